@@ -1,0 +1,288 @@
+"""Brings what a script of this clone needs: `bootstrap.py setup | demo | test | check | missing`.
+
+Standard library only, because it runs before anything is installed. Each step leaves a stamp in .venv with
+the key it was done for; when stamp and key agree it is not done again, so a clone that is set up costs a few
+file reads. Progress goes to stdout; a failure is one sentence on stderr, with the details in .venv/setup.log.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
+DATA = VENV / "share" / "pi-subagents"
+STAMPS = VENV / ".stamps"
+LOG = VENV / "setup.log"
+
+PYPROJECT = ROOT / "pyproject.toml"
+CONSTRAINTS = ROOT / "constraints.txt"
+INSTALLER = ROOT / "src" / "pi_subagents" / "runners" / "install.py"
+
+
+class SetupError(Exception):
+    """What failed and what to do, in one sentence; the output of the program that failed goes to the log."""
+
+    def __init__(self, sentence: str, details: str = "") -> None:
+        super().__init__(sentence)
+        self.details = details
+
+
+@dataclass(frozen=True)
+class Program:
+    """A system program that only some tests need; without it they are skipped."""
+
+    commands: tuple[str, ...]
+    apt_package: str
+    used_for: str
+
+    @property
+    def is_missing(self) -> bool:
+        return not any(map(shutil.which, self.commands))
+
+
+PROGRAMS = (Program(commands=("tmux",), apt_package="tmux", used_for="runs in tmux panes"),)
+
+
+@dataclass(frozen=True)
+class Step:
+    """Something to bring: again when `key` differs from the stamp, or when `evidence` is gone."""
+
+    name: str
+    key: Callable[[], str]
+    evidence: tuple[Path, ...]
+    bring: Callable[[], None]
+
+    @property
+    def is_done(self) -> bool:
+        try:
+            stamped = (STAMPS / self.name).read_text(encoding="utf-8")
+        except OSError:
+            return False
+        return stamped == self.key() and all(path.exists() for path in self.evidence)
+
+    def ensure(self) -> None:
+        """Bring it if that is not done yet; raises SetupError."""
+        if self.is_done:
+            return
+        self.bring()
+        STAMPS.mkdir(exist_ok=True)
+        (STAMPS / self.name).write_text(self.key(), encoding="utf-8")
+
+
+def digest(*files: Path) -> str:
+    """One value that changes with the content of any of the files."""
+    return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
+
+
+def say(line: str) -> None:
+    """Tell the user what is going on."""
+    sys.stdout.write(f"setup: {line}\n")
+    sys.stdout.flush()
+
+
+def run(command: Sequence[str | Path], failure: str, environ: dict[str, str] | None = None) -> None:
+    """Run a program quietly; raises SetupError with the sentence `failure`."""
+    try:
+        done = subprocess.run(
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            text=True, errors="replace", env=environ, cwd=ROOT,
+        )  # fmt: skip
+    except OSError as error:
+        raise SetupError(failure, str(error)) from error
+    if done.returncode != 0:
+        raise SetupError(failure, done.stdout)
+
+
+def bring_venv() -> None:
+    """Make .venv anew, unless a working one is there that this clone did not bring along from elsewhere."""
+    was_moved = (STAMPS / VENV_STEP.name).exists()  # stamped for another place, which its scripts still name
+    if runs_inside_venv() and not was_moved and importlib.util.find_spec("pip"):
+        return
+    base = getattr(sys, "_base_executable", sys.executable)
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if not importlib.util.find_spec("ensurepip") or not importlib.util.find_spec("venv"):
+        raise SetupError(
+            f"{base} cannot make virtual environments because its venv or ensurepip module is missing; "
+            f"install it (on Debian and Ubuntu: apt install python{version}-venv) and run this again"
+        )
+    say(f"making the virtual environment .venv with Python {version}")
+    VENV.mkdir(exist_ok=True)  # a clone that cannot be written is told so here, and the log has a place
+    run(
+        [base, "-I", "-m", "venv", "--clear", VENV],
+        "the virtual environment .venv could not be made; remove .venv and run this again",
+    )
+
+
+def runs_inside_venv() -> bool:
+    """Whether this very process is .venv's Python."""
+    return Path(sys.prefix).resolve() == VENV.resolve()
+
+
+def bring_packages() -> None:
+    """Install the package itself, so that edits take effect, and what it needs at run time."""
+    say("installing pi-subagents and the Python packages it needs")
+    pip_install("-e", ".")
+
+
+def bring_dev() -> None:
+    """Install what tests and checks need."""
+    say("installing the test and check tools")
+    # Read here because `pip install --group` needs a newer pip than Python 3.11 brings along.
+    pip_install(*tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["dependency-groups"]["dev"])
+
+
+def pip_install(*requirements: str) -> None:
+    """Install into .venv in the tested versions."""
+    run(
+        [PYTHON, "-m", "pip", "install", "--no-input", "--disable-pip-version-check", *requirements],
+        "Python packages could not be installed; check the network connection and run this again",
+        pinned_environment(),
+    )
+
+
+def pinned_environment() -> dict[str, str]:
+    """The environment in which every pip, also one that builds a package, uses the tested versions."""
+    pins = CONSTRAINTS.as_uri()  # pip splits the variable at spaces, which a path may have and an address not
+    return os.environ | {"PIP_CONSTRAINT": pins, "PIP_BUILD_CONSTRAINT": pins, "PIP_USER": "0"}
+
+
+def bring_pi() -> None:
+    """Bring pi, Node and ripgrep with the code that users have as `pi-subagents install-pi`."""
+    DATA.mkdir(parents=True, exist_ok=True)
+    os.environ.update(pinned_environment())
+    # The packages may have come after this process started.
+    sys.path.insert(0, str(ROOT / "src"))
+    importlib.invalidate_caches()
+    from pi_subagents.errors import InstallError
+    from pi_subagents.runners.install import install_pi
+
+    try:
+        install_pi(report=say, data=DATA)
+    except InstallError as error:
+        notes: list[str] = getattr(error, "__notes__", [])
+        raise SetupError(str(error).rstrip("."), "\n".join(notes)) from error
+
+
+def bring_programs() -> None:
+    """Try once, as root, to install missing system programs with apt; `missing` names what stays missing."""
+    wanted = [program.apt_package for program in PROGRAMS if program.is_missing]
+    if not wanted or os.geteuid() != 0 or not shutil.which("apt-get"):
+        return
+    say(f"installing {', '.join(wanted)} with apt")
+    environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    try:
+        run(["apt-get", "update", "-q"], "apt-get update failed", environ)
+        run(
+            ["apt-get", "install", "-qy", "--no-install-recommends", *wanted],
+            "apt-get install failed",
+            environ,
+        )
+    except SetupError as error:
+        log(error)
+
+
+VENV_STEP = Step("venv", lambda: str(VENV), (PYTHON,), bring_venv)
+PACKAGES_STEP = Step(
+    "packages",
+    lambda: digest(PYPROJECT, CONSTRAINTS),
+    (VENV / "bin" / "pi-subagents",),
+    bring_packages,
+)
+DEV_STEP = Step(
+    "dev",
+    lambda: digest(PYPROJECT, CONSTRAINTS),
+    tuple(VENV / "bin" / tool for tool in ("mypy", "pytest", "ruff")),
+    bring_dev,
+)
+PI_STEP = Step("pi", lambda: digest(INSTALLER, CONSTRAINTS), (DATA / "bin" / "pi",), bring_pi)
+PROGRAMS_STEP = Step("programs", lambda: repr(PROGRAMS), (), bring_programs)
+
+NEEDS = {
+    "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP),
+    "demo": (PACKAGES_STEP, PI_STEP),
+    "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP),
+    "check": (PACKAGES_STEP, DEV_STEP),
+}
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Keep two scripts in the same clone from setting it up at the same time."""
+    folder = os.open(ROOT / "scripts", os.O_RDONLY)
+    try:
+        try:
+            fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("waiting for another script that is setting up this clone")
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def set_up(steps: Sequence[Step]) -> None:
+    """Do the steps that are not done, inside .venv; raises SetupError at the first that fails."""
+    if all(step.is_done for step in (VENV_STEP, *steps)):
+        return
+    with alone():
+        VENV_STEP.ensure()
+        if not runs_inside_venv():
+            os.execv(PYTHON, [str(PYTHON), "-I", *sys.argv])
+        for step in steps:
+            step.ensure()
+
+
+def log(error: SetupError) -> None:
+    """Keep the details of a failure."""
+    LOG.write_text(f"{error}\n\n{error.details}\n", encoding="utf-8")
+
+
+def name_missing() -> None:
+    """Say in one line which system programs are missing and what is not run without them."""
+    missing = [f"{program.commands[0]} ({program.used_for})" for program in PROGRAMS if program.is_missing]
+    if missing:
+        sys.stdout.write(f"not run, because the program is not installed: {', '.join(missing)}\n")
+
+
+def main() -> int:
+    """The entry point; returns the exit code."""
+    what = sys.argv[1] if len(sys.argv) == 2 else ""
+    try:
+        if what == "missing":
+            name_missing()
+        elif what in NEEDS:
+            set_up(NEEDS[what])
+        else:
+            raise SetupError(f"usage: bootstrap.py {' | '.join([*NEEDS, 'missing'])}")
+    except SetupError as error:
+        where = ""
+        if error.details:
+            log(error)
+            where = f" (details: {LOG.relative_to(ROOT)})"
+        sys.stderr.write(f"error: {error}{where}.\n")
+        return 1
+    except OSError as error:
+        sys.stderr.write(
+            f"error: this clone cannot be set up ({error}); make it writable and run this again.\n"
+        )
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,79 @@
+"""Sub-agents for coding agents: named profiles, many isolated agents side by side, results that are never lost.
+
+    from pi_subagents import Task, delegate
+
+    results = await delegate([Task("docs", "Summarise README.md")])
+
+Names are loaded when they are first used, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pi_subagents.errors import (
+        AgentNotFound,
+        InvalidCall,
+        PiSubagentsError,
+        ProfileError,
+        SettingsError,
+        StoreError,
+    )
+    from pi_subagents.fold import RunState
+    from pi_subagents.models import FileSlice, Profile, Reason, Status, Task, Usage
+    from pi_subagents.results import RunResult
+    from pi_subagents.service import Delegation, RunUpdate, delegate
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AgentNotFound": "errors",
+    "Delegation": "service",
+    "FileSlice": "models",
+    "InvalidCall": "errors",
+    "PiSubagentsError": "errors",
+    "Profile": "models",
+    "ProfileError": "errors",
+    "Reason": "models",
+    "RunResult": "results",
+    "RunState": "fold",
+    "RunUpdate": "service",
+    "SettingsError": "errors",
+    "Status": "models",
+    "StoreError": "errors",
+    "Task": "models",
+    "Usage": "models",
+    "delegate": "service",
+}
+
+__all__ = [
+    "AgentNotFound",
+    "Delegation",
+    "FileSlice",
+    "InvalidCall",
+    "PiSubagentsError",
+    "Profile",
+    "ProfileError",
+    "Reason",
+    "RunResult",
+    "RunState",
+    "RunUpdate",
+    "SettingsError",
+    "Status",
+    "StoreError",
+    "Task",
+    "Usage",
+    "delegate",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

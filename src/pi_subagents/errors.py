@@ -1,0 +1,52 @@
+"""The exceptions a caller can see.
+
+    PiSubagentsError
+    ├── InvalidCall        the arguments of a call are wrong; nothing was started
+    ├── ProfileError       a profile file is broken or contradicts itself
+    ├── SettingsError      a settings value cannot be used
+    ├── AgentNotFound      no agent program (`pi`) was found
+    ├── InstallError       bringing the agent program failed
+    ├── SessionNotFound    no session has that id
+    ├── SessionBusy        the session is still running
+    └── StoreError         a run's record could not be written or read
+
+What an agent does wrong is never an exception: it is the recorded outcome of its run.
+"""
+
+from __future__ import annotations
+
+
+class PiSubagentsError(Exception):
+    """Root of every error this package raises on purpose; its text is written for people."""
+
+
+class InvalidCall(PiSubagentsError):  # noqa: N818 - reads as a sentence where it is raised
+    """A caller's mistake, found before anything was started."""
+
+
+class ProfileError(InvalidCall):
+    """A profile that cannot be used; the text names the file and line where it is known."""
+
+
+class SettingsError(PiSubagentsError):
+    """A setting that cannot be used; the text names the file."""
+
+
+class AgentNotFound(PiSubagentsError):  # noqa: N818
+    """No agent program was found in any of the documented places."""
+
+
+class InstallError(PiSubagentsError):
+    """Bringing the agent program failed; the text says what to do next."""
+
+
+class SessionNotFound(PiSubagentsError):  # noqa: N818
+    """No session has the given id."""
+
+
+class SessionBusy(InvalidCall):
+    """The session is still running and cannot be resumed yet."""
+
+
+class StoreError(PiSubagentsError):
+    """A run's record could not be written or read back."""

@@ -1,0 +1,204 @@
+"""A run's state is a fold over its journal: this is the fold, and the only one.
+
+Live windows, `result.json`, the retrieval tools and the index all read a `RunState` made here, so that none of
+them can tell a different story from the others.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from pi_subagents.models import event as ev
+from pi_subagents.models.run import Reason, Status, transition
+from pi_subagents.models.usage import Usage
+
+MAX_MESSAGES_IN_MEMORY = 500
+"""Bounds memory only: the journal keeps every message."""
+
+
+@dataclass(slots=True)
+class RunState:
+    """Everything that is known of one run at one point of its journal.
+
+    `settled`: the agent said it has nothing left to do. `pass_ended`: its last pass is over and it announced
+    no other; on versions that never say they have settled this is all one can know.
+    """
+
+    run_id: str = ""
+    session_id: str = ""
+    name: str = ""
+    prompt: str = ""
+    cwd: str = ""
+    harness: str = ""
+    profile: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    thinking_level: str | None = None
+    timeout_s: float | None = None
+    file_count: int = 0
+
+    status: Status = Status.QUEUED
+    reason: Reason | None = None
+    error: str | None = None
+    created_at: int | None = None
+    started_at: int | None = None
+    completed_at: int | None = None
+    exit_code: int | None = None
+
+    messages: deque[ev.Message] = field(default_factory=lambda: deque(maxlen=MAX_MESSAGES_IN_MEMORY))
+    message_count: int = 0
+    final_text: str | None = None
+    partial_text: str = ""
+    usage: Usage = field(default_factory=Usage)
+    tool_count: int = 0
+    todo_total: int = 0
+    todo_completed: int = 0
+
+    settled: bool = False
+    pass_ended: bool = False
+    stop: ev.StopRequested | None = None
+    stop_reason: str | None = None
+    error_message: str | None = None
+    last_stderr: str | None = None
+    last_event_at: int = 0
+
+    @property
+    def text(self) -> str:
+        """What the agent has said last: its final text, or while it is still writing, the text so far."""
+        return self.partial_text or self.final_text or ""
+
+
+def fold(state: RunState, events: Iterable[ev.Event]) -> RunState:
+    """Apply `events` to `state`, in order, in place."""
+    for event in events:
+        state.last_event_at = event.at
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            handler(state, event)
+    return state
+
+
+_CREATED_FACTS = [field for field in ev.Created.__struct_fields__ if field != "at"]
+
+
+def _created(state: RunState, event: ev.Created) -> None:
+    for name in _CREATED_FACTS:
+        setattr(state, name, getattr(event, name))
+    state.created_at = event.at
+
+
+def _started(state: RunState, event: ev.Started) -> None:
+    state.status = transition(state.status, Status.RUNNING)
+    state.started_at = event.at
+
+
+def _stop_requested(state: RunState, event: ev.StopRequested) -> None:
+    # The first cause decides; an agent that had already settled is no longer being cut short.
+    if state.stop is None and not state.settled:
+        state.stop = event
+
+
+def _exited(state: RunState, event: ev.Exited) -> None:
+    state.exit_code = event.exit_code
+
+
+def _ended(state: RunState, event: ev.Ended) -> None:
+    state.status = transition(state.status, event.status)
+    state.reason = event.reason
+    state.error = event.message
+    state.completed_at = event.at
+    state.partial_text = ""
+
+
+def _delta(state: RunState, event: ev.Delta) -> None:
+    if event.kind == "text":
+        state.partial_text += event.text
+
+
+def _message(state: RunState, event: ev.Message) -> None:
+    state.messages.append(event)
+    state.message_count += 1
+    if event.role == "assistant":
+        _assistant_message(state, event)
+    elif event.usage is not None:
+        state.usage = state.usage + event.usage
+
+
+def _assistant_message(state: RunState, event: ev.Message) -> None:
+    state.partial_text = ""
+    if event.text.strip():
+        state.final_text = event.text
+    state.provider = event.provider or state.provider
+    state.model = event.model or state.model
+    state.stop_reason = event.stop_reason or state.stop_reason
+    state.error_message = event.error_message
+    if event.usage is not None:
+        state.usage = state.usage + event.usage
+    for call in event.tool_calls:
+        state.tool_count += 1
+        _count_todos(state, call)
+
+
+def _count_todos(state: RunState, call: ev.ToolCallPart) -> None:
+    if call.name == "write_todos":
+        written = _length(call.arguments.get("todos"))
+        appending = call.arguments.get("mode") == "append"
+        state.todo_total = state.todo_total + written if appending else written
+        state.todo_completed = 0
+    elif call.name == "edit_todos" and call.arguments.get("action") in ("complete", "abandon"):
+        state.todo_completed = min(state.todo_total, state.todo_completed + _length(call.arguments.get("indices")))
+
+
+def _length(value: object) -> int:
+    return len(value) if isinstance(value, list) else 0
+
+
+def _agent_ended(state: RunState, event: ev.AgentEnded) -> None:
+    state.pass_ended = not event.will_retry
+    if event.will_retry is None:
+        state.settled = True
+
+
+def _settled(state: RunState, _event: ev.AgentSettled) -> None:
+    state.settled = state.pass_ended = True
+
+
+def _working_again(state: RunState, _event: ev.Event) -> None:
+    # A retry, a compaction, a queued message or an extension can make the agent go on after a pass had ended.
+    state.settled = state.pass_ended = False
+
+
+def _compaction_ended(state: RunState, event: ev.CompactionEnded) -> None:
+    state.pass_ended = not event.will_retry
+
+
+def _stderr(state: RunState, event: ev.Stderr) -> None:
+    lines = [line for line in event.text.splitlines() if line.strip()]
+    state.last_stderr = lines[-1].strip() if lines else state.last_stderr
+
+
+def _thinking_level(state: RunState, event: ev.ThinkingLevelChanged) -> None:
+    state.thinking_level = event.level
+
+
+_HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
+    ev.Created: _created,
+    ev.Started: _started,
+    ev.StopRequested: _stop_requested,
+    ev.Exited: _exited,
+    ev.Ended: _ended,
+    ev.Delta: _delta,
+    ev.Message: _message,
+    ev.AgentSettled: _settled,
+    ev.AgentEnded: _agent_ended,
+    ev.AgentStarted: _working_again,
+    ev.TurnStarted: _working_again,
+    ev.RetryStarted: _working_again,
+    ev.CompactionStarted: _working_again,
+    ev.CompactionEnded: _compaction_ended,
+    ev.Stderr: _stderr,
+    ev.ThinkingLevelChanged: _thinking_level,
+}

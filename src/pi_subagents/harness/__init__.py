@@ -1,0 +1,8 @@
+"""Agent programs and how to speak to them. Everything here is pure: no process, no file, no clock."""
+
+from __future__ import annotations
+
+from pi_subagents.harness.contract import Decoder, Harness, Invocation, Launch, RunFile
+from pi_subagents.harness.pi_json import PiJson
+
+__all__ = ["Decoder", "Harness", "Invocation", "Launch", "PiJson", "RunFile"]

@@ -1,0 +1,75 @@
+"""What an agent program must be able to tell us about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from pi_subagents.jsonl import Frame
+from pi_subagents.models.event import AnyEvent
+from pi_subagents.models.profile import Profile
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Everything a harness needs to know to write a command line."""
+
+    program: tuple[str, ...]
+    prompt: str
+    cwd: Path
+    run_dir: Path
+    agent_dir: Path
+    environ: Mapping[str, str] = field(repr=False)
+    profile: Profile | None = None
+    agent_dir_entries: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RunFile:
+    """A file or link that must exist in the run directory before the agent starts."""
+
+    name: str
+    content: bytes = b""
+    link_to: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """How to start the agent: argv, environment, standard input, and the files it will look for.
+
+    `temporary` names what is of no use after the run; `written_by_agent` what the agent writes past our eyes.
+    """
+
+    argv: tuple[str, ...]
+    environ: Mapping[str, str] = field(repr=False)
+    cwd: Path
+    stdin: bytes = field(repr=False)
+    files: tuple[RunFile, ...] = ()
+    temporary: tuple[str, ...] = ()
+    written_by_agent: tuple[str, ...] = ()
+    secrets: frozenset[str] = field(default=frozenset(), repr=False)
+
+
+class Decoder(Protocol):
+    """Turns the agent's output records into events; keeps what it must remember between them."""
+
+    def decode(self, frame: Frame, at: int) -> list[AnyEvent]:
+        """The events one record stands for; never raises, whatever the bytes are."""
+        ...
+
+
+class Harness(Protocol):
+    """One agent program in one of its modes."""
+
+    @property
+    def name(self) -> str: ...
+
+    def invocation(self, launch: Launch) -> Invocation:
+        """How to start this agent for `launch`."""
+        ...
+
+    def decoder(self) -> Decoder:
+        """A fresh decoder for one run."""
+        ...

@@ -1,0 +1,32 @@
+"""The words of the system as data: tasks, profiles, runs, events. No behaviour that touches the world."""
+
+from pi_subagents.models.profile import Profile, Secret, ThinkingLevel
+from pi_subagents.models.run import Reason, Status, new_run_id, new_session_id, status_for, transition
+from pi_subagents.models.task import (
+    DEFAULT_TIMEOUT_S,
+    MAX_CONCURRENCY,
+    MAX_TASKS,
+    FileSlice,
+    FileSpec,
+    Task,
+)
+from pi_subagents.models.usage import Usage
+
+__all__ = [
+    "DEFAULT_TIMEOUT_S",
+    "MAX_CONCURRENCY",
+    "MAX_TASKS",
+    "FileSlice",
+    "FileSpec",
+    "Profile",
+    "Reason",
+    "Secret",
+    "Status",
+    "Task",
+    "ThinkingLevel",
+    "Usage",
+    "new_run_id",
+    "new_session_id",
+    "status_for",
+    "transition",
+]

@@ -1,0 +1,326 @@
+"""What can happen in a run, normalised over agent programs and their versions.
+
+These structs are both the vocabulary of the journal on disk and what surfaces are told while a run goes on.
+Each is encoded as one JSON object with a `type` tag and `at`, milliseconds since the epoch. Events are
+append-only vocabulary: fields may be added with defaults, never renamed, or old journals would no longer read.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import msgspec
+
+from pi_subagents.models.run import Reason, Status
+from pi_subagents.models.usage import Usage
+
+
+class _Part(msgspec.Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
+    pass
+
+
+class TextPart(_Part, frozen=True, tag="text"):
+    text: str
+
+
+class ThinkingPart(_Part, frozen=True, tag="thinking"):
+    text: str
+
+
+class ToolCallPart(_Part, frozen=True, tag="toolCall"):
+    id: str
+    name: str
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class ImagePart(_Part, frozen=True, tag="image"):
+    """An image's place in the conversation; its data stays in the agent's own session file."""
+
+    mime_type: str = ""
+    size: int = 0
+
+
+Part = TextPart | ThinkingPart | ToolCallPart | ImagePart
+
+
+class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True, gc=False):
+    """Base of all events."""
+
+    at: int = 0
+
+
+# --- the run itself, written by us -------------------------------------------------------------------------
+
+
+class Created(Event, frozen=True, tag="created"):
+    """The run exists; nothing has been started or told to an agent."""
+
+    run_id: str
+    session_id: str
+    name: str
+    prompt: str
+    cwd: str
+    harness: str
+    profile: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    thinking_level: str | None = None
+    timeout_s: float | None = None
+    file_count: int = 0
+
+
+class Started(Event, frozen=True, tag="started"):
+    """The agent process exists."""
+
+    pid: int
+    containment: str
+
+
+class StopRequested(Event, frozen=True, tag="stop_requested"):
+    """Somebody or something decided to end the run; the first such record decides its outcome."""
+
+    reason: Reason
+    message: str
+
+
+class Exited(Event, frozen=True, tag="exited"):
+    """The agent process and everything below it is gone; a signal counts as 128 + its number."""
+
+    exit_code: int
+
+
+class Ended(Event, frozen=True, tag="ended"):
+    """The run's final state."""
+
+    status: Status
+    reason: Reason
+    message: str | None = None
+
+
+# --- what the agent said on its event stream ----------------------------------------------------------------
+
+
+class AgentSession(Event, frozen=True, tag="agent_session"):
+    """The agent's own name for its conversation."""
+
+    id: str
+    version: int | None = None
+
+
+class AgentStarted(Event, frozen=True, tag="agent_started"):
+    pass
+
+
+class AgentInstructed(Event, frozen=True, tag="agent_instructed"):
+    """The system prompt the agent works under: its length and the tools that the model is offered."""
+
+    characters: int = 0
+    tools: tuple[str, ...] = ()
+
+
+class AgentEnded(Event, frozen=True, tag="agent_ended"):
+    """One pass of the agent ended; `will_retry` says whether another follows by itself.
+
+    It is None where the agent does not say: those versions do not announce that they have settled either.
+    """
+
+    will_retry: bool | None = None
+
+
+class AgentSettled(Event, frozen=True, tag="agent_settled"):
+    """The agent has nothing left to do."""
+
+
+class TurnStarted(Event, frozen=True, tag="turn_started"):
+    pass
+
+
+class TurnEnded(Event, frozen=True, tag="turn_ended"):
+    tool_results: int = 0
+
+
+class MessageStarted(Event, frozen=True, tag="message_started"):
+    role: str
+
+
+class Delta(Event, frozen=True, tag="delta"):
+    """A piece of a message that is still being written."""
+
+    kind: Literal["text", "thinking", "toolCall"]
+    text: str
+
+
+class Message(Event, frozen=True, tag="message"):
+    """A complete message of the conversation; it replaces what its deltas had built up."""
+
+    role: str
+    parts: tuple[Part, ...] = ()
+    provider: str | None = None
+    model: str | None = None
+    stop_reason: str | None = None
+    error_message: str | None = None
+    usage: Usage | None = None
+    tool_call_id: str | None = None
+    tool_name: str | None = None
+    is_error: bool = False
+    truncated: bool = False
+
+    @property
+    def text(self) -> str:
+        """All text parts, joined by line breaks."""
+        return "\n".join(part.text for part in self.parts if isinstance(part, TextPart))
+
+    @property
+    def tool_calls(self) -> list[ToolCallPart]:
+        return [part for part in self.parts if isinstance(part, ToolCallPart)]
+
+
+class ToolStarted(Event, frozen=True, tag="tool_started"):
+    id: str
+    name: str
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class ToolProgress(Event, frozen=True, tag="tool_progress"):
+    """A sign of life from a running tool: the last line it printed."""
+
+    id: str
+    name: str
+    line: str = ""
+
+
+class ToolEnded(Event, frozen=True, tag="tool_ended"):
+    """A tool finished; what it returned follows as a message."""
+
+    id: str
+    name: str
+    is_error: bool = False
+
+
+class RetryStarted(Event, frozen=True, tag="retry_started"):
+    attempt: int = 0
+    max_attempts: int = 0
+    delay_ms: int = 0
+    message: str = ""
+    what: Literal["turn", "summary"] = "turn"
+
+
+class RetryEnded(Event, frozen=True, tag="retry_ended"):
+    success: bool = True
+    attempt: int = 0
+    message: str | None = None
+    what: Literal["turn", "summary"] = "turn"
+
+
+class CompactionStarted(Event, frozen=True, tag="compaction_started"):
+    reason: str = ""
+
+
+class CompactionEnded(Event, frozen=True, tag="compaction_ended"):
+    reason: str = ""
+    aborted: bool = False
+    will_retry: bool = False
+    tokens_before: int | None = None
+    message: str | None = None
+
+
+class QueueChanged(Event, frozen=True, tag="queue_changed"):
+    steering: tuple[str, ...] = ()
+    follow_up: tuple[str, ...] = ()
+
+
+class ThinkingLevelChanged(Event, frozen=True, tag="thinking_level_changed"):
+    level: str
+
+
+class SessionRenamed(Event, frozen=True, tag="session_renamed"):
+    name: str | None = None
+
+
+class EntryAppended(Event, frozen=True, tag="entry_appended"):
+    """An extension of the agent stored something of its own in the agent's session."""
+
+    entry: msgspec.Raw
+
+
+class ExtensionFailed(Event, frozen=True, tag="extension_failed"):
+    path: str = ""
+    during: str = ""
+    message: str = ""
+
+
+class ShellOutput(Event, frozen=True, tag="shell_output"):
+    """Output of a command that was run for a person rather than for the model."""
+
+    text: str = ""
+
+
+# --- what came out of the process but is not a known event ---------------------------------------------------
+
+
+class Output(Event, frozen=True, tag="output"):
+    """Text on stdout that is no event."""
+
+    text: str
+
+
+class Stderr(Event, frozen=True, tag="stderr"):
+    text: str
+
+
+class Dropped(Event, frozen=True, tag="dropped"):
+    """A record that was too large to keep."""
+
+    size: int
+    head: str
+
+
+class Repaired(Event, frozen=True, tag="repaired"):
+    """The next event comes from a record that was not valid text; the bad places now hold a replacement."""
+
+    size: int
+
+
+class Unknown(Event, frozen=True, tag="unknown"):
+    """A well-formed record of a kind this version does not know, as it came."""
+
+    kind: str
+    record: msgspec.Raw
+
+
+AnyEvent = (
+    Created
+    | Started
+    | StopRequested
+    | Exited
+    | Ended
+    | AgentSession
+    | AgentStarted
+    | AgentInstructed
+    | AgentEnded
+    | AgentSettled
+    | TurnStarted
+    | TurnEnded
+    | MessageStarted
+    | Delta
+    | Message
+    | ToolStarted
+    | ToolProgress
+    | ToolEnded
+    | RetryStarted
+    | RetryEnded
+    | CompactionStarted
+    | CompactionEnded
+    | QueueChanged
+    | ThinkingLevelChanged
+    | SessionRenamed
+    | EntryAppended
+    | ExtensionFailed
+    | ShellOutput
+    | Output
+    | Stderr
+    | Dropped
+    | Repaired
+    | Unknown
+)
+"""Every event there is; what a journal is decoded into."""

@@ -1,0 +1,67 @@
+"""The life of a run: its states, why it ended, and the one function that moves it on."""
+
+from __future__ import annotations
+
+import os
+import time
+from enum import StrEnum
+
+
+class Status(StrEnum):
+    """Where a run is; the last three are final."""
+
+    QUEUED = "queued"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    ABORTED = "aborted"
+
+    @property
+    def is_terminal(self) -> bool:
+        return self in (Status.COMPLETED, Status.FAILED, Status.ABORTED)
+
+
+class Reason(StrEnum):
+    """Why a run ended, for programs; the sentence for people stands beside it."""
+
+    SETTLED = "settled"
+    AGENT_ERROR = "agent_error"
+    EXIT = "exit"
+    TIMEOUT = "timeout"
+    LOOP = "loop"
+    CANCELLED = "cancelled"
+    SPAWN = "spawn"
+    INVALID = "invalid"
+    RECORD = "record"
+    LOST = "lost"
+
+
+_MOVES: dict[Status, frozenset[Status]] = {
+    Status.QUEUED: frozenset({Status.RUNNING, Status.FAILED, Status.ABORTED}),
+    Status.RUNNING: frozenset({Status.COMPLETED, Status.FAILED, Status.ABORTED}),
+}
+
+
+def transition(current: Status, new: Status) -> Status:
+    """Return `new` if a run may move there from `current`; raises ValueError for an illegal move."""
+    if new not in _MOVES.get(current, frozenset()):
+        raise ValueError(f"a run cannot go from {current} to {new}")
+    return new
+
+
+def status_for(reason: Reason) -> Status:
+    """The final state that belongs to a reason."""
+    if reason is Reason.SETTLED:
+        return Status.COMPLETED
+    return Status.ABORTED if reason is Reason.CANCELLED else Status.FAILED
+
+
+def new_session_id() -> str:
+    """Sixteen hex digits."""
+    return os.urandom(8).hex()
+
+
+def new_run_id() -> str:
+    """Unique, and sorts by time of creation."""
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
+    return f"{stamp}-{os.urandom(4).hex()}"

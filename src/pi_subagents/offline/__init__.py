@@ -1,0 +1,31 @@
+"""The offline model: a scripted, OpenAI-compatible server for real agents, with no key and no network."""
+
+from pi_subagents.offline.agent_dir import PROVIDER, agent_environment
+from pi_subagents.offline.request import Request, ToolResult
+from pi_subagents.offline.sample import suits_demo, write_sample_project
+from pi_subagents.offline.scenes import DEMO_PROFILES, DEMO_TASKS, DemoTask, demo_script
+from pi_subagents.offline.script import Attempts, Call, CutStream, Fail, Hang, Say, Script, Turn, Usage
+from pi_subagents.offline.server import OfflineModel
+
+__all__ = [
+    "DEMO_PROFILES",
+    "DEMO_TASKS",
+    "PROVIDER",
+    "Attempts",
+    "Call",
+    "CutStream",
+    "DemoTask",
+    "Fail",
+    "Hang",
+    "OfflineModel",
+    "Request",
+    "Say",
+    "Script",
+    "ToolResult",
+    "Turn",
+    "Usage",
+    "agent_environment",
+    "demo_script",
+    "suits_demo",
+    "write_sample_project",
+]

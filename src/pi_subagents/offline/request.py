@@ -1,0 +1,125 @@
+"""What an agent asked of the offline model, read once from the bytes of a chat-completion request.
+
+Everything a script or a test wants to know about a request is a field here, so that neither has to walk
+the provider's JSON. A conversation's position is derived from the request itself, never from memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+# pi puts its session id here when its model entry says so (see `agent_dir`); other clients may leave it out.
+CONVERSATION_HEADER = "x-session-affinity"
+
+Message = Mapping[str, Any]
+
+
+class RequestError(ValueError):
+    """The body is not a chat-completion request; the text says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """One tool's answer, with the name and the arguments of the call that it answers."""
+
+    call_id: str
+    tool: str
+    arguments: Mapping[str, Any]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One recorded request; `body` is the whole JSON for whatever the named fields do not show."""
+
+    model: str
+    messages: tuple[Message, ...]
+    tools: tuple[str, ...]
+    authorization: str
+    headers: Mapping[str, str]
+    system_text: str
+    first_user_text: str
+    last_user_text: str
+    tool_results: tuple[ToolResult, ...]
+    arrived_at_s: float
+    """Seconds on the monotonic clock: for comparing requests with each other."""
+    body_bytes: int
+    body: Mapping[str, Any]
+
+    @property
+    def step(self) -> int:
+        """How many answers the conversation already holds, which is the index of the next step."""
+        return sum(message["role"] == "assistant" for message in self.messages)
+
+    @property
+    def conversation(self) -> str:
+        """The key under which failed attempts are counted: first user message plus the client's session."""
+        parts = (self.headers.get(CONVERSATION_HEADER, ""), self.first_user_text)
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def parse_request(raw: bytes, headers: Mapping[str, str], arrived_at_s: float) -> Request:
+    """Read a request body; raises RequestError if it is not a chat-completion request."""
+    body = _load(raw)
+    messages = tuple(body["messages"])
+    users = [text_of(message) for message in messages if message["role"] == "user"]
+    lowered = {name.lower(): value for name, value in headers.items()}
+    return Request(
+        model=str(body.get("model", "")),
+        messages=messages,
+        tools=tuple(tool["function"]["name"] for tool in body.get("tools") or () if "function" in tool),
+        authorization=lowered.get("authorization", ""),
+        headers=lowered,
+        system_text="\n".join(text_of(m) for m in messages if m["role"] in ("system", "developer")),
+        first_user_text=users[0] if users else "",
+        last_user_text=users[-1] if users else "",
+        tool_results=tuple(_tool_results(messages)),
+        arrived_at_s=arrived_at_s,
+        body_bytes=len(raw),
+        body=body,
+    )
+
+
+def text_of(message: Message) -> str:
+    """The text of a message whose content is a string or a list of parts; images count as nothing."""
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text", "") for part in content)
+
+
+def _load(raw: bytes) -> dict[str, Any]:
+    try:
+        body = json.loads(raw)
+    except ValueError as error:
+        raise RequestError(f"the request body is not JSON: {error}") from error
+    messages = body.get("messages") if isinstance(body, dict) else None
+    if not isinstance(messages, list) or not all(isinstance(m, dict) and "role" in m for m in messages):
+        raise RequestError("the request body has no list `messages` of objects with a `role`")
+    if not body.get("stream"):
+        raise RequestError("the offline model only streams: send `stream: true`")
+    loaded: dict[str, Any] = body
+    return loaded
+
+
+def _tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:
+    calls: dict[str, Mapping[str, Any]] = {}
+    for message in messages:
+        for call in message.get("tool_calls") or ():
+            calls[call["id"]] = call["function"]
+        if message["role"] == "tool":
+            call_id = str(message.get("tool_call_id", ""))
+            function = calls.get(call_id, {})
+            yield ToolResult(call_id, function.get("name", ""), _arguments(function), text_of(message))
+
+
+def _arguments(function: Mapping[str, Any]) -> Mapping[str, Any]:
+    try:
+        arguments = json.loads(function.get("arguments", "{}"))
+    except ValueError:
+        return {}
+    return arguments if isinstance(arguments, dict) else {}

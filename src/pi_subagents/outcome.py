@@ -1,0 +1,47 @@
+"""Decides, once and from recorded facts alone, how a run ended."""
+
+from __future__ import annotations
+
+from pi_subagents.fold import RunState
+from pi_subagents.models import event as ev
+from pi_subagents.models.run import Reason, status_for
+
+LOST_SENTENCE = "Session was interrupted (main agent session ended unexpectedly)"
+CANCELLED_SENTENCE = "Cancelled"
+SPAWN_SENTENCE = "Failed to spawn sub-agent process"
+LOOP_SENTENCE = "Loop detected: sub-agent is repeating the same tool calls"
+
+_BAD_STOP_REASONS = frozenset({"error", "aborted"})
+
+
+def timeout_sentence(timeout_s: float) -> str:
+    """The documented sentence, with the configured timeout."""
+    return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
+
+
+def ending(reason: Reason, message: str | None, at: int) -> ev.Ended:
+    """The final event for a reason."""
+    return ev.Ended(at=at, status=status_for(reason), reason=reason, message=message)
+
+
+def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) -> ev.Ended:
+    """The final event of a run whose process is gone.
+
+    Whatever was recorded first decides: a run that was asked to stop before it settled is never completed,
+    and one that had settled is not spoilt by the signal that ended its idle process.
+    """
+    if state.stop is not None:
+        return ending(state.stop.reason, state.stop.message, at)
+    finished = state.settled or state.pass_ended
+    if finished and state.stop_reason in _BAD_STOP_REASONS:
+        sentence = state.error_message or f"The agent stopped with reason '{state.stop_reason}'"
+        return ending(Reason.AGENT_ERROR, sentence, at)
+    if finished and (state.exit_code == 0 or stopped_after_settling):
+        return ending(Reason.SETTLED, None, at)
+    return ending(Reason.EXIT, _exit_sentence(state), at)
+
+
+def _exit_sentence(state: RunState) -> str:
+    before = "" if state.settled or state.pass_ended else " before it finished"
+    detail = f": {state.error_message or state.last_stderr}" if (state.error_message or state.last_stderr) else ""
+    return f"Sub-agent exited with code {state.exit_code}{before}{detail}"

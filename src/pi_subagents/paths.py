@@ -1,0 +1,62 @@
+"""Where things are: the agent directory, the project, our own data.
+
+The specification names `PI_AGENT_DIR`, `pi` itself reads `PI_CODING_AGENT_DIR`; both are accepted, the
+specification's first.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+AGENT_DIR_VARIABLES = ("PI_AGENT_DIR", "PI_CODING_AGENT_DIR")
+
+
+def agent_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """The directory with the user's global profiles, settings and skills."""
+    environ = os.environ if environ is None else environ
+    for variable in AGENT_DIR_VARIABLES:
+        if value := environ.get(variable):
+            return Path(value).expanduser().absolute()
+    return Path.home() / ".pi" / "agent"
+
+
+def project_root(cwd: Path, agent_directory: Path | None = None) -> Path:
+    """The nearest ancestor of `cwd` with `.pi` or `.git`, else `cwd` itself.
+
+    The `.pi` that merely holds the agent directory (`~/.pi`) does not make the home directory a project.
+    """
+    agent_directory = (agent_directory or agent_dir()).absolute()
+    for folder in ancestors(cwd):
+        if (folder / ".git").exists():
+            return folder
+        dot_pi = folder / ".pi"
+        if dot_pi.is_dir() and not agent_directory.is_relative_to(dot_pi):
+            return folder
+    return cwd.absolute()
+
+
+def ancestors(folder: Path) -> Iterator[Path]:
+    """`folder` itself and every directory above it, nearest first."""
+    folder = folder.absolute()
+    yield folder
+    yield from folder.parents
+
+
+def runs_dir(project: Path) -> Path:
+    """Where a project keeps the records of its runs."""
+    return project / ".pi" / "subagents" / "runs"
+
+
+def data_dir(environ: Mapping[str, str] | None = None) -> Path:
+    """Where `install-pi` puts the agent program: beside the environment that has one, else the user's data."""
+    environ = os.environ if environ is None else environ
+    if value := environ.get("PI_SUBAGENTS_DATA_DIR"):
+        return Path(value).expanduser().absolute()
+    beside = Path(sys.prefix) / "share" / "pi-subagents"
+    if beside.is_dir():
+        return beside
+    base = environ.get("XDG_DATA_HOME")
+    return (Path(base) if base else Path.home() / ".local" / "share") / "pi-subagents"

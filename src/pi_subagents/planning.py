@@ -1,0 +1,132 @@
+"""From tasks to runs that can be started: profile, skills, directory and prompt of each are settled here.
+
+A contradiction in a profile is the caller's mistake and fails the whole call before anything starts. What concerns
+one task alone (an unknown profile or skill, a bad directory) becomes that task's recorded outcome.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pi_subagents.models import Profile, Task
+from pi_subagents.paths import agent_dir, project_root
+from pi_subagents.profiles import (
+    BUILTIN_TOOLS,
+    ProfileCatalog,
+    UnknownProfile,
+    apply_exclude_tools,
+    check_extra_args,
+    check_tools,
+    load_profiles,
+    profile_summary,
+)
+from pi_subagents.prompts import compose_prompt
+from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a call comes from: it decides which profiles, settings and records are meant."""
+
+    cwd: Path
+    agent_dir: Path
+    environ: Mapping[str, str] = field(repr=False)
+
+    @classmethod
+    def here(cls, cwd: Path | None = None, environ: Mapping[str, str] | None = None) -> Place:
+        """This process's directory and environment, unless told otherwise."""
+        environ = dict(os.environ if environ is None else environ)
+        return cls((cwd or Path.cwd()).absolute(), agent_dir(environ), environ)
+
+    @property
+    def project(self) -> Path:
+        return project_root(self.cwd, self.agent_dir)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One task, ready to be run or with the reason why it cannot be."""
+
+    task: Task
+    cwd: Path
+    prompt: str
+    profile: Profile | None = None
+    profile_name: str | None = None
+    summary: str | None = None
+    problem: str | None = None
+
+
+def plan_tasks(
+    tasks: Sequence[Task],
+    place: Place,
+    *,
+    default_profile: str | None = None,
+    available_tools: Iterable[str] = BUILTIN_TOOLS,
+) -> list[Plan]:
+    """A plan for every task, in order; raises ProfileError for a profile that contradicts itself."""
+    planner = _Planner(place, tuple(available_tools))
+    return [planner.plan(task, task.profile or default_profile) for task in tasks]
+
+
+class _Planner:
+    """Loads profiles and skills at most once for all tasks of a call."""
+
+    def __init__(self, place: Place, available_tools: tuple[str, ...]) -> None:
+        self._place = place
+        self._available_tools = available_tools
+        self._catalog: ProfileCatalog | None = None
+        self._skills: dict[str, Skill] | None = None
+        self._resolved: dict[str, Profile | UnknownSkill] = {}
+
+    def plan(self, task: Task, profile_name: str | None) -> Plan:
+        cwd, cwd_problem = _directory(task.cwd, self._place.cwd)
+        profile, summary, problem = None, None, cwd_problem
+        if profile_name:
+            profile, summary, profile_problem = self._profile(profile_name)
+            problem = profile_problem or cwd_problem
+        prompt = task.prompt if problem else compose_prompt(task.prompt, task.files, cwd)
+        return Plan(task, cwd, prompt, profile, profile_name, summary, problem)
+
+    def _profile(self, name: str) -> tuple[Profile | None, str, str | None]:
+        if self._catalog is None:
+            self._catalog = load_profiles(self._place.cwd, self._place.agent_dir)
+        try:
+            profile = self._catalog.resolve(name)
+        except UnknownProfile as unknown:
+            return None, name, str(unknown)
+        if name not in self._resolved:
+            self._resolved[name] = self._resolve(profile)
+        resolved = self._resolved[name]
+        if isinstance(resolved, UnknownSkill):
+            return profile, profile_summary(profile), str(resolved)
+        return resolved, profile_summary(profile), None
+
+    def _resolve(self, profile: Profile) -> Profile | UnknownSkill:
+        check_tools(profile)
+        check_skills(profile)
+        check_extra_args(profile)
+        profile = apply_exclude_tools(profile, self._available_tools)
+        if not (profile.suggested_skills or profile.load_skills):
+            return profile
+        if self._skills is None:
+            self._skills = discover_skills(self._place.cwd, self._place.agent_dir)
+        try:
+            return resolve_skills(profile, self._skills)
+        except UnknownSkill as unknown:
+            return unknown
+
+
+def _directory(asked: str | None, default: Path) -> tuple[Path, str | None]:
+    if not asked:
+        return default, None
+    path = Path(asked)
+    if not path.is_absolute():
+        return path, "cwd must be an absolute path"
+    if ".." in path.parts:
+        return path, "cwd must not contain '..' path segments"
+    if not path.exists():
+        return path, f"cwd does not exist: {asked}"
+    return path, None if path.is_dir() else f"cwd is not a directory: {asked}"

@@ -1,0 +1,39 @@
+"""Profiles: reading, listing, writing them, and what they mean for the agent's command line."""
+
+from pi_subagents.profiles.arguments import check_extra_args, profile_arguments
+from pi_subagents.profiles.catalog import (
+    BrokenProfile,
+    ProfileCatalog,
+    UnknownProfile,
+    invalidate_profiles_cache,
+    load_profiles,
+    profiles_dir,
+)
+from pi_subagents.profiles.markdown import profile_to_markdown
+from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
+from pi_subagents.profiles.summary import profile_detail, profile_summary
+from pi_subagents.profiles.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
+from pi_subagents.profiles.writing import delete_profile, find_profile_file, save_profile
+
+__all__ = [
+    "BUILTIN_TOOLS",
+    "BrokenProfile",
+    "ProfileCatalog",
+    "ProfileFileError",
+    "Scope",
+    "UnknownProfile",
+    "apply_exclude_tools",
+    "check_extra_args",
+    "check_tools",
+    "delete_profile",
+    "find_profile_file",
+    "invalidate_profiles_cache",
+    "load_profiles",
+    "profile_arguments",
+    "profile_detail",
+    "profile_summary",
+    "profile_to_markdown",
+    "profiles_dir",
+    "read_profile",
+    "save_profile",
+]

@@ -1,0 +1,69 @@
+"""A profile as the command line of `pi`, in the documented order.
+
+The API key is not a matter of the command line and is never read here. Prompts come from the caller, who
+writes them to files where `pi` accepts a path.
+"""
+
+from __future__ import annotations
+
+import re
+
+from pi_subagents.errors import ProfileError
+from pi_subagents.models import Profile
+
+_UNSAFE = re.compile(r"^[\s|&;$\\`!]|&&|\|\||;|>|>>|<|<<")
+_TOOL_FLAGS = ("--tools", "-t", "--no-tools", "-nt")
+_SHOWN_CHARACTERS = 20
+"""Enough to recognise an argument in a message without repeating a whole script."""
+
+
+def profile_arguments(profile: Profile, *, system_prompt: str | None, append_system_prompt: str | None) -> list[str]:
+    """The arguments for a profile whose exclusions and skills are resolved; prompts are paths or texts."""
+    return [
+        *_option("--provider", profile.provider),
+        *_option("--model", profile.model),
+        *_option("--system-prompt", system_prompt),
+        *_option("--append-system-prompt", append_system_prompt),
+        *_option("--thinking", profile.thinking_level),
+        *_tool_arguments(profile),
+        *_flag("--no-extensions", profile.no_extensions),
+        *_options("--extension", profile.extensions),
+        *_flag("--no-skills", profile.no_skills),
+        *_options("--skill", profile.suggested_skills),
+        *_flag("--no-context-files", profile.no_context_files),
+        *(profile.extra_args or ()),
+    ]
+
+
+def check_extra_args(profile: Profile) -> None:
+    """Raise ProfileError for an argument that looks like shell text or would lift a tool restriction."""
+    restricted = profile.no_tools or profile.tools is not None or profile.exclude_tools is not None
+    for argument in profile.extra_args or ():
+        if "\0" in argument:
+            raise ProfileError("Invalid extraArg: contains null byte")
+        if _UNSAFE.search(argument):
+            shown = argument[:_SHOWN_CHARACTERS]
+            raise ProfileError(f"Refusing extraArg: potentially unsafe argument '{shown}...'")
+        if restricted and argument.split("=", 1)[0] in _TOOL_FLAGS:
+            raise ProfileError(
+                f'Refusing extraArg "{argument}" which would override profile tool restrictions. '
+                "Use the dedicated profile fields instead."
+            )
+
+
+def _tool_arguments(profile: Profile) -> list[str]:
+    if profile.no_tools or profile.tools == ():  # an allow-list that allows nothing
+        return ["--no-tools"]
+    return ["--tools", ",".join(profile.tools)] if profile.tools else []
+
+
+def _option(flag: str, value: str | None) -> list[str]:
+    return [flag, value] if value else []
+
+
+def _options(flag: str, values: tuple[str, ...] | None) -> list[str]:
+    return [argument for value in values or () for argument in (flag, value)]
+
+
+def _flag(flag: str, is_set: bool) -> list[str]:
+    return [flag] if is_set else []

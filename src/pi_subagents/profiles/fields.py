@@ -1,0 +1,46 @@
+"""The frontmatter fields of a profile: key in the file, attribute of `Profile`, and kind of value.
+
+The order is that of the reference; files are written and details shown in it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["text", "list", "flag", "secret"]
+
+NAME_RULE = re.compile(r"[a-zA-Z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One documented key."""
+
+    key: str
+    attribute: str
+    kind: Kind
+
+
+FIELDS: tuple[Field, ...] = (
+    Field("name", "name", "text"),
+    Field("description", "description", "text"),
+    Field("provider", "provider", "text"),
+    Field("model", "model", "text"),
+    Field("thinkingLevel", "thinking_level", "text"),
+    Field("tools", "tools", "list"),
+    Field("noTools", "no_tools", "flag"),
+    Field("excludeTools", "exclude_tools", "list"),
+    Field("noExtensions", "no_extensions", "flag"),
+    Field("extensions", "extensions", "list"),
+    Field("noSkills", "no_skills", "flag"),
+    Field("suggestedSkills", "suggested_skills", "list"),
+    Field("loadSkills", "load_skills", "list"),
+    Field("noContextFiles", "no_context_files", "flag"),
+    Field("appendSystemPrompt", "append_system_prompt", "text"),
+    Field("apiKey", "api_key", "secret"),
+    Field("extraArgs", "extra_args", "list"),
+)
+
+BY_KEY: dict[str, Field] = {field.key: field for field in FIELDS}

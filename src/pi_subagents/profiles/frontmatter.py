@@ -1,0 +1,132 @@
+"""Splits a Markdown file into frontmatter and body, and reads the frontmatter without interpreting it.
+
+Values stay the text their author wrote (`4.10`, `off`, `007`), because YAML's own types would lose it; every
+entry knows its line in the file. Whatever the bytes are, the only exception is `FrontmatterError`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from ruamel.yaml.nodes import MappingNode, Node
+
+FENCE = "---"
+ScalarKind = Literal["text", "bool", "null", "number"]
+_KINDS: dict[str, ScalarKind] = {"bool": "bool", "null": "null", "int": "number", "float": "number"}
+
+
+class FrontmatterError(Exception):
+    """Frontmatter that is no YAML mapping of words; `line` counts from 1 in the file."""
+
+    def __init__(self, line: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.line = line
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar:
+    """A single value as written; only an unquoted one can be anything but text."""
+
+    text: str
+    kind: ScalarKind = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One key of the frontmatter; `value` is None for what is neither a scalar nor a list of scalars."""
+
+    key: str
+    line: int
+    value: Scalar | tuple[Scalar, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The two parts of a file; `frontmatter` is None when there is none, and begins at line 2 otherwise."""
+
+    frontmatter: str | None
+    body: str
+    closed: bool = True
+
+
+def split_frontmatter(text: str) -> Split:
+    """Cut a file at its fences: lines that are exactly `---`. Line endings become LF, a leading BOM goes."""
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
+    lines = text.split("\n")
+    if lines[0].rstrip() != FENCE:
+        return Split(None, text)
+    for index, line in enumerate(lines[1:], start=1):
+        if line.rstrip() == FENCE:
+            return Split("\n".join(lines[1:index]), "\n".join(lines[index + 1 :]))
+    return Split(None, text, closed=False)
+
+
+def parse_frontmatter(frontmatter: str) -> list[Entry]:
+    """The entries in their order; raises FrontmatterError with the line in the file."""
+    node = compose_frontmatter(frontmatter)
+    if node is None:
+        return []
+    entries: dict[str, Entry] = {}
+    for key_node, value_node in node.value:
+        entry = _entry(key_node, value_node)
+        if entry.key in entries:
+            raise FrontmatterError(
+                entry.line,
+                f'"{entry.key}" is already set on line {entries[entry.key].line}; keep one of them',
+            )
+        entries[entry.key] = entry
+    return list(entries.values())
+
+
+def compose_frontmatter(frontmatter: str) -> MappingNode | None:
+    """The YAML nodes of the frontmatter with their marks, None when it is empty."""
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import MarkedYAMLError
+    from ruamel.yaml.nodes import MappingNode
+    from ruamel.yaml.reader import ReaderError
+
+    try:
+        # YAML allows tabs after a key's colon, ruamel does not; blanks in their place keep all positions.
+        untabbed = re.sub(r"^([\w-]+:)(\t+)", _blank, frontmatter, flags=re.MULTILINE)
+        node = YAML(typ="safe", pure=True).compose(untabbed)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        problem = error.problem or error.context or "it cannot be parsed"
+        raise FrontmatterError(_file_line(mark), f"not valid YAML: {problem}") from None
+    except ReaderError as error:
+        line = frontmatter.count("\n", 0, error.position) + 2
+        raise FrontmatterError(line, "not valid YAML: a control character is not allowed") from None
+    except RecursionError:
+        raise FrontmatterError(2, "not valid YAML: nested too deeply") from None
+    if node is not None and not isinstance(node, MappingNode):
+        raise FrontmatterError(_file_line(node.start_mark), 'the frontmatter must be "key: value" lines')
+    return node
+
+
+def _blank(found: re.Match[str]) -> str:
+    return found.group(1) + " " * len(found.group(2))
+
+
+def _entry(key_node: Node, value_node: Node) -> Entry:
+    from ruamel.yaml.nodes import ScalarNode, SequenceNode
+
+    line = _file_line(key_node.start_mark)
+    if not isinstance(key_node, ScalarNode):
+        raise FrontmatterError(line, "a key must be a word")
+    if isinstance(value_node, SequenceNode):
+        items = tuple(_scalar(item) for item in value_node.value if isinstance(item, ScalarNode))
+        return Entry(key_node.value, line, items if len(items) == len(value_node.value) else None)
+    return Entry(key_node.value, line, _scalar(value_node) if isinstance(value_node, ScalarNode) else None)
+
+
+def _scalar(node: Node) -> Scalar:
+    return Scalar(node.value, _KINDS.get(str(node.tag).removeprefix("tag:yaml.org,2002:"), "text"))
+
+
+def _file_line(mark: object) -> int:
+    # The frontmatter begins on the second line of the file, and marks count from zero.
+    line: int = getattr(mark, "line", 0)
+    return line + 2

@@ -1,0 +1,165 @@
+"""One Markdown file becomes one `Profile`, or an error that names the file, the line and what is wrong."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from pi_subagents.errors import ProfileError
+from pi_subagents.models import Profile, Secret, ThinkingLevel
+from pi_subagents.profiles.fields import BY_KEY, NAME_RULE, Field
+from pi_subagents.profiles.frontmatter import (
+    Entry,
+    FrontmatterError,
+    Scalar,
+    parse_frontmatter,
+    split_frontmatter,
+)
+
+Scope = Literal["global", "project"]
+
+
+class ProfileFileError(ProfileError):
+    """A file that holds no usable profile; its text begins with `path:line:`."""
+
+    def __init__(self, path: Path, line: int, sentence: str, name_guess: str | None = None) -> None:
+        super().__init__(f"{path}:{line}: {sentence}")
+        self.path = path
+        self.line = line
+        self.sentence = sentence
+        self.name_guess = name_guess or path.stem
+
+
+def read_profile(path: Path, scope: Scope | None = None) -> tuple[Profile, list[str]]:
+    """Read one profile and what is odd about its file; raises ProfileFileError."""
+    text = read_text(path)
+    try:
+        entries, body = _parse(text)
+        profile = _build(entries, body, path, scope)
+    except FrontmatterError as error:
+        raise ProfileFileError(path, error.line, str(error), _guess_name(text)) from None
+    return profile, [f"{path}:{line}: {sentence}" for line, sentence in _oddities(entries)]
+
+
+def parse_profile(text: str, path: Path, scope: Scope | None) -> Profile:
+    """The profile that a text would be at `path`; raises FrontmatterError."""
+    entries, body = _parse(text)
+    return _build(entries, body, path, scope)
+
+
+def read_text(path: Path) -> str:
+    """A profile file's text as it is; raises ProfileFileError."""
+    try:
+        if not path.is_file():  # a pipe with a profile's name would block for ever
+            raise ProfileFileError(path, 1, "is not a regular file")
+        data = path.read_bytes()
+    except OSError as error:
+        raise ProfileFileError(path, 1, f"cannot be read ({error.strerror})") from None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise ProfileFileError(path, line, "is not UTF-8 text; save it as UTF-8") from None
+
+
+def _parse(text: str) -> tuple[list[Entry], str]:
+    split = split_frontmatter(text)
+    if not split.closed:
+        raise FrontmatterError(1, 'the frontmatter is not closed; end it with a line "---"')
+    if split.frontmatter is None:
+        raise FrontmatterError(1, 'has no frontmatter; begin with the lines "---", "name: …", "---"')
+    return parse_frontmatter(split.frontmatter), split.body
+
+
+def _build(entries: Sequence[Entry], body: str, path: Path, scope: Scope | None) -> Profile:
+    values: dict[str, Any] = {}
+    for entry in entries:
+        if field := BY_KEY.get(entry.key):
+            values[field.attribute] = _read_value(field, entry)
+    if not values.get("name"):
+        raise FrontmatterError(1, 'has no name; add a line "name: …"')
+    return Profile(**values, system_prompt=body.strip() or None, path=path, scope=scope)
+
+
+def _read_value(field: Field, entry: Entry) -> Any:
+    if field.kind == "flag":
+        return _read_flag(entry)
+    value = _read_list(entry) if field.kind == "list" else _read_text_value(entry)
+    if value is None:
+        return None
+    if field.key != "extraArgs" and any("\0" in part for part in value):
+        raise FrontmatterError(entry.line, f'"{entry.key}" contains a null byte')
+    if field.key == "name":
+        _check_name(str(value), entry.line)
+    if field.key == "thinkingLevel":
+        _check_thinking_level(str(value), entry.line)
+    return Secret(str(value)) if field.kind == "secret" else value
+
+
+def _read_text_value(entry: Entry) -> str | None:
+    if not isinstance(entry.value, Scalar):
+        raise FrontmatterError(entry.line, f'"{entry.key}" must be a single text')
+    if entry.value.kind == "null" or not entry.value.text.strip():
+        return None
+    # A long text keeps its own shape; everything else is a word, and space around it is an accident.
+    return entry.value.text if entry.key == "appendSystemPrompt" else entry.value.text.strip()
+
+
+def _read_list(entry: Entry) -> tuple[str, ...] | None:
+    if entry.value is None:
+        raise FrontmatterError(entry.line, f'"{entry.key}" must be a comma-separated text or a list of texts')
+    if isinstance(entry.value, Scalar):
+        words = [] if entry.value.kind == "null" else [part.strip() for part in entry.value.text.split(",")]
+    elif entry.key == "extraArgs":  # arguments in a list are passed on verbatim, empty ones too
+        return tuple(item.text for item in entry.value) or None
+    else:
+        words = [item.text.strip() for item in entry.value if item.kind != "null"]
+    return tuple(word for word in words if word) or None
+
+
+def _read_flag(entry: Entry) -> bool:
+    scalar = entry.value
+    if isinstance(scalar, Scalar) and (scalar.kind == "bool" or scalar.text in ("true", "false")):
+        word = scalar.text.lower()
+        if word in ("true", "false"):
+            return word == "true"
+    raise FrontmatterError(entry.line, f'"{entry.key}" must be true or false')
+
+
+def _check_name(name: str, line: int) -> None:
+    if not NAME_RULE.fullmatch(name):
+        raise FrontmatterError(line, f'the name "{name}" may only have letters, digits, "-" and "_"')
+
+
+def _check_thinking_level(level: str, line: int) -> None:
+    if level not in list(ThinkingLevel):
+        valid = ", ".join(ThinkingLevel)
+        raise FrontmatterError(line, f'"thinkingLevel" must be one of {valid}, not "{level}"')
+
+
+def _oddities(entries: Sequence[Entry]) -> list[tuple[int, str]]:
+    found: list[tuple[int, str]] = []
+    for entry in entries:
+        field = BY_KEY.get(entry.key)
+        if field is None:
+            found.append((entry.line, f'unknown field "{entry.key}" is ignored{_hint(entry.key)}'))
+        elif field.key == "tools" and _read_list(entry) is None:
+            found.append((entry.line, '"tools" is empty and ignored; to allow none say "noTools: true"'))
+    return found
+
+
+def _hint(key: str) -> str:
+    folded = {known.lower(): known for known in BY_KEY}
+    word = key.replace("_", "").replace("-", "").lower()
+    close = difflib.get_close_matches(word, folded, n=3, cutoff=0.75)
+    return f"; did you mean {' or '.join(folded[match] for match in close)}?" if close else ""
+
+
+def _guess_name(text: str) -> str | None:
+    # Good enough for a file that YAML cannot read: it only decides whether a caller meant this file.
+    frontmatter = split_frontmatter(text).frontmatter or text
+    found = re.search(r"^name:[ \t]*[\"']?([a-zA-Z0-9_-]+)", frontmatter, re.MULTILINE)
+    return found.group(1) if found else None

@@ -1,0 +1,34 @@
+"""Which tools an agent may use: `noTools` before `tools` before `excludeTools`.
+
+`pi` knows only allow-lists, so an exclusion is turned into one before the command line is built. An exclusion
+that leaves nothing means no tools, never all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import msgspec
+
+from pi_subagents.errors import ProfileError
+from pi_subagents.models import Profile
+
+BUILTIN_TOOLS = ("read", "bash", "edit", "write", "grep", "find", "ls")
+
+
+def check_tools(profile: Profile) -> None:
+    """Raise ProfileError when the profile both allows and excludes tools."""
+    if profile.tools is not None and profile.exclude_tools is not None and not profile.no_tools:
+        raise ProfileError(
+            f'Profile "{profile.name}" has both "tools" and "excludeTools" set. These are mutually exclusive.'
+        )
+
+
+def apply_exclude_tools(profile: Profile, all_tools: Iterable[str]) -> Profile:
+    """The profile with `exclude_tools` replaced by the allow-list that it leaves of `all_tools`."""
+    if profile.exclude_tools is None:
+        return profile
+    if profile.no_tools or profile.tools is not None:
+        return msgspec.structs.replace(profile, exclude_tools=None)
+    left = tuple(tool for tool in all_tools if tool not in profile.exclude_tools)
+    return msgspec.structs.replace(profile, tools=left or None, no_tools=not left, exclude_tools=None)

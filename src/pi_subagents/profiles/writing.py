@@ -1,0 +1,117 @@
+"""Saving and deleting profile files.
+
+A file is replaced in one step or not at all, and only by text that reads back as the profile it was made from.
+With an API key in it, the file is for its owner alone and so is its directory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import stat
+import tempfile
+from pathlib import Path
+
+import msgspec
+
+from pi_subagents.errors import ProfileError
+from pi_subagents.models import Profile
+from pi_subagents.profiles.catalog import UnknownProfile, invalidate_profiles_cache, profile_files, profiles_dir
+from pi_subagents.profiles.fields import NAME_RULE
+from pi_subagents.profiles.frontmatter import FrontmatterError
+from pi_subagents.profiles.markdown import edit_markdown, profile_to_markdown
+from pi_subagents.profiles.reading import ProfileFileError, Scope, parse_profile, read_profile, read_text
+
+
+def save_profile(profile: Profile, scope: Scope, *, cwd: Path, agent_dir: Path) -> Path:
+    """Create the profile's file in a scope, or change in it what differs; raises ProfileError."""
+    if not NAME_RULE.fullmatch(profile.name):
+        raise ProfileError(f'the name "{profile.name}" may only have letters, digits, "-" and "_"')
+    directory = profiles_dir(scope, cwd, agent_dir)
+    path = find_profile_file(profile.name, directory) or directory / f"{profile.name}.md"
+    text = _edited_text(path, profile) if path.exists() else profile_to_markdown(profile)
+    _require_same(text, profile, path)
+    try:
+        _write(path, text, is_private=profile.api_key is not None)
+    except OSError as error:
+        raise ProfileError(f"{path}: cannot be written ({error.strerror})") from error
+    invalidate_profiles_cache()
+    return path
+
+
+def delete_profile(name: str, scope: Scope, *, cwd: Path, agent_dir: Path) -> Path:
+    """Remove the file that holds the profile, a broken one too; raises UnknownProfile or ProfileError."""
+    directory = profiles_dir(scope, cwd, agent_dir)
+    path = find_profile_file(name, directory)
+    if path is None:
+        raise UnknownProfile(f'There is no {scope} profile "{name}" in {directory}')
+    try:
+        path.unlink()
+    except OSError as error:
+        raise ProfileError(f"{path}: cannot be deleted ({error.strerror})") from error
+    invalidate_profiles_cache()
+    return path
+
+
+def find_profile_file(name: str, directory: Path) -> Path | None:
+    """The file in a directory that holds the profile; a broken file counts by its apparent or file name."""
+    broken: Path | None = None
+    found: Path | None = None
+    for path in profile_files(directory):
+        try:
+            if read_profile(path)[0].name == name:
+                found = path  # the last one is the one that loading takes
+        except ProfileFileError as error:
+            if name in (error.name_guess, path.stem):
+                broken = path
+    return found or broken
+
+
+def _edited_text(path: Path, profile: Profile) -> str:
+    before, _warnings = read_profile(path)
+    if before.name != profile.name:
+        raise ProfileError(f'{path} already holds the profile "{before.name}"; rename or remove that file first')
+    return edit_markdown(read_text(path), before, profile)
+
+
+def _require_same(text: str, profile: Profile, path: Path) -> None:
+    try:
+        written = parse_profile(text, path, None)
+    except FrontmatterError as error:
+        raise ProfileError(f"{path}: the profile cannot be written: {error}") from None
+    if written != _comparable(profile, path):
+        raise ProfileError(f"{path}: this file cannot be changed without harm; edit it by hand")
+
+
+def _comparable(profile: Profile, path: Path) -> Profile:
+    prompt = (profile.system_prompt or "").strip() or None
+    return msgspec.structs.replace(profile, path=path, scope=None, system_prompt=prompt)
+
+
+def _write(path: Path, text: str, *, is_private: bool) -> None:
+    target = Path(os.path.realpath(path))  # a link stays a link
+    target.parent.mkdir(mode=0o700 if is_private else 0o777, parents=True, exist_ok=True)
+    if is_private:
+        with contextlib.suppress(PermissionError):  # somebody else's directory; the file itself is closed
+            target.parent.chmod(0o700)
+    mode = 0o600 if is_private else _mode_of(target)
+    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(text.encode())
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(mode)
+        Path(temporary).replace(target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+
+
+def _mode_of(path: Path) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)  # the only way to read it
+        os.umask(mask)
+        return 0o666 & ~mask

@@ -1,0 +1,48 @@
+"""What happens in runs, as people see it: one source of words, previews and windows for every surface."""
+
+from pi_subagents.progress.cells import cell_width, clean, clip, clip_start, graphemes
+from pi_subagents.progress.history import MAX_MESSAGES, WindowLine
+from pi_subagents.progress.locations import shorten_path
+from pi_subagents.progress.notices import notice
+from pi_subagents.progress.paint import (
+    body_segments,
+    footer_segments,
+    header_segments,
+    status_line,
+    status_segments,
+)
+from pi_subagents.progress.previews import preview_tool_call
+from pi_subagents.progress.results import summarise_tool_result
+from pi_subagents.progress.segments import Line, Segment, Style, fit, plain, style_tool_line
+from pi_subagents.progress.windows import DEFAULT_MAX_LINES, DEFAULT_PREVIEW_WIDTH, RunFacts, Window
+from pi_subagents.progress.words import ProgressWords
+
+__all__ = [
+    "DEFAULT_MAX_LINES",
+    "DEFAULT_PREVIEW_WIDTH",
+    "MAX_MESSAGES",
+    "Line",
+    "ProgressWords",
+    "RunFacts",
+    "Segment",
+    "Style",
+    "Window",
+    "WindowLine",
+    "body_segments",
+    "cell_width",
+    "clean",
+    "clip",
+    "clip_start",
+    "fit",
+    "footer_segments",
+    "graphemes",
+    "header_segments",
+    "notice",
+    "plain",
+    "preview_tool_call",
+    "shorten_path",
+    "status_line",
+    "status_segments",
+    "style_tool_line",
+    "summarise_tool_result",
+]

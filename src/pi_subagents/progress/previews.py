@@ -1,0 +1,225 @@
+"""One-line previews of tool calls, as windows show them: one row of a table per tool.
+
+A row that cannot read its arguments gives way to the generic form, which shows them as they came: a preview
+never raises and never says what the call did not.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+
+from pi_subagents.progress.arguments import Arguments, compact_json, counted, one_line, parse_json, unique
+from pi_subagents.progress.cells import cell_width, clean, clip, clip_start
+from pi_subagents.progress.shell import first_line, layout
+
+ARROW = " → "
+_NARROW = 8
+"""With fewer cells than this left for the subject, the line is cut at its end like any other text."""
+_MAX_NAMED_FILES = 3
+_NON_EMPTY_LINE = re.compile(r"\S[^\n]*")
+
+Row = Callable[[str, Arguments, int], str | None]
+
+
+def preview_tool_call(
+    name: str, arguments: object, *, width: int, cwd: str | None = None, home: str | None = None
+) -> str:
+    """What a tool is called for, in lines of at most `width` cells; only a long command has several."""
+    if isinstance(arguments, Mapping):
+        row = _ROWS.get(name) or (_lsp if name.startswith("lsp_") else None)
+        preview = row(name, Arguments(arguments, cwd, home), width) if row else None
+        if preview is not None:
+            return preview
+    return _generic(name, arguments, width)
+
+
+def count_non_empty_lines(text: str) -> int:
+    """How many lines hold more than white space."""
+    return sum(1 for _ in _NON_EMPTY_LINE.finditer(text))
+
+
+def _generic(name: str, arguments: object, width: int) -> str:
+    label = one_line(name) or "tool"
+    shown = "" if arguments is None or arguments == {} else compact_json(arguments, width)
+    return clip(f"{label} {shown}".rstrip(), width)
+
+
+def _line(name: str, subject: str, width: int) -> str:
+    return clip(f"{clean(name)}{ARROW}{subject}", width)
+
+
+def _path_line(name: str, path: str, tail: str, width: int) -> str:
+    """A path between a name and figures that both matter more than the path's beginning."""
+    room = width - cell_width(name + ARROW + tail)
+    if room < _NARROW:
+        return clip(f"{name}{ARROW}{path}{tail}", width)
+    return f"{name}{ARROW}{clip_start(path, room)}{tail}"
+
+
+def _edit(name: str, arguments: Arguments, width: int) -> str | None:
+    path = arguments.path("path", "file_path")
+    if path is None:
+        return None
+    edits = list(_edits(arguments))
+    if not edits:
+        return _path_line(name, path, "", width)
+    added = sum(count_non_empty_lines(new) for _, new in edits)
+    removed = sum(count_non_empty_lines(old) for old, _ in edits)
+    return _path_line(name, path, f" ({counted(len(edits), 'edit')}) +{added}/-{removed}", width)
+
+
+def _edits(arguments: Arguments) -> Iterator[tuple[str, str]]:
+    """Pairs of old and new text, from every shape that pi itself accepts."""
+    given = arguments.values.get("edits")
+    value = parse_json(given) if isinstance(given, str) else given
+    candidates = list(value) if isinstance(value, (list, tuple)) else [value]
+    for edit in [*candidates, arguments.values]:
+        if isinstance(edit, Mapping):
+            old, new = edit.get("oldText"), edit.get("newText")
+            if isinstance(old, str) and isinstance(new, str):
+                yield old, new
+
+
+def _write(name: str, arguments: Arguments, width: int) -> str | None:
+    path, content = arguments.path("path", "file_path"), arguments.values.get("content")
+    if path is None:
+        return None
+    return _path_line(
+        name, path, f" +{count_non_empty_lines(content)}" if isinstance(content, str) else "", width
+    )
+
+
+def _read(name: str, arguments: Arguments, width: int) -> str | None:
+    path = arguments.path("path", "file_path")
+    if path is None:
+        return None
+    offset, limit = arguments.number("offset"), arguments.number("limit")
+    tail = "" if offset is None else f":{offset}"
+    tail += "" if limit is None else f"+{limit} ({counted(limit, 'line')})"
+    return _path_line(name, path, tail, width)
+
+
+def _grep(name: str, arguments: Arguments, width: int) -> str | None:
+    pattern, where = arguments.text("pattern"), arguments.text("glob") or arguments.path("path")
+    if pattern is None:
+        return None
+    return _line(name, f"/{pattern}/{ARROW}{where}" if where else f"/{pattern}/", width)
+
+
+def _find(name: str, arguments: Arguments, width: int) -> str | None:
+    pattern, path = arguments.text("pattern"), arguments.path("path")
+    if pattern is None:
+        return None
+    return _line(name, f"{pattern} in {path}" if path else pattern, width)
+
+
+def _ls(name: str, arguments: Arguments, width: int) -> str | None:
+    path = "." if arguments.is_absent("path") else arguments.path("path")
+    return None if path is None else _path_line(name, path, "", width)
+
+
+def _bash(name: str, arguments: Arguments, width: int) -> str | None:
+    command = arguments.values.get("command")
+    line = first_line(command, cwd=arguments.cwd, home=arguments.home) if isinstance(command, str) else ""
+    return "\n".join(layout(line, head=name + ARROW, width=width)) if line else None
+
+
+def _delegate(name: str, arguments: Arguments, width: int) -> str | None:
+    tasks, default = arguments.items("tasks"), arguments.text("profile")
+    if tasks is None:
+        return None
+    given = (one_line(task.get("profile")) if isinstance(task, Mapping) else None for task in tasks)
+    profiles = unique(profile for each in given if (profile := each or default))
+    listed = f" [{', '.join(profiles)}]" if profiles else ""
+    return _line(name, counted(len(tasks), "task") + listed, width)
+
+
+def _write_todos(name: str, arguments: Arguments, width: int) -> str | None:
+    todos = arguments.items("todos")
+    return None if todos is None else _line(name, f"{counted(len(todos), 'todo')} written", width)
+
+
+def _edit_todos(name: str, arguments: Arguments, width: int) -> str | None:
+    if description := arguments.text("description"):
+        return _line(name, description, width)
+    action, indices = arguments.text("action"), arguments.items("indices")
+    if action is None:
+        return None
+    return _line(name, f"{action} {compact_json(indices, width)}" if indices else action, width)
+
+
+def _list_todos(name: str, arguments: Arguments, width: int) -> str:
+    return clip(name, width)
+
+
+def _lsp(name: str, arguments: Arguments, width: int) -> str | None:
+    file = arguments.path("file", "path", "filePath")
+    if file is None:
+        query = arguments.text("query")
+        return None if query is None else _line(name, query, width)
+    line, column = arguments.number("line"), arguments.number("column", "character", "col")
+    tail = "" if line is None else f":{line}"
+    tail += "" if line is None or column is None else f":{column}"
+    new_name = arguments.text("newName")
+    return _path_line(clean(name), file, tail + (f"{ARROW}{new_name}" if new_name else ""), width)
+
+
+def _find_symbol(name: str, arguments: Arguments, width: int) -> str | None:
+    query = arguments.text("query")
+    return _lsp(name, arguments, width) if query is None else _line(name, query, width)
+
+
+def _lint(_name: str, arguments: Arguments, width: int) -> str | None:
+    if files := arguments.paths("files"):
+        return _line_with_more("lint", files, width)
+    return _line("lint", "(all)", width) if arguments.values.get("files") in (None, "", []) else None
+
+
+def _line_with_more(name: str, subjects: list[str], width: int) -> str:
+    """As many subjects as fit, and how many more there are."""
+    for shown in range(min(len(subjects), _MAX_NAMED_FILES), 1, -1):
+        line = f"{name}{ARROW}{', '.join(subjects[:shown])}{_more(subjects, shown)}"
+        if cell_width(line) <= width:
+            return line
+    return _path_line(name, subjects[0], _more(subjects, 1), width)
+
+
+def _more(subjects: list[str], shown: int) -> str:
+    return f" +{len(subjects) - shown} more" if len(subjects) > shown else ""
+
+
+def _subject(single: str, several: str = "") -> Row:
+    """A row that shows one text, or the first of several."""
+
+    def row(name: str, arguments: Arguments, width: int) -> str | None:
+        subjects = [text] if (text := arguments.text(single)) else arguments.texts(several)
+        if not subjects:
+            return None
+        head, more = name + ARROW, _more(subjects, 1)
+        return clip(head + clip(subjects[0], width - cell_width(head + more)) + more, width)
+
+    return row
+
+
+_ROWS: dict[str, Row] = {
+    "edit": _edit,
+    "write": _write,
+    "read": _read,
+    "grep": _grep,
+    "find": _find,
+    "ls": _ls,
+    "bash": _bash,
+    "delegate_to_subagents": _delegate,
+    "write_todos": _write_todos,
+    "edit_todos": _edit_todos,
+    "list_todos": _list_todos,
+    "lsp_find_symbol": _find_symbol,
+    "lint_files": _lint,
+    "fetch_content": _subject("url", "urls"),
+    "web_search": _subject("query", "queries"),
+    "fetch_repo": _subject("url"),
+    "get_subagent_output": _subject("sessionId"),
+    "get_subagent_session": _subject("sessionId"),
+    "workflow_step": _subject("action"),
+}

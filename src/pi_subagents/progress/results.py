@@ -1,0 +1,36 @@
+"""Tool results in a few words: how much `ls` and `find` found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pi_subagents.progress.arguments import counted
+
+_CUT_KEYS = ("entryLimitReached", "resultLimitReached", "truncation", "truncated")
+_NOTHING = {"ls": "(empty directory)", "find": "No files found matching pattern"}
+
+
+def summarise_tool_result(name: str, text: str, details: object = None) -> str | None:
+    """`2 files, 1 dir`, `(empty)`, `3 matches`, with `+` if the list was cut; None for every other tool."""
+    if name not in _NOTHING:
+        return None
+    listed, noticed = _split_notice(text)
+    cut = noticed or (isinstance(details, Mapping) and any(details.get(key) for key in _CUT_KEYS))
+    found = "" if listed.strip() == _NOTHING[name] else listed
+    entries = [line for line in found.split("\n") if line.strip()]
+    summary = _files_and_dirs(entries) if name == "ls" else counted(len(entries), "match", "matches")
+    return summary + ("+" if cut else "")
+
+
+def _split_notice(text: str) -> tuple[str, bool]:
+    """The list without the paragraph in brackets with which pi says that it cut it."""
+    listed, _, last = text.rstrip().rpartition("\n\n")
+    noticed = last.startswith("[") and last.endswith("]") and "limit reached" in last and "\n" not in last
+    return (listed, True) if noticed else (text, False)
+
+
+def _files_and_dirs(entries: list[str]) -> str:
+    dirs = sum(entry.rstrip().endswith("/") for entry in entries)
+    files = len(entries) - dirs
+    parts = [counted(files, "file")] if files else []
+    return ", ".join(parts + ([counted(dirs, "dir")] if dirs else [])) or "(empty)"

@@ -1,0 +1,237 @@
+"""A window: the rolling view of one run that people watch, as a fold over its events.
+
+Facts (status, usage, counts, times) are read from the run's state and never counted again here; a window adds
+its lines and the live area below them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, Protocol
+
+import msgspec
+
+from pi_subagents.models import Reason, Status, Usage
+from pi_subagents.models import event as ev
+from pi_subagents.progress.cells import clean, clip
+from pi_subagents.progress.history import History, WindowLine
+from pi_subagents.progress.live_area import MAX_LINE_CELLS, LiveArea
+from pi_subagents.progress.notices import notice
+from pi_subagents.progress.previews import preview_tool_call
+from pi_subagents.progress.results import summarise_tool_result
+from pi_subagents.progress.segments import Segment
+
+DEFAULT_MAX_LINES = 15
+DEFAULT_PREVIEW_WIDTH = 160
+_MAX_REMEMBERED_CALLS = 500
+
+WindowStatus = Literal["running", "completed", "error"]
+
+
+class RunFacts(Protocol):
+    """What a window needs to know of its run's state."""
+
+    run_id: str
+    session_id: str
+    name: str
+    cwd: str
+    profile: str | None
+    provider: str | None
+    model: str | None
+    thinking_level: str | None
+    timeout_s: float | None
+    file_count: int
+    status: Status
+    reason: Reason | None
+    error: str | None
+    started_at: int | None
+    completed_at: int | None
+    exit_code: int | None
+    stop_reason: str | None
+    usage: Usage
+    tool_count: int
+    todo_total: int
+    todo_completed: int
+
+
+class Window:
+    """Lines and live area of one run; the caller folds an event into `state` first, then applies it here."""
+
+    def __init__(
+        self,
+        state: RunFacts,
+        *,
+        max_lines: int = DEFAULT_MAX_LINES,
+        preview_width: int = DEFAULT_PREVIEW_WIDTH,
+        cwd: str | None = None,
+        home: str | None = None,
+        run_dir: str | None = None,
+    ) -> None:
+        self.state = state
+        self.max_lines = max_lines
+        self.preview_width = preview_width
+        self.run_dir = run_dir
+        self._cwd = cwd
+        self._home = home
+        self._history = History()
+        self._live = LiveArea()
+        self._calls: dict[str, WindowLine] = {}
+
+    def apply(self, event: ev.Event) -> bool:
+        """Take in one event; True if the window looks different now."""
+        handler = _HANDLERS.get(type(event))
+        return False if handler is None else handler(self, event)
+
+    @property
+    def status(self) -> WindowStatus:
+        """The run's state in the words of windows."""
+        if self.state.status is Status.COMPLETED:
+            return "completed"
+        return "error" if self.state.status.is_terminal else "running"
+
+    @property
+    def lines(self) -> list[WindowLine]:
+        """The last `max_lines` lines."""
+        return self._history.last(self.max_lines)
+
+    @property
+    def all_messages(self) -> list[WindowLine]:
+        """The last 500 lines."""
+        return self._history.last()
+
+    @property
+    def live_lines(self) -> list[Segment]:
+        """What is going on right now, a segment per line."""
+        return self._live.lines()
+
+    def elapsed_ms(self, now_ms: int) -> int:
+        """How long the run has been going; once it has ended, how long it went."""
+        if self.state.started_at is None:
+            return 0
+        end = now_ms if self.state.completed_at is None else self.state.completed_at
+        return max(end - self.state.started_at, 0)
+
+    def to_details(self) -> dict[str, object]:
+        """The window as the `details` of `delegate_to_subagents` carry it."""
+        state = self.state
+        return {
+            "name": _safe(state.name),
+            "sessionId": state.session_id,
+            "status": self.status,
+            "lines": msgspec.to_builtins(self.lines),
+            "allMessages": msgspec.to_builtins(self.all_messages),
+            "exitCode": state.exit_code,
+            "model": _safe(state.model),
+            "stopReason": state.stop_reason,
+            "errorMessage": _safe(state.error),
+            "profileName": state.profile,
+            "provider": _safe(state.provider),
+            "thinkingLevel": state.thinking_level,
+            "timeout": state.timeout_s,
+            "todoTotal": state.todo_total,
+            "todoCompleted": state.todo_completed,
+            "toolCount": state.tool_count,
+            "fileCount": state.file_count,
+            "startedAt": state.started_at,
+            "completedAt": state.completed_at,
+            "runId": state.run_id,
+            "runDir": self.run_dir,
+            "usage": _usage_details(state.usage),
+            "reason": None if state.reason is None else state.reason.value,
+        }
+
+    def _message(self, event: ev.Message) -> bool:
+        if event.role == "toolResult":
+            return self._tool_result(event)
+        if event.role != "assistant":
+            return False
+        self._live.clear_message()
+        for part in event.parts:
+            if isinstance(part, ev.TextPart):
+                self._add_text(part.text)
+            elif isinstance(part, ev.ToolCallPart):
+                self._add_call(part.id, part.name, part.arguments)
+        return True
+
+    def _tool_result(self, event: ev.Message) -> bool:
+        changed = self._live.show_tool_line(None)
+        summary = summarise_tool_result(event.tool_name or "", event.text, {"truncated": event.truncated})
+        if event.is_error or summary is None:
+            return changed
+        call = self._calls.get(event.tool_call_id or "")
+        self._history.insert_below(call, WindowLine(f"  {summary}", "tool"))
+        return True
+
+    def _message_started(self, event: ev.MessageStarted) -> bool:
+        return event.role == "assistant" and self._live.clear_message()
+
+    def _add_text(self, text: str, *, prefix: str = "") -> bool:
+        lines = [line for line in clean(text, keep_newlines=True).split("\n") if line.strip()]
+        for line in lines:
+            self._history.append(WindowLine(clip(prefix + line.rstrip(), MAX_LINE_CELLS)))
+        return bool(lines)
+
+    def _add_call(self, call_id: str, name: str, arguments: object) -> bool:
+        if call_id in self._calls:
+            return False
+        cwd = self._cwd or self.state.cwd
+        preview = preview_tool_call(name, arguments, width=self.preview_width, cwd=cwd, home=self._home)
+        first, *more = preview.split("\n")
+        line = WindowLine(f"→ {first}", "tool")
+        for each in (line, *(WindowLine(f"  {text}", "tool") for text in more)):
+            self._history.append(each)
+        self._remember_call(call_id, line)
+        return True
+
+    def _remember_call(self, call_id: str, line: WindowLine) -> None:
+        if not call_id:
+            return
+        self._calls[call_id] = line
+        if len(self._calls) > _MAX_REMEMBERED_CALLS:
+            del self._calls[next(iter(self._calls))]
+
+    def _ended(self, _event: ev.Ended) -> bool:
+        self._live.show_notice(None)
+        self._live.show_tool_line(None)
+        self._live.show_stopping(None)
+        return True
+
+
+def _safe(text: str | None) -> str | None:
+    return None if text is None else clean(text, keep_newlines=True)
+
+
+def _usage_details(usage: Usage) -> dict[str, object]:
+    return {field.encode_name: getattr(usage, field.name) for field in msgspec.structs.fields(Usage)}
+
+
+def _stderr(window: Window, event: ev.Stderr) -> bool:
+    return window._add_text(event.text, prefix="[stderr]: ")
+
+
+def _lost(window: Window, event: ev.Event) -> bool:
+    """What is missing from the window for good stays visible in it."""
+    return window._add_text(notice(event) or "")
+
+
+_HANDLERS: dict[type[ev.Event], Callable[[Window, Any], bool]] = {
+    ev.Delta: lambda window, event: window._live.write(event),
+    ev.Message: Window._message,
+    ev.MessageStarted: Window._message_started,
+    ev.ToolStarted: lambda window, event: window._add_call(event.id, event.name, event.arguments),
+    ev.ToolProgress: lambda window, event: window._live.show_tool_line(event.line),
+    ev.ToolEnded: lambda window, event: window._live.show_tool_line(None),
+    ev.Output: lambda window, event: window._add_text(event.text),
+    ev.Stderr: _stderr,
+    ev.ExtensionFailed: _lost,
+    ev.Dropped: _lost,
+    ev.RetryStarted: lambda window, event: window._live.show_notice(notice(event)),
+    ev.RetryEnded: lambda window, event: window._live.show_notice(notice(event)),
+    ev.CompactionStarted: lambda window, event: window._live.show_notice(notice(event)),
+    ev.CompactionEnded: lambda window, event: window._live.show_notice(notice(event)),
+    ev.StopRequested: lambda window, event: window._live.show_stopping(notice(event)),
+    ev.Ended: Window._ended,
+    ev.Created: lambda window, event: True,
+    ev.Started: lambda window, event: True,
+    ev.ThinkingLevelChanged: lambda window, event: True,
+}

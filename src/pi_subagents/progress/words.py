@@ -1,0 +1,163 @@
+"""What happens in a run, in words: one line for the surfaces that have no window.
+
+What the agent says comes first; what its tools do is said when they start and when they end. An event without
+news gives no line, and a line never says more than its event: arguments that are missing stay missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pi_subagents.models import Reason, Status
+from pi_subagents.models import event as ev
+from pi_subagents.progress.arguments import Arguments, one_line
+from pi_subagents.progress.cells import clean, clip
+from pi_subagents.progress.notices import notice
+from pi_subagents.progress.shell import first_line
+
+COMMAND_CELLS = 100
+"""A shell command is cut here even where lines may be longer: its beginning says what it does."""
+_MAX_REMEMBERED = 1000
+"""Calls and results without their counterpart; an agent has so many only if it leaves out half its events."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Phrases:
+    """How one tool's work is put; `{}` stands for what it works on."""
+
+    key: str
+    doing: str
+    done: str
+    failed: str
+
+
+_PHRASES = {
+    "read": _Phrases("path", "Reading {}", "Finished reading {}", "Read failed: {}"),
+    "grep": _Phrases("pattern", "Searching code for {}", "Search finished", "Search failed"),
+    "find": _Phrases("pattern", "Scanning for {}", "Scan finished", "Scan failed"),
+    "ls": _Phrases("path", "Listing {}", "Finished listing {}", "Listing failed: {}"),
+    "edit": _Phrases("path", "Editing {}", "Finished editing {}", "Edit failed: {}"),
+    "write": _Phrases("path", "Writing {}", "Finished writing {}", "Write failed: {}"),
+    "bash": _Phrases("command", "{}", "Command finished: {}", "Command failed: {}"),
+}
+_END_WORDS = {Status.COMPLETED: "Completed", Status.FAILED: "Failed", Status.ABORTED: "Aborted"}
+
+
+class ProgressWords:
+    """Turns one run's events into lines, in order; it remembers what tools were called for.
+
+    A tool's end is told by its `ToolEnded` and by its result's message; whichever comes first speaks. Lines
+    are cut at `width` cells if it is given; with `multiline` what the agent says keeps its line breaks.
+    """
+
+    def __init__(
+        self,
+        *,
+        width: int | None = None,
+        cwd: str | None = None,
+        home: str | None = None,
+        multiline: bool = False,
+    ) -> None:
+        self._width = width
+        self._cwd = cwd
+        self._home = home
+        self._multiline = multiline
+        self._subjects: dict[str, str | None] = {}
+        self._told: dict[str, type[ev.Event]] = {}
+        self._last_stderr: str | None = None
+
+    def say(self, event: ev.Event) -> str | None:
+        """The line for `event`, or None if it is nothing to people."""
+        handler = _HANDLERS.get(type(event))
+        words = handler(self, event) if handler else notice(event)
+        if not words or self._width is None:
+            return words
+        return "\n".join(clip(line, self._width) for line in words.split("\n"))
+
+    def _message(self, event: ev.Message) -> str | None:
+        if event.role == "toolResult":
+            return self._tool_done(event, event.tool_call_id or "", event.tool_name or "", event.is_error)
+        if event.role != "assistant":
+            return None
+        for call in event.tool_calls:
+            self._remember(call.id, call.name, call.arguments)
+        return self._free_text(event.text)
+
+    def _free_text(self, text: str) -> str | None:
+        if self._multiline:
+            return clean(text, keep_newlines=True).strip() or None
+        return " ".join(clean(text).split()) or None
+
+    def _output(self, event: ev.Output) -> str | None:
+        return self._free_text(event.text)
+
+    def _tool_started(self, event: ev.ToolStarted) -> str:
+        subject = self._remember(event.id, event.name, event.arguments)
+        self._told.pop(event.id or event.name, None)
+        phrases = _PHRASES.get(event.name)
+        return phrases.doing.format(subject) if phrases and subject else f"Running {_label(event.name)}"
+
+    def _tool_ended(self, event: ev.ToolEnded) -> str | None:
+        return self._tool_done(event, event.id, event.name, event.is_error)
+
+    def _tool_done(self, event: ev.Event, call_id: str, name: str, failed: bool) -> str | None:
+        key = call_id or name
+        subject = self._subjects.pop(key, None)
+        if self._told.get(key, type(event)) is not type(event):
+            del self._told[key]
+            return None
+        _put(self._told, key, type(event))
+        phrases = _PHRASES.get(name)
+        if phrases and subject:
+            return (phrases.failed if failed else phrases.done).format(subject)
+        return f"{_label(name)} {'failed' if failed else 'finished'}"
+
+    def _remember(self, call_id: str, name: str, arguments: object) -> str | None:
+        subject = self._subject(name, arguments)
+        _put(self._subjects, call_id or name, subject)
+        return subject
+
+    def _subject(self, name: str, arguments: object) -> str | None:
+        phrases = _PHRASES.get(name)
+        if phrases is None or not isinstance(arguments, Mapping):
+            return None
+        if phrases.key == "command":
+            command = arguments.get("command")
+            line = first_line(command, cwd=self._cwd, home=self._home) if isinstance(command, str) else ""
+            return clip(line, COMMAND_CELLS) or None
+        reader = Arguments(arguments, self._cwd, self._home)
+        return reader.path("path", "file_path") if phrases.key == "path" else reader.text(phrases.key)
+
+    def _stderr(self, event: ev.Stderr) -> None:
+        lines = clean(event.text, keep_newlines=True).strip().rsplit("\n", 1)
+        self._last_stderr = lines[-1].strip() or self._last_stderr
+
+    def _ended(self, event: ev.Ended) -> str:
+        words = _END_WORDS.get(event.status, event.status.value)
+        if event.status is Status.COMPLETED:
+            return words
+        words += f": {text}" if (text := one_line(event.message)) else f" ({event.reason})"
+        cause = self._last_stderr if event.reason in (Reason.EXIT, Reason.SPAWN) else None
+        return f"{words} [stderr]: {cause}" if cause and cause not in words else words
+
+
+def _label(name: str) -> str:
+    return one_line(name) or "tool"
+
+
+def _put(memory: dict[str, Any], key: str, value: object) -> None:
+    memory[key] = value
+    if len(memory) > _MAX_REMEMBERED:
+        del memory[next(iter(memory))]
+
+
+_HANDLERS: dict[type[ev.Event], Callable[[ProgressWords, Any], str | None]] = {
+    ev.Message: ProgressWords._message,
+    ev.ToolStarted: ProgressWords._tool_started,
+    ev.ToolEnded: ProgressWords._tool_ended,
+    ev.Output: ProgressWords._output,
+    ev.Stderr: ProgressWords._stderr,
+    ev.Ended: ProgressWords._ended,
+}

@@ -1,0 +1,21 @@
+"""Where agent processes live. The only code that starts processes or sends signals."""
+
+from pi_subagents.runners.containment import Mechanism, choose_mechanism, namespace_works
+from pi_subagents.runners.contract import Process, Runner, Sink, SpawnFailed, Stream
+from pi_subagents.runners.interrupts import Interrupted, run_until_signalled
+from pi_subagents.runners.local import LocalProcess, LocalRunner
+
+__all__ = [
+    "Interrupted",
+    "LocalProcess",
+    "LocalRunner",
+    "Mechanism",
+    "Process",
+    "Runner",
+    "Sink",
+    "SpawnFailed",
+    "Stream",
+    "choose_mechanism",
+    "namespace_works",
+    "run_until_signalled",
+]

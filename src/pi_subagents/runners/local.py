@@ -1,0 +1,179 @@
+"""Agents as children of this process.
+
+Nothing is awaited between the start of a process and its ownership; reading, writing and noticing its end are
+callbacks of the event loop. The end is the exit of the process, never the end of its output: a grandchild can hold
+a pipe open for hours.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import subprocess
+from collections import deque
+from typing import IO
+
+from pi_subagents.harness import Invocation
+from pi_subagents.runners.containment import Containment, Mechanism, contain
+from pi_subagents.runners.contract import Sink, SpawnFailed, Stream
+
+_CHUNK_BYTES = 256 * 1024
+_DRAIN_S = 1.0
+"""How long output may still arrive after the process has gone."""
+
+
+class LocalRunner:
+    """Starts agents here, each in a session of its own and contained."""
+
+    def __init__(self, mechanism: Mechanism) -> None:
+        self._mechanism = mechanism
+
+    def start(self, invocation: Invocation, sink: Sink) -> LocalProcess:
+        """Start an agent whose output goes to `sink`; raises SpawnFailed."""
+        _check_program(invocation)
+        containment = contain(self._mechanism)
+        try:
+            popen = subprocess.Popen(
+                containment.wrap(invocation.argv),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=invocation.cwd,
+                env=dict(invocation.environ),
+                bufsize=0,
+                start_new_session=True,
+                pass_fds=containment.inherited_fds,
+            )
+        except (OSError, ValueError) as error:
+            containment.close()
+            raise SpawnFailed(str(error)) from error
+        containment.started(popen.pid)
+        return LocalProcess(popen, containment, invocation.stdin, sink)
+
+
+def _check_program(invocation: Invocation) -> None:
+    # The wrapper would start and only then find out; the run would look like an agent that failed.
+    program = invocation.argv[0]
+    if shutil.which(program, path=invocation.environ.get("PATH")) is None:
+        raise SpawnFailed(f"{program}: not found or not executable")
+
+
+class LocalProcess:
+    """One agent process and the three pipes to it."""
+
+    def __init__(self, popen: subprocess.Popen[bytes], containment: Containment, stdin: bytes, sink: Sink) -> None:
+        self._popen = popen
+        self._containment = containment
+        self._sink = sink
+        self._loop = asyncio.get_running_loop()
+        self._unsent: deque[memoryview] = deque([memoryview(stdin)] if stdin else [])
+        self._open: dict[Stream, IO[bytes]] = {}
+        self._drain_timer: asyncio.TimerHandle | None = None
+        self._exit_code: int | None = None
+        self._watch_exit()
+        self._watch_output("stdout", popen.stdout)
+        self._watch_output("stderr", popen.stderr)
+        self._start_writing()
+
+    @property
+    def pid(self) -> int:
+        return self._popen.pid
+
+    @property
+    def containment(self) -> str:
+        return self._containment.mechanism
+
+    def terminate(self) -> None:
+        """Ask the agent and its group to end; returns at once."""
+        if self._exit_code is None:
+            self._containment.terminate()
+
+    def kill(self) -> None:
+        """End the agent and every descendant; returns at once."""
+        if self._exit_code is None:
+            self._containment.kill()
+
+    # --- the end -----------------------------------------------------------------------------------------
+
+    def _watch_exit(self) -> None:
+        self._pidfd = os.pidfd_open(self._popen.pid)
+        self._loop.add_reader(self._pidfd, self._exited)
+
+    def _exited(self) -> None:
+        code = self._popen.poll()
+        if code is None:
+            return
+        self._loop.remove_reader(self._pidfd)
+        os.close(self._pidfd)
+        self._exit_code = code if code >= 0 else 128 - code
+        self._stop_writing()
+        self._drain_timer = self._loop.call_later(_DRAIN_S, self._finish)
+        if not self._open:
+            self._finish()
+
+    def _finish(self) -> None:
+        if self._drain_timer is not None:
+            self._drain_timer.cancel()
+        for stream in list(self._open):
+            self._close_output(stream)
+        self._containment.close()
+        assert self._exit_code is not None
+        self._sink.on_exit(self._exit_code)
+
+    # --- output ------------------------------------------------------------------------------------------
+
+    def _watch_output(self, stream: Stream, pipe: IO[bytes] | None) -> None:
+        assert pipe is not None
+        os.set_blocking(pipe.fileno(), False)
+        self._open[stream] = pipe
+        self._loop.add_reader(pipe.fileno(), self._readable, stream)
+
+    def _readable(self, stream: Stream) -> None:
+        try:
+            data = os.read(self._open[stream].fileno(), _CHUNK_BYTES)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if data:
+            self._sink.on_output(stream, data)
+            return
+        self._close_output(stream)
+        if self._exit_code is not None and not self._open:
+            self._finish()
+
+    def _close_output(self, stream: Stream) -> None:
+        pipe = self._open.pop(stream)
+        self._loop.remove_reader(pipe.fileno())
+        pipe.close()
+
+    # --- input -------------------------------------------------------------------------------------------
+
+    def _start_writing(self) -> None:
+        assert self._popen.stdin is not None
+        os.set_blocking(self._popen.stdin.fileno(), False)
+        self._loop.add_writer(self._popen.stdin.fileno(), self._writable)
+
+    def _writable(self) -> None:
+        assert self._popen.stdin is not None
+        try:
+            while self._unsent:
+                written = os.write(self._popen.stdin.fileno(), self._unsent[0])
+                self._advance(written)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._unsent.clear()  # the agent does not want to hear the rest
+        self._stop_writing()
+
+    def _advance(self, written: int) -> None:
+        rest = self._unsent.popleft()[written:]
+        if rest:
+            self._unsent.appendleft(rest)
+
+    def _stop_writing(self) -> None:
+        pipe = self._popen.stdin
+        if pipe is not None and not pipe.closed:
+            self._loop.remove_writer(pipe.fileno())
+            pipe.close()

@@ -1,0 +1,142 @@
+"""Finds the skills that `pi` would find, and lets the same one win when two have a name.
+
+Order of precedence: the project's settings, the project's directories, the user's settings, the user's
+directories, packages. A skill needs a description; its name is the one it gives itself, else its folder's.
+Projects count here whether `pi` was told to trust them or not: a profile names the skills it wants.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.profiles.frontmatter import (
+    Entry,
+    FrontmatterError,
+    Scalar,
+    parse_frontmatter,
+    split_frontmatter,
+)
+from pi_subagents.skills.packages import (
+    Base,
+    files_at,
+    normalize,
+    package_skills,
+    read_json_object,
+    read_packages,
+    texts,
+)
+from pi_subagents.skills.patterns import has_wildcard, is_override, select
+from pi_subagents.skills.scanning import Layout, skill_files
+
+
+@dataclass(frozen=True, slots=True)
+class Skill:
+    """Instructions for a kind of task, kept in a Markdown file."""
+
+    name: str
+    path: Path
+    description: str
+
+    def read_body(self) -> str:
+        """The instructions without the frontmatter; raises OSError."""
+        return split_frontmatter(_read(self.path)).body.strip()
+
+
+Candidates = dict[Path, tuple[int, bool]]
+"""Each file with its rank, lower first, and whether it is switched on; the first mention counts."""
+
+
+def discover_skills(cwd: Path, agent_dir: Path, *, home: Path | None = None) -> dict[str, Skill]:
+    """The skills that an agent started in `cwd` can be given, by name. Reads files, raises nothing."""
+    home = normalize(home or Path.home())
+    user = Base(normalize(agent_dir), home, is_project=False)
+    project = Base(normalize(cwd) / ".pi", home, is_project=True)
+    settings = {base: read_json_object(base.folder / "settings.json") for base in (project, user)}
+    packages = {base: read_packages(settings[base].get("packages"), base) for base in (project, user)}
+
+    found: Candidates = {}
+    for file, is_on in package_skills(packages[project], packages[user]):
+        found.setdefault(file, (4, is_on))
+    for base in (project, user):
+        _add_from_settings(found, _settings_entries(settings[base]), base)
+    for base in (project, user):
+        _add_from_directories(found, _settings_entries(settings[base]), base)
+    return _load(found)
+
+
+def _settings_entries(settings: dict[str, Any]) -> list[str]:
+    skills = settings.get("skills")
+    return texts(skills.get("customDirectories") if isinstance(skills, dict) else skills)
+
+
+def _add_from_settings(found: Candidates, entries: list[str], base: Base) -> None:
+    patterns = [entry for entry in entries if is_override(entry) or has_wildcard(entry)]
+    files = files_at([base.resolve(entry) for entry in entries if entry not in patterns])
+    chosen = select(files, patterns, base.folder)
+    for file in files:
+        found.setdefault(file, (0 if base.is_project else 2, file in chosen))
+
+
+def _add_from_directories(found: Candidates, entries: list[str], base: Base) -> None:
+    overrides = [entry for entry in entries if is_override(entry)]
+    for directory, layout in _directories(base):
+        files = skill_files(directory, layout)
+        chosen = select(files, overrides, directory.parent)
+        for file in files:
+            found.setdefault(file, (1 if base.is_project else 3, file in chosen))
+
+
+def _directories(base: Base) -> list[tuple[Path, Layout]]:
+    users_own = base.home / ".agents" / "skills"
+    if not base.is_project:
+        return [(base.folder / "skills", "pi"), (users_own, "agents")]
+    shared = [folder / ".agents" / "skills" for folder in _up_to_repository(base.folder.parent)]
+    return [
+        (base.folder / "skills", "pi"),
+        *((directory, "agents") for directory in shared if directory != users_own),
+    ]
+
+
+def _up_to_repository(folder: Path) -> list[Path]:
+    folders = [folder, *folder.parents]
+    for count, candidate in enumerate(folders, start=1):
+        if (candidate / ".git").exists():
+            return folders[:count]
+    return folders
+
+
+def _load(found: Candidates) -> dict[str, Skill]:
+    skills: dict[str, Skill] = {}
+    seen: set[str] = set()
+    for path, (_rank, is_on) in sorted(found.items(), key=lambda item: item[1][0]):
+        real = os.path.realpath(path)
+        if real in seen:
+            continue
+        seen.add(real)
+        skill = _read_skill(path) if is_on and path.suffix == ".md" else None
+        if skill:
+            skills.setdefault(skill.name, skill)
+    return skills
+
+
+def _read_skill(path: Path) -> Skill | None:
+    try:
+        entries = parse_frontmatter(split_frontmatter(_read(path)).frontmatter or "")
+    except (OSError, FrontmatterError):
+        return None
+    values = {entry.key: _text(entry) for entry in entries}
+    description = values.get("description") or ""
+    if not description.strip():
+        return None
+    return Skill(values.get("name") or path.parent.name, path, description)
+
+
+def _text(entry: Entry) -> str | None:
+    return entry.value.text if isinstance(entry.value, Scalar) and entry.value.kind == "text" else None
+
+
+def _read(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", errors="replace")

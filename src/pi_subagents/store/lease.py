@@ -1,0 +1,72 @@
+"""Who holds a run, told by the kernel.
+
+The holder keeps an exclusive `flock` on the run's lease file; the kernel frees it when the holder dies, however it
+dies. Nobody has to guess from process ids, which are reused.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import weakref
+from pathlib import Path
+
+LEASE_FILE = "lease"
+
+_held: weakref.WeakSet[Lease] = weakref.WeakSet()
+
+
+class Lease:
+    """An exclusive lock on a run that ends with `release` or with this process."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        _held.add(self)
+
+    @classmethod
+    def take(cls, run_dir: Path) -> Lease | None:
+        """Lock the run in `run_dir`, or return None if somebody else holds it."""
+        fd = os.open(run_dir / LEASE_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        return cls(fd)
+
+    def fileno(self) -> int:
+        """The open descriptor, to hand the lease to another process."""
+        return self._fd
+
+    def release(self) -> None:
+        """Give the run up; harmless when called twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def is_held(run_dir: Path) -> bool:
+    """Whether somebody alive holds the run in `run_dir`.
+
+    The probe takes a shared lock: with exclusive probes two readers would each take the other for a holder.
+    """
+    try:
+        fd = os.open(run_dir / LEASE_FILE, os.O_RDONLY | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return False
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(fd)
+    return False
+
+
+def _forget_in_child() -> None:
+    # A child forked without exec shares the lock and would keep it after the holder's death.
+    for lease in list(_held):
+        lease.release()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)

@@ -1,0 +1,43 @@
+"""Raw output of an agent, kept for debugging: bounded, and never a reason for a run to fail."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+_MAX_BYTES = 16 * 1024 * 1024
+_CUT = b"\n[the rest was not kept]\n"
+
+_log = logging.getLogger(__name__)
+
+
+class BoundedLog:
+    """Appends until the bound is reached; the file appears with the first write."""
+
+    def __init__(self, path: Path, max_bytes: int = _MAX_BYTES) -> None:
+        self._path = path
+        self._left = max_bytes
+        self._fd = -1
+
+    def write(self, data: bytes) -> None:
+        """Keep `data` if there is room and the disk allows it."""
+        if self._left <= 0 or not data:
+            return
+        if len(data) > self._left:
+            data = data[: self._left] + _CUT
+        self._left -= len(data)
+        try:
+            if self._fd < 0:
+                flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC
+                self._fd = os.open(self._path, flags, 0o600)
+            os.write(self._fd, data)
+        except OSError as error:
+            _log.warning("cannot write %s: %s", self._path, error.strerror)
+            self._left = 0
+
+    def close(self) -> None:
+        """Harmless when called twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1

@@ -1,0 +1,137 @@
+"""A run's directory: everything that is kept of one execution of one task.
+
+It is made complete under a hidden name, with its lease already held, and then renamed into place, so that no
+reader ever meets a run that is half there or that nobody holds yet.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pi_subagents.errors import StoreError
+from pi_subagents.harness import RunFile
+from pi_subagents.models.event import Created, Event
+from pi_subagents.store.journal import JOURNAL_FILE, Journal
+from pi_subagents.store.lease import Lease
+from pi_subagents.store.logs import BoundedLog
+
+META_FILE = "meta.json"
+RESULT_FILE = "result.json"
+
+
+class RunRecord:
+    """The holder's side of a run directory."""
+
+    def __init__(self, path: Path, journal: Journal, lease: Lease) -> None:
+        self.path = path
+        self._journal = journal
+        self._lease = lease
+        self.stdout = BoundedLog(path / "stdout.log")
+        self.stderr = BoundedLog(path / "stderr.log")
+
+    def append(self, events: Iterable[Event]) -> None:
+        """Write events to the journal; raises StoreError."""
+        self._journal.append(events)
+
+    def sync(self) -> None:
+        """Make the journal survive a power cut; raises StoreError."""
+        self._journal.sync()
+
+    def write_result(self, result: dict[str, Any]) -> None:
+        """Replace `result.json` as a whole; raises StoreError."""
+        write_whole(self.path / RESULT_FILE, _pretty(result))
+
+    def remove(self, name: str) -> None:
+        """Delete something of the run that is of no use after its end."""
+        shutil.rmtree(self.path / name, ignore_errors=True)
+
+    def rewrite(self, name: str, change: Callable[[bytes], bytes]) -> None:
+        """Replace a file of the run by what `change` makes of it, if that is different; raises StoreError."""
+        path = self.path / name
+        before = path.read_bytes() if path.is_file() else b""
+        if (after := change(before)) != before:
+            write_whole(path, after)
+
+    def close(self) -> None:
+        """Let go of the run; harmless when called twice."""
+        self.stdout.close()
+        self.stderr.close()
+        self._journal.close()
+        self._lease.release()
+
+
+def publish(path: Path, meta: dict[str, Any], created: Created, files: Iterable[RunFile] = ()) -> RunRecord:
+    """Make the run directory `path` with its first records and hold it; raises StoreError."""
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        _make_runs_dir(path.parent)
+        draft.mkdir(mode=0o700)
+        lease = Lease.take(draft)
+        assert lease is not None, "a directory just made cannot be held by anybody else"
+        for file in files:
+            _place(draft, file)
+        write_whole(draft / META_FILE, _pretty(meta))
+        journal = Journal(draft / JOURNAL_FILE)
+        journal.append([created])
+        journal.sync()
+        draft.rename(path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise StoreError(f"cannot keep a record of the run in {path.parent}: {error.strerror}") from error
+    except StoreError:
+        shutil.rmtree(draft, ignore_errors=True)
+        raise
+    journal.path = path / JOURNAL_FILE
+    return RunRecord(path, journal, lease)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Replace a file at once, so that a reader sees the old or the new one; raises StoreError."""
+    draft = path.with_name(f".{path.name}.new")
+    try:
+        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        draft.replace(path)
+    except OSError as error:
+        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _make_runs_dir(runs: Path) -> None:
+    if runs.is_dir():
+        return
+    runs.parent.mkdir(parents=True, exist_ok=True)
+    runs.mkdir(mode=0o700, exist_ok=True)
+    (runs / ".gitignore").write_text("*\n")
+
+
+def _place(directory: Path, file: RunFile) -> None:
+    target = directory / file.name
+    target.parent.mkdir(mode=0o700, exist_ok=True)
+    if file.link_to is not None:
+        target.symlink_to(file.link_to)
+        return
+    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb") as stream:
+        stream.write(file.content)
+
+
+def _sync_directory(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _pretty(value: dict[str, Any]) -> bytes:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

@@ -1,0 +1,48 @@
+"""`call` and `tools`: the tools as a program sees them. Standard output carries one JSON document and nothing else."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+import msgspec
+
+from pi_subagents.planning import Place
+from pi_subagents.runners import Interrupted, run_until_signalled
+from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
+
+
+@click.command()
+@click.argument("tool")
+@click.argument("arguments", required=False, default="{}")
+def call(tool: str, arguments: str) -> None:
+    """Call TOOL with ARGUMENTS, a JSON object, or - to read it from standard input.
+
+    Prints one JSON object {"content": [...], "details": {...}, "isError": false}; exit code 1 when isError.
+    """
+    result = _result(tool, sys.stdin.read() if arguments == "-" else arguments)
+    _print_json(result.to_json())
+    sys.exit(1 if result.is_error else 0)
+
+
+def _result(tool: str, text: str) -> ToolResult:
+    try:
+        arguments = msgspec.json.decode(text or "{}")
+    except msgspec.DecodeError as error:
+        return ToolResult(f"The arguments are not valid JSON: {error}", is_error=True)
+    context = ToolContext(Place.here(), answer_when_cancelled=True)
+    try:
+        return run_until_signalled(call_tool(tool, arguments, context))
+    except Interrupted as interrupted:
+        sys.exit(interrupted.exit_code)
+
+
+@click.command()
+def tools() -> None:
+    """Print the tools' names, descriptions and JSON Schemas as one JSON document."""
+    _print_json([tool.to_json() for tool in TOOLS.values()])
+
+
+def _print_json(value: Any) -> None:
+    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))

@@ -1,0 +1,88 @@
+"""`demo`: three real agents at work, with a scripted model instead of a paid one."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from pi_subagents.models import MAX_CONCURRENCY, Task
+from pi_subagents.offline import (
+    DEMO_PROFILES,
+    DEMO_TASKS,
+    OfflineModel,
+    agent_environment,
+    demo_script,
+    suits_demo,
+    write_sample_project,
+)
+from pi_subagents.paths import data_dir
+from pi_subagents.planning import Place
+from pi_subagents.programs import find_pi
+from pi_subagents.settings import load_settings
+from pi_subagents.surfaces.cli.run import run_and_report
+
+_NEXT = """
+What to try next
+  pi-subagents run "Summarise README.md" "List the TODOs in src/"    your own model, two agents side by side
+  pi-subagents profile list                                          the profiles you have
+  pi-subagents doctor                                                is everything in place?
+  pi-subagents call delegate_to_subagents '{"tasks": [{"name": "a", "prompt": "Say hi"}]}'
+"""
+
+
+@click.command()
+@click.option("--live", is_flag=True, help="Use your own model instead of the scripted one; this costs tokens.")
+@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+def demo(live: bool, plain: bool) -> None:
+    """Watch three sub-agents work side by side: real pi processes and real tools, about ten seconds.
+
+    Only the model's words are scripted, so no key and no network are needed. Works on the project you are in, or on a
+    small sample project.
+    """
+    place = Place.here()
+    find_pi(load_settings(place.cwd, place.agent_dir).pi_command, place.environ, data_dir(place.environ))
+    with _stage(place, live=live) as stage:
+        model = "your own model" if live else "a scripted model (no key, no network)"
+        click.echo(f"Three sub-agents with {model} in {stage.cwd}\n", err=True)
+        tasks = [Task(task.name, task.prompt, profile=task.profile, timeout=120) for task in DEMO_TASKS]
+        code = run_and_report(tasks, stage, profile=None, jobs=MAX_CONCURRENCY, as_json=False, plain=plain)
+    click.echo(_NEXT)
+    sys.exit(code)
+
+
+@contextmanager
+def _stage(place: Place, *, live: bool) -> Iterator[Place]:
+    """A place with the demo's profiles, and unless it is live, the scripted model."""
+    with tempfile.TemporaryDirectory(prefix="pi-subagents-demo-") as scratch:
+        folder = Path(scratch)
+        cwd = place.cwd if suits_demo(place.cwd) else write_sample_project(folder / "tea-timer")
+        if live:
+            agent_dir = _borrowed_agent_dir(place.agent_dir, folder / "agent")
+            yield Place(cwd, agent_dir, place.environ)
+            return
+        with OfflineModel(demo_script()) as model:
+            agent_dir = model.write_agent_dir(folder / "agent")
+            _write_profiles(agent_dir)
+            yield Place(cwd, agent_dir, {**place.environ, **agent_environment(agent_dir, place.environ)})
+
+
+def _borrowed_agent_dir(real: Path, borrowed: Path) -> Path:
+    """The user's agent directory with the demo's profiles in place of their own."""
+    borrowed.mkdir(mode=0o700)
+    for entry in real.iterdir() if real.is_dir() else ():
+        if entry.name != "agent-profiles":
+            (borrowed / entry.name).symlink_to(entry)
+    _write_profiles(borrowed)
+    return borrowed
+
+
+def _write_profiles(agent_dir: Path) -> None:
+    folder = agent_dir / "agent-profiles"
+    folder.mkdir(exist_ok=True)
+    for name, text in DEMO_PROFILES.items():
+        (folder / f"{name}.md").write_text(text, encoding="utf-8")

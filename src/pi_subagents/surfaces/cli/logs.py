@@ -1,0 +1,53 @@
+"""The program's own log: on stderr when asked for, in a file when PI_SUBAGENTS_LOG names one, never on stdout."""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+from pi_subagents.redaction import Redactor, secrets_in
+
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_VERBOSITY = {0: logging.WARNING, 1: logging.INFO}
+
+
+def set_up_logging(verbose: int, level_name: str | None) -> None:
+    """Send the log where the user wants it."""
+    logger = logging.getLogger("pi_subagents")
+    logger.propagate = False
+    logger.handlers.clear()
+    level = _level(verbose, level_name)
+    _add(logger, logging.StreamHandler(), level)
+    if path := os.environ.get("PI_SUBAGENTS_LOG"):
+        try:
+            handler = logging.FileHandler(_private(Path(path)), encoding="utf-8")
+        except OSError as error:
+            logger.warning("cannot log to %s: %s", path, error.strerror)
+        else:
+            _add(logger, handler, min(level, logging.INFO))
+    logger.setLevel(min((handler.level for handler in logger.handlers), default=level))
+
+
+def _level(verbose: int, level_name: str | None) -> int:
+    if level_name:
+        return int(getattr(logging, level_name.upper()))
+    return _VERBOSITY.get(verbose, logging.DEBUG)
+
+
+def _private(path: Path) -> Path:
+    path.touch(mode=0o600)
+    return path
+
+
+def _add(logger: logging.Logger, handler: logging.Handler, level: int) -> None:
+    handler.setLevel(level)
+    handler.setFormatter(_RedactingFormatter(_FORMAT))
+    logger.addHandler(handler)
+
+
+class _RedactingFormatter(logging.Formatter):
+    """Credentials of the environment never reach a log, whatever an error message quotes."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return Redactor(secrets_in(os.environ)).text(super().format(record))

@@ -1,0 +1,111 @@
+"""`run`: tasks for people."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task
+from pi_subagents.planning import Place
+from pi_subagents.runners import Interrupted, run_until_signalled
+from pi_subagents.service import Delegation
+from pi_subagents.surfaces.cli.progress_lines import progress_view
+from pi_subagents.surfaces.cli.report import print_json, print_outputs, print_summary
+from pi_subagents.surfaces.cli.task_files import read_tasks
+
+_NAME_CHARACTERS = 32
+
+
+@click.command()
+@click.argument("prompts", nargs=-1, metavar="PROMPT...")
+@click.option("-p", "--profile", help="Profile for tasks that name none.")
+@click.option("--files", multiple=True, metavar="PATH", help="Put a file before every prompt; may be repeated.")
+@click.option("--timeout", type=click.FloatRange(min=1), help=f"Seconds per task (default {DEFAULT_TIMEOUT_S}).")
+@click.option("--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where agents work.")
+@click.option(
+    "-j",
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=MAX_CONCURRENCY,
+    show_default=True,
+    help="How many at once.",
+)
+@click.option(
+    "--tasks",
+    "task_file",
+    type=click.Path(path_type=Path),
+    help="Read tasks from a .json, .yaml or .jsonl file: objects with name, prompt and the fields of a tool call.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+def run(
+    prompts: tuple[str, ...],
+    profile: str | None,
+    files: tuple[str, ...],
+    timeout: float | None,
+    cwd: Path | None,
+    jobs: int,
+    task_file: Path | None,
+    as_json: bool,
+    plain: bool,
+) -> None:
+    """Run one sub-agent per PROMPT, side by side, and show what comes of it.
+
+    A PROMPT of - is read from standard input. Exit code 0 only if every task was completed.
+    """
+    tasks = _tasks_from_prompts(prompts, files, timeout)
+    if task_file is not None:
+        tasks += read_tasks(task_file)
+    if not tasks:
+        raise click.UsageError("give at least one PROMPT, or --tasks FILE")
+    place = Place.here(cwd)
+    sys.exit(run_and_report(tasks, place, profile=profile, jobs=jobs, as_json=as_json, plain=plain))
+
+
+def run_and_report(
+    tasks: list[Task], place: Place, *, profile: str | None, jobs: int, as_json: bool, plain: bool
+) -> int:
+    """Run tasks, show their progress on stderr and their results on stdout; the exit code for it."""
+    view = progress_view(plain=plain)
+    delegation = Delegation(tasks, profile=profile, place=place, concurrency=jobs, observer=view.observe)
+    for warning in delegation.settings.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    interrupted = None
+    view.start()
+    try:
+        run_until_signalled(_await(delegation))
+    except Interrupted as signal:
+        interrupted = signal
+    finally:
+        view.stop()
+    if as_json:
+        print_json(delegation.results)
+    else:
+        print_outputs(delegation.results)
+        print_summary(delegation.results)
+    if interrupted is not None:
+        click.echo("Stopped. Everything the agents said until then is kept in the records named above.", err=True)
+        return interrupted.exit_code
+    return 0 if all(result.ok for result in delegation.results) else 1
+
+
+async def _await(delegation: Delegation) -> None:
+    await delegation
+
+
+def _tasks_from_prompts(prompts: tuple[str, ...], files: tuple[str, ...], timeout: float | None) -> list[Task]:
+    tasks = []
+    for number, prompt in enumerate(prompts, 1):
+        text = sys.stdin.read() if prompt == "-" else prompt
+        if not text.strip():
+            raise InvalidCall(f"prompt {number} is empty")
+        tasks.append(Task(_name(text, number), text, timeout=timeout or DEFAULT_TIMEOUT_S, files=files))
+    return tasks
+
+
+def _name(prompt: str, number: int) -> str:
+    words = " ".join(prompt.split())
+    return f"{number}: {words if len(words) <= _NAME_CHARACTERS else words[: _NAME_CHARACTERS - 1] + '…'}"

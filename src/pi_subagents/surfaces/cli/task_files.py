@@ -1,0 +1,61 @@
+"""Task files: the tasks of `run --tasks`, as JSON, YAML or one JSON object per line."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.models import Task
+from pi_subagents.tools import check_tasks
+
+
+def read_tasks(path: Path) -> list[Task]:
+    """The tasks in a file, any number of them; raises InvalidCall with the file's name and what is wrong."""
+    parse = _PARSERS.get(path.suffix.lower())
+    if parse is None:
+        raise InvalidCall(f"{path}: a task file must end in {', '.join(_PARSERS)}")
+    try:
+        value = parse(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise InvalidCall(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InvalidCall(f"{path}: {error}") from error
+    if isinstance(value, dict) and "tasks" in value:
+        value = value["tasks"]
+    try:
+        return check_tasks(value)
+    except InvalidCall as error:
+        raise InvalidCall(f"{path}: {error}") from None
+
+
+def _json_lines(text: str) -> list[Any]:
+    values = []
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            try:
+                values.append(msgspec.json.decode(line))
+            except msgspec.DecodeError as error:
+                raise ValueError(f"line {number}: {error}") from error
+    return values
+
+
+def _yaml(text: str) -> Any:
+    from ruamel.yaml import YAML
+    from ruamel.yaml.error import YAMLError
+
+    try:
+        return YAML(typ="safe", pure=True).load(text)
+    except YAMLError as error:
+        raise ValueError(str(error)) from error
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    ".json": msgspec.json.decode,
+    ".jsonl": _json_lines,
+    ".yaml": _yaml,
+    ".yml": _yaml,
+}

@@ -1,0 +1,58 @@
+"""What a tool is, for every surface that offers tools to a model."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pi_subagents.planning import Place
+from pi_subagents.profiles import BUILTIN_TOOLS
+
+Details = dict[str, Any]
+OnUpdate = Callable[[Details], None]
+
+
+@dataclass(frozen=True)
+class ToolResult:
+    """What a model is told, and what a surface shows."""
+
+    text: str
+    details: Details = field(default_factory=dict)
+    is_error: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The result as MCP and `pi` write it."""
+        return {
+            "content": [{"type": "text", "text": self.text}],
+            "details": self.details,
+            "isError": self.is_error,
+        }
+
+
+@dataclass(frozen=True)
+class ToolContext:
+    """Where a call comes from and who wants to hear of its progress.
+
+    `on_update` gets the details as they would be if the call ended now, at most every 50 ms. A cancelled call
+    raises CancelledError once its agents are gone, or with `answer_when_cancelled` says how each task ended.
+    """
+
+    place: Place
+    on_update: OnUpdate | None = None
+    available_tools: Sequence[str] = BUILTIN_TOOLS
+    answer_when_cancelled: bool = False
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One of the operations that a model can call."""
+
+    name: str
+    description: str
+    input_schema: Mapping[str, Any]
+    run: Callable[[Any, ToolContext], Awaitable[ToolResult]]
+
+    def to_json(self) -> dict[str, Any]:
+        """The definition as it is registered with a host."""
+        return {"name": self.name, "description": self.description, "inputSchema": dict(self.input_schema)}

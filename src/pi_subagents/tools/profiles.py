@@ -1,0 +1,33 @@
+"""`list_subagent_profiles`: which profiles a task can name."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pi_subagents.profiles import load_profiles, profile_summary
+from pi_subagents.tools.arguments import check_arguments
+from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
+
+_NONE_FOUND = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
+
+
+class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    pass
+
+
+async def _run(arguments: object, context: ToolContext) -> ToolResult:
+    check_arguments(arguments, _Arguments)
+    catalog = load_profiles(context.place.cwd, context.place.agent_dir)
+    summaries = {name: profile_summary(profile) for name, profile in catalog.profiles.items()}
+    broken = [f"Cannot be used: {problem}" for problem in catalog.broken]
+    if not summaries:
+        return ToolResult("\n".join([_NONE_FOUND, *broken]), {"count": 0})
+    return ToolResult("\n".join([*summaries.values(), *broken]), {"count": len(summaries), "profiles": summaries})
+
+
+LIST_PROFILES = Tool(
+    name="list_subagent_profiles",
+    description="List the profiles (model, tools, prompt) that delegate_to_subagents tasks can name.",
+    input_schema={"type": "object", "properties": {}},
+    run=_run,
+)

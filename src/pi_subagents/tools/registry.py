@@ -1,0 +1,29 @@
+"""All tools by name, and the one way to call them."""
+
+from __future__ import annotations
+
+from difflib import get_close_matches
+
+from pi_subagents.errors import InvalidCall, PiSubagentsError
+from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
+from pi_subagents.tools.delegate import DELEGATE
+from pi_subagents.tools.profiles import LIST_PROFILES
+
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (DELEGATE, LIST_PROFILES)}
+
+
+async def call_tool(name: str, arguments: object, context: ToolContext) -> ToolResult:
+    """Call a tool; what is wrong with the call becomes a result with `is_error` that says what to do."""
+    try:
+        return await _find(name).run(arguments, context)
+    except PiSubagentsError as error:
+        return ToolResult(str(error), is_error=True)
+
+
+def _find(name: str) -> Tool:
+    tool = TOOLS.get(name)
+    if tool is None:
+        hint = get_close_matches(name, TOOLS, n=1)
+        suffix = f'. Did you mean "{hint[0]}"?' if hint else ""
+        raise InvalidCall(f'Unknown tool: "{name}". Available tools: {", ".join(TOOLS)}{suffix}')
+    return tool

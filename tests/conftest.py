@@ -1,0 +1,24 @@
+"""What holds for every test: nothing of the user's is read or written, and no key of theirs is used."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import settings
+
+# A loaded machine is no reason to fail, and examples are not shared between workers.
+settings.register_profile("project", deadline=None, database=None)
+settings.load_profile("project")
+
+_FOREIGN_PREFIXES = ("PI_", "XDG_")
+_FOREIGN_SUFFIXES = ("_API_KEY", "_OAUTH_TOKEN")
+
+
+@pytest.fixture(autouse=True)
+def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty home, and none of the variables that lead elsewhere; pi stays reachable under sys.prefix."""
+    for variable in list(os.environ):
+        if variable.startswith(_FOREIGN_PREFIXES) or variable.endswith(_FOREIGN_SUFFIXES):
+            monkeypatch.delenv(variable)
+    monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))

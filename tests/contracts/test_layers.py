@@ -1,0 +1,328 @@
+"""The architecture, enforced: which part may use which other part, and who may touch processes and databases.
+
+Each rule is a function from a source tree to sentences about what breaks it. It is run on the real package,
+where it must find nothing, and on a package made up to break it, where it must speak up.
+"""
+
+from __future__ import annotations
+
+import graphlib
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.contracts.source_tree import PACKAGE, Import, Module, SourceTree, When, calls_to, read_source_tree
+
+SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
+
+# A module imports from its own layer and from those below it.
+LAYERS: Mapping[int, frozenset[str]] = {
+    1: frozenset({"clock", "errors", "extension", "jsonl", "models", "paths"}),
+    2: frozenset({"fold", "harness", "outcome", "planning", "profiles", "programs", "progress", "prompts"})
+    | frozenset({"redaction", "results", "settings", "skills"}),
+    3: frozenset({"runners", "store"}),
+    4: frozenset({"scheduler", "supervisor"}),
+    5: frozenset({"service", "tools"}),
+    6: frozenset({"surfaces", ""}),  # "" is the package itself: the surface for Python programs
+    7: frozenset({"__main__"}),
+}
+# These stand beside the layers: they use layers 1 and 2, and only surfaces use them.
+ASIDE = frozenset({"offline", "testing"})
+ASIDE_USES_UP_TO = 2
+ASIDE_IS_USED_FROM = 6
+
+PROCESS_LIBRARIES = ("multiprocessing", "pty", "signal", "subprocess")
+PROCESS_CALLS = {
+    "os": frozenset(
+        {"fork", "forkpty", "kill", "killpg", "popen", "posix_spawn", "posix_spawnp", "system"}
+        | {f"exec{kind}" for kind in ("l", "le", "lp", "lpe", "v", "ve", "vp", "vpe")}
+    ),
+    "asyncio": frozenset({"create_subprocess_exec", "create_subprocess_shell"}),
+}
+DATABASE_LIBRARIES = ("fcntl", "sqlite3")
+
+# library: (where it may be loaded with the module, where a function may load it)
+HEAVY_LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "click": (("surfaces.cli",), ("surfaces.cli",)),
+    "mcp": (("surfaces.mcp",), ("surfaces.mcp",)),
+    "rich": ((), ("surfaces",)),
+    "ruamel": ((), ("profiles", "settings")),
+    "textual": (("surfaces.watch",), ("surfaces.watch",)),
+}
+
+MAX_LINES = 400
+
+Rule = Callable[[SourceTree], Iterator[str]]
+
+
+def unknown_modules(tree: SourceTree) -> Iterator[str]:
+    """Every top-level module has a place in the architecture."""
+    placed = ASIDE.union(*LAYERS.values())
+    for top in sorted({module.top for module in tree.modules} - placed):
+        yield (
+            f"{PACKAGE}/{top} is in no layer: decide where it belongs and add it to LAYERS in "
+            "tests/contracts/test_layers.py"
+        )
+
+
+def upward_imports(tree: SourceTree) -> Iterator[str]:
+    """Nothing imports from a layer above its own, not even inside a function or for a type."""
+    for module, target, found in _internal_imports(tree):
+        own, other = _layer(module.top), _layer(target.partition(".")[0])
+        if own is not None and other is not None and own < other:
+            yield f"{module.at(found.line)} (layer {own}) imports {target or PACKAGE} (layer {other})"
+
+
+def runners_and_store_mixed(tree: SourceTree) -> Iterator[str]:
+    """Processes and files know nothing of each other; only the supervisor brings them together."""
+    for module, target, found in _internal_imports(tree):
+        if {module.top, target.partition(".")[0]} == {"runners", "store"}:
+            yield f"{module.at(found.line)} imports {target}, but runners and store must not know each other"
+
+
+def surfaces_mixed(tree: SourceTree) -> Iterator[str]:
+    """A surface does not use another one; only the command line may start one, inside a function."""
+    for module, target, found in _internal_imports(tree):
+        own, other = _surface(module.name), _surface(target)
+        if not own or not other or own == other:
+            continue
+        if own != "cli":
+            yield f"{module.at(found.line)} imports {target}, another surface; move what both need below them"
+        elif found.when is When.EAGER:
+            yield f"{module.at(found.line)} loads {target} eagerly; import it in the command that starts it"
+
+
+def aside_entangled(tree: SourceTree) -> Iterator[str]:
+    """`offline` and `testing` stay usable on their own, and the engine works without them."""
+    for module, target, found in _internal_imports(tree):
+        top = target.partition(".")[0]
+        if module.top in ASIDE and top != module.top and (_layer(top) or 9) > ASIDE_USES_UP_TO:
+            yield f"{module.at(found.line)} imports {target or PACKAGE}, above layer {ASIDE_USES_UP_TO}"
+        if top in ASIDE and (_layer(module.top) or 9) < ASIDE_IS_USED_FROM:
+            yield f"{module.at(found.line)} imports {target}, which only surfaces may use"
+
+
+def import_cycles(tree: SourceTree) -> Iterator[str]:
+    """No module needs itself to be loaded first."""
+    graph: dict[str, set[str]] = {module.name: set() for module in tree.modules}
+    for module, target, found in _internal_imports(tree):
+        if found.when is When.EAGER:
+            graph[module.name].add(target)
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        yield f"import cycle: {' → '.join(name or PACKAGE for name in reversed(error.args[1]))}"
+
+
+def processes_outside_runners(tree: SourceTree) -> Iterator[str]:
+    """Only `runners` starts, signals or replaces processes."""
+    for module in tree.modules:
+        if module.is_in("runners"):
+            continue
+        for found in module.imports:
+            if _library(found) in PROCESS_LIBRARIES:
+                yield f"{module.at(found.line)} imports {found.target}; only runners/ may"
+        for library, names in PROCESS_CALLS.items():
+            for name, line in calls_to(module, library, names):
+                yield f"{module.at(line)} uses {library}.{name}; only runners/ may"
+
+
+def databases_outside_store(tree: SourceTree) -> Iterator[str]:
+    """Only `store` locks files and opens databases."""
+    for module in tree.modules:
+        for found in module.imports:
+            if _library(found) in DATABASE_LIBRARIES and not module.is_in("store"):
+                yield f"{module.at(found.line)} imports {found.target}; only store/ may"
+
+
+def heavy_imports(tree: SourceTree) -> Iterator[str]:
+    """Libraries that are slow to load are loaded by the part that needs them, when it needs them."""
+    for module in tree.modules:
+        for found in module.imports:
+            if _library(found) not in HEAVY_LIBRARIES:
+                continue
+            eager, lazy = HEAVY_LIBRARIES[_library(found)]
+            allowed = eager if found.when is When.EAGER else lazy
+            if not any(map(module.is_in, allowed)):
+                places = ", ".join(allowed) or "no module"
+                yield f"{module.at(found.line)} imports {found.target} {found.when}; {places} may do so"
+
+
+def missing_docstrings(tree: SourceTree) -> Iterator[str]:
+    """Every module says what it is for."""
+    for module in tree.modules:
+        body = module.tree.body
+        first = getattr(body[0], "value", None) if body else None
+        if not isinstance(getattr(first, "value", None), str):
+            yield f"{module.at(1)} has no docstring; say what the module is for"
+
+
+def long_files(tree: SourceTree) -> Iterator[str]:
+    """No source file outgrows a reader."""
+    for path in sorted(tree.root.rglob("*")):
+        if path.suffix in (".py", ".ts", ".js"):
+            lines = len(path.read_text(encoding="utf-8").splitlines())
+            if lines > MAX_LINES:
+                yield f"{path.relative_to(tree.root)} has {lines} lines; the limit is {MAX_LINES}"
+
+
+def _internal_imports(tree: SourceTree) -> Iterator[tuple[Module, str, Import]]:
+    for module in tree.modules:
+        for found in module.imports:
+            if _library(found) == PACKAGE:
+                yield module, found.target.removeprefix(PACKAGE).removeprefix("."), found
+
+
+def _library(found: Import) -> str:
+    return found.target.partition(".")[0]
+
+
+def _layer(top: str) -> int | None:
+    return next((number for number, names in LAYERS.items() if top in names), None)
+
+
+def _surface(name: str) -> str:
+    top, _, rest = name.partition(".")
+    return rest.partition(".")[0] if top == "surfaces" else ""
+
+
+RULES: tuple[Rule, ...] = (
+    unknown_modules,
+    upward_imports,
+    runners_and_store_mixed,
+    surfaces_mixed,
+    aside_entangled,
+    import_cycles,
+    processes_outside_runners,
+    databases_outside_store,
+    heavy_imports,
+    missing_docstrings,
+    long_files,
+)
+
+
+@pytest.fixture(scope="module")
+def package() -> SourceTree:
+    return read_source_tree(SOURCE)
+
+
+def test_the_package_is_found(package: SourceTree) -> None:
+    assert {"errors", "models", "paths"} <= {module.top for module in package.modules}
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_the_package_keeps(rule: Rule, package: SourceTree) -> None:
+    findings = list(rule(package))
+    assert not findings, "\n".join([rule.__doc__ or "", *findings])
+
+
+BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
+    (unknown_modules, {"novelty.py": ""}, "add it to LAYERS"),
+    (unknown_modules, {"novelty/__init__.py": ""}, "pi_subagents/novelty is in no layer"),
+    (upward_imports, {"models/run.py": "import pi_subagents.store.index"}, "models/run:2 (layer 1)"),
+    (upward_imports, {"fold.py": "from pi_subagents.tools import delegate"}, "imports tools (layer 5)"),
+    (
+        upward_imports,
+        {"fold.py": "def f():\n    from pi_subagents import service", "service.py": ""},
+        "(layer 5)",
+    ),
+    (upward_imports, {"fold.py": "if TYPE_CHECKING:\n    from pi_subagents.service import S"}, "(layer 5)"),
+    (upward_imports, {"store/index.py": "from ..supervisor import drive"}, "imports supervisor (layer 4)"),
+    (upward_imports, {"service.py": "from pi_subagents import delegate"}, "imports pi_subagents (layer 6)"),
+    (runners_and_store_mixed, {"runners/child.py": "from pi_subagents.store import lease"}, "imports store"),
+    (
+        runners_and_store_mixed,
+        {"store/lease.py": "import pi_subagents.runners.child"},
+        "imports runners.child",
+    ),
+    (surfaces_mixed, {"surfaces/mcp.py": "from pi_subagents.surfaces.cli import echo"}, "another surface"),
+    (
+        surfaces_mixed,
+        {"surfaces/mcp.py": "def f():\n    import pi_subagents.surfaces.live"},
+        "another surface",
+    ),
+    (surfaces_mixed, {"surfaces/cli/main.py": "import pi_subagents.surfaces.live"}, "loads surfaces.live"),
+    (aside_entangled, {"offline/demo.py": "from pi_subagents.service import delegate"}, "above layer 2"),
+    (aside_entangled, {"testing/fakes.py": "import pi_subagents.offline.server"}, "above layer 2"),
+    (aside_entangled, {"service.py": "import pi_subagents.testing.fakes"}, "only surfaces may use"),
+    (
+        import_cycles,
+        {"fold.py": "from pi_subagents import outcome", "outcome.py": "from pi_subagents.fold import f"},
+        "import cycle:",
+    ),
+    (
+        import_cycles,
+        {"models/__init__.py": "from .run import R", "models/run.py": "from . import R"},
+        "models.run",
+    ),
+    (processes_outside_runners, {"service.py": "import subprocess"}, "imports subprocess"),
+    (
+        processes_outside_runners,
+        {"store/lease.py": "def f():\n    from signal import SIGTERM"},
+        "imports signal",
+    ),
+    (processes_outside_runners, {"service.py": "import os\nos.killpg(1, 9)"}, "service:3 uses os.killpg"),
+    (processes_outside_runners, {"service.py": "import os as o\no.kill(1, 9)"}, "uses os.kill"),
+    (processes_outside_runners, {"service.py": "from os import fork"}, "uses os.fork"),
+    (processes_outside_runners, {"tools/a.py": "asyncio.create_subprocess_exec('x')"}, "uses asyncio.create"),
+    (databases_outside_store, {"service.py": "import sqlite3"}, "imports sqlite3"),
+    (databases_outside_store, {"runners/child.py": "def f():\n    import fcntl"}, "imports fcntl"),
+    (
+        heavy_imports,
+        {"surfaces/live/view.py": "from rich.live import Live"},
+        "imports rich.live when the module",
+    ),
+    (heavy_imports, {"service.py": "def f():\n    import rich"}, "imports rich when a function"),
+    (heavy_imports, {"surfaces/live/view.py": "import click"}, "imports click"),
+    (heavy_imports, {"profiles/files.py": "from ruamel.yaml import YAML"}, "no module may do so"),
+    (heavy_imports, {"surfaces/cli/main.py": "def f():\n    import mcp"}, "imports mcp"),
+    (heavy_imports, {"surfaces/cli/main.py": "import textual.app"}, "imports textual.app"),
+    (missing_docstrings, {"clock.py": "-"}, "clock:1 has no docstring"),
+    (long_files, {"clock.py": "\n" * MAX_LINES}, f"has {MAX_LINES + 1} lines"),
+    (long_files, {"extension/index.ts": "\n" * (MAX_LINES + 1)}, "extension/index.ts has"),
+)
+
+SOUND: Mapping[str, str] = {
+    "__init__.py": "from pi_subagents.service import delegate",
+    "jsonl.py": "",
+    "models/__init__.py": "from .usage import Usage",
+    "models/run.py": "from .usage import Usage\nimport os\nos.getpid()",
+    "models/usage.py": "if TYPE_CHECKING:\n    from .run import Run",
+    "profiles/files.py": "def f():\n    from ruamel.yaml import YAML",
+    "runners/child.py": "import os, signal, subprocess\nos.killpg(1, signal.SIGTERM)",
+    "store/lease.py": "import fcntl\nfrom pi_subagents.models import run",
+    "service.py": "from pi_subagents import models\nfrom pi_subagents.runners.child import spawn",
+    "offline/server.py": "from pi_subagents import jsonl",
+    "surfaces/cli/__init__.py": "from .demo import demo",
+    "surfaces/cli/demo.py": "import click\ndef f():\n    from ...offline import server\n    import rich",
+    "surfaces/cli/live.py": "def f():\n    from pi_subagents.surfaces.watch import app",
+    "surfaces/watch/app.py": "import textual.app",
+}
+
+
+@pytest.mark.parametrize(("rule", "files", "finding"), BROKEN)
+def test_a_package_that_breaks_a_rule_is_found(
+    rule: Rule, files: Mapping[str, str], finding: str, tmp_path: Path
+) -> None:
+    findings = list(rule(_made_up_package(tmp_path, files)))
+    assert [text for text in findings if finding in text], findings
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
+def test_a_package_that_keeps_the_rules_passes(rule: Rule, tmp_path: Path) -> None:
+    assert not list(rule(_made_up_package(tmp_path, SOUND)))
+
+
+def test_every_rule_is_shown_to_fail() -> None:
+    assert {rule for rule, _, _ in BROKEN} == set(RULES)
+
+
+def _made_up_package(folder: Path, files: Mapping[str, str]) -> SourceTree:
+    """Write the files, each below a docstring unless it begins with `-`, and parse them."""
+    root = folder / PACKAGE
+    for name, text in files.items():
+        path = root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text[1:] if text.startswith("-") else f'"""Made up."""\n{text}', encoding="utf-8")
+    return read_source_tree(root)

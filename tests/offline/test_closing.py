@@ -1,0 +1,92 @@
+"""Starting and closing the offline model."""
+
+from __future__ import annotations
+
+import ast
+import socket
+import sys
+import time
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+import pi_subagents.offline
+from pi_subagents.offline import Hang, OfflineModel, Say, Script, Turn
+from pi_subagents.offline.script import Answer
+from tests.offline.client import ask, connect, payload, receive, send, user
+
+PROMPT_S = 0.5
+
+
+def test_closing_is_prompt_whatever_the_connections_are_doing() -> None:
+    answers: dict[str, Answer] = {
+        "hang": Hang(),
+        "stall": Hang("some text"),
+        "pause": Turn("x", delay_s=60),
+        "idle": Say("hi"),
+    }
+    script = Script()
+    for name, answer in answers.items():
+        script = script.when(name, [answer])
+    with ExitStack() as stack:
+        model = stack.enter_context(OfflineModel(script))
+        for name in answers:
+            connection = stack.enter_context(connect(model))
+            send(connection, payload([user(name)]))
+            if name == "idle":
+                assert receive(connection).text == "hi"
+        model.wait_for_requests(len(answers))
+        started = time.monotonic()
+        model.close()
+        assert time.monotonic() - started < PROMPT_S
+        assert model.wait_until_idle(0)
+
+
+def test_closing_frees_the_port_and_can_be_repeated() -> None:
+    with OfflineModel(Script()) as model:
+        model.close()
+        address = urlsplit(model.url)
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection((address.hostname or "", address.port or 0), timeout=1)
+
+
+def test_closing_before_the_start_does_nothing() -> None:
+    OfflineModel(Script()).close()
+
+
+def test_it_listens_on_loopback_only_and_two_do_not_meet() -> None:
+    with OfflineModel(Script()) as one, OfflineModel(Script()) as other:
+        assert urlsplit(one.url).hostname == "127.0.0.1"
+        assert one.url != other.url
+
+
+def test_the_address_before_the_start_is_a_clear_error() -> None:
+    with pytest.raises(RuntimeError, match="not started"):
+        _ = OfflineModel(Script()).url
+
+
+def test_a_second_start_is_a_clear_error() -> None:
+    with OfflineModel(Script()) as model, pytest.raises(RuntimeError, match="started before"):
+        model.start()
+
+
+def test_it_can_be_started_without_a_block() -> None:
+    model = OfflineModel(Script().otherwise([Say("hi")])).start()
+    try:
+        assert ask(model, user("x")).text == "hi"
+    finally:
+        model.close()
+
+
+def test_the_package_needs_nothing_but_the_standard_library() -> None:
+    allowed = sys.stdlib_module_names | {"pi_subagents"}
+    for path in Path(pi_subagents.offline.__file__).parent.glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom):
+                module = node.module or ""
+                assert module.split(".")[0] in allowed, f"{path.name} imports {module}"
+                assert not module.startswith("pi_subagents") or module.startswith("pi_subagents.offline")
+            elif isinstance(node, ast.Import):
+                assert all(name.name.split(".")[0] in allowed for name in node.names), path.name

@@ -1,0 +1,189 @@
+"""Bringing pi, with stand-ins for Node and npm; tests/pi uses what the real ones brought."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.errors import InstallError
+from pi_subagents.runners.install import PINNED_PI_VERSION, find_node, install_pi, installed_pi
+
+# Node, npm and pi in one: what it is asked to run decides which one it plays.
+NODE = """#!/bin/sh
+here=${0%/*}
+case "$1" in
+-p)
+  echo "$(cat "$here/version") $0"
+  ;;
+*/npm-cli.js)
+  echo "$*" >> "$here/npm-calls"
+  for word; do [ "$before" = --prefix ] && prefix=$word; before=$word; done
+  if [ -e "$here/npm-fails" ]; then echo "npm error code ENOTFOUND"; exit 1; fi
+  package="$prefix/node_modules/@earendil-works/pi-coding-agent"
+  mkdir -p "$package/dist" && echo "// pi" > "$package/dist/cli.js"
+  echo '{"version": "0.87.1", "bin": {"pi": "dist/cli.js"}}' > "$package/package.json"
+  ;;
+*)
+  shift
+  printf '%s|' "$@"
+  ;;
+esac
+"""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """A machine whose PATH has only the stand-in, and the basic tools it is written with."""
+
+    bin: Path
+    data: Path
+
+    @property
+    def npm_calls(self) -> int:
+        calls = self.bin / "npm-calls"
+        return len(calls.read_text().splitlines()) if calls.exists() else 0
+
+    def add(self, name: str, text: str) -> None:
+        path = self.bin / name
+        path.write_text(text)
+        path.chmod(0o755)
+
+    def leftovers(self) -> list[str]:
+        return [path.name for path in self.data.iterdir() if path.name.startswith(".")]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    machine = Machine(tmp_path / "a machine" / "bin", tmp_path / "some data")
+    machine.bin.mkdir(parents=True)
+    npm = machine.bin.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
+    npm.parent.mkdir(parents=True)
+    npm.touch()
+    machine.add("node", NODE)
+    machine.add("version", "22.19.0")
+    machine.add("rg", "#!/bin/sh\n")
+    monkeypatch.setenv("PATH", f"{machine.bin}{os.pathsep}/usr/bin{os.pathsep}/bin")
+    return machine
+
+
+def install(machine: Machine, version: str = PINNED_PI_VERSION) -> list[str]:
+    """Install and return the lines that were reported."""
+    lines: list[str] = []
+    install_pi(version, report=lines.append, data=machine.data)
+    return lines
+
+
+def test_the_launcher_passes_every_argument_on_unchanged(machine: Machine) -> None:
+    install(machine)
+    launcher = installed_pi(machine.data)
+    assert launcher is not None
+    done = subprocess.run(
+        [launcher, "two words", "$HOME"], capture_output=True, text=True, timeout=10, check=True
+    )
+    assert done.stdout == "two words|$HOME|"
+
+
+def test_nothing_counts_as_installed_before_it_is(machine: Machine) -> None:
+    assert installed_pi(machine.data) is None
+
+
+def test_a_second_install_fetches_nothing(machine: Machine) -> None:
+    install(machine)
+    assert install(machine) == ["pi 0.87.1 is ready (Node 22.19.0)"]
+    assert machine.npm_calls == 1
+
+
+def test_a_tag_is_kept_under_the_version_it_stands_for(machine: Machine) -> None:
+    install(machine, "latest")
+    assert [folder.name for folder in (machine.data / "pi").iterdir()] == ["0.87.1"]
+
+
+def test_a_damaged_installation_is_replaced(machine: Machine) -> None:
+    install(machine)
+    for cli in machine.data.rglob("cli.js"):
+        cli.unlink()
+    install(machine)
+    assert list(machine.data.rglob("cli.js"))
+    assert machine.npm_calls == 2
+
+
+def test_a_failed_fetch_says_why_and_leaves_no_half_installation(machine: Machine) -> None:
+    machine.add("npm-fails", "")
+    with pytest.raises(
+        InstallError, match=r"0\.87\.1 with npm failed \(ENOTFOUND\); check .* network"
+    ) as failure:
+        install(machine)
+    assert failure.value.__notes__ == ["npm error code ENOTFOUND\n"]
+    assert not (machine.data / "pi").exists()
+    assert not machine.leftovers()
+
+
+@pytest.mark.parametrize("version", ["", "../0.87.1", "--force", "0.87.1 0.74.0"])
+def test_a_version_that_is_none_never_reaches_npm(version: str, machine: Machine) -> None:
+    with pytest.raises(InstallError, match="is not a version of pi"):
+        install(machine, version)
+    assert machine.npm_calls == 0
+
+
+def test_installs_at_the_same_time_all_succeed(machine: Machine) -> None:
+    failures: list[BaseException] = []
+
+    def attempt() -> None:
+        try:
+            install(machine)
+        except BaseException as error:  # noqa: BLE001 - a thread's failure must reach the test
+            failures.append(error)
+
+    threads = [threading.Thread(target=attempt) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert not failures
+    assert installed_pi(machine.data)
+    assert not machine.leftovers()
+
+
+def test_what_a_killed_install_left_is_removed_but_not_what_one_at_work_uses(machine: Machine) -> None:
+    abandoned, in_use = machine.data / ".scratch-abandoned", machine.data / ".scratch-in-use"
+    for folder in (abandoned, in_use):
+        (folder / "new").mkdir(parents=True)
+    os.utime(abandoned, (0, 0))
+    install(machine)
+    assert machine.leftovers() == [in_use.name]
+
+
+def test_a_place_that_cannot_be_written_is_named(machine: Machine) -> None:
+    machine.data.write_text("a file where the directory should be")
+    with pytest.raises(InstallError, match=r"some data.*PI_SUBAGENTS_DATA_DIR"):
+        install(machine)
+
+
+@pytest.mark.parametrize(
+    ("version", "usable"), [("22.18.9", False), ("22.19.0", True), ("26.0.0", True), ("?", False)]
+)
+def test_only_a_node_that_pi_can_run_on_is_used(version: str, usable: bool, machine: Machine) -> None:
+    machine.add("version", version)
+    node = find_node(machine.data)
+    assert (node is not None and node.binary == machine.bin / "node") is usable
+
+
+def test_pi_is_usable_when_ripgrep_cannot_be_fetched(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (machine.bin / "rg").unlink()
+    monkeypatch.setenv("PATH", f"{machine.bin}")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    # The stand-in needs these, but an `rg` beside them must not be found.
+    for name in ("cat", "mkdir"):
+        (machine.bin / name).symlink_to(f"/bin/{name}")
+    lines = install(machine)
+    assert [line for line in lines if "until `rg` is on the PATH" in line]
+    assert installed_pi(machine.data)
