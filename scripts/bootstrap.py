@@ -97,9 +97,15 @@ def run(command: Sequence[str | Path], failure: str, environ: dict[str, str] | N
     """Run a program quietly; raises SetupError with the sentence `failure`."""
     try:
         done = subprocess.run(
-            command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            text=True, errors="replace", env=environ, cwd=ROOT,
-        )  # fmt: skip
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env=environ,
+            cwd=ROOT,
+        )
     except OSError as error:
         raise SetupError(failure, str(error)) from error
     if done.returncode != 0:
@@ -275,9 +281,7 @@ def main() -> int:
         sys.stderr.write(f"error: {error}{where}.\n")
         return 1
     except OSError as error:
-        sys.stderr.write(
-            f"error: this clone cannot be set up ({error}); make it writable and run this again.\n"
-        )
+        sys.stderr.write(f"error: this clone cannot be set up ({error}); make it writable and run this again.\n")
         return 1
     except KeyboardInterrupt:
         return 130

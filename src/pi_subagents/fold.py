@@ -39,6 +39,8 @@ class RunState:
     thinking_level: str | None = None
     timeout_s: float | None = None
     file_count: int = 0
+    resume_mode: str | None = None
+    note: str | None = None
 
     status: Status = Status.QUEUED
     reason: Reason | None = None
@@ -54,6 +56,7 @@ class RunState:
     partial_text: str = ""
     usage: Usage = field(default_factory=Usage)
     tool_count: int = 0
+    tools_called: dict[str, int] = field(default_factory=dict)
     todo_total: int = 0
     todo_completed: int = 0
 
@@ -139,6 +142,7 @@ def _assistant_message(state: RunState, event: ev.Message) -> None:
         state.usage = state.usage + event.usage
     for call in event.tool_calls:
         state.tool_count += 1
+        state.tools_called[call.name] = state.tools_called.get(call.name, 0) + 1
         _count_todos(state, call)
 
 

@@ -24,6 +24,7 @@ from pi_subagents.profiles import (
     profile_summary,
 )
 from pi_subagents.prompts import compose_prompt
+from pi_subagents.settings import ResumeMode
 from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
 
 
@@ -47,6 +48,18 @@ class Place:
 
 
 @dataclass(frozen=True)
+class Continuation:
+    """What a resumed task builds on: earlier runs retold, or the agent's own conversation to go on with.
+
+    `conversation` is used if the profile or else the setting wants that; where there is none, the retelling is.
+    """
+
+    session_id: str
+    previously: str
+    conversation: bytes = b""
+
+
+@dataclass(frozen=True)
 class Plan:
     """One task, ready to be run or with the reason why it cannot be."""
 
@@ -57,6 +70,9 @@ class Plan:
     profile_name: str | None = None
     summary: str | None = None
     problem: str | None = None
+    continuation: Continuation | None = None
+    resume_mode: ResumeMode | None = None
+    note: str | None = None
 
 
 def plan_tasks(
@@ -65,18 +81,31 @@ def plan_tasks(
     *,
     default_profile: str | None = None,
     available_tools: Iterable[str] = BUILTIN_TOOLS,
+    continuations: Mapping[str, Continuation] | None = None,
+    resume_mode: ResumeMode = "retell",
 ) -> list[Plan]:
-    """A plan for every task, in order; raises ProfileError for a profile that contradicts itself."""
-    planner = _Planner(place, tuple(available_tools))
+    """A plan for every task, in order; raises ProfileError for a profile that contradicts itself.
+
+    `continuations` has what the sessions that tasks resume have come to, by session id.
+    """
+    planner = _Planner(place, tuple(available_tools), continuations or {}, resume_mode)
     return [planner.plan(task, task.profile or default_profile) for task in tasks]
 
 
 class _Planner:
     """Loads profiles and skills at most once for all tasks of a call."""
 
-    def __init__(self, place: Place, available_tools: tuple[str, ...]) -> None:
+    def __init__(
+        self,
+        place: Place,
+        available_tools: tuple[str, ...],
+        continuations: Mapping[str, Continuation],
+        resume_mode: ResumeMode,
+    ) -> None:
         self._place = place
         self._available_tools = available_tools
+        self._continuations = continuations
+        self._resume_mode = resume_mode
         self._catalog: ProfileCatalog | None = None
         self._skills: dict[str, Skill] | None = None
         self._resolved: dict[str, Profile | UnknownSkill] = {}
@@ -87,8 +116,21 @@ class _Planner:
         if profile_name:
             profile, summary, profile_problem = self._profile(profile_name)
             problem = profile_problem or cwd_problem
-        prompt = task.prompt if problem else compose_prompt(task.prompt, task.files, cwd)
-        return Plan(task, cwd, prompt, profile, profile_name, summary, problem)
+        continuation = self._continuations.get(task.resume or "")
+        mode, note = self._mode(continuation, profile)
+        previously = continuation.previously if continuation and mode == "retell" else None
+        prompt = task.prompt if problem else compose_prompt(task.prompt, task.files, cwd, previously=previously)
+        return Plan(task, cwd, prompt, profile, profile_name, summary, problem, continuation, mode, note)
+
+    def _mode(self, continuation: Continuation | None, profile: Profile | None) -> tuple[ResumeMode | None, str | None]:
+        if continuation is None:
+            return None, None
+        wanted = (profile.resume_mode if profile else None) or self._resume_mode
+        if wanted == "retell":
+            return "retell", None
+        if continuation.conversation:
+            return "native", None
+        return "retell", "The earlier agent left no conversation to continue; its runs are retold instead."
 
     def _profile(self, name: str) -> tuple[Profile | None, str, str | None]:
         if self._catalog is None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,16 +16,18 @@ from pi_subagents.models import MAX_CONCURRENCY, Reason, Task, new_run_id, new_s
 from pi_subagents.models.event import Created, Event
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import data_dir, runs_dir
-from pi_subagents.planning import Place, Plan, plan_tasks
+from pi_subagents.planning import Continuation, Place, Plan, plan_tasks
 from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.redaction import Redactor
 from pi_subagents.results import RunResult, run_result
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism
 from pi_subagents.scheduler import run_bounded
+from pi_subagents.sessions import Claim, Session, Sessions, claim_for_resume
 from pi_subagents.settings import Settings, load_settings
-from pi_subagents.store import publish
+from pi_subagents.store import Index, publish, read_file
 from pi_subagents.supervisor import Limits, Observer, Supervisor
+from pi_subagents.transcripts import retelling
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ class Delegation:
         self.place = place or Place.here()
         self.settings = load_settings(self.place.cwd, self.place.agent_dir)
         self.runs: list[DelegatedRun] = []
+        self._sessions = Sessions(self.place)
+        self._index = Index(self.place.agent_dir)
         self._tasks = list(tasks)
         self._profile = profile
         self._concurrency = concurrency
@@ -119,11 +124,40 @@ class Delegation:
         """Plan every task and make its record; nothing is started. Raises PiSubagentsError."""
         if self.runs:
             return
-        plans = plan_tasks(
-            self._tasks, self.place, default_profile=self._profile, available_tools=self._available_tools
-        )
-        workshop = _Workshop(self.place, self.settings, self._harness, self._runner)
-        self.runs = [workshop.make(plan, self._observe) for plan in plans]
+        claims = self._claim_resumed()
+        try:
+            plans = plan_tasks(
+                self._tasks,
+                self.place,
+                default_profile=self._profile,
+                available_tools=self._available_tools,
+                continuations={claim.session.id: self._continuation(claim.session) for claim in claims},
+                resume_mode=self.settings.resume_mode,
+            )
+            homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
+            workshop = _Workshop(self.place, self.settings, self._harness, self._runner, homes)
+            self.runs = [workshop.make(plan, self._observe) for plan in plans]
+        finally:
+            for claim in claims:
+                claim.lease.release()
+        self._index.record(self.place.project, [(run.state, run.run_dir) for run in self.runs])
+
+    def _claim_resumed(self) -> list[Claim]:
+        claims: list[Claim] = []
+        try:
+            for task in self._tasks:
+                if task.resume:
+                    claims.append(claim_for_resume(self._sessions, task.resume))
+        except BaseException:
+            for claim in claims:
+                claim.lease.release()
+            raise
+        return claims
+
+    def _continuation(self, session: Session) -> Continuation:
+        told = retelling([run.state for run in session.runs], self.settings.max_resume_characters)
+        conversation = read_file(session.latest.run_dir / self._harness.conversation_file)
+        return Continuation(session.id, told, conversation)
 
     # --- inside ---------------------------------------------------------------------------------------------
 
@@ -147,8 +181,12 @@ class Delegation:
         await asyncio.to_thread(self.prepare)
         if self._stopped:  # asked for while the records were being made
             self.stop()
-        await run_bounded([run.supervisor.run for run in self.runs], self._concurrency)
+        await run_bounded([partial(self._run_one, run) for run in self.runs], self._concurrency)
         return self.results
+
+    async def _run_one(self, run: DelegatedRun) -> None:
+        await run.supervisor.run()
+        await asyncio.to_thread(self._index.record, self.place.project, [(run.state, run.run_dir)])
 
     def _observe(self, state: RunState, events: Sequence[Event]) -> None:
         if self._observer is not None:
@@ -173,7 +211,15 @@ def delegate(
 class _Workshop:
     """Makes supervised runs from plans."""
 
-    def __init__(self, place: Place, settings: Settings, harness: Harness, runner: Runner | None) -> None:
+    def __init__(
+        self,
+        place: Place,
+        settings: Settings,
+        harness: Harness,
+        runner: Runner | None,
+        homes: Mapping[str, Path],
+    ) -> None:
+        self._homes = homes
         self._place = place
         self._settings = settings
         self._harness = harness
@@ -185,10 +231,12 @@ class _Workshop:
 
     def make(self, plan: Plan, observer: Observer) -> DelegatedRun:
         """Publish the record of a run and hand it to a supervisor; raises StoreError."""
-        run_id = new_run_id()
-        run_dir = self._runs_dir / run_id
+        session_id = plan.continuation.session_id if plan.continuation else new_session_id()
+        run_id = new_run_id(session_id)
+        # A session's runs stay together, wherever it is resumed from.
+        run_dir = self._homes.get(session_id, self._runs_dir) / run_id
         invocation = self._invocation(plan, run_dir)
-        created = self._created(plan, run_id, Redactor(invocation.secrets))
+        created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
         files = () if plan.problem else invocation.files
         record = publish(run_dir, _meta(plan, created, invocation, self._program), created, files)
         supervisor = Supervisor(
@@ -217,17 +265,20 @@ class _Workshop:
                 environ=self._environ,
                 profile=plan.profile,
                 agent_dir_entries=entries,
+                conversation=plan.continuation.conversation
+                if plan.continuation and plan.resume_mode == "native"
+                else b"",
             )
         )
 
-    def _created(self, plan: Plan, run_id: str, redactor: Redactor) -> Created:
+    def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:
         profile = plan.profile
         return Created(
             at=now_ms(),
             run_id=run_id,
-            session_id=new_session_id(),
+            session_id=session_id,
             name=plan.task.name,
-            prompt=redactor.text(plan.prompt),
+            prompt=redactor.text(plan.task.prompt),
             cwd=str(plan.cwd),
             harness=self._harness.name,
             profile=plan.profile_name,
@@ -236,6 +287,8 @@ class _Workshop:
             thinking_level=profile.thinking_level if profile else None,
             timeout_s=plan.task.timeout,
             file_count=len(plan.task.files),
+            resume_mode=plan.resume_mode,
+            note=plan.note,
         )
 
     def _limits(self, plan: Plan) -> Limits:

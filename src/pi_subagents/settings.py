@@ -20,6 +20,7 @@ import msgspec
 from pi_subagents.paths import project_root
 
 Containment = Literal["auto", "namespace", "guard", "none"]
+ResumeMode = Literal["retell", "native"]
 
 MIN_PREVIEW_WIDTH = 20
 DEFAULT_PREVIEW_WIDTH = 160
@@ -36,6 +37,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     looping_tool_count: int = 5
     pi_command: str | list[str] | None = None
     containment: Containment = "auto"
+    resume_mode: ResumeMode = "retell"
+    max_resume_characters: int = 400_000
+    keep_runs_days: int | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -188,4 +192,7 @@ _KEYS: dict[str, _Key] = {
     "looping_tool_count": _Number("looping_tool_count", minimum=0, maximum=50),
     "piCommand": _Command("pi_command"),
     "containment": _Choice("containment", ("auto", "namespace", "guard", "none")),
+    "resumeMode": _Choice("resume_mode", ("retell", "native")),
+    "maxResumeCharacters": _Number("max_resume_characters", minimum=1000),
+    "keepRunsDays": _Number("keep_runs_days", minimum=1),
 }

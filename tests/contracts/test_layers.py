@@ -19,11 +19,11 @@ SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
 # A module imports from its own layer and from those below it.
 LAYERS: Mapping[int, frozenset[str]] = {
     1: frozenset({"clock", "errors", "extension", "jsonl", "models", "paths"}),
-    2: frozenset({"fold", "harness", "outcome", "planning", "profiles", "programs", "progress", "prompts"})
+    2: frozenset({"transcripts", "fold", "harness", "outcome", "planning", "profiles", "programs", "progress", "prompts"})
     | frozenset({"redaction", "results", "settings", "skills"}),
     3: frozenset({"runners", "store"}),
-    4: frozenset({"scheduler", "supervisor"}),
-    5: frozenset({"service", "tools"}),
+    4: frozenset({"scheduler", "sessions", "supervisor"}),
+    5: frozenset({"diagnosis", "service", "tools"}),
     6: frozenset({"surfaces", ""}),  # "" is the package itself: the surface for Python programs
     7: frozenset({"__main__"}),
 }
@@ -47,7 +47,7 @@ HEAVY_LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "click": (("surfaces.cli",), ("surfaces.cli",)),
     "mcp": (("surfaces.mcp",), ("surfaces.mcp",)),
     "rich": ((), ("surfaces",)),
-    "ruamel": ((), ("profiles", "settings")),
+    "ruamel": ((), ("profiles", "settings", "surfaces.cli.task_files")),
     "textual": (("surfaces.watch",), ("surfaces.watch",)),
 }
 

@@ -22,7 +22,7 @@ ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007
         ("plain", 5),
         ("äöü", 3),
         ("你好", 4),
-        ("ｆｕｌｌ", 8),
+        ("\uff46\uff55\uff4c\uff4c", 8),
         ("한글", 4),
         ("\u1112\u1161\u11ab", 2),  # the same syllable from its letters
         ("e\u0301", 1),
@@ -33,6 +33,8 @@ ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007
         (HEART, 2),
         ("\u2764", 1),
         ("1\ufe0f\u20e3", 2),
+        ("\u203c\ufe0f", 2),
+        ("a\ufe0f \ufe0f", 2),  # a letter has no emoji style
         (FLAG, 2),
         (FLAG + "\U0001f1eb\U0001f1f7", 4),
         (THUMB, 2),
@@ -107,7 +109,6 @@ def test_clip_start_keeps_the_end_of_a_path(text: str, width: int, clipped: str)
         "\x1b(B",
         "\x1b#8",
         "\x1b7",
-        "\x1b",
         "\x9b31m",
         "\x9d0;owned\x9c",
         "\x90q\x9c",
@@ -129,6 +130,7 @@ def test_an_unclosed_title_swallows_its_line_but_not_what_follows() -> None:
 
 def test_a_cut_colour_leaves_no_parameters_behind() -> None:
     assert clean("done\x1b[38;5") == "done"
+    assert clean("done\x1b") == "done"
 
 
 def test_line_breaks_become_spaces_unless_they_are_kept() -> None:

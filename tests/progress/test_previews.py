@@ -137,10 +137,8 @@ def test_arguments_that_make_no_sense_are_shown_as_they_are(name: str, arguments
 
 
 def test_a_long_path_gives_way_to_the_figures() -> None:
-    line = preview("edit", {"path": "src/" + "deep/" * 20 + "file.ts", "edits": [EDIT]}, width=44)
-    assert line == "edit → …deep/deep/file.ts (1 edit) +3/-2"[: len(line)] or line.endswith("(1 edit) +3/-2")
-    assert "file.ts" in line
-    assert cell_width(line) == 44
+    line = preview("edit", {"path": "src/" + "deep/" * 20 + "file.ts", "edits": [EDIT]}, width=40)
+    assert line == "edit → …deep/deep/file.ts (1 edit) +3/-2"
 
 
 def test_a_long_address_is_cut_at_its_end() -> None:

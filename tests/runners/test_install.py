@@ -82,9 +82,7 @@ def test_the_launcher_passes_every_argument_on_unchanged(machine: Machine) -> No
     install(machine)
     launcher = installed_pi(machine.data)
     assert launcher is not None
-    done = subprocess.run(
-        [launcher, "two words", "$HOME"], capture_output=True, text=True, timeout=10, check=True
-    )
+    done = subprocess.run([launcher, "two words", "$HOME"], capture_output=True, text=True, timeout=10, check=True)
     assert done.stdout == "two words|$HOME|"
 
 
@@ -114,9 +112,7 @@ def test_a_damaged_installation_is_replaced(machine: Machine) -> None:
 
 def test_a_failed_fetch_says_why_and_leaves_no_half_installation(machine: Machine) -> None:
     machine.add("npm-fails", "")
-    with pytest.raises(
-        InstallError, match=r"0\.87\.1 with npm failed \(ENOTFOUND\); check .* network"
-    ) as failure:
+    with pytest.raises(InstallError, match=r"0\.87\.1 with npm failed \(ENOTFOUND\); check .* network") as failure:
         install(machine)
     assert failure.value.__notes__ == ["npm error code ENOTFOUND\n"]
     assert not (machine.data / "pi").exists()
@@ -164,18 +160,14 @@ def test_a_place_that_cannot_be_written_is_named(machine: Machine) -> None:
         install(machine)
 
 
-@pytest.mark.parametrize(
-    ("version", "usable"), [("22.18.9", False), ("22.19.0", True), ("26.0.0", True), ("?", False)]
-)
+@pytest.mark.parametrize(("version", "usable"), [("22.18.9", False), ("22.19.0", True), ("26.0.0", True), ("?", False)])
 def test_only_a_node_that_pi_can_run_on_is_used(version: str, usable: bool, machine: Machine) -> None:
     machine.add("version", version)
     node = find_node(machine.data)
     assert (node is not None and node.binary == machine.bin / "node") is usable
 
 
-def test_pi_is_usable_when_ripgrep_cannot_be_fetched(
-    machine: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pi_is_usable_when_ripgrep_cannot_be_fetched(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     (machine.bin / "rg").unlink()
     monkeypatch.setenv("PATH", f"{machine.bin}")
     monkeypatch.setenv("PIP_NO_INDEX", "1")

@@ -14,7 +14,10 @@ from pi_subagents.models.profile import Profile
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Everything a harness needs to know to write a command line."""
+    """Everything a harness needs to know to write a command line.
+
+    `conversation` is an earlier run's own session file, to be continued instead of begun.
+    """
 
     program: tuple[str, ...]
     prompt: str
@@ -24,6 +27,7 @@ class Launch:
     environ: Mapping[str, str] = field(repr=False)
     profile: Profile | None = None
     agent_dir_entries: tuple[str, ...] = ()
+    conversation: bytes = field(default=b"", repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +69,11 @@ class Harness(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def conversation_file(self) -> str:
+        """Where in the run directory the agent keeps its own conversation."""
+        ...
 
     def invocation(self, launch: Launch) -> Invocation:
         """How to start this agent for `launch`."""

@@ -12,6 +12,7 @@ from pi_subagents.profiles.arguments import profile_arguments
 from pi_subagents.redaction import secrets_in
 
 SESSION_FILE = "child-session.jsonl"
+PROMPT_FILE = "prompt.md"
 SYSTEM_PROMPT_FILE = "system-prompt.md"
 APPENDED_PROMPT_FILE = "append-system-prompt.md"
 OVERLAY_DIR = "agent-dir"
@@ -24,6 +25,7 @@ class PiJson:
     """`pi --mode json -p`."""
 
     name = "pi-json"
+    conversation_file = SESSION_FILE
 
     def invocation(self, launch: Launch) -> Invocation:
         """How to start `pi` for one task."""
@@ -86,7 +88,7 @@ def _secrets(launch: Launch) -> set[str]:
 
 def _files(launch: Launch) -> list[RunFile]:
     # pi keeps the mode of a file that exists, so the session is made here, private from its first byte.
-    files = [RunFile(SESSION_FILE)]
+    files = [RunFile(SESSION_FILE, launch.conversation), RunFile(PROMPT_FILE, launch.prompt.encode("utf-8", "replace"))]
     profile = launch.profile
     if profile is None:
         return files

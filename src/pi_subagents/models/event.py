@@ -53,7 +53,10 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field
 
 
 class Created(Event, frozen=True, tag="created"):
-    """The run exists; nothing has been started or told to an agent."""
+    """The run exists; nothing has been started or told to an agent.
+
+    `prompt` is what the task asks; what the agent is told, with files and earlier runs, is in the run's `prompt.md`.
+    """
 
     run_id: str
     session_id: str
@@ -67,6 +70,8 @@ class Created(Event, frozen=True, tag="created"):
     thinking_level: str | None = None
     timeout_s: float | None = None
     file_count: int = 0
+    resume_mode: Literal["retell", "native"] | None = None
+    note: str | None = None
 
 
 class Started(Event, frozen=True, tag="started"):
@@ -172,6 +177,9 @@ class Message(Event, frozen=True, tag="message"):
 
     @property
     def tool_calls(self) -> list[ToolCallPart]:
+        """The calls this message makes; one that broke off makes none, even if half of a call had arrived."""
+        if self.stop_reason in ("error", "aborted"):
+            return []
         return [part for part in self.parts if isinstance(part, ToolCallPart)]
 
 

@@ -68,5 +68,6 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     no_context_files: bool = False
     api_key: Secret | None = None
     extra_args: tuple[str, ...] | None = None
+    resume_mode: str | None = None
     path: Path | None = None
     scope: Literal["global", "project"] | None = None

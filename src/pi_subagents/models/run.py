@@ -61,7 +61,8 @@ def new_session_id() -> str:
     return os.urandom(8).hex()
 
 
-def new_run_id() -> str:
-    """Unique, and sorts by time of creation."""
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime())
-    return f"{stamp}-{os.urandom(4).hex()}"
+def new_run_id(session_id: str) -> str:
+    """Sorts by time of creation and names its session, so that a directory listing finds a session's runs."""
+    now = time.time_ns() // 1_000_000
+    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now // 1000))
+    return f"{stamp}{now % 1000:03d}-{session_id}"

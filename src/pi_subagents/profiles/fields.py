@@ -41,6 +41,7 @@ FIELDS: tuple[Field, ...] = (
     Field("appendSystemPrompt", "append_system_prompt", "text"),
     Field("apiKey", "api_key", "secret"),
     Field("extraArgs", "extra_args", "list"),
+    Field("resumeMode", "resume_mode", "text"),
 )
 
 BY_KEY: dict[str, Field] = {field.key: field for field in FIELDS}

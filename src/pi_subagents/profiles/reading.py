@@ -21,6 +21,11 @@ from pi_subagents.profiles.frontmatter import (
 
 Scope = Literal["global", "project"]
 
+_CHOICES: dict[str, Sequence[str]] = {
+    "thinkingLevel": tuple(ThinkingLevel),
+    "resumeMode": ("retell", "native"),
+}
+
 
 class ProfileFileError(ProfileError):
     """A file that holds no usable profile; its text begins with `path:line:`."""
@@ -94,8 +99,8 @@ def _read_value(field: Field, entry: Entry) -> Any:
         raise FrontmatterError(entry.line, f'"{entry.key}" contains a null byte')
     if field.key == "name":
         _check_name(str(value), entry.line)
-    if field.key == "thinkingLevel":
-        _check_thinking_level(str(value), entry.line)
+    if words := _CHOICES.get(field.key):
+        _check_choice(field.key, str(value), words, entry.line)
     return Secret(str(value)) if field.kind == "secret" else value
 
 
@@ -134,10 +139,9 @@ def _check_name(name: str, line: int) -> None:
         raise FrontmatterError(line, f'the name "{name}" may only have letters, digits, "-" and "_"')
 
 
-def _check_thinking_level(level: str, line: int) -> None:
-    if level not in list(ThinkingLevel):
-        valid = ", ".join(ThinkingLevel)
-        raise FrontmatterError(line, f'"thinkingLevel" must be one of {valid}, not "{level}"')
+def _check_choice(key: str, word: str, words: Sequence[str], line: int) -> None:
+    if word not in words:
+        raise FrontmatterError(line, f'"{key}" must be one of {", ".join(words)}, not "{word}"')
 
 
 def _oddities(entries: Sequence[Entry]) -> list[tuple[int, str]]:

@@ -9,15 +9,15 @@ from __future__ import annotations
 import contextlib
 import os
 import stat
-import tempfile
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
 from pi_subagents.profiles.catalog import UnknownProfile, invalidate_profiles_cache, profile_files, profiles_dir
-from pi_subagents.profiles.fields import NAME_RULE
+from pi_subagents.profiles.fields import FIELDS, NAME_RULE
 from pi_subagents.profiles.frontmatter import FrontmatterError
 from pi_subagents.profiles.markdown import edit_markdown, profile_to_markdown
 from pi_subagents.profiles.reading import ProfileFileError, Scope, parse_profile, read_profile, read_text
@@ -25,7 +25,8 @@ from pi_subagents.profiles.reading import ProfileFileError, Scope, parse_profile
 
 def save_profile(profile: Profile, scope: Scope, *, cwd: Path, agent_dir: Path) -> Path:
     """Create the profile's file in a scope, or change in it what differs; raises ProfileError."""
-    if not NAME_RULE.fullmatch(profile.name):
+    profile = _tidy(profile)
+    if not NAME_RULE.fullmatch(profile.name or ""):
         raise ProfileError(f'the name "{profile.name}" may only have letters, digits, "-" and "_"')
     directory = profiles_dir(scope, cwd, agent_dir)
     path = find_profile_file(profile.name, directory) or directory / f"{profile.name}.md"
@@ -54,10 +55,13 @@ def delete_profile(name: str, scope: Scope, *, cwd: Path, agent_dir: Path) -> Pa
 
 
 def find_profile_file(name: str, directory: Path) -> Path | None:
-    """The file in a directory that holds the profile; a broken file counts by its apparent or file name."""
+    """The file in a directory that holds the profile; a broken file counts by its apparent or file name.
+
+    Raises ProfileError when the directory cannot be read.
+    """
     broken: Path | None = None
     found: Path | None = None
-    for path in profile_files(directory):
+    for path in _list_files(directory):
         try:
             if read_profile(path)[0].name == name:
                 found = path  # the last one is the one that loading takes
@@ -65,6 +69,13 @@ def find_profile_file(name: str, directory: Path) -> Path | None:
             if name in (error.name_guess, path.stem):
                 broken = path
     return found or broken
+
+
+def _list_files(directory: Path) -> list[Path]:
+    try:
+        return profile_files(directory)
+    except OSError as error:
+        raise ProfileError(f"{directory}: cannot be read ({error.strerror})") from error
 
 
 def _edited_text(path: Path, profile: Profile) -> str:
@@ -76,16 +87,25 @@ def _edited_text(path: Path, profile: Profile) -> str:
 
 def _require_same(text: str, profile: Profile, path: Path) -> None:
     try:
-        written = parse_profile(text, path, None)
-    except FrontmatterError as error:
+        written = parse_profile(text.encode().decode(), path, None)
+    except (FrontmatterError, UnicodeEncodeError) as error:
         raise ProfileError(f"{path}: the profile cannot be written: {error}") from None
-    if written != _comparable(profile, path):
+    if written != msgspec.structs.replace(profile, path=path, scope=None):
         raise ProfileError(f"{path}: this file cannot be changed without harm; edit it by hand")
 
 
-def _comparable(profile: Profile, path: Path) -> Profile:
-    prompt = (profile.system_prompt or "").strip() or None
-    return msgspec.structs.replace(profile, path=path, scope=None, system_prompt=prompt)
+def _tidy(profile: Profile) -> Profile:
+    """The profile as reading its file will give it: empty values are unset, words are trimmed."""
+    values: dict[str, Any] = {}
+    for field in FIELDS:
+        value = getattr(profile, field.attribute)
+        if field.kind == "text" and isinstance(value, str):
+            values[field.attribute] = (value if field.key == "appendSystemPrompt" else value.strip()) or None
+        elif field.kind == "list" and value is not None:
+            words = value if field.key == "extraArgs" else [word.strip() for word in value if word.strip()]
+            values[field.attribute] = tuple(words) or None
+    body = (profile.system_prompt or "").replace("\r\n", "\n").replace("\r", "\n").strip() or None
+    return msgspec.structs.replace(profile, **values, system_prompt=body)
 
 
 def _write(path: Path, text: str, *, is_private: bool) -> None:
@@ -94,24 +114,16 @@ def _write(path: Path, text: str, *, is_private: bool) -> None:
     if is_private:
         with contextlib.suppress(PermissionError):  # somebody else's directory; the file itself is closed
             target.parent.chmod(0o700)
-    mode = 0o600 if is_private else _mode_of(target)
-    descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".tmp")
+    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
+    mode = 0o600 if is_private else 0o666
     try:
-        with os.fdopen(descriptor, "wb") as file:
+        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(text.encode())
             file.flush()
             os.fsync(file.fileno())
-        Path(temporary).chmod(mode)
-        Path(temporary).replace(target)
+        if target.exists() and not is_private:
+            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+        temporary.replace(target)
     except BaseException:
-        Path(temporary).unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
-
-
-def _mode_of(path: Path) -> int:
-    try:
-        return stat.S_IMODE(path.stat().st_mode)
-    except FileNotFoundError:
-        mask = os.umask(0)  # the only way to read it
-        os.umask(mask)
-        return 0o666 & ~mask

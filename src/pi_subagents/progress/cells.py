@@ -51,8 +51,11 @@ class _Kind(IntEnum):
     SKIN_TONE = 5
     REGIONAL = 6
     PICTOGRAPH = 7
+    KEYCAP = 8
 
 
+_KEYCAPS = frozenset("#*0123456789\u203c\u2049")
+"""What is no picture but becomes one when it is asked for in emoji style."""
 _VISIBLE_FORMAT = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
 
 
@@ -61,6 +64,8 @@ def _look_up(char: str) -> tuple[_Kind, int]:
     """What a character does to its neighbours, and how many cells it takes on its own."""
     if char == "\u200d":
         return _Kind.JOINER, 0
+    if char in _KEYCAPS:
+        return _Kind.KEYCAP, 1
     if char == "\ufe0f":
         return _Kind.EMOJI_STYLE, 0
     if "\U0001f3fb" <= char <= "\U0001f3ff":
@@ -89,7 +94,7 @@ def graphemes(text: str) -> Iterator[tuple[str, int]]:
     for index, char in enumerate(text):
         kind, own = _look_up(char)
         if index and _joins(kind, base, previous, index - start):
-            width = _joined_width(kind, width, own)
+            width = _joined_width(kind, base, width, own)
         else:
             if index:
                 yield text[start:index], width
@@ -100,7 +105,7 @@ def graphemes(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _joins(kind: _Kind, base: _Kind, previous: _Kind, length: int) -> bool:
-    if kind is _Kind.BASE:
+    if kind in (_Kind.BASE, _Kind.KEYCAP):
         return False
     if kind is _Kind.PICTOGRAPH:
         return previous is _Kind.JOINER and base is _Kind.PICTOGRAPH
@@ -111,12 +116,12 @@ def _joins(kind: _Kind, base: _Kind, previous: _Kind, length: int) -> bool:
     return True
 
 
-def _joined_width(kind: _Kind, width: int, own: int) -> int:
+def _joined_width(kind: _Kind, base: _Kind, width: int, own: int) -> int:
     if kind is _Kind.SPACING_MARK:
         return width + own
-    if kind in (_Kind.EXTEND, _Kind.JOINER):
+    if kind is _Kind.EMOJI_STYLE and base not in (_Kind.PICTOGRAPH, _Kind.KEYCAP):
         return width
-    return max(width, 2)
+    return width if kind in (_Kind.EXTEND, _Kind.JOINER) else max(width, 2)
 
 
 def cell_width(text: str) -> int:

@@ -85,9 +85,7 @@ def _write(name: str, arguments: Arguments, width: int) -> str | None:
     path, content = arguments.path("path", "file_path"), arguments.values.get("content")
     if path is None:
         return None
-    return _path_line(
-        name, path, f" +{count_non_empty_lines(content)}" if isinstance(content, str) else "", width
-    )
+    return _path_line(name, path, f" +{count_non_empty_lines(content)}" if isinstance(content, str) else "", width)
 
 
 def _read(name: str, arguments: Arguments, width: int) -> str | None:

@@ -24,9 +24,9 @@ def summarise_tool_result(name: str, text: str, details: object = None) -> str |
 
 def _split_notice(text: str) -> tuple[str, bool]:
     """The list without the paragraph in brackets with which pi says that it cut it."""
-    listed, _, last = text.rstrip().rpartition("\n\n")
-    noticed = last.startswith("[") and last.endswith("]") and "limit reached" in last and "\n" not in last
-    return (listed, True) if noticed else (text, False)
+    listed, gap, last = text.rstrip().rpartition("\n\n")
+    noticed = gap and last.startswith("[") and last.endswith("]") and "limit reached" in last
+    return (listed, True) if noticed and "\n" not in last else (text, False)
 
 
 def _files_and_dirs(entries: list[str]) -> str:

@@ -12,6 +12,7 @@ import weakref
 from pathlib import Path
 
 LEASE_FILE = "lease"
+SESSION_LOCKS = ".sessions"
 
 _held: weakref.WeakSet[Lease] = weakref.WeakSet()
 
@@ -24,11 +25,25 @@ class Lease:
         _held.add(self)
 
     @classmethod
-    def take(cls, run_dir: Path) -> Lease | None:
-        """Lock the run in `run_dir`, or return None if somebody else holds it."""
-        fd = os.open(run_dir / LEASE_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    def take(cls, run_dir: Path, *, wait: bool = False) -> Lease | None:
+        """Lock the run in `run_dir`, or return None if somebody else holds it and we do not `wait`.
+
+        Waiting is for a run whose holder is dead: whoever has the lease then is busy closing it.
+        """
+        return cls._lock(run_dir / LEASE_FILE, wait)
+
+    @classmethod
+    def of_session(cls, runs_dir: Path, session_id: str) -> Lease | None:
+        """Lock a session while it is decided who may resume it; None if somebody else is at it."""
+        folder = runs_dir / SESSION_LOCKS
+        folder.mkdir(mode=0o700, exist_ok=True)
+        return cls._lock(folder / session_id, wait=False)
+
+    @classmethod
+    def _lock(cls, path: Path, wait: bool) -> Lease | None:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
         except BlockingIOError:
             os.close(fd)
             return None

@@ -45,7 +45,7 @@ class RunRecord:
 
     def write_result(self, result: dict[str, Any]) -> None:
         """Replace `result.json` as a whole; raises StoreError."""
-        write_whole(self.path / RESULT_FILE, _pretty(result))
+        write_whole(self.path / RESULT_FILE, pretty_json(result))
 
     def remove(self, name: str) -> None:
         """Delete something of the run that is of no use after its end."""
@@ -76,7 +76,7 @@ def publish(path: Path, meta: dict[str, Any], created: Created, files: Iterable[
         assert lease is not None, "a directory just made cannot be held by anybody else"
         for file in files:
             _place(draft, file)
-        write_whole(draft / META_FILE, _pretty(meta))
+        write_whole(draft / META_FILE, pretty_json(meta))
         journal = Journal(draft / JOURNAL_FILE)
         journal.append([created])
         journal.sync()
@@ -133,5 +133,6 @@ def _sync_directory(directory: Path) -> None:
         os.close(fd)
 
 
-def _pretty(value: dict[str, Any]) -> bytes:
+def pretty_json(value: dict[str, Any]) -> bytes:
+    """A JSON document as it is kept in a run directory."""
     return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"

@@ -30,7 +30,7 @@ from pi_subagents.outcome import (
 from pi_subagents.redaction import Redactor
 from pi_subagents.results import result_document
 from pi_subagents.runners import Process, Runner, SpawnFailed, Stream
-from pi_subagents.store import RunRecord
+from pi_subagents.store import RunRecord, stop_request
 from pi_subagents.supervisor.limits import Deadline, Limits, LoopDetector
 from pi_subagents.supervisor.stream import EventStream
 
@@ -45,6 +45,8 @@ SETTLE_GRACE_S = 2.0
 QUIET_GRACE_S = 30.0
 """The same for versions that do not announce that they have settled: they may still be tidying up."""
 _DELTA_INTERVAL_S = 0.1
+_REQUEST_INTERVAL_S = 0.5
+"""How often to look whether another process asks for a stop."""
 
 _log = logging.getLogger(__name__)
 
@@ -122,6 +124,7 @@ class Supervisor:
         started = ev.Started(at=self._now_ms(), pid=self._process.pid, containment=self._process.containment)
         self._happened([started])
         self._arm_deadline()
+        self._look_for_request()
         await asyncio.to_thread(self._sync)
         await self._wait_until_gone()
 
@@ -262,6 +265,13 @@ class Supervisor:
             self._arm_deadline()
             return
         self.stop(Reason.TIMEOUT, timeout_sentence(self._limits.timeout_s or 0))
+
+    def _look_for_request(self) -> None:
+        message = stop_request(self._record.path)
+        if message is not None:
+            self.stop(Reason.CANCELLED, message or CANCELLED_SENTENCE)
+        else:
+            self._after("request", _REQUEST_INTERVAL_S, self._look_for_request)
 
     def _overstayed(self) -> None:
         if self._stopping is None:

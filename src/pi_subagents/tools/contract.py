@@ -8,6 +8,7 @@ from typing import Any
 
 from pi_subagents.planning import Place
 from pi_subagents.profiles import BUILTIN_TOOLS
+from pi_subagents.sessions import Sessions
 
 Details = dict[str, Any]
 OnUpdate = Callable[[Details], None]
@@ -36,12 +37,14 @@ class ToolContext:
 
     `on_update` gets the details as they would be if the call ended now, at most every 50 ms. A cancelled call
     raises CancelledError once its agents are gone, or with `answer_when_cancelled` says how each task ended.
+    A host that makes many calls passes its `sessions`, which remember what was read.
     """
 
     place: Place
     on_update: OnUpdate | None = None
     available_tools: Sequence[str] = BUILTIN_TOOLS
     answer_when_cancelled: bool = False
+    sessions: Sessions | None = None
 
 
 @dataclass(frozen=True)

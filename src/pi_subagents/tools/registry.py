@@ -8,8 +8,9 @@ from pi_subagents.errors import InvalidCall, PiSubagentsError
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
 from pi_subagents.tools.delegate import DELEGATE
 from pi_subagents.tools.profiles import LIST_PROFILES
+from pi_subagents.tools.retrieval import GET_OUTPUT, GET_SESSION
 
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (DELEGATE, LIST_PROFILES)}
+TOOLS: dict[str, Tool] = {tool.name: tool for tool in (DELEGATE, GET_OUTPUT, GET_SESSION, LIST_PROFILES)}
 
 
 async def call_tool(name: str, arguments: object, context: ToolContext) -> ToolResult:

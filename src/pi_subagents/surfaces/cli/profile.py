@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import indent
 from typing import Any
 
 import click
@@ -51,10 +52,17 @@ def _as_json(catalog: ProfileCatalog) -> dict[str, Any]:
 
 @profile.command("show")
 @click.argument("name", shell_complete=lambda _ctx, _param, start: _names(start))
-def show_profile(name: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def show_profile(name: str, as_json: bool) -> None:
     """Show everything a profile says."""
     place = Place.here()
-    click.echo(profile_detail(load_profiles(place.cwd, place.agent_dir).resolve(name)))
+    detail = profile_detail(load_profiles(place.cwd, place.agent_dir).resolve(name))
+    if as_json:
+        click.echo(msgspec.json.format(msgspec.json.encode(detail), indent=2))
+        return
+    for key, value in detail.items():
+        shown = ", ".join(value) if isinstance(value, list) else str(value)
+        click.echo(f"{key}:\n{indent(shown, '  ')}" if "\n" in shown else f"{key}: {shown}")
 
 
 def _names(start: str) -> list[str]:

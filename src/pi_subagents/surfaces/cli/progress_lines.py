@@ -61,14 +61,15 @@ class _InPlace:
         self._states: dict[str, RunState] = {}
         self._words: dict[str, ProgressWords] = {}
         self._latest: dict[str, str] = {}
+        self._console: Any = None
         self._live: Any = None
 
     def start(self) -> None:
         from rich.console import Console
         from rich.live import Live
 
-        console = Console(stderr=True)
-        self._live = Live(console=console, get_renderable=self._render, refresh_per_second=10)
+        self._console = Console(stderr=True)
+        self._live = Live(console=self._console, get_renderable=self._render, refresh_per_second=10)
         self._live.start()
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
@@ -87,7 +88,7 @@ class _InPlace:
     def _render(self) -> Any:
         from rich.text import Text
 
-        width = self._live.console.width
+        width = self._console.width
         lines = [clip(self._line(state), width) for state in list(self._states.values())]
         return Text("\n".join(lines), no_wrap=True, overflow="crop")
 

@@ -32,11 +32,11 @@ def print_summary(results: Sequence[RunResult]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("task", overflow="ellipsis", no_wrap=True, max_width=32)
+    table.add_column("task", overflow="ellipsis", no_wrap=True)
     table.add_column("status", no_wrap=True)
     for name in ("time", "tools", "tokens", "cost"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("session", no_wrap=True)
+    table.add_column("session", no_wrap=True, min_width=16)
     for result in results:
         table.add_row(*_row(result))
     console = Console()

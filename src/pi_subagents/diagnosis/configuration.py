@@ -1,0 +1,109 @@
+"""Checks of what the user has configured: settings, profiles, containment, and pi's trust in the project."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.diagnosis.finding import Finding
+from pi_subagents.diagnosis.situation import Situation, tilde
+from pi_subagents.errors import SettingsError
+from pi_subagents.paths import ancestors
+from pi_subagents.profiles import load_profiles
+from pi_subagents.runners import Mechanism, choose_mechanism
+from pi_subagents.settings import settings_paths
+
+_MECHANISMS: dict[Mechanism, str] = {
+    "namespace": "the kernel ends everything an agent started, with a PID namespace",
+    "guard": "a guard process ends everything an agent started",
+    "none": "an agent's process group is stopped; what has left the group is not",
+}
+
+# What pi loads from a project only if the user trusts it.
+_TRUSTED_ONLY = ("settings.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md")
+
+
+def check_settings(situation: Situation) -> Iterator[Finding]:
+    """What is odd about the settings files."""
+    place = situation.place
+    for warning in situation.settings.warnings:
+        yield Finding("settings", False, warning, "correct the file")
+    if not situation.settings.warnings:
+        files = [tilde(path) for path in settings_paths(place.cwd, place.agent_dir) if path.is_file()]
+        yield Finding("settings", True, ", ".join(files) or "no settings file; the defaults apply")
+
+
+def check_profiles(situation: Situation) -> Iterator[Finding]:
+    """Profile files that cannot be used, or not as their author meant."""
+    catalog = load_profiles(situation.place.cwd, situation.place.agent_dir)
+    for problem in catalog.broken:
+        yield Finding("profiles", False, f"cannot be used: {problem}", "correct the file")
+    for warning in catalog.warnings:
+        yield Finding("profiles", False, warning, "correct the file")
+    if not catalog.broken and not catalog.warnings:
+        scopes = Counter(profile.scope for profile in catalog.profiles.values())
+        yield Finding("profiles", True, f"{scopes['global']} global, {scopes['project']} of this project")
+
+
+def check_containment(situation: Situation) -> Iterator[Finding]:
+    """Which mechanism makes sure that no agent outlives its run."""
+    setting = situation.settings.containment
+    try:
+        mechanism = choose_mechanism(setting)
+    except SettingsError as error:
+        yield Finding("containment", False, str(error), 'set subagents.containment to "auto"', needed=True)
+        return
+    detail = f"{mechanism} (setting: {setting}): {_MECHANISMS[mechanism]}"
+    if mechanism == "none":
+        yield Finding("containment", False, detail, 'set subagents.containment to "auto", on Linux')
+    else:
+        yield Finding("containment", True, detail)
+
+
+def check_trust(situation: Situation) -> Iterator[Finding]:
+    """Whether agents load what the project brings for pi; without a saved decision they silently do not."""
+    place = situation.place
+    protected = [tilde(path) for path in _protected(place.cwd)]
+    if not protected:
+        yield Finding("trust", True, "this directory has nothing that pi loads only when trusted")
+        return
+    if _is_trusted(place.cwd, place.agent_dir):
+        yield Finding("trust", True, f"agents load {', '.join(protected)}")
+        return
+    yield Finding(
+        "trust",
+        False,
+        f"agents do not load {', '.join(protected)}, because pi was not told to trust this directory",
+        "if you trust it, start pi here and use /trust",
+    )
+
+
+def _protected(cwd: Path) -> Iterator[Path]:
+    folder = cwd.resolve()
+    yield from (folder / ".pi" / name for name in _TRUSTED_ONLY if (folder / ".pi" / name).exists())
+    users_own = Path.home().resolve() / ".agents" / "skills"
+    for ancestor in ancestors(folder):
+        skills = ancestor / ".agents" / "skills"
+        if skills.exists() and skills != users_own:
+            yield skills
+
+
+def _is_trusted(cwd: Path, agent_dir: Path) -> bool:
+    """The decision saved nearest to the directory, else what pi is told to do without one."""
+    decisions = _read_object(agent_dir / "trust.json")
+    for folder in ancestors(cwd.resolve()):
+        decision = decisions.get(str(folder))
+        if isinstance(decision, bool):
+            return decision
+    return _read_object(agent_dir / "settings.json").get("defaultProjectTrust") == "always"
+
+
+def _read_object(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}

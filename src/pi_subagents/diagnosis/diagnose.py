@@ -1,0 +1,37 @@
+"""All checks, made at the same time because some of them wait for programs to start."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+from pi_subagents.diagnosis.agent import check_agent, check_model, check_python, check_search_programs
+from pi_subagents.diagnosis.configuration import check_containment, check_profiles, check_settings, check_trust
+from pi_subagents.diagnosis.directories import check_agent_dir, check_privacy
+from pi_subagents.diagnosis.finding import Check, Finding
+from pi_subagents.diagnosis.records import check_records, check_unfinished_runs
+from pi_subagents.diagnosis.situation import Situation
+from pi_subagents.planning import Place
+
+CHECKS: tuple[Check, ...] = (
+    check_python,
+    check_agent,
+    check_search_programs,
+    check_model,
+    check_containment,
+    check_agent_dir,
+    check_privacy,
+    check_records,
+    check_unfinished_runs,
+    check_settings,
+    check_profiles,
+    check_trust,
+)
+
+
+def diagnose(place: Place) -> Iterator[Finding]:
+    """Every finding, in the order of the checks, each as soon as it is known."""
+    situation = Situation.at(place)
+    with ThreadPoolExecutor(max_workers=len(CHECKS)) as pool:
+        for findings in pool.map(lambda check: list(check(situation)), CHECKS):
+            yield from findings

@@ -1,0 +1,107 @@
+"""Checks of the place where runs are recorded: can it be written, do locks work, did a run lose its holder?"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from pi_subagents.diagnosis.finding import Finding
+from pi_subagents.diagnosis.situation import Situation, nearest_existing, tilde
+from pi_subagents.models.event import Ended
+from pi_subagents.store import JOURNAL_FILE, Lease, is_held, read_journal
+
+# On these, a lock may be seen by one machine only, or by nobody.
+_NETWORK_FILE_SYSTEMS = frozenset(
+    {"9p", "afs", "ceph", "cifs", "fuse.glusterfs", "fuse.sshfs", "nfs", "nfs4", "smb3", "smbfs"}
+)
+_MOUNTS = Path("/proc/self/mountinfo")
+_SHOWN_RUNS = 3
+
+
+def check_records(situation: Situation) -> Iterator[Finding]:
+    """Whether a run can be recorded, and told from a dead one."""
+    folder = situation.runs_dir
+    existing = nearest_existing(folder)
+    try:
+        with tempfile.TemporaryDirectory(prefix=".doctor-", dir=existing) as probe:
+            locks_work = _locks_work(Path(probe))
+    except OSError as error:
+        yield Finding(
+            "records",
+            False,
+            f"{tilde(existing)} cannot be written ({error.strerror}), so no run can be recorded",
+            "make it writable, or work in another directory",
+            needed=True,
+        )
+        return
+    yield Finding("records", True, tilde(folder), needed=True)
+    yield _locks(existing, locks_work=locks_work)
+
+
+def _locks(folder: Path, *, locks_work: bool) -> Finding:
+    kind = file_system_of(folder)
+    if not locks_work:
+        advice = "work on a local file system"
+        return Finding("locks", False, f"flock does not work in {tilde(folder)} ({kind})", advice, needed=True)
+    if kind in _NETWORK_FILE_SYSTEMS:
+        other = "a run that another machine holds may look dead here"
+        return Finding("locks", False, f"{tilde(folder)} is on {kind}: {other}", "work on a local file system")
+    return Finding("locks", True, f"flock works ({kind})")
+
+
+def _locks_work(folder: Path) -> bool:
+    lease = Lease.take(folder)
+    if lease is None:
+        return False
+    try:
+        held = is_held(folder) and Lease.take(folder) is None
+    finally:
+        lease.release()
+    return held and not is_held(folder)
+
+
+def file_system_of(folder: Path, mounts: Path = _MOUNTS) -> str:
+    """The kind of file system a directory is on, as the kernel calls it; "unknown" where it does not say."""
+    best, kind = "", "unknown"
+    try:
+        lines = mounts.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return kind
+    resolved = folder.resolve()
+    for line in lines:
+        left, _, right = line.partition(" - ")
+        point = left.split(" ")[4].replace("\\040", " ")
+        if resolved.is_relative_to(point) and len(point) >= len(best):
+            best, kind = point, right.split(" ")[0]
+    return kind
+
+
+def check_unfinished_runs(situation: Situation) -> Iterator[Finding]:
+    """Runs that never ended although nobody holds them any more."""
+    dead = list(_dead_runs(situation.runs_dir))
+    if not dead:
+        yield Finding("runs", True, "none of this project's has lost its holder")
+        return
+    names = ", ".join(sorted(dead)[-_SHOWN_RUNS:]) + (", …" if len(dead) > _SHOWN_RUNS else "")
+    yield Finding(
+        "runs",
+        False,
+        f"{len(dead)} without an end, whose holder died: {names}",
+        f"no agent of theirs is left; read what they recorded in {tilde(situation.runs_dir)}, or delete them",
+    )
+
+
+def _dead_runs(folder: Path) -> Iterator[str]:
+    for journal in folder.glob(f"*/{JOURNAL_FILE}"):
+        run = journal.parent
+        # A run that is about to be published has a hidden name.
+        if not run.name.startswith(".") and not is_held(run) and not _has_ended(journal):
+            yield run.name
+
+
+def _has_ended(journal: Path) -> bool:
+    try:
+        return any(isinstance(event, Ended) for event in read_journal(journal))
+    except OSError:
+        return False

@@ -1,0 +1,114 @@
+"""Sessions as they are kept: found, read back, and made ready to be resumed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from pathlib import Path
+
+from pi_subagents.errors import SessionBusy, SessionNotFound
+from pi_subagents.fold import RunState
+from pi_subagents.paths import runs_dir
+from pi_subagents.planning import Place
+from pi_subagents.store import Index, Lease, load_run, session_runs
+
+MAX_SESSIONS_IN_MEMORY = 32
+MAX_RUNS_IN_MEMORY = 10
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """One run of a session, as its record tells it."""
+
+    state: RunState
+    run_dir: Path
+
+
+@dataclass(frozen=True)
+class Session:
+    """An id with its runs, oldest first; only the last ten are held in memory."""
+
+    id: str
+    runs: tuple[StoredRun, ...]
+    run_count: int
+
+    @property
+    def latest(self) -> StoredRun:
+        return self.runs[-1]
+
+    @property
+    def is_running(self) -> bool:
+        return any(not run.state.status.is_terminal for run in self.runs)
+
+
+class Sessions:
+    """Reads sessions from disk; keeps those that are over in memory, the oldest going first."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._index = Index(place.agent_dir)
+        self._kept: OrderedDict[str, Session] = OrderedDict()
+
+    def find(self, session_id: str) -> Session:
+        """The session with that id, wherever it was run; raises SessionNotFound."""
+        folders = self._folders(session_id)
+        kept = self._kept.get(session_id)
+        if kept is not None and [run.run_dir for run in kept.runs] == folders[-MAX_RUNS_IN_MEMORY:]:
+            return kept
+        if not folders:
+            raise SessionNotFound(
+                f'Session "{session_id}" not found. The session may have expired or the ID is incorrect.'
+            )
+        runs = tuple(StoredRun(load_run(folder), folder) for folder in folders[-MAX_RUNS_IN_MEMORY:])
+        session = Session(session_id, runs, len(folders))
+        if not session.is_running:
+            self._keep(session)
+        return session
+
+    def _folders(self, session_id: str) -> list[Path]:
+        if not session_id or not session_id.isalnum():
+            return []
+        here = session_runs(runs_dir(self._place.project), session_id)
+        if here:
+            return here
+        # All runs of a session are kept together, so one known directory leads to the others.
+        known = [folder for folder in self._index.session(session_id) if folder.is_dir()]
+        if known:
+            return session_runs(known[0].parent, session_id)
+        for project in self._index.projects():
+            if found := session_runs(runs_dir(project), session_id):
+                return found
+        return []
+
+    def _keep(self, session: Session) -> None:
+        self._kept[session.id] = session
+        while len(self._kept) > MAX_SESSIONS_IN_MEMORY:
+            oldest = min(self._kept.values(), key=lambda kept: kept.runs[0].state.created_at or 0)
+            del self._kept[oldest.id]
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A session that is about to be resumed; nobody else can resume it until the claim is released."""
+
+    session: Session
+    lease: Lease
+
+
+def claim_for_resume(sessions: Sessions, session_id: str) -> Claim:
+    """Make sure that a session can be resumed, and by us alone; raises SessionNotFound or SessionBusy."""
+    busy = f'Cannot resume: session "{session_id}" is still running. Wait for it to complete before resuming.'
+    try:
+        home = sessions.find(session_id).latest.run_dir.parent
+    except SessionNotFound:
+        raise SessionNotFound(
+            f'Cannot resume: session "{session_id}" not found. The session may have expired or the ID is incorrect.'
+        ) from None
+    lease = Lease.of_session(home, session_id)
+    if lease is None:
+        raise SessionBusy(busy)
+    session = sessions.find(session_id)
+    if session.is_running:
+        lease.release()
+        raise SessionBusy(busy)
+    return Claim(session, lease)

@@ -1,0 +1,229 @@
+"""A list of all runs across projects, for quick look-ups. Derived: it can be lost and made again from the disk.
+
+Whatever is wrong with it (corrupt, locked, read-only, missing) costs a warning and a slower look-up, never a run.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pi_subagents.errors import StoreError
+from pi_subagents.fold import RunState
+from pi_subagents.paths import runs_dir
+from pi_subagents.store.migrations import migrate
+from pi_subagents.store.reading import list_runs, load_run
+
+T = TypeVar("T")
+
+_BUSY_S = 2.0
+"""How long to wait for another process that writes at this moment."""
+
+_COLUMNS = (
+    *(
+        "run_id",
+        "session_id",
+        "project",
+        "run_dir",
+        "name",
+        "profile",
+        "status",
+        "reason",
+        "error",
+        "provider",
+        "model",
+    ),
+    *("created_at", "started_at", "completed_at", "tokens", "cost", "tool_count", "message_count"),
+)
+_UPSERT = f"INSERT OR REPLACE INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+_log = logging.getLogger(__name__)
+
+
+class Index:
+    """The index under one agent directory."""
+
+    def __init__(self, agent_dir: Path) -> None:
+        self._folder = agent_dir / "subagents"
+        self.path = self._folder / "index.sqlite3"
+        self._projects = self._folder / "projects.jsonl"
+
+    # --- writing ------------------------------------------------------------------------------------------
+
+    def record(self, project: Path, runs: Iterable[tuple[RunState, Path]]) -> None:
+        """Take note of runs of a project as they are now; problems are logged, not raised."""
+        rows = [_row(state, run_dir, project) for state, run_dir in runs]
+        self._attempt(lambda connection: connection.executemany(_UPSERT, rows), None, project=project)
+
+    def forget(self, run_ids: Iterable[str]) -> None:
+        """Take runs out that were deleted; problems are logged, not raised."""
+        keys = [(run_id,) for run_id in run_ids]
+        self._attempt(lambda connection: connection.executemany("DELETE FROM runs WHERE run_id = ?", keys), None)
+
+    def rebuild(self) -> int:
+        """Make the index anew from the run directories of all known projects; how many runs it has. Raises StoreError.
+
+        The old one stays in use until the new one is complete.
+        """
+        draft = self.path.with_suffix(".new")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            _remove_database(draft)
+            with closing(_connect(draft)) as connection:
+                count = self._fill(connection)
+                connection.execute("PRAGMA journal_mode = DELETE")
+            _remove_database(self.path)
+            draft.replace(self.path)
+        except (sqlite3.Error, OSError) as error:
+            raise StoreError(f"cannot rebuild the index {self.path}: {error}") from error
+        return count
+
+    def _fill(self, connection: sqlite3.Connection) -> int:
+        count = 0
+        with _transaction(connection):
+            for project in self.projects():
+                rows = list(_rows_on_disk(project))
+                connection.executemany(_UPSERT, rows)
+                count += len(rows)
+        return count
+
+    # --- reading ------------------------------------------------------------------------------------------
+
+    def session(self, session_id: str) -> list[Path]:
+        """The run directories of a session that the index knows of, oldest first."""
+        query = "SELECT run_dir FROM runs WHERE session_id = ? ORDER BY run_id"
+        return [Path(row["run_dir"]) for row in self._query(query, [session_id])]
+
+    def rows(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
+        """Rows by newest first; columns as in the schema."""
+        query = f"SELECT * FROM runs WHERE {where} ORDER BY run_id DESC LIMIT ?"
+        return self._query(query, [*parameters, limit])
+
+    def projects(self) -> list[Path]:
+        """Every project that ever had a run, in the order they appeared; those that are gone are left out."""
+        found: dict[Path, None] = {}
+        with suppress(OSError):
+            for line in self._projects.read_text(encoding="utf-8").splitlines():
+                with suppress(ValueError):
+                    found[Path(json.loads(line))] = None
+        return [project for project in found if project.is_dir()]
+
+    # --- inside -------------------------------------------------------------------------------------------
+
+    def _query(self, query: str, parameters: list[Any]) -> list[dict[str, Any]]:
+        def ask(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+            connection.row_factory = sqlite3.Row
+            return [dict(row) for row in connection.execute(query, parameters)]
+
+        return self._attempt(ask, [])
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], T], otherwise: T, *, project: Path | None = None) -> T:
+        """Do `work` on the index, rebuilding it once if it is damaged; `otherwise` where it cannot be used."""
+        for damaged_before in (False, True):
+            try:
+                self._make_ready(project)
+                with closing(_connect(self.path)) as connection, _transaction(connection):
+                    return work(connection)
+            except (sqlite3.Error, OSError) as error:
+                if damaged_before or not _is_damage(error) or not self._put_aside(error):
+                    _log.warning("the index of runs cannot be used (%s)", error)
+                    break
+        return otherwise
+
+    def _make_ready(self, project: Path | None) -> None:
+        known = self._projects.exists()
+        if project is not None:
+            # The list of projects comes first: from it a lost index is made again.
+            self._remember_project(project)
+        self._folder.mkdir(parents=True, exist_ok=True)
+        if known and not self.path.exists():
+            with suppress(StoreError):
+                self.rebuild()
+
+    def _put_aside(self, problem: Exception) -> bool:
+        _log.warning("the index of runs is damaged (%s) and is being rebuilt", problem)
+        try:
+            self.path.replace(self.path.with_suffix(f".damaged-{time.time_ns()}"))
+            _remove_database(self.path)
+            self.rebuild()
+        except (OSError, StoreError) as error:
+            _log.warning("%s", error)
+            return False
+        return True
+
+    def _remember_project(self, project: Path) -> None:
+        if project in self.projects():
+            return
+        self._folder.mkdir(parents=True, exist_ok=True)
+        fd = os.open(self._projects, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        with os.fdopen(fd, "ab", buffering=0) as file:
+            file.write(json.dumps(str(project)).encode() + b"\n")
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        path.touch(mode=0o600)
+    connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        # The index can be rebuilt: a power cut may cost its last rows, not its integrity.
+        connection.execute("PRAGMA synchronous = NORMAL")
+        migrate(connection)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+@contextmanager
+def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    connection.execute("BEGIN IMMEDIATE")
+    yield
+    connection.execute("COMMIT")
+
+
+def _is_damage(error: Exception) -> bool:
+    # Operational errors are locks, permissions and full disks: a new file would not help.
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+
+
+def _remove_database(path: Path) -> None:
+    for suffix in ("", "-wal", "-shm"):
+        path.with_name(path.name + suffix).unlink(missing_ok=True)
+
+
+def _rows_on_disk(project: Path) -> Iterator[list[Any]]:
+    for run_dir in list_runs(runs_dir(project)):
+        with suppress(StoreError):
+            yield _row(load_run(run_dir), run_dir, project)
+
+
+def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
+    final = state.status.is_terminal
+    return [
+        state.run_id,
+        state.session_id,
+        str(project),
+        str(run_dir),
+        state.name,
+        state.profile,
+        state.status.value if final else None,
+        state.reason.value if final and state.reason else None,
+        state.error if final else None,
+        state.provider if final else None,
+        state.model if final else None,
+        state.created_at,
+        state.started_at if final else None,
+        state.completed_at,
+        state.usage.total_tokens if final else None,
+        state.usage.cost if final else None,
+        state.tool_count if final else None,
+        state.message_count if final else None,
+    ]

@@ -1,0 +1,54 @@
+"""The schema of the index, as the numbered steps that lead to it. Steps are only ever added."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+
+MIGRATIONS: Sequence[str] = (
+    # 1: one row per run; what is not final has no status here, because only its journal can say it.
+    """
+    CREATE TABLE runs (
+        run_id TEXT PRIMARY KEY,
+        session_id TEXT NOT NULL,
+        project TEXT NOT NULL,
+        run_dir TEXT NOT NULL,
+        name TEXT NOT NULL,
+        profile TEXT,
+        status TEXT,
+        reason TEXT,
+        error TEXT,
+        provider TEXT,
+        model TEXT,
+        created_at INTEGER,
+        started_at INTEGER,
+        completed_at INTEGER,
+        tokens INTEGER,
+        cost REAL,
+        tool_count INTEGER,
+        message_count INTEGER
+    );
+    CREATE INDEX runs_by_session ON runs (session_id);
+    CREATE INDEX runs_by_time ON runs (created_at);
+    """,
+)
+
+
+def migrate(connection: sqlite3.Connection, steps: Sequence[str] = MIGRATIONS) -> None:
+    """Bring a database of any released schema, or an empty one, up to date in one transaction."""
+    if _version(connection) >= len(steps):
+        return
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        for number in range(_version(connection), len(steps)):
+            for statement in steps[number].split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+        connection.execute("COMMIT")
+    except BaseException:
+        connection.execute("ROLLBACK")
+        raise
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    return int(connection.execute("PRAGMA user_version").fetchone()[0])

@@ -1,0 +1,62 @@
+"""`install-pi`: brings the agent program under the data directory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pi_subagents.errors import InstallError
+from pi_subagents.paths import data_dir
+from pi_subagents.planning import Place
+from pi_subagents.programs import Program, find_pi
+from pi_subagents.runners import install
+from pi_subagents.settings import load_settings
+
+_DETAIL_LINES = 15
+
+
+@click.command("install-pi")
+@click.option(
+    "--version",
+    default=install.PINNED_PI_VERSION,
+    show_default=True,
+    metavar="V",
+    help="A version of pi, or a tag such as latest.",
+)
+def install_pi(version: str) -> None:
+    """Bring the pi coding agent, and Node and ripgrep for it where this machine has none that will do.
+
+    Everything goes into one directory of your own; nothing of the system is changed, and root is not needed.
+    """
+    place = Place.here()
+    data = data_dir(place.environ)
+    try:
+        installation = install.install_pi(version, report=_say, data=data)
+    except InstallError as error:
+        _show_details(error)
+        raise
+    _say_how_it_is_found(
+        find_pi(load_settings(place.cwd, place.agent_dir).pi_command, place.environ, data), installation.launcher
+    )
+
+
+def _say(line: str) -> None:
+    click.echo(f"install-pi: {line}", err=True)
+
+
+def _show_details(error: InstallError) -> None:
+    """The end of what npm or pip said; the sentence itself comes after it, where it is seen."""
+    for note in getattr(error, "__notes__", []):
+        for line in note.strip().splitlines()[-_DETAIL_LINES:]:
+            click.echo(f"  {line}", err=True)
+
+
+def _say_how_it_is_found(program: Program, launcher: Path) -> None:
+    click.echo(launcher)
+    if program.argv == (str(launcher),):
+        _say("sub-agents will use it from now on; nothing has to be put on the PATH")
+        return
+    _say(f"sub-agents will still use {program.argv[0]}, because it comes first ({program.found_in})")
+    if program.found_in == "PATH":
+        _say(f"to use this one instead: export PI_SUBAGENTS_PI={launcher}")

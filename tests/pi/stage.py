@@ -1,0 +1,131 @@
+"""A place in which the real pi works for a test: a project, an agent directory, and a model that plays a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pi_subagents import RunResult, Task
+from pi_subagents.errors import AgentNotFound
+from pi_subagents.offline import OfflineModel, Script, agent_environment
+from pi_subagents.paths import data_dir, runs_dir
+from pi_subagents.planning import Place
+from pi_subagents.programs import PI_VARIABLE, Program, find_pi
+from pi_subagents.service import Delegation
+from pi_subagents.tools import ToolContext, ToolResult, call_tool
+
+# As the test run found them: every test hides the user's variables and home from itself.
+_ENVIRON = dict(os.environ)
+_DATA_DIR = data_dir(_ENVIRON)
+
+WAIT_S = 60.0
+"""Far beyond what anything here takes, even on a busy machine; a test that needs it has failed."""
+
+
+def installed_pi() -> Program:
+    """The pi that `./scripts/setup` brought, else the one the environment leads to; raises AgentNotFound."""
+    launcher = _DATA_DIR / "bin" / "pi"
+    if os.access(launcher, os.X_OK):
+        return Program((str(launcher),), "install-pi")
+    try:
+        return find_pi(None, _ENVIRON, _DATA_DIR)
+    except AgentNotFound as error:
+        raise AgentNotFound(f"These tests need the real pi: run ./scripts/setup. {error}") from None
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Everything a test arranges and looks at."""
+
+    root: Path
+    project: Path
+    agent_dir: Path
+    environ: dict[str, str]
+    model: OfflineModel
+
+    @classmethod
+    def build(cls, root: Path, pi: Program, model: OfflineModel) -> Stage:
+        """Make the directories; the model must have been started."""
+        project = root / "project"
+        (project / ".pi").mkdir(parents=True)
+        agent_dir = model.write_agent_dir(root / "agent")
+        environ = {
+            **os.environ,
+            **agent_environment(agent_dir, os.environ),
+            PI_VARIABLE: shlex.join(pi.argv),
+            "PI_SUBAGENTS_DATA_DIR": str(_DATA_DIR),
+        }
+        return cls(root, project, agent_dir, environ, model)
+
+    @property
+    def place(self) -> Place:
+        return Place.here(self.project, self.environ)
+
+    @property
+    def run_dirs(self) -> list[Path]:
+        """The directories of all runs so far, oldest first."""
+        return sorted(path for path in runs_dir(self.project).glob("*") if path.is_dir())
+
+    def write_profile(self, name: str, *fields: str, body: str = "") -> None:
+        """Write a profile of the project; each field is a line of its frontmatter."""
+        self.write(f".pi/agent-profiles/{name}.md", "\n".join(["---", f"name: {name}", *fields, "---", body]))
+
+    def write_skill(self, name: str, body: str) -> None:
+        """Write a skill of the user's."""
+        path = self.agent_dir / "skills" / name / "SKILL.md"
+        path.parent.mkdir(parents=True)
+        path.write_text(f"---\nname: {name}\ndescription: About {name}.\n---\n{body}\n")
+
+    def write_settings(self, **subagents: object) -> None:
+        """Write the project's settings."""
+        self.write(".pi/settings.json", json.dumps({"subagents": subagents}))
+
+    def write(self, path: str, text: str) -> Path:
+        """Write a file of the project."""
+        file = self.project / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+        return file
+
+    def delegation(self, *tasks: Task, **options: Any) -> Delegation:
+        """Tasks handed over from this place, not yet started."""
+        return Delegation(tasks, place=self.place, **options)
+
+    async def delegate(self, *tasks: Task, **options: Any) -> list[RunResult]:
+        """Run tasks to their end."""
+        async with asyncio.timeout(WAIT_S):
+            return await self.delegation(*tasks, **options)
+
+    async def run(self, prompt: str = "Go.", **fields: Any) -> RunResult:
+        """Run one task to its end."""
+        (result,) = await self.delegate(Task("t", prompt, **fields))
+        return result
+
+    async def call(self, *tasks: dict[str, Any], **fields: Any) -> ToolResult:
+        """Call `delegate_to_subagents` as a model would."""
+        async with asyncio.timeout(WAIT_S):
+            arguments = {"tasks": list(tasks), **fields}
+            return await call_tool("delegate_to_subagents", arguments, ToolContext(self.place))
+
+    async def requests_seen(self, count: int) -> None:
+        """Wait until the model has been asked so many times."""
+        await asyncio.to_thread(self.model.wait_for_requests, count, WAIT_S)
+
+
+def prompts(stage: Stage) -> list[str]:
+    """What the agents were asked, in order of arrival of their first requests."""
+    return [request.first_user_text for request in stage.model.requests if request.step == 0]
+
+
+def texts(path: Path) -> Sequence[tuple[Path, bytes]]:
+    """Every regular file below a directory with its bytes."""
+    return [(file, file.read_bytes()) for file in path.rglob("*") if file.is_file()]
+
+
+__all__ = ["WAIT_S", "Script", "Stage", "installed_pi", "prompts", "texts"]

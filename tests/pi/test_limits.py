@@ -1,0 +1,79 @@
+"""The limits of a run, seen on a real agent: its timeout with and without extension, and loops."""
+
+from __future__ import annotations
+
+import pytest
+
+from pi_subagents import Reason, RunResult, Status
+from pi_subagents.offline import Call, Hang, Say, Script
+from tests.pi.conftest import Play
+
+LOOP = "Loop detected: sub-agent is repeating the same tool calls"
+
+
+def work(number: int, seconds: float) -> Call:
+    """A tool call that takes its time; no two are alike."""
+    return Call("bash", {"command": f"sleep {seconds}; echo {number}"})
+
+
+def failed(result: RunResult) -> tuple[Status, Reason | None, str | None]:
+    return result.status, result.reason, result.error
+
+
+async def test_an_agent_that_keeps_calling_tools_goes_on_after_its_timeout_until_it_falls_idle(play: Play) -> None:
+    # Eight calls, half a second each, outlast timeout and extension together; then the model says nothing more.
+    stage = play(Script().otherwise([*(work(n, 0.5) for n in range(8)), Hang()]))
+    stage.write_settings(extend_timeout_debounce=2)
+    result = await stage.run(timeout=1)
+    assert failed(result) == (
+        Status.FAILED,
+        Reason.TIMEOUT,
+        "Timed out after 1s. Consider resuming with a longer timeout.",
+    )
+    assert result.tool_count == 8
+    assert result.duration_s > 8 * 0.5 + 1
+
+
+async def test_an_agent_that_ends_within_its_extension_has_completed(play: Play) -> None:
+    stage = play(Script().otherwise([work(1, 0.7), work(2, 0.7), Say("Just in time.")]))
+    stage.write_settings(extend_timeout_debounce=5)
+    result = await stage.run(timeout=1)
+    assert (result.ok, result.output) == (True, "Just in time.")
+    assert result.duration_s > 1.4
+
+
+async def test_without_an_extension_the_run_ends_at_its_timeout_however_busy_the_agent_is(play: Play) -> None:
+    stage = play(Script().otherwise([*(work(n, 0.3) for n in range(30))]))
+    stage.write_settings(extend_timeout_debounce=0)
+    answer = await stage.call({"name": "slow", "prompt": "Go.", "timeout": 2.5})
+    (window,) = answer.details["windows"]
+    assert answer.text == (
+        "✗ slow: error — Timed out after 2.5s. Consider resuming with a longer timeout. "
+        f"(session: {window['sessionId']})"
+    )
+    assert 2500 <= window["completedAt"] - window["startedAt"] < 6000
+    assert (window["status"], window["timeout"], window["reason"]) == ("error", 2.5, "timeout")
+
+
+@pytest.mark.parametrize("count", [5, 3])
+async def test_the_same_call_again_and_again_is_a_loop(play: Play, count: int) -> None:
+    stage = play(Script().otherwise([Call("bash", {"command": "echo again"})] * 20))
+    if count != 5:
+        stage.write_settings(looping_tool_count=count)
+    result = await stage.run()
+    assert failed(result) == (Status.FAILED, Reason.LOOP, LOOP)
+    assert result.tool_count == count
+
+
+async def test_calls_that_differ_in_the_least_are_no_loop(play: Play) -> None:
+    same, other = Call("bash", {"command": "echo a"}), Call("bash", {"command": "echo b"})
+    stage = play(Script().otherwise([same, same, same, same, other, same, same, same, same, Say("Done.")]))
+    result = await stage.run()
+    assert (result.ok, result.tool_count) == (True, 9)
+
+
+async def test_loop_detection_can_be_switched_off(play: Play) -> None:
+    stage = play(Script().otherwise([*[Call("bash", {"command": "echo again"})] * 7, Say("Done.")]))
+    stage.write_settings(looping_tool_count=0)
+    result = await stage.run()
+    assert (result.ok, result.tool_count, result.output) == (True, 7, "Done.")

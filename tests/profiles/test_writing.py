@@ -1,0 +1,290 @@
+"""Saving a profile changes what was changed and nothing else, in one step, with the key kept private."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi_subagents.errors import ProfileError
+from pi_subagents.models import Profile, Secret
+from pi_subagents.profiles import (
+    Scope,
+    UnknownProfile,
+    delete_profile,
+    invalidate_profiles_cache,
+    load_profiles,
+    profile_to_markdown,
+    read_profile,
+    save_profile,
+)
+
+COMMENTED = """---
+# the careful one
+name: x  # never renamed
+model: "gpt-4.10" # pinned
+tools:
+  # only these
+  - read
+  - bash
+
+# house rule
+thinkingLevel: high
+colour: red
+apiKey: 'sk-very-secret-key'
+extraArgs: ['--a=1,2']
+noSkills:   true
+appendSystemPrompt: |
+  one
+
+  two
+# the end
+---
+
+Body with a rule
+
+---
+
+below.
+"""
+
+
+class Place:
+    """A project and an agent directory to save into."""
+
+    def __init__(self, root: Path) -> None:
+        self.cwd = root / "project"
+        self.agent_dir = root / "agent"
+        (self.cwd / ".pi").mkdir(parents=True)
+        self.file = self.agent_dir / "agent-profiles" / "x.md"
+
+    def save(self, profile: Profile, scope: Scope = "global") -> Path:
+        return save_profile(profile, scope, cwd=self.cwd, agent_dir=self.agent_dir)
+
+    def delete(self, name: str, scope: Scope = "global") -> Path:
+        return delete_profile(name, scope, cwd=self.cwd, agent_dir=self.agent_dir)
+
+    def names(self) -> list[str]:
+        return list(load_profiles(self.cwd, self.agent_dir).profiles)
+
+    def write(self, text: str | bytes) -> None:
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        self.file.write_bytes(text.encode() if isinstance(text, str) else text)
+
+    def edit(self, **changes: Any) -> str:
+        profile, _ = read_profile(self.file)
+        self.save(msgspec.structs.replace(profile, **changes))
+        return self.file.read_bytes().decode()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    invalidate_profiles_cache()
+    return Place(tmp_path)
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_profile_is_written_as_the_reference_writes_them(place: Place) -> None:
+    path = place.save(
+        Profile(
+            name="x",
+            provider="anthropic",
+            model="claude-sonnet-4-5",
+            thinking_level="off",
+            tools=("read", "bash"),
+            no_extensions=True,
+            append_system_prompt="Be brief: always.",
+            extra_args=("--verbose", "a, b"),
+            system_prompt="You review.",
+        )
+    )
+    assert path == place.file
+    assert path.read_text() == (
+        "---\nname: x\nprovider: anthropic\nmodel: claude-sonnet-4-5\nthinkingLevel: off\ntools: read,bash\n"
+        'noExtensions: true\nappendSystemPrompt: "Be brief: always."\nextraArgs: ["--verbose", "a, b"]\n---\n'
+        "\nYou review.\n"
+    )
+
+
+def test_a_project_profile_goes_below_the_project_root(place: Place) -> None:
+    path = place.save(Profile(name="x"), "project")
+    assert path == place.cwd / ".pi" / "agent-profiles" / "x.md"
+
+
+def test_saving_without_a_change_leaves_the_file_as_it_was(place: Place) -> None:
+    place.write(COMMENTED)
+    assert place.edit() == COMMENTED
+
+
+@pytest.mark.parametrize(
+    ("changes", "old", "new"),
+    [
+        ({"model": "m2"}, 'model: "gpt-4.10" # pinned', "model: m2 # pinned"),
+        ({"model": None}, 'model: "gpt-4.10" # pinned\n', ""),
+        ({"thinking_level": "low"}, "thinkingLevel: high", "thinkingLevel: low"),
+        ({"tools": ("grep",)}, "tools:\n  # only these\n  - read\n  - bash\n", "tools: grep\n"),
+        ({"tools": None}, "tools:\n  # only these\n  - read\n  - bash\n", ""),
+        ({"no_skills": False}, "noSkills:   true\n", ""),
+        ({"append_system_prompt": "short"}, "|\n  one\n\n  two\n", "short\n"),
+        ({"append_system_prompt": "a\nb"}, "|\n  one\n\n  two\n", "|-\n  a\n  b\n"),
+        ({"append_system_prompt": None}, "appendSystemPrompt: |\n  one\n\n  two\n", ""),
+        ({"provider": "p"}, "# the end\n", "# the end\nprovider: p\n"),
+        ({"api_key": Secret("007")}, "'sk-very-secret-key'", '"007"'),
+        ({"system_prompt": "New."}, "\nBody with a rule\n\n---\n\nbelow.\n", "\nNew.\n"),
+        ({"system_prompt": None}, "\nBody with a rule\n\n---\n\nbelow.\n", ""),
+    ],
+)
+def test_a_change_touches_only_its_own_lines(place: Place, changes: dict[str, Any], old: str, new: str) -> None:
+    place.write(COMMENTED)
+    assert place.edit(**changes) == COMMENTED.replace(old, new)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("---\nname: x\nmodel:\n---\n", "---\nname: x\nmodel: m2\n---\n"),
+        ("---\nname: x\nmodel: # later\n---\n", "---\nname: x\nmodel: m2 # later\n---\n"),
+        ("---\nmodel: >-\n  a\n  b\n\nname: x\n---\n", "---\nmodel: m2\n\nname: x\n---\n"),
+        ("---\nmodel: a\n  b\nname: x\n---\n", "---\nmodel: m2\nname: x\n---\n"),
+        ("---\nname: x\nmodel: a\n---", "---\nname: x\nmodel: m2\n---\n"),
+        (
+            "\ufeff---\r\nname: x\r\nmodel: a\r\n---\r\n\r\nB\r\n",
+            "\ufeff---\r\nname: x\r\nmodel: m2\r\n---\r\n\r\nB\r\n",
+        ),
+        ("---\nname: x\nmodel:\ta\n---\n", "---\nname: x\nmodel: m2\n---\n"),
+        ("---\nname: x\nkeep: &k a\nmodel: *k\n---\n", "---\nname: x\nkeep: &k a\nmodel: m2\n---\n"),
+    ],
+)
+def test_unusual_but_valid_files_can_be_edited(place: Place, before: str, after: str) -> None:
+    place.write(before)
+    assert place.edit(model="m2") == after
+
+
+@pytest.mark.parametrize("text", ["---\n{name: x, model: a}\n---\n", "---\nmodel: &m a\nname: x\nprovider: *m\n---\n"])
+def test_a_file_that_cannot_be_edited_safely_is_left_alone(place: Place, text: str) -> None:
+    place.write(text)
+    with pytest.raises(ProfileError, match=r"x\.md"):
+        place.edit(model="m2")
+    assert place.file.read_text() == text
+
+
+def test_a_broken_file_is_not_overwritten(place: Place) -> None:
+    place.write("---\nname: x\nnoTools: maybe\n---\nprecious")
+    with pytest.raises(ProfileError, match=r'x\.md:3: "noTools"'):
+        place.save(Profile(name="x"))
+    assert "precious" in place.file.read_text()
+
+
+def test_a_file_with_another_profile_is_not_overwritten(place: Place) -> None:
+    place.write("---\nname: other\n---\n")
+    with pytest.raises(ProfileError, match='already holds the profile "other"'):
+        place.save(Profile(name="x"))
+
+
+def test_a_profile_in_a_file_of_another_name_is_changed_there(place: Place) -> None:
+    place.write("---\nname: y\n---\n")
+    assert place.save(Profile(name="y", model="m")) == place.file
+    assert place.file.read_text() == "---\nname: y\nmodel: m\n---\n"
+
+
+@pytest.mark.parametrize("name", ["", "a b", "../x", "a.b"])
+def test_a_name_that_is_no_name_is_refused(place: Place, name: str) -> None:
+    with pytest.raises(ProfileError, match="may only have letters"):
+        place.save(Profile(name=name))
+
+
+def test_text_that_no_file_can_hold_is_refused(place: Place) -> None:
+    with pytest.raises(ProfileError, match="cannot be written"):
+        place.save(Profile(name="x", model="\ud800"))
+    assert not place.file.exists()
+
+
+def test_a_file_with_a_key_is_private_and_so_is_its_directory(place: Place) -> None:
+    place.save(Profile(name="x"))
+    place.file.chmod(0o644)
+    place.file.parent.chmod(0o755)
+    place.save(Profile(name="x", api_key=Secret("sk-1")))
+    assert (mode(place.file), mode(place.file.parent)) == (0o600, 0o700)
+
+
+def test_a_file_without_a_key_keeps_its_mode(place: Place) -> None:
+    place.save(Profile(name="x"))
+    place.file.chmod(0o640)
+    place.save(Profile(name="x", model="m"))
+    assert mode(place.file) == 0o640
+
+
+def test_a_linked_file_stays_a_link(place: Place, tmp_path: Path) -> None:
+    real = tmp_path / "dotfiles.md"
+    real.write_text("---\nname: x\n---\n")
+    place.file.parent.mkdir(parents=True)
+    place.file.symlink_to(real)
+    place.save(Profile(name="x", model="m"))
+    assert place.file.is_symlink()
+    assert real.read_text() == "---\nname: x\nmodel: m\n---\n"
+
+
+def test_nothing_is_left_behind_when_writing_fails(place: Place) -> None:
+    place.agent_dir.mkdir()
+    place.file.parent.write_text("not a directory")
+    with pytest.raises(ProfileError, match="cannot be written"):
+        place.save(Profile(name="x"))
+    place.save(Profile(name="x"), "project")
+    assert [path.name for path in (place.cwd / ".pi" / "agent-profiles").iterdir()] == ["x.md"]
+
+
+def test_saving_and_deleting_show_at_once(place: Place) -> None:
+    assert place.names() == []
+    place.save(Profile(name="x"))
+    assert place.names() == ["x"]
+    assert place.delete("x") == place.file
+    assert place.names() == []
+
+
+def test_deleting_concerns_one_scope(place: Place) -> None:
+    place.save(Profile(name="x"))
+    place.save(Profile(name="x"), "project")
+    place.delete("x", "project")
+    assert place.file.exists()
+    with pytest.raises(UnknownProfile, match='There is no project profile "x"'):
+        place.delete("x", "project")
+
+
+def test_a_broken_file_can_be_deleted_by_its_name(place: Place) -> None:
+    place.write("nonsense")
+    assert place.delete("x") == place.file
+
+
+_WORDS = st.text().filter(lambda text: text.strip() and "\0" not in text)
+_LISTS = st.none() | st.lists(_WORDS.map(str.strip), min_size=1).map(tuple)
+
+
+@given(
+    profile=st.builds(
+        Profile,
+        name=st.just("x"),
+        model=st.none() | _WORDS.map(str.strip),
+        append_system_prompt=st.none() | _WORDS,
+        tools=_LISTS,
+        extra_args=_LISTS,
+        no_tools=st.booleans(),
+        api_key=st.none() | _WORDS.map(lambda text: Secret(text.strip())),
+    ),
+    other=st.builds(Profile, name=st.just("x"), model=st.none() | _WORDS.map(str.strip), tools=_LISTS),
+)
+def test_whatever_is_saved_reads_back_the_same(
+    tmp_path_factory: pytest.TempPathFactory, profile: Profile, other: Profile
+) -> None:
+    place = Place(tmp_path_factory.mktemp("place"))
+    for saved in (profile, other, profile):
+        path = place.save(saved)
+        assert read_profile(path)[0] == msgspec.structs.replace(saved, path=path)
+    assert profile_to_markdown(profile).startswith("---\nname: x\n")

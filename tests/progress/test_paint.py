@@ -1,0 +1,155 @@
+"""Header, body, footer and status as people read them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi_subagents.models import Reason, Status
+from pi_subagents.models import event as ev
+from pi_subagents.progress import (
+    Style,
+    Window,
+    body_segments,
+    footer_segments,
+    header_segments,
+    plain,
+    status_line,
+    status_segments,
+)
+from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED, assistant, call, window_of
+
+
+def created(**fields: Any) -> ev.Created:
+    return msgspec.structs.replace(CREATED, **fields)
+
+
+def header(*events: ev.Event, now_ms: int = 14_500) -> str:
+    return plain(header_segments(window_of(*events), now_ms))
+
+
+def body(window: Window, expanded: bool = False) -> list[str]:
+    return [plain(line) for line in body_segments(window, expanded)]
+
+
+def test_a_full_header() -> None:
+    full = created(profile="scout", provider="openai", model="gpt-5", thinking_level="high")
+    todos = call("1", "write_todos", todos=["a", "b", "c"])
+    done = call("2", "edit_todos", action="complete", indices=[0])
+    assert header(full, STARTED, assistant(todos, done)) == (
+        "⏳ build • scout (openai/gpt-5 high) • 2 tools • [1/3] • 12s/600s"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({}, "⏳ build • 0 tools • 12s/600s"),
+        ({"profile": "scout"}, "⏳ build • scout • 0 tools • 12s/600s"),
+        ({"model": "gpt-5"}, "⏳ build • (gpt-5) • 0 tools • 12s/600s"),
+        (
+            {"profile": "scout", "provider": "openai"},
+            "⏳ build • scout (openai) • 0 tools • 12s/600s",
+        ),
+        ({"profile": "s", "thinking_level": "low"}, "⏳ build • s (low) • 0 tools • 12s/600s"),
+        ({"timeout_s": None}, "⏳ build • 0 tools • 12s"),
+        ({"timeout_s": 1.5}, "⏳ build • 0 tools • 12s/1.5s"),
+        ({"timeout_s": 3_600_000.0}, "⏳ build • 0 tools • 12s/3600000s"),
+        ({"name": "a\x1b[2J\nb"}, "⏳ a b • 0 tools • 12s/600s"),
+        ({"name": ""}, "⏳ (unnamed) • 0 tools • 12s/600s"),
+    ],
+)
+def test_a_header_leaves_out_what_is_not_known(fields: dict[str, Any], line: str) -> None:
+    assert header(created(**fields), STARTED) == line
+
+
+def test_one_tool_is_one_tool() -> None:
+    assert "• 1 tool •" in header(CREATED, STARTED, assistant(call("1", "ls")))
+
+
+def test_finished_todos_are_no_longer_shown() -> None:
+    todos = call("1", "write_todos", todos=["a"])
+    done = call("2", "edit_todos", action="abandon", indices=[0])
+    assert "[0/1]" in header(CREATED, STARTED, assistant(todos))
+    assert "[" not in header(CREATED, STARTED, assistant(todos, done))
+
+
+@pytest.mark.parametrize(
+    ("events", "icon", "style"),
+    [
+        ((CREATED, STARTED), "⏳", Style.WARNING),
+        ((CREATED, STARTED, COMPLETED), "✓", Style.SUCCESS),
+        ((CREATED, STARTED, FAILED), "✗", Style.ERROR),
+    ],
+)
+def test_the_icon_tells_the_state(events: tuple[ev.Event, ...], icon: str, style: Style) -> None:
+    line = header_segments(window_of(*events), 0)
+    assert line[0] == (style, icon)
+    assert (Style.BOLD, "build") in line
+
+
+def test_a_surface_can_bring_its_spinner() -> None:
+    assert plain(header_segments(window_of(CREATED), 0, icon="⠋")).startswith("⠋ build")
+
+
+def test_elapsed_time_freezes_in_the_header() -> None:
+    assert header(CREATED, STARTED, COMPLETED, now_ms=10**9).endswith(" • 12s/600s")
+
+
+def test_an_empty_window_says_so() -> None:
+    assert body(window_of(CREATED, STARTED)) == ["(starting...)"]
+    assert body(window_of(CREATED, STARTED), expanded=True) == ["(no output)"]
+
+
+def test_a_run_that_ended_without_a_word_is_not_starting() -> None:
+    assert body(window_of(CREATED, STARTED, COMPLETED)) == ["(no output)"]
+
+
+def test_collapsed_shows_the_last_lines_and_expanded_all() -> None:
+    window = window_of(assistant("1\n2\n3\n4", call("1", "ls")), max_lines=2)
+    assert body(window) == ["4", "→ ls → ."]
+    assert body(window, expanded=True) == ["1", "2", "3", "4", "→ ls → ."]
+
+
+def test_what_is_being_written_takes_its_place_among_the_last_lines() -> None:
+    window = window_of(assistant("1\n2\n3"), ev.Delta(kind="text", text="4\n5"), max_lines=3)
+    assert body(window) == ["3", "4", "5"]
+    assert body(window, expanded=True) == ["1", "2", "3", "4", "5"]
+
+
+def test_tool_lines_are_muted_and_text_is_not() -> None:
+    window = window_of(assistant("Hi", call("1", "ls")))
+    assert body_segments(window) == [[(Style.TEXT, "Hi")], [(Style.MUTED, "→ ls → .")]]
+
+
+def test_an_error_stands_below_the_output_in_red() -> None:
+    window = window_of(CREATED, STARTED, assistant("Hi"), FAILED, max_lines=1)
+    assert body_segments(window) == [[(Style.TEXT, "Hi")], [(Style.ERROR, "Timed out after 7s.")]]
+    ugly = ev.Ended(status=Status.FAILED, reason=Reason.EXIT, message="one\x1b[2J\n\ntwo")
+    assert body(window_of(CREATED, STARTED, ugly)) == ["(no output)", "one", "two"]
+
+
+def test_an_error_that_is_being_retried_is_not_the_runs() -> None:
+    window = window_of(CREATED, STARTED, assistant("Hi", stop_reason="error", error_message="overloaded"))
+    assert body(window) == ["Hi"]
+
+
+def test_the_status_of_all() -> None:
+    running, done = window_of(CREATED), window_of(CREATED, STARTED, COMPLETED)
+    failed = window_of(CREATED, STARTED, FAILED)
+    assert status_line([done, running, failed, running]) == "Sub-agents: 2 running, 1 done, 1 error"
+    assert status_line([done, done]) == "Sub-agents: 2 done"
+    assert status_line([failed, failed]) == "Sub-agents: 2 error"
+    assert status_line([]) == "Sub-agents: none"
+    assert (Style.ERROR, "1 error") in status_segments([failed, done])
+
+
+def test_session_ids_are_given_once_all_have_ended() -> None:
+    running, done = window_of(CREATED), window_of(created(name="a", session_id="1"), STARTED, COMPLETED)
+    failed = window_of(created(name="b\n", session_id="2"), STARTED, FAILED)
+    assert footer_segments([running, done]) == []
+    assert footer_segments([]) == []
+    assert plain(footer_segments([done, failed])) == "Sessions: a 1 • b 2"
+    assert (Style.ACCENT, "2") in footer_segments([done, failed])

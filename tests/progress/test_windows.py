@@ -1,0 +1,311 @@
+"""What a window holds after which events."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from pi_subagents.models import Reason, Status, Usage
+from pi_subagents.models import event as ev
+from pi_subagents.progress import Style, Window
+from tests.progress.windows_kit import (
+    COMPLETED,
+    CREATED,
+    FAILED,
+    STARTED,
+    assistant,
+    call,
+    feed,
+    result,
+    window_of,
+)
+
+RETRY = ev.RetryStarted(attempt=1, max_attempts=3, delay_ms=2000, message="overloaded")
+RETRY_WORDS = "Model error, retrying in 2 s (1/3): overloaded"
+
+
+def texts(window: Window) -> list[str]:
+    return [line.text for line in window.lines]
+
+
+def live(window: Window) -> list[str]:
+    return [text for _, text in window.live_lines]
+
+
+def test_text_and_tool_calls_stand_in_the_order_of_the_message() -> None:
+    window = window_of(CREATED, assistant("One\n\n  two  ", call("1", "read", path="/home/ann/project/a.ts"), "three"))
+    assert [(line.text, line.kind) for line in window.lines] == [
+        ("One", "text"),
+        ("  two", "text"),
+        ("→ read → a.ts", "tool"),
+        ("three", "text"),
+    ]
+
+
+def test_only_the_agents_messages_are_shown() -> None:
+    window = window_of(
+        ev.Message(role="user", parts=(ev.TextPart("the prompt"),)),
+        assistant(ev.ThinkingPart("hm")),
+        result("1", "read", "contents"),
+    )
+    assert texts(window) == []
+
+
+def test_a_long_command_continues_below_its_line() -> None:
+    command = "npm ci && npm run build && npm test"
+    window = window_of(assistant(call("1", "bash", command=command)), preview_width=20)
+    assert texts(window) == ["→ bash → npm ci", "  │ && npm run build", "  │ && npm test"]
+
+
+def test_what_a_list_held_stands_below_its_own_call() -> None:
+    window = window_of(
+        assistant(call("1", "ls", path="src"), call("2", "find", pattern="*.py")),
+        result("2", "find", "No files found matching pattern"),
+        result("1", "ls", "a.py\nb.py\nsub/"),
+    )
+    assert texts(window) == ["→ ls → src", "  2 files, 1 dir", "→ find → *.py", "  0 matches"]
+    assert {line.kind for line in window.lines} == {"tool"}
+
+
+def test_a_list_that_was_cut_or_failed() -> None:
+    window = window_of(
+        assistant(call("1", "ls"), call("2", "ls", path="x")),
+        result("1", "ls", "a", truncated=True),
+        result("2", "ls", "Path not found", is_error=True),
+        result("unknown", "ls", "(empty directory)"),
+    )
+    assert texts(window) == ["→ ls → .", "  1 file+", "→ ls → x", "  (empty)"]
+
+
+def test_a_call_is_shown_once_whichever_event_brings_it() -> None:
+    started = ev.ToolStarted(id="1", name="ls", arguments={})
+    assert texts(window_of(assistant(call("1", "ls")), started)) == ["→ ls → ."]
+    assert texts(window_of(started, assistant(call("1", "ls")))) == ["→ ls → ."]
+    assert texts(window_of(started)) == ["→ ls → ."]
+
+
+def test_calls_without_an_id_are_all_shown() -> None:
+    assert len(texts(window_of(assistant(call("", "ls"), call("", "ls"))))) == 2
+
+
+def test_other_output_of_the_process_is_shown() -> None:
+    window = window_of(ev.Output(text="npm notice\n"), ev.Stderr(text="oops\n\nagain\n"))
+    assert texts(window) == ["npm notice", "[stderr]: oops", "[stderr]: again"]
+
+
+def test_what_is_missing_is_admitted() -> None:
+    window = window_of(ev.Dropped(size=9, head=""), ev.ExtensionFailed(path="x.ts", message="boom"))
+    assert texts(window) == ["Left out a record of 9 bytes: too large to keep", "Extension failed: x.ts: boom"]
+
+
+def test_the_last_lines_and_the_last_five_hundred_are_kept() -> None:
+    window = window_of(*(ev.Output(text=str(n)) for n in range(2345)), max_lines=3)
+    assert texts(window) == ["2342", "2343", "2344"]
+    assert [line.text for line in window.all_messages] == [str(n) for n in range(1845, 2345)]
+
+
+def test_fifteen_lines_unless_told_otherwise() -> None:
+    assert len(window_of(ev.Output(text="x\n" * 40)).lines) == 15
+
+
+def test_a_line_longer_than_any_screen_is_cut() -> None:
+    [line] = window_of(ev.Output(text="x" * 1_000_000)).lines
+    assert len(line.text) == 2000
+    assert line.text.endswith("…")
+
+
+def test_text_shows_while_it_is_written_and_its_message_replaces_it() -> None:
+    window = window_of(ev.Delta(kind="thinking", text="Let me"), ev.Delta(kind="thinking", text=" see\n"))
+    feed(window, ev.Delta(kind="text", text="I am\nha"))
+    feed(window, ev.Delta(kind="text", text="lf \x1b[31mway"))
+    feed(window, ev.Delta(kind="toolCall", text='{"path"'))
+    assert window.live_lines == [
+        (Style.DIM, "Let me see"),
+        (Style.TEXT, "I am"),
+        (Style.TEXT, "half way"),
+    ]
+    assert texts(window) == []
+    feed(window, assistant("I am\nhalf way there"))
+    assert live(window) == []
+    assert texts(window) == ["I am", "half way there"]
+
+
+def test_looking_between_two_pieces_changes_nothing() -> None:
+    window = window_of()
+    for number in range(50):
+        feed(window, ev.Delta(kind="thinking" if number % 20 < 5 else "text", text=f"{number} "))
+        live(window)
+    once = window_of(*(ev.Delta(kind="thinking" if n % 20 < 5 else "text", text=f"{n} ") for n in range(50)))
+    assert window.live_lines == once.live_lines
+
+
+def test_only_the_end_of_a_flood_of_text_is_held() -> None:
+    window = window_of(*(ev.Delta(kind="text", text=f"line {n}\n") for n in range(100_000)))
+    assert live(window)[-1] == "line 99999"
+    assert len(live(window)) < 1000
+
+
+def test_text_of_a_failed_attempt_goes_when_the_next_message_begins() -> None:
+    window = window_of(ev.Delta(kind="text", text="half"), ev.MessageStarted(role="assistant"))
+    assert live(window) == []
+    window = window_of(ev.Delta(kind="text", text="half"), ev.MessageStarted(role="toolResult"))
+    assert live(window) == ["half"]
+
+
+def test_what_the_agent_was_saying_when_it_died_stays_visible() -> None:
+    assert live(window_of(CREATED, STARTED, ev.Delta(kind="text", text="I will"), FAILED)) == ["I will"]
+
+
+def test_a_running_tools_last_line_shows_until_it_ends() -> None:
+    window = window_of(ev.ToolProgress(id="1", name="bash", line="10 \x1b[2K%\t"))
+    assert window.live_lines == [(Style.DIM, "  10 %")]
+    feed(window, ev.ToolProgress(id="1", name="bash", line="20 %"))
+    assert live(window) == ["  20 %"]
+    for end in (ev.ToolEnded(id="1", name="bash"), result("1", "bash", "done")):
+        window = window_of(ev.ToolProgress(id="1", name="bash", line="20 %"), end)
+        assert live(window) == []
+
+
+def test_a_retry_is_told_until_the_agent_goes_on() -> None:
+    window = window_of(RETRY)
+    assert window.live_lines == [(Style.WARNING, RETRY_WORDS)]
+    for next_event in (
+        ev.Delta(kind="text", text="x"),
+        assistant("x"),
+        ev.RetryEnded(success=True),
+        ev.MessageStarted(role="assistant"),
+    ):
+        window = window_of(RETRY, next_event)
+        assert RETRY_WORDS not in live(window)
+
+
+def test_compaction_is_told() -> None:
+    assert live(window_of(ev.CompactionStarted())) == ["Compacting the conversation"]
+    assert live(window_of(ev.CompactionStarted(), ev.CompactionEnded())) == ["Compaction finished"]
+
+
+def test_a_stop_is_told_until_the_run_has_ended() -> None:
+    stop = ev.StopRequested(reason=Reason.TIMEOUT, message="Timed out after 7s.")
+    window = window_of(CREATED, STARTED, stop, ev.Delta(kind="text", text="still"), assistant("still going"))
+    assert live(window) == ["Stopping: Timed out after 7s."]
+    feed(window, FAILED)
+    assert live(window) == []
+
+
+@pytest.mark.parametrize(
+    ("event", "changed"),
+    [
+        (CREATED, True),
+        (ev.Delta(kind="text", text="x"), True),
+        (ev.Delta(kind="toolCall", text="x"), False),
+        (assistant(), True),
+        (ev.Message(role="user"), False),
+        (result("1", "read", "x"), False),
+        (result("1", "ls", "x"), True),
+        (ev.Output(text="x"), True),
+        (ev.Output(text=" \n"), False),
+        (ev.Stderr(text="\n"), False),
+        (ev.ToolStarted(id="1", name="x"), True),
+        (ev.ToolEnded(id="1", name="x"), False),
+        (ev.ToolProgress(id="1", name="x", line="y"), True),
+        (RETRY, True),
+        (ev.MessageStarted(role="assistant"), False),
+        (ev.TurnStarted(), False),
+        (ev.AgentSettled(), False),
+        (ev.ThinkingLevelChanged(level="high"), True),
+    ],
+)
+def test_a_surface_is_told_whether_to_paint_again(event: ev.Event, changed: bool) -> None:
+    assert window_of().apply(event) is changed
+
+
+def test_the_same_progress_twice_is_no_change() -> None:
+    progress = ev.ToolProgress(id="1", name="x", line="y")
+    assert feed(window_of(progress), progress) is False
+    assert feed(window_of(RETRY), RETRY) is False
+
+
+@pytest.mark.parametrize(
+    ("events", "status"),
+    [
+        ((CREATED,), "running"),
+        ((CREATED, STARTED), "running"),
+        ((CREATED, STARTED, COMPLETED), "completed"),
+        ((CREATED, STARTED, FAILED), "error"),
+        ((CREATED, ev.Ended(status=Status.ABORTED, reason=Reason.CANCELLED)), "error"),
+    ],
+)
+def test_windows_know_three_states(events: tuple[ev.Event, ...], status: str) -> None:
+    assert window_of(*events).status == status
+
+
+def test_elapsed_time_runs_from_the_start_and_freezes_at_the_end() -> None:
+    assert window_of(CREATED).elapsed_ms(now_ms=9999) == 0
+    assert window_of(CREATED, STARTED).elapsed_ms(now_ms=9999) == 7999
+    assert window_of(CREATED, STARTED).elapsed_ms(now_ms=1) == 0
+    assert window_of(CREATED, STARTED, COMPLETED).elapsed_ms(now_ms=999_999) == 12_900
+
+
+def test_details_carry_every_documented_key() -> None:
+    todos = call("1", "write_todos", todos=["a", "b"])
+    window = window_of(
+        CREATED,
+        STARTED,
+        assistant("Hi", todos, model="m", provider="p", stop_reason="toolUse", usage=Usage(input=3, cost=0.5)),
+        ev.Exited(exit_code=143),
+        FAILED,
+        max_lines=1,
+        run_dir="/runs/1",
+    )
+    details = window.to_details()
+    assert json.loads(json.dumps(details)) == details
+    assert details == {
+        "name": "build",
+        "sessionId": "a3f7b9c2d1e8f4a1",
+        "status": "error",
+        "lines": [{"text": "→ write_todos → 2 todos written", "kind": "tool"}],
+        "allMessages": [
+            {"text": "Hi", "kind": "text"},
+            {"text": "→ write_todos → 2 todos written", "kind": "tool"},
+        ],
+        "exitCode": 143,
+        "model": "m",
+        "stopReason": "toolUse",
+        "errorMessage": "Timed out after 7s.",
+        "profileName": None,
+        "provider": "p",
+        "thinkingLevel": None,
+        "timeout": 600,
+        "todoTotal": 2,
+        "todoCompleted": 0,
+        "toolCount": 1,
+        "fileCount": 0,
+        "startedAt": 2000,
+        "completedAt": 9000,
+        "runId": "20260101T000000-abcd1234",
+        "runDir": "/runs/1",
+        "usage": {
+            "input": 3,
+            "output": 0,
+            "cacheRead": 0,
+            "cacheWrite": 0,
+            "totalTokens": 0,
+            "cost": 0.5,
+        },
+        "reason": "timeout",
+    }
+
+
+def test_details_cannot_hurt_the_terminal_they_are_painted_in() -> None:
+    state: Any = window_of(CREATED).state
+    state.name, state.error, state.model = "a\x1b[2J", "b\x1b]0;x\x07\nc", "m\x9b"
+    details = Window(state).to_details()
+    assert (details["name"], details["errorMessage"], details["model"]) == ("a", "b\nc", "m")
+
+
+def test_memory_of_calls_is_bounded_without_showing_recent_ones_twice() -> None:
+    window = window_of(*(assistant(call(str(n), "ls")) for n in range(600)))
+    assert feed(window, ev.ToolStarted(id="599", name="ls")) is False
+    assert feed(window, ev.ToolStarted(id="0", name="ls")) is True

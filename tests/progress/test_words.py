@@ -1,0 +1,213 @@
+"""What one-line surfaces say: the agent's own words first, then what its tools do, nothing twice, nothing made up."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pi_subagents.models import Reason, Status
+from pi_subagents.models import event as ev
+from pi_subagents.progress import ProgressWords, cell_width
+
+
+def said(*events: ev.Event, **options: Any) -> list[str]:
+    words = ProgressWords(**options)
+    return [line for event in events if (line := words.say(event)) is not None]
+
+
+def started(name: str, arguments: Any = None, call_id: str = "1") -> ev.ToolStarted:
+    return ev.ToolStarted(id=call_id, name=name, arguments={} if arguments is None else arguments)
+
+
+def ended(name: str, failed: bool = False, call_id: str = "1") -> ev.ToolEnded:
+    return ev.ToolEnded(id=call_id, name=name, is_error=failed)
+
+
+def result(name: str, failed: bool = False, call_id: str | None = "1") -> ev.Message:
+    return ev.Message(role="toolResult", tool_call_id=call_id, tool_name=name, is_error=failed)
+
+
+def assistant(*parts: ev.Part) -> ev.Message:
+    return ev.Message(role="assistant", parts=parts)
+
+
+def test_what_the_agent_says_is_said_as_it_is() -> None:
+    assert said(assistant(ev.TextPart("I’m inspecting the auth flow now."))) == ["I’m inspecting the auth flow now."]
+
+
+def test_the_agents_words_come_before_the_tool_it_calls() -> None:
+    call = ev.ToolCallPart("1", "read", {"path": "src/auth.ts"})
+    message = assistant(ev.ThinkingPart("secret thoughts"), ev.TextPart("Looking."), call)
+    assert said(message, started("read", {"path": "src/auth.ts"})) == ["Looking.", "Reading src/auth.ts"]
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t ", "\x1b[0m\n"])
+def test_blank_text_gives_no_line(text: str) -> None:
+    assert said(assistant(ev.TextPart(text)), ev.Output(text=text)) == []
+
+
+def test_several_lines_of_text_become_one() -> None:
+    assert said(assistant(ev.TextPart("One.\n\n  Two.\x1b]0;title\x07\n"))) == ["One. Two."]
+
+
+def test_a_transcript_keeps_line_breaks() -> None:
+    text = assistant(ev.TextPart("\x1b[1mOne.\x1b[0m\n\nTwo.\n"))
+    assert said(text, multiline=True) == ["One.\n\nTwo."]
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "doing", "done", "failed"),
+    [
+        (
+            "read",
+            {"path": "src/auth.ts"},
+            "Reading src/auth.ts",
+            "Finished reading src/auth.ts",
+            "Read failed: src/auth.ts",
+        ),
+        ("grep", {"pattern": "auth"}, "Searching code for auth", "Search finished", "Search failed"),
+        ("find", {"pattern": "*.test.ts"}, "Scanning for *.test.ts", "Scan finished", "Scan failed"),
+        ("ls", {"path": "src/"}, "Listing src/", "Finished listing src/", "Listing failed: src/"),
+        (
+            "edit",
+            {"path": "src/tool.ts"},
+            "Editing src/tool.ts",
+            "Finished editing src/tool.ts",
+            "Edit failed: src/tool.ts",
+        ),
+        (
+            "write",
+            {"path": "README.md"},
+            "Writing README.md",
+            "Finished writing README.md",
+            "Write failed: README.md",
+        ),
+        ("bash", {"command": "npm test"}, "npm test", "Command finished: npm test", "Command failed: npm test"),
+        ("deploy", {"to": "prod"}, "Running deploy", "deploy finished", "deploy failed"),
+        ("read", {}, "Running read", "read finished", "read failed"),
+        ("read", {"path": 7}, "Running read", "read finished", "read failed"),
+        ("grep", {"path": "src"}, "Running grep", "grep finished", "grep failed"),
+        ("ls", {"path": " "}, "Running ls", "ls finished", "ls failed"),
+        ("bash", {"command": None}, "Running bash", "bash finished", "bash failed"),
+        ("read", ["src"], "Running read", "read finished", "read failed"),
+        ("read", {"path": "{}.ts"}, "Reading {}.ts", "Finished reading {}.ts", "Read failed: {}.ts"),
+    ],
+)
+def test_a_tool_is_told_when_it_starts_and_when_it_ends(
+    name: str, arguments: Any, doing: str, done: str, failed: str
+) -> None:
+    assert said(started(name, arguments), ended(name), result(name)) == [doing, done]
+    assert said(started(name, arguments), ended(name, True), result(name, True)) == [doing, failed]
+
+
+@pytest.mark.parametrize("end", [ended, result])
+def test_one_of_the_two_signs_of_an_end_is_enough(end: Any) -> None:
+    assert said(started("read", {"path": "a"}), end("read")) == ["Reading a", "Finished reading a"]
+
+
+def test_an_end_is_told_once_in_either_order() -> None:
+    assert said(result("read"), ended("read")) == ["read finished"]
+    assert said(ended("read"), result("read")) == ["read finished"]
+
+
+@pytest.mark.parametrize("call_id", ["", None])
+def test_calls_without_an_id_are_told_once_each(call_id: str | None) -> None:
+    call = (started("read", {"path": "a"}, ""), ended("read", call_id=""), result("read", call_id=call_id))
+    assert said(*call, *call) == ["Reading a", "Finished reading a"] * 2
+    assert said(result("read", call_id=call_id), result("read", call_id=call_id)) == ["read finished"] * 2
+
+
+def test_a_result_without_its_call_is_told_by_the_tools_name() -> None:
+    assert said(ended("read")) == ["read finished"]
+    assert said(result("grep", True)) == ["grep failed"]
+
+
+def test_what_was_called_is_known_from_the_message_alone() -> None:
+    message = assistant(ev.ToolCallPart("1", "edit", {"path": "src/tool.ts"}))
+    assert said(message, result("edit", True)) == ["Edit failed: src/tool.ts"]
+
+
+def test_parallel_calls_keep_their_own_context() -> None:
+    events = (
+        started("read", {"path": "a"}, "1"),
+        started("read", {"path": "b"}, "2"),
+        ended("read", call_id="2"),
+        ended("read", True, call_id="1"),
+    )
+    assert said(*events)[2:] == ["Finished reading b", "Read failed: a"]
+
+
+def test_paths_and_commands_are_shortened() -> None:
+    place = {"cwd": "/home/ann/project", "home": "/home/ann"}
+    assert said(started("read", {"path": "/home/ann/project/a.ts"}), **place) == ["Reading a.ts"]
+    assert said(started("bash", {"command": "cd ~/project && make\nmake install"}), **place) == ["make …"]
+    [line] = said(started("bash", {"command": "echo " + "x" * 500}))
+    assert cell_width(line) == 100
+
+
+def test_lines_are_cut_at_the_width_if_there_is_one() -> None:
+    assert said(assistant(ev.TextPart("你好世界")), width=6) == ["你好…"]
+    assert said(assistant(ev.TextPart("first line\nsecond")), width=6, multiline=True) == ["first…\nsecond"]
+
+
+@pytest.mark.parametrize(
+    ("event", "words"),
+    [
+        (
+            ev.RetryStarted(attempt=1, max_attempts=3, delay_ms=2000, message="overloaded\n"),
+            "Model error, retrying in 2 s (1/3): overloaded",
+        ),
+        (ev.RetryStarted(attempt=2, delay_ms=1500), "Model error, retrying in 1.5 s (2)"),
+        (ev.RetryStarted(delay_ms=120_000), "Model error, retrying in 120 s"),
+        (ev.RetryStarted(what="summary"), "Summary failed, retrying"),
+        (ev.RetryEnded(success=True, attempt=1), None),
+        (
+            ev.RetryEnded(success=False, attempt=3, message="overloaded"),
+            "Model error, gave up after 3 attempts: overloaded",
+        ),
+        (ev.CompactionStarted(reason="threshold"), "Compacting the conversation"),
+        (ev.CompactionEnded(), "Compaction finished"),
+        (ev.CompactionEnded(aborted=True), "Compaction aborted"),
+        (ev.CompactionEnded(message="no key"), "Compaction failed: no key"),
+        (ev.StopRequested(reason=Reason.TIMEOUT, message="Timed out"), "Stopping: Timed out"),
+        (ev.StopRequested(reason=Reason.CANCELLED, message=""), "Stopping"),
+        (ev.ExtensionFailed(path="/x.ts", message="boom"), "Extension failed: /x.ts: boom"),
+        (ev.Dropped(size=40_000_000, head="{"), "Left out a record of 40000000 bytes: too large to keep"),
+        (ev.Output(text="npm notice"), "npm notice"),
+        (ev.Ended(status=Status.COMPLETED, reason=Reason.SETTLED), "Completed"),
+        (
+            ev.Ended(status=Status.FAILED, reason=Reason.TIMEOUT, message="Timed out after 5s."),
+            "Failed: Timed out after 5s.",
+        ),
+        (ev.Ended(status=Status.FAILED, reason=Reason.EXIT), "Failed (exit)"),
+        (ev.Ended(status=Status.ABORTED, reason=Reason.CANCELLED, message="Cancelled"), "Aborted: Cancelled"),
+        (ev.Stderr(text="warning"), None),
+        (ev.Delta(kind="text", text="half"), None),
+        (ev.ToolProgress(id="1", name="bash", line="10 %"), None),
+        (ev.Message(role="user", parts=(ev.TextPart("the prompt"),)), None),
+        (ev.Started(pid=1, containment="guard"), None),
+        (ev.AgentSettled(), None),
+        (assistant(ev.ToolCallPart("1", "read", {"path": "a"})), None),
+    ],
+)
+def test_what_happens_around_the_conversation(event: ev.Event, words: str | None) -> None:
+    assert ProgressWords().say(event) == words
+
+
+def test_stderr_is_told_only_when_it_explains_a_failure() -> None:
+    noise = (ev.Stderr(text="Error: no such model\n\n"), ev.Stderr(text=" \n"))
+    failed = ev.Ended(status=Status.FAILED, reason=Reason.EXIT, message="pi exited with code 1")
+    assert said(*noise, failed) == ["Failed: pi exited with code 1 [stderr]: Error: no such model"]
+    timeout = ev.Ended(status=Status.FAILED, reason=Reason.TIMEOUT, message="Timed out")
+    assert said(*noise, timeout) == ["Failed: Timed out"]
+    known = ev.Ended(status=Status.FAILED, reason=Reason.EXIT, message="pi: Error: no such model")
+    assert said(*noise, known) == ["Failed: pi: Error: no such model"]
+
+
+def test_memory_is_bounded_when_tools_never_end() -> None:
+    words = ProgressWords()
+    for number in range(3000):
+        words.say(started("read", {"path": "a"}, str(number)))
+    assert words.say(ended("read", call_id="0")) == "read finished"
+    assert words.say(ended("read", call_id="2999")) == "Finished reading a"
