@@ -11,7 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pi_subagents.models import Profile, Task
+import msgspec
+
+from pi_subagents.models import FileSpec, Profile, Task
 from pi_subagents.paths import agent_dir, project_root
 from pi_subagents.profiles import (
     BUILTIN_TOOLS,
@@ -89,7 +91,12 @@ def plan_tasks(
     `continuations` has what the sessions that tasks resume have come to, by session id.
     """
     planner = _Planner(place, tuple(available_tools), continuations or {}, resume_mode)
-    return [planner.plan(task, task.profile or default_profile) for task in tasks]
+    return [planner.plan(task, as_utf8(task.profile or default_profile or "") or None) for task in tasks]
+
+
+def as_utf8(text: str) -> str:
+    """The text with a `?` for what no file or pipe can hold: half of a surrogate pair, a byte of another encoding."""
+    return text.encode("utf-8", "replace").decode()
 
 
 class _Planner:
@@ -120,7 +127,8 @@ class _Planner:
         mode, note = self._mode(continuation, profile)
         previously = continuation.previously if continuation and mode == "retell" else None
         prompt = task.prompt if problem else compose_prompt(task.prompt, task.files, cwd, previously=previously)
-        return Plan(task, cwd, prompt, profile, profile_name, summary, problem, continuation, mode, note)
+        told = as_utf8(prompt)
+        return Plan(_recordable(task), cwd, told, profile, profile_name, summary, problem, continuation, mode, note)
 
     def _mode(self, continuation: Continuation | None, profile: Profile | None) -> tuple[ResumeMode | None, str | None]:
         if continuation is None:
@@ -161,6 +169,15 @@ class _Planner:
             return unknown
 
 
+def _recordable(task: Task) -> Task:
+    files = tuple(_recordable_file(file) for file in task.files)
+    return msgspec.structs.replace(task, name=as_utf8(task.name), prompt=as_utf8(task.prompt), files=files)
+
+
+def _recordable_file(file: FileSpec) -> FileSpec:
+    return as_utf8(file) if isinstance(file, str) else msgspec.structs.replace(file, path=as_utf8(file.path))
+
+
 def _directory(asked: str | None, default: Path) -> tuple[Path, str | None]:
     if not asked:
         return default, None
@@ -170,5 +187,5 @@ def _directory(asked: str | None, default: Path) -> tuple[Path, str | None]:
     if ".." in path.parts:
         return path, "cwd must not contain '..' path segments"
     if not path.exists():
-        return path, f"cwd does not exist: {asked}"
-    return path, None if path.is_dir() else f"cwd is not a directory: {asked}"
+        return path, f"cwd does not exist: {as_utf8(asked)}"
+    return path, None if path.is_dir() else f"cwd is not a directory: {as_utf8(asked)}"

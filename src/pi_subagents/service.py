@@ -16,7 +16,7 @@ from pi_subagents.models import MAX_CONCURRENCY, Reason, Task, new_run_id, new_s
 from pi_subagents.models.event import Created, Event
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import data_dir, runs_dir
-from pi_subagents.planning import Continuation, Place, Plan, plan_tasks
+from pi_subagents.planning import Continuation, Place, Plan, as_utf8, plan_tasks
 from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.redaction import Redactor
@@ -107,6 +107,15 @@ class Delegation:
         while (update := await updates.get()) is not None:
             yield update
         await self._results()
+
+    @property
+    def concurrency(self) -> int:
+        """How many agents may work at once."""
+        return self._concurrency
+
+    @property
+    def task_count(self) -> int:
+        return len(self._tasks)
 
     @property
     def results(self) -> list[RunResult]:
@@ -277,9 +286,9 @@ class _Workshop:
             at=now_ms(),
             run_id=run_id,
             session_id=session_id,
-            name=plan.task.name,
+            name=redactor.text(plan.task.name),
             prompt=redactor.text(plan.task.prompt),
-            cwd=str(plan.cwd),
+            cwd=as_utf8(str(plan.cwd)),
             harness=self._harness.name,
             profile=plan.profile_name,
             provider=profile.provider if profile else None,

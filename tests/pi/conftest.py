@@ -1,31 +1,7 @@
-"""The real pi, found once, and a stage for every test that asks for one."""
+"""Tests with the real pi."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from pathlib import Path
+from tests.pi.fixtures import pi, play
 
-import pytest
-
-from pi_subagents.errors import AgentNotFound
-from pi_subagents.offline import OfflineModel, Script
-from pi_subagents.programs import Program
-from tests.pi.stage import Stage, installed_pi
-
-Play = Callable[[Script], Stage]
-
-
-@pytest.fixture(scope="session")
-def pi() -> Program:
-    try:
-        return installed_pi()
-    except AgentNotFound as error:
-        pytest.fail(str(error))
-
-
-@pytest.fixture
-def play(tmp_path: Path, pi: Program) -> Iterator[Play]:
-    """A function that starts a model with a script and makes the place in which agents talk to it."""
-    with ExitStack() as models:
-        yield lambda script: Stage.build(tmp_path, pi, models.enter_context(OfflineModel(script)))
+__all__ = ["pi", "play"]

@@ -6,11 +6,15 @@ import asyncio
 import json
 import os
 import shlex
-from collections.abc import Sequence
+import subprocess
+import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pi_subagents
 from pi_subagents import RunResult, Task
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.offline import OfflineModel, Script, agent_environment
@@ -23,6 +27,7 @@ from pi_subagents.tools import ToolContext, ToolResult, call_tool
 # As the test run found them: every test hides the user's variables and home from itself.
 _ENVIRON = dict(os.environ)
 _DATA_DIR = data_dir(_ENVIRON)
+_PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
 
 WAIT_S = 60.0
 """Far beyond what anything here takes, even on a busy machine; a test that needs it has failed."""
@@ -113,9 +118,30 @@ class Stage:
             arguments = {"tasks": list(tasks), **fields}
             return await call_tool("delegate_to_subagents", arguments, ToolContext(self.place))
 
-    async def requests_seen(self, count: int) -> None:
-        """Wait until the model has been asked so many times."""
-        await asyncio.to_thread(self.model.wait_for_requests, count, WAIT_S)
+    def start_command(self, *arguments: str) -> subprocess.Popen[str]:
+        """Start `pi-subagents` in the project."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "pi_subagents", *arguments],
+            cwd=self.project,
+            env={**self.environ, "PYTHONPATH": str(_PACKAGE_HOME), "PYTHONIOENCODING": "utf-8"},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+
+    def command(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
+        """Run `pi-subagents` in the project to its end."""
+        with self.start_command(*arguments) as process:
+            try:
+                output, errors = process.communicate(stdin, WAIT_S)
+            except BaseException:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(arguments, process.returncode, output, errors)
+
+
+Play = Callable[[Script], Stage]
 
 
 def prompts(stage: Stage) -> list[str]:
@@ -123,9 +149,28 @@ def prompts(stage: Stage) -> list[str]:
     return [request.first_user_text for request in stage.model.requests if request.step == 0]
 
 
-def texts(path: Path) -> Sequence[tuple[Path, bytes]]:
-    """Every regular file below a directory with its bytes."""
-    return [(file, file.read_bytes()) for file in path.rglob("*") if file.is_file()]
+def files_below(directory: Path) -> list[Path]:
+    """Every file below a directory."""
+    return sorted(path for path in directory.rglob("*") if path.is_file())
 
 
-__all__ = ["WAIT_S", "Script", "Stage", "installed_pi", "prompts", "texts"]
+def processes_below(directory: Path) -> list[str]:
+    """The command lines of everything that works in a directory or names it."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = process.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+            cwd = process.joinpath("cwd").readlink()
+        except OSError:  # it ended meanwhile, or it is somebody else's
+            continue
+        if command and (cwd.is_relative_to(directory) or str(directory) in command):
+            found.append(command)
+    return found
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for something that happens in another process."""
+    deadline = time.monotonic() + WAIT_S
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        time.sleep(0.02)

@@ -10,7 +10,7 @@ from pi_subagents import RunState, Task
 from pi_subagents.models.event import Event, Exited, Started
 from pi_subagents.offline import Call, Script, Turn, Usage
 from pi_subagents.results import RunResult
-from tests.pi.conftest import Play
+from tests.pi.stage import Play
 
 
 class Crowd:

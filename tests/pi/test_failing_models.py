@@ -8,7 +8,7 @@ from pi_subagents import Reason, Status, Task
 from pi_subagents.models.event import RetryEnded, RetryStarted
 from pi_subagents.offline import Attempts, Call, CutStream, Fail, Say, Script
 from pi_subagents.store import JOURNAL_FILE, read_journal
-from tests.pi.conftest import Play
+from tests.pi.stage import Play
 
 BUSY = Fail(429, "please slow down")
 BROKEN = Fail(500, "the provider is on fire")

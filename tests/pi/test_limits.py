@@ -6,7 +6,7 @@ import pytest
 
 from pi_subagents import Reason, RunResult, Status
 from pi_subagents.offline import Call, Hang, Say, Script
-from tests.pi.conftest import Play
+from tests.pi.stage import Play
 
 LOOP = "Loop detected: sub-agent is repeating the same tool calls"
 

@@ -6,8 +6,7 @@ import pytest
 
 from pi_subagents import Task
 from pi_subagents.offline import Call, Request, Say, Script
-from tests.pi.conftest import Play
-from tests.pi.stage import Stage
+from tests.pi.stage import Play, Stage
 
 DEFAULT_TOOLS = {"read", "bash", "edit", "write"}
 PI_SAYS = "operating inside pi"

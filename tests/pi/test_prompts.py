@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents import FileSlice, Task
+from pi_subagents import FileSlice, Reason, Task
 from pi_subagents.offline import Say, Script
-from tests.pi.conftest import Play
-from tests.pi.stage import prompts
+from tests.pi.stage import Play, prompts
 
 MEGABYTE = 1024 * 1024
 
@@ -76,7 +75,6 @@ async def test_a_prompt_of_ten_megabytes_arrives_whole(play: Play) -> None:
 ODD_BEGINNINGS = {
     "command": "/help me with this",
     "template": "/review the code",
-    "skill": "/skill:tea now",
     "file": "@README.md is what I mean",
     "option": "--version",
     "dash": "- one\n- two",
@@ -92,13 +90,22 @@ ODD_BEGINNINGS = {
 async def test_a_prompt_may_begin_with_what_means_something_to_pi(play: Play) -> None:
     stage = play(Script().otherwise([Say("Ok.")]))
     stage.write("README.md", "Not these words.")
-    stage.write_skill("tea", "Boil water first.")
     template = stage.agent_dir / "prompts" / "review.md"
     template.parent.mkdir()
     template.write_text("---\ndescription: A template\n---\nExpanded from a template.\n")
     results = await stage.delegate(*(Task(name, prompt) for name, prompt in ODD_BEGINNINGS.items()))
     assert [result.error for result in results] == [None] * len(results)
     assert sorted(prompts(stage)) == sorted(ODD_BEGINNINGS.values())
+
+
+async def test_a_prompt_that_names_a_command_of_an_extension_ends_in_the_truth(play: Play) -> None:
+    # The command is carried out and pi exits with code 0, but no model has seen the task.
+    stage = play(Script().otherwise([Say("Ok.")]))
+    extension = stage.write("ship.ts", "export default (pi: any) => pi.registerCommand('ship', { handler() {} });\n")
+    stage.write_profile("p", f"extensions: {extension}")
+    (result,) = await stage.delegate(Task("t", "/ship it", profile="p"))
+    assert (result.reason, result.error) == (Reason.EXIT, "Sub-agent exited with code 0 before it finished")
+    assert stage.model.requests == []
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import pytest
 
 from pi_subagents import Task
 from pi_subagents.offline import Request, Say, Script
-from tests.pi.conftest import Play
-from tests.pi.stage import Stage
+from tests.pi.stage import Play, Stage
 
 
 def project_skill(stage: Stage, name: str, body: str) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import pytest
 
@@ -12,25 +11,10 @@ from pi_subagents.models.event import Delta
 from pi_subagents.offline import Call, Hang, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
 from pi_subagents.tools import ToolContext, call_tool
-from tests.pi.conftest import Play
-from tests.pi.stage import WAIT_S, Stage
+from tests.pi.stage import WAIT_S, Play, Stage, processes_below
 
 # A grandchild that has left the agent's process group: a signal to the group does not reach it.
 SLEEP_FOR_EVER = Call("bash", {"command": "setsid sleep 1000 & echo started; sleep 1000"})
-
-
-def processes_below(directory: Path) -> list[str]:
-    """The command lines of everything that works in a directory or names it."""
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = process.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-            cwd = process.joinpath("cwd").readlink()
-        except OSError:  # it ended meanwhile, or it is somebody else's
-            continue
-        if command and (cwd.is_relative_to(directory) or str(directory) in command):
-            found.append(command)
-    return found
 
 
 async def until_it_sleeps(stage: Stage, tasks: int = 1) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from pi_subagents.progress import shorten_path
@@ -12,6 +14,7 @@ from pi_subagents.progress import shorten_path
     [
         ("/home/ann/project/src/a.ts", "src/a.ts"),
         ("/home/ann/project", "."),
+        ("/home/ann/project/", "."),
         ("/home/ann/project/src/", "src/"),
         ("/home/ann/notes.md", "~/notes.md"),
         ("/home/ann", "~"),
@@ -31,4 +34,9 @@ def test_a_path_is_shown_in_its_shortest_form(path: str, short: str) -> None:
 def test_without_a_place_to_relate_to_a_path_stays_as_it_is() -> None:
     assert shorten_path("/home/ann/a.ts") == "/home/ann/a.ts"
     assert shorten_path("/home/ann/a.ts", cwd="", home="") == "/home/ann/a.ts"
-    assert shorten_path("/a.ts", cwd="relative", home="/") == "/a.ts"
+    assert shorten_path("/a.ts", home="/") == "/a.ts"
+
+
+def test_where_this_process_stands_means_nothing_for_an_agents_path() -> None:
+    path = str(Path.cwd() / "tests" / "a.ts")
+    assert shorten_path(path, cwd="tests") == path

@@ -110,7 +110,7 @@ def test_graphemes_are_the_whole_text(text: str) -> None:
 def test_nothing_is_wider_than_its_width(text: str, width: int) -> None:
     for cut in (clip(text, width), clip_start(text, width), plain(fit(style_tool_line(text), width))):
         assert cell_width(cut) <= max(width, 0)
-    if 0 < width and cell_width(text) <= width:
+    if width > 0 and cell_width(text) <= width:
         assert clip(text, width) == clip_start(text, width) == text
 
 

@@ -22,6 +22,8 @@ FIND_NOTICE = "\n\n[2 results limit reached. Use limit=4 for more, or refine pat
         ("ls", "a\n\n[50.0KB limit reached]", "1 file+"),
         ("ls", "[limit reached]", "1 file"),
         ("ls", "a\n[x]", "2 files"),
+        ("ls", "a\n\nb", "2 files"),
+        ("ls", "a\n\n[x\nlimit reached]", "3 files"),
         ("find", "a.ts\nb.ts\nsrc/", "3 matches"),
         ("find", "a.ts", "1 match"),
         ("find", "No files found matching pattern", "0 matches"),

@@ -33,6 +33,12 @@ def test_a_cd_to_where_the_agent_is_already_goes(command: str) -> None:
     assert bash(command) == ["bash → npm test"]
 
 
+def test_home_is_where_the_agent_may_be_too() -> None:
+    arguments = {"command": "cd ~ && ls"}
+    assert preview_tool_call("bash", arguments, width=80, cwd="/home/ann", home="/home/ann") == "bash → ls"
+    assert preview_tool_call("bash", arguments, width=80, cwd="/home/ann") == "bash → cd ~ && ls"
+
+
 @pytest.mark.parametrize(
     "command",
     [

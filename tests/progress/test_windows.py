@@ -110,10 +110,23 @@ def test_fifteen_lines_unless_told_otherwise() -> None:
     assert len(window_of(ev.Output(text="x\n" * 40)).lines) == 15
 
 
-def test_a_line_longer_than_any_screen_is_cut() -> None:
-    [line] = window_of(ev.Output(text="x" * 1_000_000)).lines
-    assert len(line.text) == 2000
-    assert line.text.endswith("…")
+def test_a_window_can_be_closed_to_lines() -> None:
+    assert window_of(ev.Output(text="x"), max_lines=0).lines == []
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        ev.Output(text="x" * 1_000_000),
+        ev.Delta(kind="text", text="x" * 5000),
+        ev.ToolProgress(id="1", name="bash", line="x" * 1_000_000),
+    ],
+)
+def test_a_line_longer_than_any_screen_is_cut(event: ev.Event) -> None:
+    window = window_of(event)
+    [line] = [*texts(window), *live(window)]
+    assert len(line.strip()) == 2000
+    assert line.endswith("…")
 
 
 def test_text_shows_while_it_is_written_and_its_message_replaces_it() -> None:
@@ -211,6 +224,7 @@ def test_a_stop_is_told_until_the_run_has_ended() -> None:
         (ev.ToolEnded(id="1", name="x"), False),
         (ev.ToolProgress(id="1", name="x", line="y"), True),
         (RETRY, True),
+        (ev.StopRequested(reason=Reason.CANCELLED, message="x"), True),
         (ev.MessageStarted(role="assistant"), False),
         (ev.TurnStarted(), False),
         (ev.AgentSettled(), False),
@@ -219,6 +233,11 @@ def test_a_stop_is_told_until_the_run_has_ended() -> None:
 )
 def test_a_surface_is_told_whether_to_paint_again(event: ev.Event, changed: bool) -> None:
     assert window_of().apply(event) is changed
+
+
+@pytest.mark.parametrize("before", [RETRY, ev.Delta(kind="text", text="half")])
+def test_taking_away_what_was_live_is_a_change(before: ev.Event) -> None:
+    assert feed(window_of(before), ev.MessageStarted(role="assistant")) is True
 
 
 def test_the_same_progress_twice_is_no_change() -> None:

@@ -9,7 +9,7 @@ from pi_subagents.harness.contract import Decoder, Invocation, Launch, RunFile
 from pi_subagents.harness.pi_decoder import PiDecoder
 from pi_subagents.models.profile import Profile
 from pi_subagents.profiles.arguments import profile_arguments
-from pi_subagents.redaction import secrets_in
+from pi_subagents.redaction import Redactor, secrets_in
 
 SESSION_FILE = "child-session.jsonl"
 PROMPT_FILE = "prompt.md"
@@ -87,8 +87,10 @@ def _secrets(launch: Launch) -> set[str]:
 
 
 def _files(launch: Launch) -> list[RunFile]:
+    # The prompt itself goes to standard input; its file is a record like any other.
+    prompt = Redactor(_secrets(launch)).record(launch.prompt.encode("utf-8", "replace"))
     # pi keeps the mode of a file that exists, so the session is made here, private from its first byte.
-    files = [RunFile(SESSION_FILE, launch.conversation), RunFile(PROMPT_FILE, launch.prompt.encode("utf-8", "replace"))]
+    files = [RunFile(SESSION_FILE, launch.conversation), RunFile(PROMPT_FILE, prompt)]
     profile = launch.profile
     if profile is None:
         return files

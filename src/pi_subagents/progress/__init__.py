@@ -1,6 +1,8 @@
 """What happens in runs, as people see it: one source of words, previews and windows for every surface."""
 
+from pi_subagents.progress.arguments import counted
 from pi_subagents.progress.cells import cell_width, clean, clip, clip_start, graphemes
+from pi_subagents.progress.figures import age, data_size, duration, money
 from pi_subagents.progress.history import MAX_MESSAGES, WindowLine
 from pi_subagents.progress.locations import shorten_path
 from pi_subagents.progress.notices import notice
@@ -28,15 +30,20 @@ __all__ = [
     "Style",
     "Window",
     "WindowLine",
+    "age",
     "body_segments",
     "cell_width",
     "clean",
     "clip",
     "clip_start",
+    "counted",
+    "data_size",
+    "duration",
     "fit",
     "footer_segments",
     "graphemes",
     "header_segments",
+    "money",
     "notice",
     "plain",
     "preview_tool_call",

@@ -34,6 +34,7 @@ class RunRecord:
         self._lease = lease
         self.stdout = BoundedLog(path / "stdout.log")
         self.stderr = BoundedLog(path / "stderr.log")
+        self.transcript = BoundedLog(path / "transcript.log")
 
     def append(self, events: Iterable[Event]) -> None:
         """Write events to the journal; raises StoreError."""
@@ -62,6 +63,7 @@ class RunRecord:
         """Let go of the run; harmless when called twice."""
         self.stdout.close()
         self.stderr.close()
+        self.transcript.close()
         self._journal.close()
         self._lease.release()
 

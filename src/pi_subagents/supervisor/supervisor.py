@@ -27,6 +27,7 @@ from pi_subagents.outcome import (
     ending,
     timeout_sentence,
 )
+from pi_subagents.progress import ProgressWords
 from pi_subagents.redaction import Redactor
 from pi_subagents.results import result_document
 from pi_subagents.runners import Process, Runner, SpawnFailed, Stream
@@ -77,6 +78,7 @@ class Supervisor:
         self._now_ms = now_ms
         self._redactor = Redactor(invocation.secrets)
         self._stream = EventStream(harness.decoder(), self._redactor, now_ms)
+        self._words = ProgressWords(cwd=state.cwd, multiline=True)
         self._loops = LoopDetector(limits.loop_count)
         self._process: Process | None = None
         self._stopping: asyncio.Task[None] | None = None
@@ -225,12 +227,18 @@ class Supervisor:
 
     def _fold(self, events: Sequence[ev.AnyEvent]) -> None:
         fold(self.state, events)
+        self._write_transcript(events)
         if self._observer is None:
             return
         try:
             self._observer(self.state, events)
         except Exception:  # noqa: BLE001 - an observer is somebody else's code; it must not cost the run its result
             _log.exception("an observer of run %s failed", self.state.run_id)
+
+    def _write_transcript(self, events: Sequence[ev.AnyEvent]) -> None:
+        lines = [words for event in events if (words := self._words.say(event))]
+        if lines:
+            self._record.transcript.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
 
     def _react(self, events: Sequence[ev.AnyEvent]) -> None:
         for event in events:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 
 import click
@@ -59,4 +60,4 @@ def _say_how_it_is_found(program: Program, launcher: Path) -> None:
         return
     _say(f"sub-agents will still use {program.argv[0]}, because it comes first ({program.found_in})")
     if program.found_in == "PATH":
-        _say(f"to use this one instead: export PI_SUBAGENTS_PI={launcher}")
+        _say(f"to use this one instead: export PI_SUBAGENTS_PI={shlex.quote(str(launcher))}")

@@ -12,9 +12,9 @@ from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
-from pi_subagents.surfaces.cli.progress_lines import progress_view
 from pi_subagents.surfaces.cli.report import print_json, print_outputs, print_summary
 from pi_subagents.surfaces.cli.task_files import read_tasks
+from pi_subagents.surfaces.cli.views import View, choose_view
 
 _NAME_CHARACTERS = 32
 
@@ -69,18 +69,15 @@ def run_and_report(
     tasks: list[Task], place: Place, *, profile: str | None, jobs: int, as_json: bool, plain: bool
 ) -> int:
     """Run tasks, show their progress on stderr and their results on stdout; the exit code for it."""
-    view = progress_view(plain=plain)
+    view = choose_view(plain=plain)
     delegation = Delegation(tasks, profile=profile, place=place, concurrency=jobs, observer=view.observe)
     for warning in delegation.settings.warnings:
         click.echo(f"warning: {warning}", err=True)
     interrupted = None
-    view.start()
     try:
-        run_until_signalled(_await(delegation))
+        run_until_signalled(_see_through(delegation, view))
     except Interrupted as signal:
         interrupted = signal
-    finally:
-        view.stop()
     if as_json:
         print_json(delegation.results)
     else:
@@ -92,8 +89,9 @@ def run_and_report(
     return 0 if all(result.ok for result in delegation.results) else 1
 
 
-async def _await(delegation: Delegation) -> None:
-    await delegation
+async def _see_through(delegation: Delegation, view: View) -> None:
+    async with view.showing(delegation):
+        await delegation
 
 
 def _tasks_from_prompts(prompts: tuple[str, ...], files: tuple[str, ...], timeout: float | None) -> list[Task]:

@@ -1,0 +1,38 @@
+"""Figures as people read them: how long, how long ago, how many, how large, how dear."""
+
+from __future__ import annotations
+
+_UNITS = (("w", 604_800), ("d", 86_400), ("h", 3600), ("m", 60), ("s", 1))
+
+
+def duration(seconds: float) -> str:
+    """`0.4s`, `42.0s`, `3m 12s`, `2h 5m`: the two largest units."""
+    if seconds < 60:
+        return f"{max(seconds, 0):.1f}s"
+    whole = int(seconds)
+    if whole < 3600:
+        return f"{whole // 60}m {whole % 60}s"
+    if whole < 86_400:
+        return f"{whole // 3600}h {whole % 3600 // 60}m"
+    return f"{whole // 86_400}d {whole % 86_400 // 3600}h"
+
+
+def age(milliseconds: float) -> str:
+    """`5s`, `3m`, `2h`, `4d`, `9w`: one unit, rounded down."""
+    seconds = max(int(milliseconds / 1000), 0)
+    unit, length = next(((unit, length) for unit, length in _UNITS if seconds >= length), _UNITS[-1])
+    return f"{seconds // length}{unit}"
+
+
+def money(cost: float) -> str:
+    """`$0.0042`: most runs cost less than a cent."""
+    return f"${cost:.4f}"
+
+
+def data_size(size: int) -> str:
+    """`812 B`, `14 kB`, `3.2 MB`."""
+    if size < 1000:
+        return f"{size} B"
+    if size < 1_000_000:
+        return f"{size / 1000:.0f} kB"
+    return f"{size / 1_000_000:.1f} MB" if size < 1_000_000_000 else f"{size / 1_000_000_000:.1f} GB"

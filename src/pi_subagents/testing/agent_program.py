@@ -1,0 +1,159 @@
+"""The stand-in agent itself: a program of its own that no module imports, played by `testing.agent`.
+
+Standard library only and nothing slow to load: it starts once for every run of a test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+_BLOCK_BYTES = 1 << 20
+_POLL_S = 0.005
+_LIFETIME_S = 600
+"""What is left behind ends by itself some time, should a test fail to see to it."""
+
+
+def main() -> None:
+    """Play the script to its end."""
+    for verb, *arguments in _script():
+        _VERBS[verb](*arguments)
+
+
+def _script() -> list[list[Any]]:
+    given = os.environ.get("PI_SUBAGENTS_SCRIPT")
+    prompt = sys.stdin.read() if given is None else given
+    try:
+        actions = json.loads(prompt)
+    except ValueError:
+        actions = None
+    return actions if isinstance(actions, list) else [["write", _echo(prompt), 1]]
+
+
+def _echo(prompt: str) -> str:
+    message = {"role": "assistant", "content": [{"type": "text", "text": prompt}], "stopReason": "stop"}
+    records = [{"type": "message_end", "message": message}, {"type": "agent_end"}, {"type": "agent_settled"}]
+    return "".join(f"{json.dumps(record)}\n" for record in records)
+
+
+def _write_all(fd: int, data: bytes, times: int = 1) -> None:
+    most = max(1, _BLOCK_BYTES // max(1, len(data)))
+    while times > 0:
+        count = min(times, most)
+        block = memoryview(data * count)
+        while block:
+            block = block[os.write(fd, block) :]
+        times -= count
+
+
+def _touch(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
+def _wait_for(path: str) -> None:
+    while not os.path.exists(path):  # noqa: PTH110 - pathlib would double the start-up time
+        time.sleep(_POLL_S)
+
+
+def _ignore_sigterm() -> None:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+
+def _answer_sigterm(record: str, exit_code: int) -> None:
+    def answer(*_: object) -> NoReturn:
+        _write_all(1, f"{record}\n".encode())
+        os._exit(exit_code)
+
+    signal.signal(signal.SIGTERM, answer)
+
+
+def _leave_behind(daemon: bool, stubborn: bool, holds_output: bool) -> None:
+    ready, tell_ready = os.pipe()
+    child = os.fork()
+    if child == 0:
+        if daemon:
+            os.setsid()
+            if os.fork():
+                os._exit(0)
+        _live_on(stubborn, holds_output, tell_ready)
+    os.close(tell_ready)
+    os.read(ready, 1)
+    if daemon:
+        os.waitpid(child, 0)
+
+
+def _live_on(stubborn: bool, holds_output: bool, tell_ready: int) -> NoReturn:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN if stubborn else signal.SIG_DFL)
+    if not holds_output:
+        _close_output()
+    os.write(tell_ready, b".")
+    time.sleep(_LIFETIME_S)
+    os._exit(0)
+
+
+def _count_input(chunk_bytes: int, pause_s: float) -> None:
+    total = 0
+    while chunk := os.read(0, chunk_bytes):
+        total += len(chunk)
+        time.sleep(pause_s)
+    _write_all(1, f"read {total} bytes\n".encode())
+
+
+def _tell(variable: str, way: str, pause_s: float) -> None:
+    value = os.environ[variable]
+    halves = value[: len(value) // 2], value[len(value) // 2 :]
+    if way == "delta":
+        records = [{"type": "text_delta", "delta": half} for half in halves]
+        pieces = [json.dumps({"type": "message_update", "assistantMessageEvent": record}) + "\n" for record in records]
+    elif way == "message":
+        content = [{"type": "text", "text": f"{variable}={value}"}]
+        message = {"role": "toolResult", "toolCallId": "1", "toolName": "bash", "content": content}
+        pieces = [json.dumps({"type": "message_end", "message": message}) + "\n"]
+    elif way == "session":
+        _append_to_session(f"{variable}={value}\n")
+        return
+    else:
+        pieces = [f"{variable}={halves[0]}", f"{halves[1]}\n"]
+    for piece in pieces:
+        _write_all(2 if way == "stderr" else 1, piece.encode())
+        time.sleep(pause_s)
+
+
+def _append_to_session(text: str) -> None:
+    path = sys.argv[sys.argv.index("--session") + 1]
+    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    _write_all(fd, text.encode())
+    os.close(fd)
+
+
+def _close_output() -> None:
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (0, 1, 2):
+        os.dup2(null, fd)
+    os.close(null)
+
+
+_VERBS: dict[str, Callable[..., None]] = {
+    "write": lambda text, times: _write_all(1, text.encode(), times),
+    "write_bytes": lambda data, times: _write_all(1, bytes.fromhex(data), times),
+    "complain": lambda text, times: _write_all(2, text.encode(), times),
+    "pause": time.sleep,
+    "touch": _touch,
+    "wait_for": _wait_for,
+    "ignore_sigterm": _ignore_sigterm,
+    "answer_sigterm": _answer_sigterm,
+    "leave_behind": _leave_behind,
+    "count_input": _count_input,
+    "tell": _tell,
+    "close_output": _close_output,
+    "exit": os._exit,
+}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,85 @@
+"""A runner without processes: what an agent does is a coroutine of the test."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Literal, Protocol
+
+from pi_subagents.harness import Invocation
+from pi_subagents.testing.records import Record
+
+
+class _Sink(Protocol):
+    def on_output(self, stream: Literal["stdout", "stderr"], data: bytes) -> None: ...
+
+    def on_exit(self, exit_code: int) -> None: ...
+
+
+Play = Callable[["FakeProcess"], Awaitable[int]]
+"""What the agent does; returns its exit code."""
+
+
+class FakeProcess:
+    """An agent that exists only as a coroutine. `signals` lists what it was asked, and when by the loop's clock."""
+
+    pid = 4242
+    containment = "fake"
+
+    def __init__(self, invocation: Invocation, sink: _Sink, play: Play, stubborn: frozenset[str]) -> None:
+        self.invocation = invocation
+        self.signals: list[tuple[str, float]] = []
+        self._sink = sink
+        self._stubborn = stubborn
+        self._gone = False
+        self._life = asyncio.get_running_loop().create_task(self._live(play))
+
+    def prints(self, *records: Record) -> None:
+        """Print records, each on a line of its own, all in one chunk."""
+        self.writes("".join(f"{json.dumps(record)}\n" for record in records).encode())
+
+    def writes(self, data: bytes, stream: Literal["stdout", "stderr"] = "stdout") -> None:
+        """Write bytes as they are."""
+        if not self._gone:
+            self._sink.on_output(stream, data)
+
+    def terminate(self) -> None:
+        """As the contract says: the agent is asked to end."""
+        self._signal("terminate", 143)
+
+    def kill(self) -> None:
+        """As the contract says: the agent is ended."""
+        self._signal("kill", 137)
+
+    def _signal(self, name: str, exit_code: int) -> None:
+        self.signals.append((name, asyncio.get_running_loop().time()))
+        if name not in self._stubborn:
+            self._life.cancel()
+            asyncio.get_running_loop().call_soon(self._exit, exit_code)
+
+    async def _live(self, play: Play) -> None:
+        self._exit(await play(self))
+
+    def _exit(self, exit_code: int) -> None:
+        if not self._gone:
+            self._gone = True
+            self._sink.on_exit(exit_code)
+
+
+class FakeRunner:
+    """Starts fake agents. `ignores` names the requests they do not heed; `fails_with` is raised instead of a start."""
+
+    def __init__(self, play: Play, *, ignores: tuple[str, ...] = (), fails_with: Exception | None = None) -> None:
+        self.processes: list[FakeProcess] = []
+        self._play = play
+        self._ignores = frozenset(ignores)
+        self._fails_with = fails_with
+
+    def start(self, invocation: Invocation, sink: _Sink) -> FakeProcess:
+        """Start an agent, as the contract says."""
+        if self._fails_with is not None:
+            raise self._fails_with
+        process = FakeProcess(invocation, sink, self._play, self._ignores)
+        self.processes.append(process)
+        return process

@@ -1,0 +1,64 @@
+"""What a run leaves behind: its own records, private, and nothing in what belongs to the user."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pi_subagents import Task
+from pi_subagents.fold import RunState, fold
+from pi_subagents.offline import Call, Say, Script
+from pi_subagents.results import result_document
+from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
+from tests.pi.stage import Play, files_below
+
+
+def mode(path: Path) -> str:
+    return oct(path.stat().st_mode & 0o777)
+
+
+async def test_a_run_has_its_records_and_they_are_for_their_owner_alone(play: Play) -> None:
+    stage = play(Script().otherwise([Call("bash", {"command": "echo hi"}), Say("Done.")]))
+    stage.write_profile("p", "appendSystemPrompt: And please.", body="You are p.")
+    result = (await stage.delegate(Task("t", "Go.", profile="p")))[0]
+    run_dir = result.run_dir
+    assert run_dir.parent == stage.project / ".pi" / "subagents" / "runs"
+    names = {path.name for path in run_dir.iterdir()}
+    assert {"meta.json", "events.jsonl", "result.json", "stdout.log", "child-session.jsonl", "lease"} <= names
+    assert (run_dir / "system-prompt.md").read_text() == "You are p."
+    assert [mode(path) for path in (run_dir.parent, run_dir)] == ["0o700"] * 2
+    assert {mode(path) for path in run_dir.iterdir()} == {"0o600"}
+    assert (run_dir.parent / ".gitignore").read_text() == "*\n"
+    assert not is_held(run_dir)
+
+
+async def test_the_result_is_what_the_journal_tells(play: Play) -> None:
+    stage = play(Script().otherwise([Call("bash", {"command": "echo hi"}), Say("Done.")]))
+    result = await stage.run("Go.")
+    state = fold(RunState(), read_journal(result.run_dir / JOURNAL_FILE))
+    assert json.loads((result.run_dir / "result.json").read_bytes()) == json.loads(json.dumps(result_document(state)))
+    assert (state.final_text, state.prompt) == ("Done.", "Go.")
+
+
+async def test_pis_own_conversation_is_kept_with_the_run_and_not_with_the_users_sessions(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Done.")]))
+    result = await stage.run("Remember this.")
+    entries = (result.run_dir / "child-session.jsonl").read_text().splitlines()
+    assert json.loads(entries[0])["type"] == "session"
+    assert any("Remember this." in entry for entry in entries)
+    assert not (stage.agent_dir / "sessions").exists()
+    assert not (Path.home() / ".pi").exists()
+
+
+async def test_the_users_agent_directory_stays_as_it_was(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Done.")]))
+    (stage.agent_dir / "auth.json").write_text('{"other": {"type": "api_key", "key": "sk-other-key"}}')
+    stage.write_skill("tea", "Boil water.")
+    stage.write_profile("keyed", "apiKey: sk-profile-key-12345")
+    before = {path: path.read_bytes() for path in files_below(stage.agent_dir)}
+    results = await stage.delegate(Task("a", "One"), Task("b", "Two", profile="keyed"))
+    assert all(result.ok for result in results)
+    after = {path: path.read_bytes() for path in files_below(stage.agent_dir)}
+    assert {path: after.get(path) for path in before} == before
+    added = {path.relative_to(stage.agent_dir).parts[0] for path in after.keys() - before.keys()}
+    assert added <= {"subagents", "models-store.json"}  # the second is pi's own list of models

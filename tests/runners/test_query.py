@@ -1,0 +1,61 @@
+"""Asking a program something: its answer, its failure, and the end of one that does not answer."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+from pi_subagents.runners.query import ask
+
+WAIT_S = 20.0
+
+
+def shell(script: str) -> list[str]:
+    return ["/bin/sh", "-c", script]
+
+
+def test_both_streams_and_the_exit_code_are_the_answer() -> None:
+    answer = ask(shell("echo out; echo err >&2; exit 3"), environ=os.environ, timeout_s=WAIT_S)
+    assert answer.exit_code == 3
+    assert answer.text.split() == ["out", "err"]
+    assert not answer.ok
+
+
+def test_a_program_that_waits_for_input_gets_none() -> None:
+    assert ask(shell("read line || echo nothing"), environ=os.environ, timeout_s=WAIT_S).text == "nothing\n"
+
+
+def test_only_the_given_environment_is_seen() -> None:
+    assert ask(shell("echo $GREETING$HOME"), environ={"GREETING": "hello"}, timeout_s=WAIT_S).text == "hello\n"
+
+
+def test_a_program_that_is_not_there_is_an_answer_too() -> None:
+    answer = ask(["/nowhere/pi"], environ=os.environ, timeout_s=WAIT_S)
+    assert answer.exit_code is None
+    assert answer.text == "/nowhere/pi: No such file or directory"
+
+
+def test_bytes_that_are_no_text_do_not_hurt() -> None:
+    assert ask(shell(r"printf '\377ok'"), environ=os.environ, timeout_s=WAIT_S).text.endswith("ok")
+
+
+def test_silence_ends_in_time_and_with_everything_it_started(tmp_path: Path) -> None:
+    pids = tmp_path / "pids"
+    script = f"sleep 600 & echo $! > '{pids}'; echo started; sleep 600"
+    answer = ask(shell(script), environ=os.environ, timeout_s=0.5)
+    assert answer.exit_code is None
+    assert "0.5 s" in answer.text
+    assert _is_gone(int(pids.read_text()))
+
+
+def _is_gone(pid: int) -> bool:
+    deadline = time.monotonic() + WAIT_S
+    while time.monotonic() < deadline:
+        try:
+            if Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z":
+                return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.01)
+    return False

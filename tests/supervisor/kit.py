@@ -1,0 +1,121 @@
+"""One run from start to end, with an agent that is a coroutine and a clock that does not wait."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pi_subagents.fold import RunState, fold
+from pi_subagents.harness import Invocation, PiJson
+from pi_subagents.models import event as ev
+from pi_subagents.store import JOURNAL_FILE, publish, read_journal
+from pi_subagents.supervisor import Limits, Observer, Supervisor
+from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
+from pi_subagents.testing.records import Record
+
+FOREVER_S = 1_000_000.0
+
+Meanwhile = Callable[[Supervisor], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a run, what stands in its journal, and how long it took."""
+
+    state: RunState
+    journal: list[ev.AnyEvent]
+    process: FakeProcess | None
+    elapsed_s: float
+    run_dir: Path
+
+    @property
+    def verdict(self) -> tuple[str, str | None, str | None]:
+        """Status, reason and sentence."""
+        return self.state.status.value, self.state.reason and self.state.reason.value, self.state.error
+
+    @property
+    def signals(self) -> list[tuple[str, float]]:
+        """What the process was asked, and when."""
+        assert self.process is not None
+        return self.process.signals
+
+
+def supervised(
+    folder: Path,
+    runner: FakeRunner,
+    limits: Limits | None = None,
+    *,
+    secrets: Sequence[str] = (),
+    problem: str | None = None,
+    observer: Observer | None = None,
+) -> Supervisor:
+    """A supervisor of a run whose record lies in `folder`."""
+    created = ev.Created(run_id="r1", session_id="s1", name="task", prompt="do it", cwd="/", harness="pi-json")
+    record = publish(folder / "run", {}, created)
+    invocation = Invocation(("pi",), {}, folder, b"do it", secrets=frozenset(secrets))
+    return Supervisor(
+        record,
+        fold(RunState(), [created]),
+        invocation,
+        PiJson(),
+        runner,
+        limits or Limits(),
+        problem=problem,
+        observer=observer,
+        now_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
+    )
+
+
+def see_through(
+    folder: Path,
+    play: Callable[[FakeProcess], Awaitable[int]],
+    limits: Limits | None = None,
+    *,
+    ignores: tuple[str, ...] = (),
+    fails_with: Exception | None = None,
+    secrets: Sequence[str] = (),
+    problem: str | None = None,
+    observer: Observer | None = None,
+    meanwhile: Meanwhile | None = None,
+) -> Outcome:
+    """Run an agent to its end on a virtual clock; `meanwhile` is what others do during the run."""
+
+    async def main() -> Outcome:
+        runner = FakeRunner(play, ignores=ignores, fails_with=fails_with)
+        supervisor = supervised(folder, runner, limits, secrets=secrets, problem=problem, observer=observer)
+        others = asyncio.ensure_future(meanwhile(supervisor)) if meanwhile else None
+        state = await supervisor.run()
+        elapsed_s = asyncio.get_running_loop().time()
+        if others is not None:
+            await others
+        process = runner.processes[0] if runner.processes else None
+        return Outcome(state, list(read_journal(folder / "run" / JOURNAL_FILE)), process, elapsed_s, folder / "run")
+
+    return run_on_virtual_clock(main())
+
+
+def printing(*records: Record, exit_code: int = 0) -> Callable[[FakeProcess], Awaitable[int]]:
+    """An agent that prints each record in a chunk of its own and exits."""
+
+    async def play(process: FakeProcess) -> int:
+        for record in records:
+            process.prints(record)
+            await asyncio.sleep(0)
+        return exit_code
+
+    return play
+
+
+def staying(*records: Record) -> Callable[[FakeProcess], Awaitable[int]]:
+    """An agent that prints each record in a chunk of its own and never exits by itself."""
+
+    async def play(process: FakeProcess) -> int:
+        for record in records:
+            process.prints(record)
+            await asyncio.sleep(0)
+        await asyncio.sleep(FOREVER_S)
+        return 0
+
+    return play

@@ -1,0 +1,132 @@
+"""A made-up machine: a PATH with nothing on it but stand-ins for node, npm and pi, and the command run on it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pi_subagents
+
+TIMEOUT_S = 60.0
+PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
+
+# Node that runs pi: what follows its own name decides what is asked of which of the two.
+NODE = """#!/bin/sh
+case "$1" in
+--version) echo "v{version}"; exit ;;
+-p) echo "{version} $0"; exit ;;
+esac
+case "$2" in
+--version) {version_answer} ;;
+--list-models) {models_answer} ;;
+esac
+"""
+PI = "#!/usr/bin/env node\n// stands for pi\n"
+NO_MODELS = "echo 'No models available. Use /login to log into a provider via OAuth or API key.'"
+TWO_MODELS = """printf '%s\\n' 'provider   model    context  max-out  thinking  images' \\
+    'anthropic  m-large  200K     8.2K     yes       no' 'zai        m-small  128K     8.2K     no        no'"""
+
+
+@dataclass
+class Machine:
+    """Directories of a user who has installed nothing yet, and the variables they start commands with."""
+
+    root: Path
+    variables: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for folder in (self.bin, self.home, self.project):
+            folder.mkdir(parents=True)
+
+    @property
+    def bin(self) -> Path:
+        return self.root / "bin"
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def agent_dir(self) -> Path:
+        return self.home / ".pi" / "agent"
+
+    @property
+    def project(self) -> Path:
+        return self.root / "project"
+
+    @property
+    def data(self) -> Path:
+        return self.root / "data"
+
+    def write(self, path: Path, text: str, mode: int = 0o644) -> Path:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(mode)
+        return path
+
+    def add_program(self, name: str, text: str = "#!/bin/sh\n", folder: Path | None = None) -> Path:
+        return self.write((folder or self.bin) / name, text, 0o755)
+
+    def add_node(
+        self,
+        version: str = "22.19.0",
+        *,
+        pi: str = "echo 0.87.1",
+        models: str = TWO_MODELS,
+        folder: Path | None = None,
+    ) -> Path:
+        """A `node` of that version; `pi` and `models` are what the pi it runs does when asked."""
+        return self.add_program("node", NODE.format(version=version, version_answer=pi, models_answer=models), folder)
+
+    def add_pi(self) -> None:
+        """Everything that is needed, in a good version."""
+        self.add_node()
+        self.add_program("pi", PI)
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "pi_subagents", *arguments],
+            cwd=self.project,
+            env=self._environ(),
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+
+    def _environ(self) -> dict[str, str]:
+        return {
+            "PYTHONPATH": str(PACKAGE_HOME),
+            "PATH": str(self.bin),
+            "HOME": str(self.home),
+            "PI_SUBAGENTS_DATA_DIR": str(self.data),
+            "PYTHONUTF8": "1",
+            **self.variables,
+        }
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What `doctor --json` said."""
+
+    exit_code: int
+    findings: list[dict[str, Any]]
+    text: str
+
+    def all(self, check: str) -> list[dict[str, Any]]:
+        return [finding for finding in self.findings if finding["check"] == check]
+
+    def one(self, check: str) -> dict[str, Any]:
+        (finding,) = self.all(check)
+        return finding
+
+
+def diagnose(machine: Machine) -> Diagnosis:
+    """Run `doctor --json` on the machine."""
+    done = machine.run("doctor", "--json")
+    assert done.stdout, done.stderr
+    return Diagnosis(done.returncode, json.loads(done.stdout), done.stdout + done.stderr)

@@ -1,0 +1,106 @@
+"""`call` and `tools`, as a program sees them: one JSON document on stdout, and an exit code."""
+
+from __future__ import annotations
+
+import json
+import signal
+from typing import Any
+
+import pytest
+
+from pi_subagents.offline import Call, Say, Script
+from tests.pi.stage import WAIT_S, Play, processes_below, until
+from tests.surfaces.cli.stand_in import use_stand_in
+
+ONE_TASK = json.dumps({"tasks": [{"name": "t", "prompt": "Go."}]})
+
+
+def the_document(stdout: str) -> dict[str, Any]:
+    """Fails unless stdout is one JSON object and nothing else."""
+    document: dict[str, Any] = json.loads(stdout)
+    assert list(document) == ["content", "details", "isError"]
+    return document
+
+
+@pytest.mark.parametrize("source", ["argument", "stdin"])
+def test_stdout_carries_one_json_object_and_nothing_else_however_talkative_everybody_is(
+    play: Play, source: str
+) -> None:
+    stage = play(Script().otherwise([Call("bash", {"command": "echo noise; echo noise >&2"}), Say("Done.")]))
+    stage.write_settings(maxLinesPerWindow="many")
+    arguments, stdin = (ONE_TASK, "") if source == "argument" else ("-", ONE_TASK)
+    done = stage.command("-vv", "call", "delegate_to_subagents", arguments, stdin=stdin)
+    document = the_document(done.stdout)
+    (session,) = document["details"]["sessionIds"]
+    (content,) = document["content"]
+    assert content["type"] == "text"
+    warning, line = content["text"].splitlines()
+    assert "settings.json:1: subagents.maxLinesPerWindow must be a number" in warning
+    assert line == f"✓ t: completed (session: {session})"
+    assert (document["isError"], done.returncode) == (False, 0)
+    assert document["details"]["windows"][0]["lines"][-1] == {"text": "Done.", "kind": "text"}
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("delegate_to_subagents", "{}", "Invalid arguments: tasks is required"),
+        ("delegate_to_subagents", '{"tasks": []}', "Invalid arguments: tasks: "),
+        ("delegate_to_subagents", '{"tasks": [{"name": "t"}]}', "Invalid arguments: tasks[0].prompt is required"),
+        ("delegate_to_subagents", '{"tasks": ', "The arguments are not valid JSON: "),
+        ("delegate_to_subagent", "{}", 'Did you mean "delegate_to_subagents"?'),
+        ("list_subagent_profiles", '{"x": 1}', "Invalid arguments: x is not a known field"),
+    ],
+)
+def test_a_call_that_is_wrong_is_an_error_in_the_same_form(play: Play, tool: str, arguments: str, says: str) -> None:
+    done = play(Script()).command("call", tool, arguments)
+    document = the_document(done.stdout)
+    assert says in document["content"][0]["text"]
+    assert (document["isError"], done.returncode) == (True, 1)
+
+
+def test_a_task_that_fails_is_an_answer_and_not_an_error_of_the_call(play: Play) -> None:
+    stage = play(Script())
+    use_stand_in(stage)
+    tasks = [{"name": "bad", "prompt": "fail"}, {"name": "worse", "prompt": "x", "profile": "none"}]
+    done = stage.command("call", "delegate_to_subagents", json.dumps({"tasks": tasks}))
+    document = the_document(done.stdout)
+    bad, worse = document["content"][0]["text"].splitlines()
+    assert bad.startswith("✗ bad: error — Sub-agent exited with code 3 before it finished: it went wrong (session: ")
+    assert 'Unknown profile: "none". Available profiles: (none)' in worse
+    assert (document["isError"], done.returncode) == (False, 0)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_agents_and_the_answer_says_so(play: Play, number: signal.Signals) -> None:
+    stage = play(Script().otherwise([Call("bash", {"command": "sleep 1000"})]))
+    with stage.start_command("call", "delegate_to_subagents", ONE_TASK) as process:
+        until(lambda: any("sleep 1000" in command for command in processes_below(stage.project)))
+        process.send_signal(number)
+        stdout, _stderr = process.communicate(timeout=WAIT_S)
+    document = the_document(stdout)
+    assert document["content"][0]["text"].startswith("✗ t: error — Cancelled (session: ")
+    assert (document["isError"], process.returncode) == (True, 1)
+    assert processes_below(stage.project) == []
+
+
+def test_tools_prints_name_description_and_schema_of_every_tool(play: Play) -> None:
+    done = play(Script()).command("tools")
+    tools = {tool["name"]: tool for tool in json.loads(done.stdout)}
+    assert {"delegate_to_subagents", "list_subagent_profiles"} <= set(tools)
+    assert all(tool["description"] and tool["inputSchema"]["type"] == "object" for tool in tools.values())
+    tasks = tools["delegate_to_subagents"]["inputSchema"]["properties"]["tasks"]
+    assert (tasks["minItems"], tasks["maxItems"]) == (1, 16)
+    assert done.returncode == 0
+
+
+def test_the_log_goes_to_a_file_when_asked_and_holds_no_secret(play: Play) -> None:
+    stage = play(Script())
+    use_stand_in(stage)
+    log = stage.root / "engine.log"
+    stage.environ.update(PI_SUBAGENTS_LOG=str(log), SOME_API_KEY="sk-callers-own-key")
+    stage.write_settings(piCommand=["/nowhere/sk-callers-own-key/pi"])
+    done = stage.command("--log-level", "debug", "call", "delegate_to_subagents", ONE_TASK)
+    the_document(done.stdout)
+    assert log.stat().st_mode & 0o777 == 0o600
+    assert "sk-callers-own-key" not in log.read_text() + done.stderr + done.stdout

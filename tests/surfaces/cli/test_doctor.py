@@ -1,0 +1,187 @@
+"""`pi-subagents doctor` as people and programs meet it: what it finds of the programs an agent needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.surfaces.cli.machine import NO_MODELS, PI, Machine, diagnose
+
+
+def test_a_machine_with_everything_is_fine(machine: Machine) -> None:
+    machine.add_pi()
+    done = machine.run("doctor")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    assert {line[0] for line in lines} <= {"✓", "!"}
+    assert [line for line in lines if line.startswith("✓ pi ") and "0.87.1" in line and "PATH" in line]
+
+
+def test_programs_get_a_list_with_five_fields_each(machine: Machine) -> None:
+    machine.add_pi()
+    diagnosis = diagnose(machine)
+    assert {tuple(finding) for finding in diagnosis.findings} == {("check", "ok", "needed", "detail", "hint")}
+    checks = {finding["check"] for finding in diagnosis.findings}
+    assert {"python", "node", "pi", "rg", "fd", "model", "containment", "records", "runs"} <= checks
+
+
+def test_output_for_a_pipe_has_no_colours_and_a_line_per_finding(machine: Machine) -> None:
+    machine.add_pi()
+    text = machine.run("doctor").stdout
+    assert "\x1b" not in text
+    assert len(text.splitlines()) == len(diagnose(machine).findings)
+
+
+def test_without_pi_the_four_places_and_the_way_out_are_named(machine: Machine) -> None:
+    done = machine.run("doctor")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("✗ pi ")]
+    assert done.returncode == 1
+    for place in ("subagents.piCommand", "PI_SUBAGENTS_PI", "PATH", f"{machine.data}/bin/pi"):
+        assert place in line
+    assert "pi-subagents install-pi" in line
+
+
+@pytest.mark.parametrize("place", ["setting subagents.piCommand", "variable PI_SUBAGENTS_PI", "PATH", "install-pi"])
+def test_it_says_in_which_place_pi_was_found(place: str, machine: Machine) -> None:
+    machine.add_node()
+    where = {"PATH": machine.bin, "install-pi": machine.data / "bin"}.get(place, machine.root / "elsewhere")
+    pi = machine.add_program("pi", PI, where)
+    if place.startswith("setting"):
+        machine.write(machine.agent_dir / "settings.json", f'{{"subagents": {{"piCommand": "{pi}"}}}}')
+    if place.startswith("variable"):
+        machine.variables["PI_SUBAGENTS_PI"] = str(pi)
+    finding = diagnose(machine).one("pi")
+    assert finding["ok"]
+    assert f"({pi}, found through: {place})" in finding["detail"]
+
+
+def test_a_pi_that_does_not_start_is_not_called_good(machine: Machine) -> None:
+    machine.add_node(pi="echo 'Cannot find module'; exit 1")
+    machine.add_program("pi", PI)
+    diagnosis = diagnose(machine)
+    assert diagnosis.exit_code == 1
+    assert not diagnosis.one("pi")["ok"]
+    assert "Cannot find module" in diagnosis.one("pi")["detail"]
+
+
+def test_a_node_on_which_pi_does_not_start_is_missing(machine: Machine) -> None:
+    machine.add_node("20.1.0", pi="exit 1")
+    machine.add_program("pi", PI)
+    diagnosis = diagnose(machine)
+    node = diagnosis.one("node")
+    assert diagnosis.exit_code == 1
+    assert not node["ok"]
+    assert node["needed"]
+    assert "20.1.0" in node["detail"]
+    assert "22.19" in node["hint"]
+
+
+def test_an_old_node_on_which_this_pi_starts_is_only_a_warning(machine: Machine) -> None:
+    machine.add_node("22.18.9")
+    machine.add_program("pi", PI)
+    diagnosis = diagnose(machine)
+    assert diagnosis.exit_code == 0
+    assert not diagnosis.one("node")["ok"]
+
+
+def test_the_node_that_counts_is_the_launchers_own(machine: Machine) -> None:
+    machine.add_node("18.0.0", pi="exit 1")
+    node = machine.add_node("24.1.0", folder=machine.root / "own node")
+    machine.add_program("pi", f"""#!/bin/sh\nexec '{node}' /somewhere/cli.js "$@"\n""")
+    diagnosis = diagnose(machine)
+    assert diagnosis.one("node") == {
+        "check": "node",
+        "ok": True,
+        "needed": True,
+        "detail": f"24.1.0 ({node})",
+        "hint": "",
+    }
+
+
+def test_a_pi_without_its_node_is_told_apart_from_a_broken_one(machine: Machine) -> None:
+    machine.add_program("pi", PI)
+    diagnosis = diagnose(machine)
+    assert diagnosis.exit_code == 1
+    assert "not found" in diagnosis.one("node")["detail"]
+
+
+@pytest.mark.parametrize(
+    ("check", "name", "place"),
+    [
+        ("rg", "rg", "PATH"),
+        ("rg", "rg", "install-pi"),
+        ("rg", "rg", "agent"),
+        ("fd", "fd", "PATH"),
+        ("fd", "fdfind", "PATH"),
+        ("fd", "fd", "agent"),
+    ],
+)
+def test_search_programs_are_found_where_pi_looks_for_them(check: str, name: str, place: str, machine: Machine) -> None:
+    machine.add_pi()
+    folders = {"PATH": machine.bin, "install-pi": machine.data / "bin", "agent": machine.agent_dir / "bin"}
+    machine.add_program(name, folder=folders[place])
+    assert diagnose(machine).one(check)["ok"]
+
+
+@pytest.mark.parametrize(("check", "tool"), [("rg", "grep"), ("fd", "find")])
+def test_a_missing_search_program_is_a_warning_that_names_the_tool(check: str, tool: str, machine: Machine) -> None:
+    machine.add_pi()
+    diagnosis = diagnose(machine)
+    finding = diagnosis.one(check)
+    assert diagnosis.exit_code == 0
+    assert not finding["ok"]
+    assert f"pi's {tool} tool" in finding["detail"]
+    assert finding["hint"]
+
+
+def test_models_are_counted_and_their_providers_named(machine: Machine) -> None:
+    machine.add_pi()
+    finding = diagnose(machine).one("model")
+    assert finding["ok"]
+    assert finding["detail"] == "2 to choose from, of anthropic, zai"
+
+
+def test_no_model_is_a_warning_because_the_demo_works_without(machine: Machine) -> None:
+    machine.add_node(models=NO_MODELS)
+    machine.add_program("pi", PI)
+    diagnosis = diagnose(machine)
+    assert diagnosis.exit_code == 0
+    assert not diagnosis.one("model")["ok"]
+    assert "/login" in diagnosis.one("model")["hint"]
+
+
+def test_a_key_in_the_environment_is_not_repeated(machine: Machine) -> None:
+    key = "sk-never-show-this-0123"
+    machine.variables["ANTHROPIC_API_KEY"] = key
+    machine.add_node(models='echo "bad key $ANTHROPIC_API_KEY"; exit 1', pi='echo "$ANTHROPIC_API_KEY"; exit 1')
+    machine.add_program("pi", PI)
+    diagnosis = diagnose(machine)
+    assert "bad key" in diagnosis.one("model")["detail"]
+    assert key not in diagnosis.text
+
+
+def test_slow_questions_are_asked_at_the_same_time(machine: Machine) -> None:
+    def meet(mine: str, other: str, answer: str) -> str:
+        # Each waits for the other one to be there; one after the other would never meet.
+        here, there = machine.root / mine, machine.root / other
+        wait = f'n=0; while [ ! -e "{there}" ] && [ $n -lt 200 ]; do /bin/sleep 0.05; n=$((n+1)); done'
+        return f'echo > "{here}"; {wait}; [ -e "{there}" ] && {answer}'
+
+    machine.add_node(pi=meet("a", "b", "echo 0.87.1"), models=meet("b", "a", NO_MODELS))
+    machine.add_program("pi", PI)
+    diagnosis = diagnose(machine)
+    assert diagnosis.one("pi")["ok"]
+    assert "none is configured" in diagnosis.one("model")["detail"]
+
+
+def test_nothing_is_left_behind(machine: Machine) -> None:
+    machine.add_node(models='echo {} > "$PI_CODING_AGENT_DIR/auth.json"')
+    machine.add_program("pi", PI)
+    before = _everything_in(machine.root)
+    diagnose(machine)
+    assert _everything_in(machine.root) == before
+
+
+def _everything_in(folder: Path) -> set[Path]:
+    return set(folder.rglob("*"))

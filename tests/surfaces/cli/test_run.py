@@ -1,0 +1,132 @@
+"""`run`, as people and their scripts use it."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.offline import Call, Say, Script, Turn, Usage
+from tests.pi.stage import WAIT_S, Play, processes_below, until
+from tests.surfaces.cli.stand_in import use_stand_in
+
+
+def test_two_prompts_are_two_agents_whose_outputs_and_costs_are_shown(play: Play) -> None:
+    work = Turn(calls=(Call("read", {"path": "a.txt"}),), usage=Usage(1000, 100))
+    script = Script().when("Count", [work, Turn("Four.", usage=Usage(1000, 100))]).otherwise([Say("A poem.")])
+    stage = play(script)
+    stage.write("a.txt", "1234")
+    stage.write_profile("p", body="You are p.")
+    done = stage.command("run", "-p", "p", "--files", "a.txt", "--timeout", "30", "Count the words", "Write a poem")
+    assert done.returncode == 0
+    lines = done.stdout.splitlines()
+    first = next(n for n, line in enumerate(lines) if line.startswith("── 1: Count the words"))
+    assert lines[first + 1] == "Four."
+    second = next(n for n, line in enumerate(lines) if line.startswith("── 2: Write a poem"))
+    assert lines[second + 1] == "A poem."
+    (row,) = [line for line in lines if line.startswith("1: Count the words ")]
+    assert row.split()[4:-1] == ["✓", "completed", row.split()[6], "1", "2,200", "$0.0024"]
+    assert lines[-1] == "Records: .pi/subagents/runs/"
+    asked = {request.first_user_text for request in stage.model.requests}
+    assert asked == {f"=== a.txt ===\n1234\n\n{prompt}" for prompt in ("Count the words", "Write a poem")}
+    assert all(request.system_text.startswith("You are p.") for request in stage.model.requests)
+    assert "1: Count the words: " in done.stderr  # progress is not mixed into the results
+
+
+def task_file(folder: Path, suffix: str, count: int) -> Path:
+    tasks = [{"name": f"task {n}", "prompt": f"number {n}"} for n in range(count)]
+    match suffix:
+        case ".jsonl":
+            text = "\n".join(json.dumps(task) for task in tasks) + "\n\n"
+        case ".json":
+            text = json.dumps({"tasks": tasks})
+        case _:
+            text = "# a comment\n" + "\n".join(f"- name: {t['name']}\n  prompt: {t['prompt']}" for t in tasks)
+    path = folder / f"tasks{suffix}"
+    path.write_text(text)
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".json", ".yaml", ".yml", ".jsonl"])
+def test_a_task_file_may_hold_more_tasks_than_a_model_may_send(play: Play, suffix: str) -> None:
+    stage = play(Script())
+    use_stand_in(stage)
+    path = task_file(stage.root, suffix, 20)
+    done = stage.command("run", "--json", "-j", "8", "--tasks", str(path), "one more")
+    results = json.loads(done.stdout)
+    expected = ["Did: one more", *(f"Did: number {n}" for n in range(20))]
+    assert [result["output"] for result in results] == expected
+    assert {result["status"] for result in results} == {"completed"}
+    assert done.returncode == 0
+
+
+def test_one_failure_among_many_is_exit_code_one_and_is_told(play: Play) -> None:
+    stage = play(Script())
+    use_stand_in(stage)
+    done = stage.command("run", "good", "fail")
+    assert done.returncode == 1
+    assert "Did: good" in done.stdout
+    assert "✗ Sub-agent exited with code 3 before it finished: it went wrong" in done.stdout
+    assert ["✓ completed", "✗ failed"] == [
+        " ".join(line.split()[2:4]) for line in done.stdout.splitlines() if line.startswith(("1: good ", "2: fail "))
+    ]
+
+
+def test_json_has_every_fact_of_every_task(play: Play) -> None:
+    stage = play(Script())
+    use_stand_in(stage)
+    done = stage.command("run", "--json", "-", stdin="from standard input\n")
+    (result,) = json.loads(done.stdout)
+    assert result["output"] == "Did: from standard input"
+    assert set(result) == {
+        *("name", "status", "reason", "output", "error", "sessionId", "runId", "runDir", "exitCode", "profile"),
+        *("provider", "model", "usage", "toolCount", "startedAt", "completedAt"),
+    }
+    assert Path(result["runDir"]) == stage.run_dirs[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        ([], 2, "give at least one PROMPT, or --tasks FILE"),
+        (["--timeout", "0", "x"], 2, "--timeout"),
+        (["--cwd", "/nowhere", "x"], 2, "/nowhere"),
+        ([" "], 1, "prompt 1 is empty"),
+        (["--tasks", "missing.json"], 1, "missing.json: No such file or directory"),
+        (["--tasks", "tasks.txt"], 1, "tasks.txt: a task file must end in .json"),
+        (["--tasks", "half.json"], 1, "half.json: "),
+        (["--tasks", "half.jsonl"], 1, "half.jsonl: line 2: "),
+        (["--tasks", "bad.yaml"], 1, "bad.yaml: Invalid arguments: [0].promt is not a known field"),
+        (["-p", "contradiction", "x"], 1, "These are mutually exclusive."),
+    ],
+)
+def test_a_mistake_is_one_sentence_on_stderr(play: Play, arguments: list[str], code: int, says: str) -> None:
+    stage = play(Script())
+    stage.write("half.json", '[{"name": "a"')
+    stage.write("half.jsonl", '{"name": "a", "prompt": "b"}\n{"name"\n')
+    stage.write("bad.yaml", "- name: a\n  promt: b\n")
+    stage.write_profile("contradiction", "tools: read", "excludeTools: bash")
+    done = stage.command("run", *arguments)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert says in done.stderr
+    assert "Traceback" not in done.stderr
+    assert stage.run_dirs == []
+
+
+def test_ctrl_c_stops_every_agent_and_says_what_is_kept_where(play: Play) -> None:
+    stage = play(Script().otherwise([Turn("On it.", calls=(Call("bash", {"command": "sleep 1000"}),))]))
+    with stage.start_command("run", "-j", "2", "one", "two", "three") as process:
+        until(lambda: sum("sleep 1000" in command for command in processes_below(stage.project)) >= 2)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=WAIT_S)
+    assert process.returncode == 128 + signal.SIGINT
+    assert processes_below(stage.project) == []
+    assert stdout.count("✗ Cancelled") == 3
+    assert stdout.count("On it.") == 2
+    assert "Records: .pi/subagents/runs/" in stdout
+    assert "Stopped." in stderr
+    assert "kept" in stderr
+    results = [json.loads((folder / "result.json").read_bytes()) for folder in stage.run_dirs]
+    assert [result["reason"] for result in results] == ["cancelled"] * 3
