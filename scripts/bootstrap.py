@@ -1,4 +1,4 @@
-"""Brings what a script of this clone needs: `bootstrap.py setup | demo | test | check | missing`.
+"""Brings what a script of this clone needs: `bootstrap.py setup | demo | test | check | docs | missing`.
 
 Standard library only, because it runs before anything is installed. Each step leaves a stamp in .venv with
 the key it was done for; when stamp and key agree it is not done again, so a clone that is set up costs a few
@@ -53,7 +53,10 @@ class Program:
         return not any(map(shutil.which, self.commands))
 
 
-PROGRAMS = (Program(commands=("tmux",), apt_package="tmux", used_for="runs in tmux panes"),)
+PROGRAMS = (
+    Program(commands=("tmux",), apt_package="tmux", used_for="runs in tmux panes"),
+    Program(commands=("chromium", "chromium-browser"), apt_package="chromium", used_for="exported pages in a browser"),
+)
 
 
 @dataclass(frozen=True)
@@ -220,7 +223,8 @@ NEEDS = {
     "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP),
     "demo": (PACKAGES_STEP, PI_STEP),
     "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP),
-    "check": (PACKAGES_STEP, DEV_STEP),
+    "check": (PACKAGES_STEP, DEV_STEP, PI_STEP),
+    "docs": (PACKAGES_STEP,),
 }
 
 

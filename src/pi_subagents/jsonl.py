@@ -32,45 +32,37 @@ class Framer:
 
     def __init__(self, max_record_bytes: int = MAX_RECORD_BYTES) -> None:
         self._max = max_record_bytes
-        self._parts: list[bytes] = []
-        self._held = 0
-        self._dropped = 0
-        self._head = b""
+        # One buffer, not a list of chunks: an agent may write a record byte by byte.
+        self._held = bytearray()
+        self._size = 0
 
     def feed(self, chunk: bytes) -> Iterator[Frame]:
         """Yield every record that `chunk` completes, without its line ending; blank records are skipped."""
         start = 0
         while (end := chunk.find(b"\n", start)) >= 0:
-            self._hold(chunk[start:end])
-            yield from self._take()
+            yield from self._complete(chunk[start:end])
             start = end + 1
-        if start < len(chunk):
-            self._hold(chunk[start:] if start else chunk)
+        self._hold(chunk[start:])
 
     def finish(self) -> Iterator[Frame]:
         """Yield what is left over when the stream ends without a final line ending."""
-        yield from self._take()
+        yield from self._complete(b"")
 
     def _hold(self, part: bytes) -> None:
-        if self._dropped:
-            self._dropped += len(part)
-            return
-        self._parts.append(part)
-        self._held += len(part)
-        if self._held > self._max:
-            self._head = b"".join(self._parts)[:_HEAD_BYTES]
-            self._dropped, self._held = self._held, 0
-            self._parts.clear()
+        """Keep a part of a record; of one that has become too large, only its beginning."""
+        if self._size <= self._max:
+            self._held += part
+        self._size += len(part)
+        if self._size > self._max:
+            del self._held[min(_HEAD_BYTES, self._max) :]
 
-    def _take(self) -> Iterator[Frame]:
-        if self._dropped:
-            frame: Frame = Oversized(self._dropped, self._head)
-            self._dropped, self._head = 0, b""
-            yield frame
-            return
-        record = self._parts[0] if len(self._parts) == 1 else b"".join(self._parts)
-        self._parts.clear()
-        self._held = 0
-        record = record.removesuffix(b"\r")
-        if record.strip():
+    def _complete(self, last: bytes) -> Iterator[Frame]:
+        if not self._size and len(last) <= self._max:
+            record: Frame = last
+        else:
+            self._hold(last)
+            record = bytes(self._held) if self._size <= self._max else Oversized(self._size, bytes(self._held))
+            self._held.clear()
+            self._size = 0
+        if isinstance(record, Oversized) or (record := record.removesuffix(b"\r")).strip():
             yield record

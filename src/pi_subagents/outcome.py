@@ -12,6 +12,8 @@ SPAWN_SENTENCE = "Failed to spawn sub-agent process"
 LOOP_SENTENCE = "Loop detected: sub-agent is repeating the same tool calls"
 
 _BAD_STOP_REASONS = frozenset({"error", "aborted"})
+_NOT_STARTED = frozenset({126, 127})
+"""What a shell exits with that could not run a program; the wrapper around an agent is one."""
 
 
 def timeout_sentence(timeout_s: float) -> str:
@@ -38,6 +40,8 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
         return ending(Reason.AGENT_ERROR, sentence, at)
     if finished and (state.exit_code == 0 or stopped_after_settling):
         return ending(Reason.SETTLED, None, at)
+    if state.exit_code in _NOT_STARTED and state.message_count == 0 and not finished:
+        return ending(Reason.SPAWN, SPAWN_SENTENCE, at)
     return ending(Reason.EXIT, _exit_sentence(state), at)
 
 

@@ -50,6 +50,11 @@ def runs_dir(project: Path) -> Path:
     return project / ".pi" / "subagents" / "runs"
 
 
+def project_of(run_dir: Path) -> Path:
+    """The project that keeps the record of a run: the inverse of `runs_dir`."""
+    return run_dir.parents[3]
+
+
 def data_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Where `install-pi` puts the agent program: beside the environment that has one, else the user's data."""
     environ = os.environ if environ is None else environ

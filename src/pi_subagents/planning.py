@@ -128,6 +128,8 @@ class _Planner:
         previously = continuation.previously if continuation and mode == "retell" else None
         prompt = task.prompt if problem else compose_prompt(task.prompt, task.files, cwd, previously=previously)
         told = as_utf8(prompt)
+        if problem is None and not told.strip():
+            problem = "prompt is empty"
         return Plan(_recordable(task), cwd, told, profile, profile_name, summary, problem, continuation, mode, note)
 
     def _mode(self, continuation: Continuation | None, profile: Profile | None) -> tuple[ResumeMode | None, str | None]:

@@ -12,9 +12,9 @@ from collections.abc import Iterable, Mapping
 MARK = "[redacted]"
 
 _MIN_LENGTH = 8
-"""Shorter values would blank out ordinary words."""
+"""Shorter values, and shorter pieces of a value, would blank out ordinary words."""
 
-_SECRET_SUFFIXES = ("_API_KEY", "_AUTH_TOKEN", "_OAUTH_TOKEN", "_SECRET_ACCESS_KEY", "_BEARER_TOKEN_BEDROCK")
+_SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY", "_BEARER_TOKEN_BEDROCK")
 
 
 def secrets_in(environ: Mapping[str, str]) -> set[str]:
@@ -26,35 +26,42 @@ class Redactor:
     """Replaces every known secret by a mark; without secrets it costs nothing."""
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
-        values = sorted({s for s in secrets if len(s) >= _MIN_LENGTH}, key=len, reverse=True)
-        self._values = values
+        values = {secret for secret in secrets if len(secret) >= _MIN_LENGTH}
         # Inside a JSON record a secret stands in its escaped form.
-        forms = {form for value in values for form in (value, json.dumps(value)[1:-1])}
-        self._forms = sorted((form.encode() for form in forms), key=len, reverse=True)
+        forms = values | {json.dumps(value)[1:-1] for value in values}
+        self._forms = sorted(forms, key=len, reverse=True)
+        # The environment can hold bytes that are no text; they stand for themselves.
+        self._encoded = [form.encode("utf-8", "surrogateescape") for form in self._forms]
 
     def __bool__(self) -> bool:
-        return bool(self._values)
+        return bool(self._forms)
 
     def record(self, record: bytes) -> bytes:
         """A raw output record without secrets."""
-        for form in self._forms:
+        for form in self._encoded:
             if form in record:
                 record = record.replace(form, MARK.encode())
         return record
 
     def text(self, text: str) -> str:
         """A text without secrets."""
-        for value in self._values:
-            if value in text:
-                text = text.replace(value, MARK)
+        for form in self._forms:
+            if form in text:
+                text = text.replace(form, MARK)
         return text
 
     def held_back(self, text: str) -> int:
-        """How many characters at the end of a streamed text could be the beginning of a secret."""
+        """How many characters at the end of a streamed text, redacted so far, could be the beginning of a secret."""
         longest = 0
-        for value in self._values:
-            for length in range(min(len(value) - 1, len(text)), longest, -1):
-                if text.endswith(value[:length]):
+        for form in self._forms:
+            for length in range(min(len(form) - 1, len(text)), longest, -1):
+                if text.endswith(form[:length]):
                     longest = length
                     break
         return longest
+
+    def cut_text(self, text: str) -> str:
+        """A text that breaks off somewhere, without secrets and without a good part of one at its end."""
+        text = self.text(text)
+        begun = self.held_back(text)
+        return text[:-begun] + MARK if begun >= _MIN_LENGTH else text

@@ -15,12 +15,13 @@ from pi_subagents.harness import Harness, Invocation, Launch, PiJson
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Task, new_run_id, new_session_id
 from pi_subagents.models.event import Created, Event
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.paths import data_dir, runs_dir
+from pi_subagents.paths import data_dir, project_of, runs_dir
 from pi_subagents.planning import Continuation, Place, Plan, as_utf8, plan_tasks
 from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.redaction import Redactor
 from pi_subagents.results import RunResult, run_result
+from pi_subagents.retention import apply_retention
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism
 from pi_subagents.scheduler import run_bounded
 from pi_subagents.sessions import Claim, Session, Sessions, claim_for_resume
@@ -149,7 +150,9 @@ class Delegation:
         finally:
             for claim in claims:
                 claim.lease.release()
-        self._index.record(self.place.project, [(run.state, run.run_dir) for run in self.runs])
+        for project in {project_of(run.run_dir) for run in self.runs}:
+            runs = [(run.state, run.run_dir) for run in self.runs if project_of(run.run_dir) == project]
+            self._index.record(project, runs)
 
     def _claim_resumed(self) -> list[Claim]:
         claims: list[Claim] = []
@@ -191,11 +194,14 @@ class Delegation:
         if self._stopped:  # asked for while the records were being made
             self.stop()
         await run_bounded([partial(self._run_one, run) for run in self.runs], self._concurrency)
+        # Nobody waits for it but the end of the program.
+        tidying = partial(apply_retention, self.place.project, self.place.agent_dir, self.settings)
+        asyncio.get_running_loop().run_in_executor(None, tidying)
         return self.results
 
     async def _run_one(self, run: DelegatedRun) -> None:
         await run.supervisor.run()
-        await asyncio.to_thread(self._index.record, self.place.project, [(run.state, run.run_dir)])
+        await asyncio.to_thread(self._index.record, project_of(run.run_dir), [(run.state, run.run_dir)])
 
     def _observe(self, state: RunState, events: Sequence[Event]) -> None:
         if self._observer is not None:

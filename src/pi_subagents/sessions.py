@@ -51,19 +51,21 @@ class Sessions:
 
     def find(self, session_id: str) -> Session:
         """The session with that id, wherever it was run; raises SessionNotFound."""
-        folders = self._folders(session_id)
+        folders = self.run_dirs(session_id)
         kept = self._kept.get(session_id)
         if kept is not None and [run.run_dir for run in kept.runs] == folders[-MAX_RUNS_IN_MEMORY:]:
             return kept
-        if not folders:
-            raise SessionNotFound(
-                f'Session "{session_id}" not found. The session may have expired or the ID is incorrect.'
-            )
         runs = tuple(StoredRun(load_run(folder), folder) for folder in folders[-MAX_RUNS_IN_MEMORY:])
         session = Session(session_id, runs, len(folders))
         if not session.is_running:
             self._keep(session)
         return session
+
+    def run_dirs(self, session_id: str) -> list[Path]:
+        """The directories of all runs of a session, oldest first; raises SessionNotFound."""
+        if folders := self._folders(session_id):
+            return folders
+        raise SessionNotFound(f'Session "{session_id}" not found. The session may have expired or the ID is incorrect.')
 
     def _folders(self, session_id: str) -> list[Path]:
         if not session_id or not session_id.isalnum():

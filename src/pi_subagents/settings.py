@@ -40,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     resume_mode: ResumeMode = "retell"
     max_resume_characters: int = 400_000
     keep_runs_days: int | None = None
+    keep_sessions: int | None = None
     warnings: tuple[str, ...] = ()
 
 
@@ -195,4 +196,5 @@ _KEYS: dict[str, _Key] = {
     "resumeMode": _Choice("resume_mode", ("retell", "native")),
     "maxResumeCharacters": _Number("max_resume_characters", minimum=1000),
     "keepRunsDays": _Number("keep_runs_days", minimum=1),
+    "keepSessions": _Number("keep_sessions", minimum=1),
 }

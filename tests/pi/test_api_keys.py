@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pi_subagents import Task
 from pi_subagents.offline import Call, Fail, Say, Script
-from tests.pi.stage import Play, WAIT_S, Stage, files_below
+from tests.pi.stage import WAIT_S, Play, Stage, files_below, until
 
 KEY = "sk-profile-0123456789abcdef"
 
@@ -48,7 +49,7 @@ async def test_the_provider_sees_the_profiles_key_however_the_profile_names_its_
 
 
 async def test_tools_do_not_inherit_the_key(play: Play) -> None:
-    commands = ["env", "cat /proc/self/environ | tr '\\0' '\\n'", "echo \"[$PI_API_KEY]\""]
+    commands = ["env", "cat /proc/self/environ | tr '\\0' '\\n'", 'echo "[$PI_API_KEY]"']
     stage = play(Script().otherwise([*(Call("bash", {"command": command}) for command in commands), Say("Ok.")]))
     stage.write_profile("p", f"apiKey: {KEY}")
     (result,) = await stage.delegate(Task("t", "Go.", profile="p"))
@@ -63,30 +64,30 @@ async def test_tools_do_not_inherit_the_key(play: Play) -> None:
 async def test_while_an_agent_works_its_key_is_in_no_command_line_and_no_file_of_the_run(play: Play) -> None:
     wait = Call("bash", {"command": "touch here; for i in $(seq 1000); do [ -e go ] && exit; sleep 0.05; done"})
     stage = play(Script().otherwise([wait, Say("Ok.")]))
-    stage.write_profile("p", f"apiKey: {KEY}")
+    key = f"{KEY}-while-it-works"  # no other test may put this one into a command line
+    stage.write_profile("p", f"apiKey: {key}")
     async with stage.delegation(Task("t", "Go.", profile="p")) as delegation:
         work = asyncio.ensure_future(delegation)
-        async with asyncio.timeout(WAIT_S):
-            while not (stage.project / "here").exists():
-                await asyncio.sleep(0.02)
+        await asyncio.to_thread(until, (stage.project / "here").exists)
         (run_dir,) = stage.run_dirs
-        commands = [_command(process) for process in Path("/proc").glob("[0-9]*")]
+        commands = _commands()
         assert any(str(run_dir).encode() in command for command in commands)
-        assert not any(KEY.encode() in command for command in commands)
+        assert not any(key.encode() in command for command in commands)
         assert (run_dir / "agent-dir" / "auth.json").exists()
-        assert files_with(KEY, run_dir) == []
+        assert files_with(key, run_dir) == []
         (stage.project / "go").touch()
         (result,) = await asyncio.wait_for(work, WAIT_S)
     assert result.ok
-    assert files_with(KEY, run_dir) == []
+    assert files_with(key, run_dir) == []
     assert not (run_dir / "agent-dir").exists()
 
 
-def _command(process: Path) -> bytes:
-    try:
-        return (process / "cmdline").read_bytes()
-    except OSError:  # it ended meanwhile
-        return b""
+def _commands() -> list[bytes]:
+    commands = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # it ended meanwhile
+            commands.append((process / "cmdline").read_bytes())
+    return commands
 
 
 @pytest.mark.parametrize("containment", ["auto", "guard"])
@@ -94,7 +95,7 @@ async def test_a_key_that_an_agent_gets_hold_of_all_the_same_is_in_no_record_and
     play: Play, containment: str
 ) -> None:
     # Whoever reads the environment its own agent was started with finds the key there.
-    steal = "cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep KEY; env | grep KEY; echo '%s' >&2" % KEY
+    steal = f"cat /proc/[0-9]*/environ 2>/dev/null | tr '\\0' '\\n' | grep KEY; env | grep KEY; echo {KEY} >&2"
     stage = play(Script().otherwise([Call("bash", {"command": steal}), lambda r: Say(r.tool_results[-1].text)]))
     stage.environ["PARENTS_API_KEY"] = parents = "sk-of-the-caller-9876"
     stage.write_settings(containment=containment)

@@ -59,6 +59,17 @@ async def test_a_task_without_a_possible_profile_leaves_a_record_of_its_failure(
     assert b'"status": "failed"' in (run_dir / "result.json").read_bytes()
 
 
+async def test_a_task_is_one_line_of_the_summary_whatever_its_name_and_its_error_look_like(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Ok.")]))
+    answer = await stage.call(task("two\nlines\x1b[31m"), task("bad", profile="a\nb"), task("blank", prompt=" \n "))
+    one, bad, blank = answer.details["sessionIds"]
+    assert answer.text.splitlines() == [
+        f"✓ two lines: completed (session: {one})",
+        f'✗ bad: error — Unknown profile: "a b". Available profiles: (none) (session: {bad}) (a b)',
+        f"✗ blank: error — prompt is empty (session: {blank})",
+    ]
+
+
 async def test_details_have_the_ruled_keys_and_nothing_else(play: Play) -> None:
     stage = play(Script().otherwise([Call("ls", {"path": "."}), Say("Two\nlines.")]))
     stage.write("a.txt", "a")
@@ -68,12 +79,16 @@ async def test_details_have_the_ruled_keys_and_nothing_else(play: Play) -> None:
     assert (answer.details["maxLinesPerWindow"], answer.details["globalStatus"]) == (15, "done")
     (window,) = answer.details["windows"]
     assert set(window) == WINDOW_KEYS
-    assert window["lines"] == window["allMessages"] == [
-        {"text": "→ ls → .", "kind": "tool"},
-        {"text": "  1 file, 1 dir", "kind": "tool"},
-        {"text": "Two", "kind": "text"},
-        {"text": "lines.", "kind": "text"},
-    ]
+    assert (
+        window["lines"]
+        == window["allMessages"]
+        == [
+            {"text": "→ ls → .", "kind": "tool"},
+            {"text": "  1 file, 1 dir", "kind": "tool"},
+            {"text": "Two", "kind": "text"},
+            {"text": "lines.", "kind": "text"},
+        ]
+    )
     assert window | {"lines": 0, "allMessages": 0, "usage": 0, "runId": 0, "runDir": 0} == {
         **{"name": "t", "sessionId": answer.details["sessionIds"][0], "status": "completed"},
         **{"lines": 0, "allMessages": 0, "exitCode": 0, "model": "scripted", "stopReason": "stop"},

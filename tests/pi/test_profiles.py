@@ -10,6 +10,8 @@ from tests.pi.stage import Play, Stage
 
 DEFAULT_TOOLS = {"read", "bash", "edit", "write"}
 PI_SAYS = "operating inside pi"
+LONG_BODY = "You are a cat, \u00fc\u4e2d. " * 20_000 + "Purr."
+"""Longer than any command line may be."""
 
 
 async def ask(stage: Stage, *profiles: str | None) -> list[Request]:
@@ -61,13 +63,13 @@ async def test_the_body_replaces_pis_own_prompt_and_the_appended_text_follows_it
     stage = play(Script().otherwise([Say("Ok.")]))
     stage.write_profile("cat", body="You are a cat.")
     stage.write_profile("polite", "appendSystemPrompt: Always say please.")
-    stage.write_profile("both", "appendSystemPrompt: Always say please.", body="You are a cat. \u00fc\u4e2d")
+    stage.write_profile("both", "appendSystemPrompt: Always say please.", body=LONG_BODY)
     cat, polite, both = await ask(stage, "cat", "polite", "both")
     assert cat.system_text.startswith("You are a cat.")
     assert PI_SAYS not in cat.system_text
     assert PI_SAYS in polite.system_text
     assert "Always say please." in polite.system_text.partition(PI_SAYS)[2]
-    assert both.system_text.startswith("You are a cat. \u00fc\u4e2d")
+    assert both.system_text.startswith(LONG_BODY)
     assert "Always say please." in both.system_text
     assert PI_SAYS not in both.system_text
 
@@ -125,7 +127,9 @@ async def test_the_tasks_own_profile_goes_before_that_of_the_call(play: Play) ->
     stage = play(Script().otherwise([Say("Ok.")]))
     stage.write_profile("a", body="I am a.")
     stage.write_profile("b", body="I am b.")
-    answer = await stage.call({"name": "1", "prompt": "one"}, {"name": "2", "prompt": "two", "profile": "b"}, profile="a")
+    answer = await stage.call(
+        {"name": "1", "prompt": "one"}, {"name": "2", "prompt": "two", "profile": "b"}, profile="a"
+    )
     told = {request.first_user_text: request.system_text for request in stage.model.requests}
     assert told["one"].startswith("I am a.")
     assert told["two"].startswith("I am b.")

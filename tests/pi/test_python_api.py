@@ -25,7 +25,9 @@ async def test_awaiting_gives_a_typed_result_for_every_task_in_order(
 ) -> None:
     stage = play(Script().when("slow", [Turn("Slow.", delay_s=0.5)]).otherwise([Say("Quick.")]))
     project = enter(stage, monkeypatch)
-    slow, quick, bad = await delegate([Task("a", "slow"), Task("b", "quick"), Task("c", "x", profile="no")], cwd=project)
+    slow, quick, bad = await delegate(
+        [Task("a", "slow"), Task("b", "quick"), Task("c", "x", profile="no")], cwd=project
+    )
     assert [(r.name, r.output, r.ok) for r in (slow, quick)] == [("a", "Slow.", True), ("b", "Quick.", True)]
     assert (bad.ok, bad.status, bad.reason) == (False, Status.FAILED, Reason.INVALID)
     assert (slow.exit_code, slow.provider, slow.model, slow.error) == (0, "offline", "scripted", None)

@@ -7,7 +7,22 @@ from pathlib import Path
 
 from pi_subagents import Task
 from pi_subagents.fold import RunState, fold
-from pi_subagents.offline import Call, Say, Script
+from pi_subagents.models.event import (
+    AgentSettled,
+    Dropped,
+    Ended,
+    Exited,
+    Message,
+    Output,
+    Repaired,
+    RetryStarted,
+    Started,
+    ThinkingPart,
+    ToolEnded,
+    ToolStarted,
+    Unknown,
+)
+from pi_subagents.offline import Attempts, Call, Fail, Say, Script, Turn
 from pi_subagents.results import result_document
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
 from tests.pi.stage import Play, files_below
@@ -38,6 +53,20 @@ async def test_the_result_is_what_the_journal_tells(play: Play) -> None:
     state = fold(RunState(), read_journal(result.run_dir / JOURNAL_FILE))
     assert json.loads((result.run_dir / "result.json").read_bytes()) == json.loads(json.dumps(result_document(state)))
     assert (state.final_text, state.prompt) == ("Done.", "Go.")
+
+
+async def test_every_record_that_pi_writes_is_understood(play: Play) -> None:
+    calls = (Call("bash", {"command": "echo 1; echo 2"}), Call("read", {"path": "missing"}), Call("nothing"))
+    first = Turn("Let me see.", thinking="Hm.", calls=calls, chunks=3)
+    stage = play(Script().otherwise([Attempts(Fail(500, "once"), first), Say("Done \u2028 \U0001f375.")]))
+    result = await stage.run()
+    assert (result.output, result.tool_count) == ("Done \u2028 \U0001f375.", 3)
+    journal = list(read_journal(result.run_dir / JOURNAL_FILE))
+    assert [event for event in journal if isinstance(event, Unknown | Output | Dropped | Repaired)] == []
+    assert {Started, AgentSettled, RetryStarted, ToolStarted, ToolEnded, Exited, Ended} <= set(map(type, journal))
+    messages = [event for event in journal if isinstance(event, Message)]
+    assert [m.is_error for m in messages if m.role == "toolResult"] == [False, True, True]
+    assert any(isinstance(part, ThinkingPart) and part.text == "Hm." for m in messages for part in m.parts)
 
 
 async def test_pis_own_conversation_is_kept_with_the_run_and_not_with_the_users_sessions(play: Play) -> None:

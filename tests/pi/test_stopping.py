@@ -11,7 +11,7 @@ from pi_subagents.models.event import Delta
 from pi_subagents.offline import Call, Hang, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
 from pi_subagents.tools import ToolContext, call_tool
-from tests.pi.stage import WAIT_S, Play, Stage, processes_below
+from tests.pi.stage import WAIT_S, Play, Stage, processes_below, until
 
 # A grandchild that has left the agent's process group: a signal to the group does not reach it.
 SLEEP_FOR_EVER = Call("bash", {"command": "setsid sleep 1000 & echo started; sleep 1000"})
@@ -19,9 +19,11 @@ SLEEP_FOR_EVER = Call("bash", {"command": "setsid sleep 1000 & echo started; sle
 
 async def until_it_sleeps(stage: Stage, tasks: int = 1) -> None:
     """Wait until the tools of so many agents are at work."""
-    async with asyncio.timeout(WAIT_S):
-        while sum("sleep 1000" in command for command in processes_below(stage.project)) < 2 * tasks:
-            await asyncio.sleep(0.02)
+    await asyncio.to_thread(until, lambda: _sleepers(stage) >= 2 * tasks)
+
+
+def _sleepers(stage: Stage) -> int:
+    return sum("sleep 1000" in command for command in processes_below(stage.project))
 
 
 def cancelled(result: RunResult) -> bool:
@@ -99,3 +101,11 @@ async def test_what_an_agent_had_said_before_it_was_stopped_is_in_its_journal(pl
     assert cancelled(result)
     said = [event.text for event in read_journal(result.run_dir / JOURNAL_FILE) if isinstance(event, Delta)]
     assert "".join(said) == "The answer is 42, because"
+
+
+async def test_what_a_tool_left_running_ends_with_its_agent_and_does_not_hold_it_up(play: Play) -> None:
+    leave = Call("bash", {"command": "setsid sleep 1000 >/dev/null 2>&1 & echo left"})
+    stage = play(Script().otherwise([leave, Say("Done.")]))
+    result = await stage.run()
+    assert (result.ok, result.output) == (True, "Done.")
+    assert processes_below(stage.project) == []

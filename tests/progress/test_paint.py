@@ -59,6 +59,10 @@ def test_a_full_header() -> None:
         ({"timeout_s": 3_600_000.0}, "⏳ build • 0 tools • 12s/3600000s"),
         ({"name": "a\x1b[2J\nb"}, "⏳ a b • 0 tools • 12s/600s"),
         ({"name": ""}, "⏳ (unnamed) • 0 tools • 12s/600s"),
+        (
+            {"profile": "p\x1b[2J", "provider": "q\x9b", "model": "m\n", "thinking_level": "t\x07"},
+            "⏳ build • p (q/m t) • 0 tools • 12s/600s",
+        ),
     ],
 )
 def test_a_header_leaves_out_what_is_not_known(fields: dict[str, Any], line: str) -> None:
@@ -117,6 +121,8 @@ def test_what_is_being_written_takes_its_place_among_the_last_lines() -> None:
     window = window_of(assistant("1\n2\n3"), ev.Delta(kind="text", text="4\n5"), max_lines=3)
     assert body(window) == ["3", "4", "5"]
     assert body(window, expanded=True) == ["1", "2", "3", "4", "5"]
+    window = window_of(assistant("1"), ev.Delta(kind="text", text="2\n3"), max_lines=0)
+    assert body(window) == ["3"]
 
 
 def test_tool_lines_are_muted_and_text_is_not() -> None:
@@ -129,6 +135,13 @@ def test_an_error_stands_below_the_output_in_red() -> None:
     assert body_segments(window) == [[(Style.TEXT, "Hi")], [(Style.ERROR, "Timed out after 7s.")]]
     ugly = ev.Ended(status=Status.FAILED, reason=Reason.EXIT, message="one\x1b[2J\n\ntwo")
     assert body(window_of(CREATED, STARTED, ugly)) == ["(no output)", "one", "two"]
+
+
+def test_only_a_run_that_failed_has_an_error() -> None:
+    settled = ev.Ended(status=Status.COMPLETED, reason=Reason.SETTLED, message="had to be stopped")
+    assert body(window_of(CREATED, STARTED, assistant("Hi"), settled)) == ["Hi"]
+    silent = ev.Ended(status=Status.FAILED, reason=Reason.EXIT)
+    assert body(window_of(CREATED, STARTED, assistant("Hi"), silent)) == ["Hi"]
 
 
 def test_an_error_that_is_being_retried_is_not_the_runs() -> None:
@@ -149,7 +162,9 @@ def test_the_status_of_all() -> None:
 def test_session_ids_are_given_once_all_have_ended() -> None:
     running, done = window_of(CREATED), window_of(created(name="a", session_id="1"), STARTED, COMPLETED)
     failed = window_of(created(name="b\n", session_id="2"), STARTED, FAILED)
+    unnamed = window_of(created(name=" "), STARTED, COMPLETED)
     assert footer_segments([running, done]) == []
     assert footer_segments([]) == []
     assert plain(footer_segments([done, failed])) == "Sessions: a 1 • b 2"
     assert (Style.ACCENT, "2") in footer_segments([done, failed])
+    assert plain(footer_segments([unnamed])) == "Sessions: (unnamed) a3f7b9c2d1e8f4a1"

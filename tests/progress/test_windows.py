@@ -95,6 +95,20 @@ def test_other_output_of_the_process_is_shown() -> None:
     assert texts(window) == ["npm notice", "[stderr]: oops", "[stderr]: again"]
 
 
+def test_no_output_of_an_agent_can_move_the_cursor() -> None:
+    attack = "a\x1b[2J\x1b]0;title\x07b\rc\u202e"
+    assert texts(window_of(ev.Output(text=attack))) == ["ab", "c"]
+    assert texts(window_of(assistant(attack))) == ["ab", "c"]
+    assert texts(window_of(ev.Stderr(text=attack))) == ["[stderr]: ab", "[stderr]: c"]
+
+
+def test_paths_are_relative_to_where_the_agent_works() -> None:
+    read = assistant(call("1", "read", path="/home/ann/project/a.ts"))
+    assert texts(window_of(CREATED, read)) == ["→ read → a.ts"]
+    assert texts(window_of(CREATED, read, cwd="/home/ann")) == ["→ read → project/a.ts"]
+    assert texts(window_of(read, home="/home/ann")) == ["→ read → ~/project/a.ts"]
+
+
 def test_what_is_missing_is_admitted() -> None:
     window = window_of(ev.Dropped(size=9, head=""), ev.ExtensionFailed(path="x.ts", message="boom"))
     assert texts(window) == ["Left out a record of 9 bytes: too large to keep", "Extension failed: x.ts: boom"]
@@ -194,6 +208,11 @@ def test_a_retry_is_told_until_the_agent_goes_on() -> None:
         assert RETRY_WORDS not in live(window)
 
 
+def test_when_the_run_has_ended_nothing_goes_on() -> None:
+    progress = ev.ToolProgress(id="1", name="bash", line="20 %")
+    assert live(window_of(CREATED, STARTED, RETRY, progress, FAILED)) == []
+
+
 def test_compaction_is_told() -> None:
     assert live(window_of(ev.CompactionStarted())) == ["Compacting the conversation"]
     assert live(window_of(ev.CompactionStarted(), ev.CompactionEnded())) == ["Compaction finished"]
@@ -233,6 +252,11 @@ def test_a_stop_is_told_until_the_run_has_ended() -> None:
 )
 def test_a_surface_is_told_whether_to_paint_again(event: ev.Event, changed: bool) -> None:
     assert window_of().apply(event) is changed
+
+
+@pytest.mark.parametrize("event", [STARTED, COMPLETED, FAILED])
+def test_a_change_of_state_is_always_painted(event: ev.Event) -> None:
+    assert window_of().apply(event) is True
 
 
 @pytest.mark.parametrize("before", [RETRY, ev.Delta(kind="text", text="half")])

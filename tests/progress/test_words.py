@@ -44,7 +44,8 @@ def test_the_agents_words_come_before_the_tool_it_calls() -> None:
 
 @pytest.mark.parametrize("text", ["", "  \n\t ", "\x1b[0m\n"])
 def test_blank_text_gives_no_line(text: str) -> None:
-    assert said(assistant(ev.TextPart(text)), ev.Output(text=text)) == []
+    blanks = (assistant(ev.TextPart(text)), ev.Output(text=text))
+    assert said(*blanks) == said(*blanks, multiline=True) == said(*blanks, width=9) == []
 
 
 def test_several_lines_of_text_become_one() -> None:
@@ -84,6 +85,8 @@ def test_a_transcript_keeps_line_breaks() -> None:
             "Write failed: README.md",
         ),
         ("bash", {"command": "npm test"}, "npm test", "Command finished: npm test", "Command failed: npm test"),
+        ("", {}, "Running tool", "tool finished", "tool failed"),
+        ("x\x1b[2J", {}, "Running x", "x finished", "x failed"),
         ("deploy", {"to": "prod"}, "Running deploy", "deploy finished", "deploy failed"),
         ("read", {}, "Running read", "read finished", "read failed"),
         ("read", {"path": 7}, "Running read", "read finished", "read failed"),
@@ -116,6 +119,8 @@ def test_calls_without_an_id_are_told_once_each(call_id: str | None) -> None:
     call = (started("read", {"path": "a"}, ""), ended("read", call_id=""), result("read", call_id=call_id))
     assert said(*call, *call) == ["Reading a", "Finished reading a"] * 2
     assert said(result("read", call_id=call_id), result("read", call_id=call_id)) == ["read finished"] * 2
+    begin, end = call[:2]
+    assert len(said(begin, end, begin, result("read", call_id=call_id))) == 4
 
 
 def test_a_result_without_its_call_is_told_by_the_tools_name() -> None:

@@ -15,7 +15,7 @@ from pi_subagents.supervisor import Limits, Observer, Supervisor
 from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
 from pi_subagents.testing.records import Record
 
-FOREVER_S = 1_000_000.0
+FOREVER_S = 10_000.0
 
 Meanwhile = Callable[[Supervisor], Awaitable[None]]
 

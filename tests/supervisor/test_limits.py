@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
@@ -131,13 +132,16 @@ def test_todos_are_counted_as_they_are_written_and_done(tmp_path: Path) -> None:
 
 def test_tokens_and_cost_are_summed_over_all_answers(tmp_path: Path) -> None:
     usage = {"input": 100, "output": 20, "cacheRead": 5, "cacheWrite": 1, "totalTokens": 126, "cost": {"total": 0.25}}
-    tool = {"type": "message_end", "message": {"role": "toolResult", "toolName": "t", "toolCallId": "1", "usage": usage}}
+    tool = {
+        "type": "message_end",
+        "message": {"role": "toolResult", "toolName": "t", "toolCallId": "1", "usage": usage},
+    }
     records = [assistant("one", usage=usage), tool, assistant("two", usage=usage)]
     state = see_through(tmp_path, printing(*records, *answer("Done."))).state
     assert state.usage == Usage(300, 60, 15, 3, 378, 0.75)
 
 
-def _calling_tools_every(seconds: float):  # type: ignore[no-untyped-def]  # noqa: ANN202
+def _calling_tools_every(seconds: float) -> Callable[[FakeProcess], Awaitable[int]]:
     async def play(process: FakeProcess) -> int:
         while True:
             await asyncio.sleep(seconds)

@@ -83,12 +83,14 @@ def check_unfinished_runs(situation: Situation) -> Iterator[Finding]:
     if not dead:
         yield Finding("runs", True, "none of this project's has lost its holder")
         return
-    names = ", ".join(sorted(dead)[-_SHOWN_RUNS:]) + (", …" if len(dead) > _SHOWN_RUNS else "")
+    names = sorted(dead, reverse=True)
+    shown = ", ".join(names[:_SHOWN_RUNS]) + (", …" if len(names) > _SHOWN_RUNS else "")
     yield Finding(
         "runs",
         False,
-        f"{len(dead)} without an end, whose holder died: {names}",
-        f"no agent of theirs is left; read what they recorded in {tilde(situation.runs_dir)}, or delete them",
+        f"{len(names)} without an end, although nobody holds them any more: {shown}",
+        "read one to close it as lost, for example: pi-subagents call get_subagent_output "
+        f"""'{{"sessionId": "{names[0].rpartition("-")[2]}"}}'""",
     )
 
 

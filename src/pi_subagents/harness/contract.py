@@ -43,13 +43,15 @@ class RunFile:
 class Invocation:
     """How to start the agent: argv, environment, standard input, and the files it will look for.
 
-    `temporary` names what is of no use after the run; `written_by_agent` what the agent writes past our eyes.
+    With `interactive` standard input stays open for what is said later. `temporary` names what is of no use after the
+    run; `written_by_agent` what the agent writes past our eyes.
     """
 
     argv: tuple[str, ...]
     environ: Mapping[str, str] = field(repr=False)
     cwd: Path
     stdin: bytes = field(repr=False)
+    interactive: bool = False
     files: tuple[RunFile, ...] = ()
     temporary: tuple[str, ...] = ()
     written_by_agent: tuple[str, ...] = ()
@@ -61,6 +63,10 @@ class Decoder(Protocol):
 
     def decode(self, frame: Frame, at: int) -> list[AnyEvent]:
         """The events one record stands for; never raises, whatever the bytes are."""
+        ...
+
+    def take_replies(self) -> bytes:
+        """What must be sent to the agent because of what was decoded since the last call."""
         ...
 
 
@@ -75,8 +81,21 @@ class Harness(Protocol):
         """Where in the run directory the agent keeps its own conversation."""
         ...
 
+    @property
+    def can_steer(self) -> bool:
+        """Whether a running agent can be told something."""
+        ...
+
     def invocation(self, launch: Launch) -> Invocation:
         """How to start this agent for `launch`."""
+        ...
+
+    def steer(self, text: str) -> bytes:
+        """What to send so that the agent hears `text` before its next turn; only where `can_steer`."""
+        ...
+
+    def abort(self) -> bytes:
+        """What to send so that the agent stops by itself; nothing where the protocol has no such request."""
         ...
 
     def decoder(self) -> Decoder:

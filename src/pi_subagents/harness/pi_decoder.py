@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 
 import msgspec
 
-from pi_subagents.harness.pi_records import Record, normalise
+from pi_subagents.harness.pi_normalise import normalise
+from pi_subagents.harness.pi_records import Record
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
 
@@ -21,6 +23,7 @@ class _Kind(msgspec.Struct):
 
 
 _KIND = msgspec.json.Decoder(_Kind)
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class PiDecoder:
@@ -30,12 +33,12 @@ class PiDecoder:
         """The events one record stands for; never raises."""
         if isinstance(frame, Oversized):
             return _oversized(frame, at)
-        try:
-            record = _RECORD.decode(frame)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            return _unusual(frame, at)
-        event = normalise(record, at)
-        return [] if event is None else [event]
+        events = _known(frame, at)
+        return _unusual(frame, at) if events is None else events
+
+    def take_replies(self) -> bytes:
+        """Nothing that JSON mode prints wants an answer."""
+        return b""
 
 
 def _oversized(frame: Oversized, at: int) -> list[ev.AnyEvent]:
@@ -47,14 +50,25 @@ def _oversized(frame: Oversized, at: int) -> list[ev.AnyEvent]:
     return events
 
 
+def _known(frame: bytes, at: int) -> list[ev.AnyEvent] | None:
+    """What a record of a known shape stands for; None if it is not one."""
+    try:
+        record = _RECORD.decode(frame)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    event = normalise(record, at)
+    return [] if event is None else [event]
+
+
 def _unusual(frame: bytes, at: int) -> list[ev.AnyEvent]:
-    """A record that is not one of the known shapes: damaged text, a new kind of event, or no event at all."""
-    kind = _kind_of(frame)
-    if kind is not None:
-        repaired = _repair(frame)
-        if repaired is not None and (event := _decode_repaired(repaired, at)) is not None:
-            return [ev.Repaired(at=at, size=len(frame)), event]
-        return [ev.Unknown(at=at, kind=kind, record=msgspec.Raw(repaired or frame))]
+    """A record that is not one of the known shapes: a new kind of event, damaged text, or no event at all."""
+    if (kind := _kind_of(frame)) is not None:
+        return [ev.Unknown(at=at, kind=kind, record=msgspec.Raw(frame))]
+    repaired = _repair(frame)
+    if repaired is not None and (kind := _kind_of(repaired)) is not None:
+        events = _known(repaired, at)
+        unknown = ev.Unknown(at=at, kind=kind, record=msgspec.Raw(repaired))
+        return [ev.Repaired(at=at, size=len(frame)), *([unknown] if events is None else events)]
     text = frame.decode("utf-8", "replace")
     if len(text) > _MAX_OUTPUT_CHARACTERS:
         text = f"{text[:_MAX_OUTPUT_CHARACTERS]}… ({len(text)} characters)"
@@ -62,24 +76,22 @@ def _unusual(frame: bytes, at: int) -> list[ev.AnyEvent]:
 
 
 def _kind_of(frame: bytes) -> str | None:
+    """The kind of a record that is sound: the text of fields that are skipped is checked here, not by the decoder."""
     try:
-        return _KIND.decode(frame.decode("utf-8", "replace")).type
-    except (msgspec.DecodeError, RecursionError):
+        frame.decode()
+        return _KIND.decode(frame).type
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
 
 
 def _repair(frame: bytes) -> bytes | None:
-    """The record with invalid bytes and unpaired surrogates replaced, or None if nothing needed it."""
+    """The record with invalid bytes and unpaired surrogates replaced, or None if it is no JSON all the same.
+
+    `pi` escapes half of a character that was cut in two as `\\ud83d`, which no strict reader takes.
+    """
     try:
         value = json.loads(frame.decode("utf-8", "replace"))
-        repaired = json.dumps(value, ensure_ascii=False).encode("utf-8", "replace")
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (ValueError, RecursionError):
         return None
-    return repaired
-
-
-def _decode_repaired(frame: bytes, at: int) -> ev.AnyEvent | None:
-    try:
-        return normalise(_RECORD.decode(frame), at)
-    except (msgspec.DecodeError, RecursionError):
-        return None
+    return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode()

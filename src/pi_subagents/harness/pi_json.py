@@ -2,123 +2,30 @@
 
 from __future__ import annotations
 
-import json
-
-from pi_subagents.extension import API_KEY_EXTENSION
-from pi_subagents.harness.contract import Decoder, Invocation, Launch, RunFile
+from pi_subagents.harness.contract import Decoder, Invocation, Launch
 from pi_subagents.harness.pi_decoder import PiDecoder
-from pi_subagents.models.profile import Profile
-from pi_subagents.profiles.arguments import profile_arguments
-from pi_subagents.redaction import Redactor, secrets_in
-
-SESSION_FILE = "child-session.jsonl"
-PROMPT_FILE = "prompt.md"
-SYSTEM_PROMPT_FILE = "system-prompt.md"
-APPENDED_PROMPT_FILE = "append-system-prompt.md"
-OVERLAY_DIR = "agent-dir"
-"""A private stand-in for the agent directory, made only for a profile with its own API key."""
-
-DEPTH_VARIABLE = "PI_SUBAGENTS_DEPTH"
+from pi_subagents.harness.pi_launch import SESSION_FILE, pi_invocation
 
 
 class PiJson:
-    """`pi --mode json -p`."""
+    """`pi --mode json -p`. Once started it cannot be spoken to."""
 
     name = "pi-json"
     conversation_file = SESSION_FILE
+    can_steer = False
 
     def invocation(self, launch: Launch) -> Invocation:
         """How to start `pi` for one task."""
-        profile = launch.profile
-        arguments = ["--mode", "json", "-p", "--session", str(launch.run_dir / SESSION_FILE)]
-        # A prompt that begins with `/` would otherwise be taken for a template of that name.
-        arguments.append("--no-prompt-templates")
-        if profile is not None and profile.api_key is not None:
-            arguments += ["--extension", str(API_KEY_EXTENSION)]
-        if profile is not None:
-            arguments += _profile_arguments(profile, launch)
-        return Invocation(
-            argv=(*launch.program, *arguments),
-            environ=_environ(launch),
-            cwd=launch.cwd,
-            stdin=launch.prompt.encode("utf-8", "replace"),
-            files=tuple(_files(launch)),
-            temporary=(OVERLAY_DIR,),
-            written_by_agent=(SESSION_FILE,),
-            secrets=frozenset(_secrets(launch)),
-        )
+        return pi_invocation(launch, ("--mode", "json", "-p"), launch.prompt.encode("utf-8", "replace"))
 
     def decoder(self) -> Decoder:
         """A fresh decoder for one run."""
         return PiDecoder()
 
+    def steer(self, text: str) -> bytes:
+        """JSON mode has no way to say anything more."""
+        raise NotImplementedError(f"an agent in JSON mode cannot be steered: {text!r}")
 
-def _profile_arguments(profile: Profile, launch: Launch) -> list[str]:
-    system = str(launch.run_dir / SYSTEM_PROMPT_FILE) if profile.system_prompt else None
-    appended = str(launch.run_dir / APPENDED_PROMPT_FILE) if profile.append_system_prompt else None
-    return profile_arguments(profile, system_prompt=system, append_system_prompt=appended)
-
-
-def _environ(launch: Launch) -> dict[str, str]:
-    environ = dict(launch.environ)
-    agent_dir = str(launch.agent_dir)
-    profile = launch.profile
-    environ.pop("PI_API_KEY", None)
-    if profile is not None and profile.api_key is not None:
-        agent_dir = str(launch.run_dir / OVERLAY_DIR)
-        environ["PI_API_KEY"] = profile.api_key.reveal()
-    environ["PI_AGENT_DIR"] = environ["PI_CODING_AGENT_DIR"] = agent_dir
-    environ["PI_SUBAGENTS_CHILD"] = "1"
-    environ[DEPTH_VARIABLE] = str(_depth(launch) + 1)
-    environ["PI_SKIP_VERSION_CHECK"] = "1"
-    return environ
-
-
-def _depth(launch: Launch) -> int:
-    value = launch.environ.get(DEPTH_VARIABLE, "0")
-    return int(value) if value.isdecimal() else 0
-
-
-def _secrets(launch: Launch) -> set[str]:
-    secrets = secrets_in(launch.environ)
-    if launch.profile is not None and launch.profile.api_key is not None:
-        secrets.add(launch.profile.api_key.reveal())
-    return secrets
-
-
-def _files(launch: Launch) -> list[RunFile]:
-    # The prompt itself goes to standard input; its file is a record like any other.
-    prompt = Redactor(_secrets(launch)).record(launch.prompt.encode("utf-8", "replace"))
-    # pi keeps the mode of a file that exists, so the session is made here, private from its first byte.
-    files = [RunFile(SESSION_FILE, launch.conversation), RunFile(PROMPT_FILE, prompt)]
-    profile = launch.profile
-    if profile is None:
-        return files
-    if profile.system_prompt:
-        files.append(RunFile(SYSTEM_PROMPT_FILE, profile.system_prompt.encode()))
-    if profile.append_system_prompt:
-        files.append(RunFile(APPENDED_PROMPT_FILE, profile.append_system_prompt.encode()))
-    if profile.api_key is not None:
-        files += _overlay(profile, launch)
-    return files
-
-
-def _overlay(profile: Profile, launch: Launch) -> list[RunFile]:
-    # A stored credential would win over any variable, so this run sees an auth.json of its own. The provider is
-    # not always known here; the extension adds it once pi has chosen a model.
-    provider = _provider(profile)
-    credentials = {provider: {"type": "api_key", "key": "!printenv PI_API_KEY"}} if provider else {}
-    files = [RunFile(f"{OVERLAY_DIR}/auth.json", json.dumps(credentials).encode())]
-    files += [
-        RunFile(f"{OVERLAY_DIR}/{name}", link_to=launch.agent_dir / name)
-        for name in launch.agent_dir_entries
-        if not name.startswith("auth.json")
-    ]
-    return files
-
-
-def _provider(profile: Profile) -> str | None:
-    if profile.provider:
-        return profile.provider
-    provider, slash, _model = (profile.model or "").partition("/")
-    return provider if slash else None
+    def abort(self) -> bytes:
+        """There is no polite request: the process is asked with a signal."""
+        return b""

@@ -1,4 +1,4 @@
-"""The records `pi` writes in JSON mode, as far as they are read, and what each becomes.
+"""The records `pi` writes in JSON and RPC mode, as far as they are read.
 
 Covers 0.74 (cumulative snapshots in updates, no `willRetry`, no `agent_settled`) to 0.87. Fields that are not
 named here are skipped while parsing, which keeps the snapshots and the repeated conversation in `agent_end` cheap.
@@ -6,12 +6,10 @@ named here are skipped while parsing, which keeps the snapshots and the repeated
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import msgspec
 
-from pi_subagents.models import event as ev
 from pi_subagents.models.usage import Usage
 
 
@@ -19,26 +17,30 @@ class _Wire(msgspec.Struct, rename="camel", gc=False):
     pass
 
 
+_Amount = float | None
+"""JavaScript writes a figure that it could not work out as null; a message must not be lost for it."""
+
+
 class _Cost(_Wire):
-    total: float = 0.0
+    total: _Amount = None
 
 
 class _Usage(_Wire):
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
-    total_tokens: int = 0
+    input: _Amount = None
+    output: _Amount = None
+    cache_read: _Amount = None
+    cache_write: _Amount = None
+    total_tokens: _Amount = None
     cost: _Cost | None = None
 
     def normalised(self) -> Usage:
         return Usage(
-            self.input,
-            self.output,
-            self.cache_read,
-            self.cache_write,
-            self.total_tokens,
-            self.cost.total if self.cost else 0.0,
+            int(self.input or 0),
+            int(self.output or 0),
+            int(self.cache_read or 0),
+            int(self.cache_write or 0),
+            int(self.total_tokens or 0),
+            (self.cost.total or 0.0) if self.cost else 0.0,
         )
 
 
@@ -46,7 +48,7 @@ class _Named(_Wire):
     name: str
 
 
-class _Message(_Wire):
+class WireMessage(_Wire):
     role: str
     content: Any = None
     provider: str | None = None
@@ -99,7 +101,7 @@ class TurnEnd(_Record, tag="turn_end"):
 
 
 class MessageStart(_Record, tag="message_start"):
-    message: _Message
+    message: WireMessage
 
 
 class MessageUpdate(_Record, tag="message_update"):
@@ -107,7 +109,7 @@ class MessageUpdate(_Record, tag="message_update"):
 
 
 class MessageEnd(_Record, tag="message_end"):
-    message: _Message
+    message: WireMessage
 
 
 class ToolStart(_Record, tag="tool_execution_start"):
@@ -134,7 +136,7 @@ class QueueUpdate(_Record, tag="queue_update"):
 
 
 class EntryAppended(_Record, tag="entry_appended"):
-    entry: msgspec.Raw
+    entry: Any
 
 
 class SessionInfoChanged(_Record, tag="session_info_changed"):
@@ -189,6 +191,25 @@ class SummaryRetryFinished(_Record, tag="summarization_retry_finished"):
     pass
 
 
+class Response(_Record, tag="response"):
+    """RPC mode only."""
+
+    command: str = ""
+    success: bool = True
+    error: str | None = None
+    data: Any = None
+
+
+class UiRequest(_Record, tag="extension_ui_request"):
+    """RPC mode only."""
+
+    id: str
+    method: str
+    title: str | None = None
+    message: str | None = None
+    status_text: str | None = None
+
+
 class ShellUpdate(_Record, tag="bash_execution_update"):
     delta: str = ""
 
@@ -223,156 +244,8 @@ Record = (
     | SummaryRetryScheduled
     | SummaryRetryAttempt
     | SummaryRetryFinished
+    | Response
+    | UiRequest
     | ShellUpdate
     | ExtensionError
 )
-
-_DELTA_KINDS = {"text_delta": "text", "thinking_delta": "thinking", "toolcall_delta": "toolCall"}
-
-
-def normalise(record: Record, at: int) -> ev.AnyEvent | None:
-    """The event a record stands for, or None where it only repeats what another one says."""
-    return _NORMALISERS[type(record)](record, at)
-
-
-def _update(record: MessageUpdate, at: int) -> ev.AnyEvent | None:
-    update = record.assistant_message_event
-    kind: Any = _DELTA_KINDS.get(update.type)
-    return ev.Delta(at=at, kind=kind, text=update.delta) if kind and update.delta else None
-
-
-def _message_start(record: MessageStart, at: int) -> ev.AnyEvent | None:
-    return ev.MessageStarted(at=at, role=record.message.role) if record.message.role == "assistant" else None
-
-
-def _message_end(record: MessageEnd, at: int) -> ev.AnyEvent:
-    message = record.message
-    if message.role == "system":
-        return _instructed(message, at)
-    return ev.Message(
-        at=at,
-        role=message.role,
-        parts=_parts(message),
-        provider=message.provider,
-        model=message.model,
-        stop_reason=message.stop_reason,
-        error_message=message.error_message,
-        usage=message.usage.normalised() if message.usage else None,
-        tool_call_id=message.tool_call_id,
-        tool_name=message.tool_name,
-        is_error=message.is_error,
-    )
-
-
-def _instructed(message: _Message, at: int) -> ev.AgentInstructed:
-    sections = sum(len(text or "") for text in (message.sections or {}).values())
-    plain = message.content if isinstance(message.content, str) else ""
-    tools = tuple(tool.name for tool in message.tools_added or ())
-    return ev.AgentInstructed(at=at, characters=sections + len(plain), tools=tools)
-
-
-def _parts(message: _Message) -> tuple[ev.Part, ...]:
-    content = message.content
-    if content is None:
-        content = message.summary or message.output
-    if isinstance(content, str):
-        return (ev.TextPart(content),) if content else ()
-    if not isinstance(content, list):
-        return ()
-    return tuple(part for item in content if (part := _part(item)) is not None)
-
-
-def _part(item: Any) -> ev.Part | None:
-    if not isinstance(item, dict):
-        return None
-    match item:
-        case {"type": "text", "text": str(text)}:
-            return ev.TextPart(text)
-        case {"type": "thinking", "thinking": str(text)}:
-            return ev.ThinkingPart(text) if text else None
-        case {"type": "toolCall", "name": str(name)}:
-            arguments = item.get("arguments")
-            return ev.ToolCallPart(str(item.get("id", "")), name, arguments if isinstance(arguments, dict) else {})
-        case {"type": "image"}:
-            return ev.ImagePart(str(item.get("mimeType", "")), len(str(item.get("data", ""))))
-    return None
-
-
-def _tool_start(record: ToolStart, at: int) -> ev.AnyEvent:
-    arguments = record.args if isinstance(record.args, dict) else {}
-    return ev.ToolStarted(at=at, id=record.tool_call_id, name=record.tool_name, arguments=arguments)
-
-
-def _tool_update(record: ToolUpdate, at: int) -> ev.AnyEvent | None:
-    line = _last_line(record.partial_result)
-    return ev.ToolProgress(at=at, id=record.tool_call_id, name=record.tool_name, line=line) if line else None
-
-
-def _last_line(result: Any) -> str:
-    content = result.get("content") if isinstance(result, dict) else None
-    for item in reversed(content) if isinstance(content, list) else ():
-        match item:
-            case {"type": "text", "text": str(text)} if text.strip():
-                return text.rstrip().rsplit("\n", 1)[-1][:200]
-    return ""
-
-
-def _summary_retry(record: SummaryRetryScheduled, at: int) -> ev.AnyEvent:
-    return ev.RetryStarted(
-        at=at,
-        attempt=record.attempt,
-        max_attempts=record.max_attempts,
-        delay_ms=int(record.delay_ms),
-        message=record.error_message,
-        what="summary",
-    )
-
-
-def _retry(record: RetryStart, at: int) -> ev.AnyEvent:
-    return ev.RetryStarted(
-        at=at,
-        attempt=record.attempt,
-        max_attempts=record.max_attempts,
-        delay_ms=int(record.delay_ms),
-        message=record.error_message,
-    )
-
-
-def _compaction_end(record: CompactionEnd, at: int) -> ev.AnyEvent:
-    return ev.CompactionEnded(
-        at=at,
-        reason=record.reason,
-        aborted=record.aborted,
-        will_retry=record.will_retry,
-        tokens_before=record.result.tokens_before if record.result else None,
-        message=record.error_message,
-    )
-
-
-_NORMALISERS: dict[type, Callable[[Any, int], ev.AnyEvent | None]] = {
-    Session: lambda r, at: ev.AgentSession(at=at, id=r.id, version=r.version),
-    AgentStart: lambda _r, at: ev.AgentStarted(at=at),
-    AgentEnd: lambda r, at: ev.AgentEnded(at=at, will_retry=r.will_retry),
-    AgentSettled: lambda _r, at: ev.AgentSettled(at=at),
-    TurnStart: lambda _r, at: ev.TurnStarted(at=at),
-    TurnEnd: lambda r, at: ev.TurnEnded(at=at, tool_results=len(r.tool_results)),
-    MessageStart: _message_start,
-    MessageUpdate: _update,
-    MessageEnd: _message_end,
-    ToolStart: _tool_start,
-    ToolUpdate: _tool_update,
-    ToolEnd: lambda r, at: ev.ToolEnded(at=at, id=r.tool_call_id, name=r.tool_name, is_error=r.is_error),
-    QueueUpdate: lambda r, at: ev.QueueChanged(at=at, steering=tuple(r.steering), follow_up=tuple(r.follow_up)),
-    EntryAppended: lambda r, at: ev.EntryAppended(at=at, entry=r.entry.copy()),
-    SessionInfoChanged: lambda r, at: ev.SessionRenamed(at=at, name=r.name),
-    ThinkingLevelChanged: lambda r, at: ev.ThinkingLevelChanged(at=at, level=r.level),
-    CompactionStart: lambda r, at: ev.CompactionStarted(at=at, reason=r.reason),
-    CompactionEnd: _compaction_end,
-    RetryStart: _retry,
-    RetryEnd: lambda r, at: ev.RetryEnded(at=at, success=r.success, attempt=r.attempt, message=r.final_error),
-    SummaryRetryScheduled: _summary_retry,
-    SummaryRetryAttempt: lambda _r, _at: None,
-    SummaryRetryFinished: lambda _r, at: ev.RetryEnded(at=at, what="summary"),
-    ShellUpdate: lambda r, at: ev.ShellOutput(at=at, text=r.delta) if r.delta else None,
-    ExtensionError: lambda r, at: ev.ExtensionFailed(at=at, path=r.extension_path, during=r.event, message=r.error),
-}

@@ -257,6 +257,37 @@ class ExtensionFailed(Event, frozen=True, tag="extension_failed"):
     message: str = ""
 
 
+class PromptAccepted(Event, frozen=True, tag="prompt_accepted"):
+    """The agent has taken the prompt; it has not begun to work on it."""
+
+
+class CommandRefused(Event, frozen=True, tag="command_refused"):
+    """The agent would not do what it was told (`prompt`, `steer`, `abort` …)."""
+
+    command: str
+    message: str = ""
+
+
+class SteerRequested(Event, frozen=True, tag="steer_requested"):
+    """Somebody has something to say to the running agent; it counts as delivered when it appears as a message."""
+
+    text: str
+
+
+class DialogDismissed(Event, frozen=True, tag="dialog_dismissed"):
+    """An extension asked a person something; nobody was there, so it got the answer of somebody who closes it."""
+
+    method: str
+    title: str = ""
+
+
+class ExtensionSpoke(Event, frozen=True, tag="extension_spoke"):
+    """An extension showed something to a person."""
+
+    method: str
+    text: str = ""
+
+
 class ShellOutput(Event, frozen=True, tag="shell_output"):
     """Output of a command that was run for a person rather than for the model."""
 
@@ -324,6 +355,11 @@ AnyEvent = (
     | SessionRenamed
     | EntryAppended
     | ExtensionFailed
+    | PromptAccepted
+    | CommandRefused
+    | SteerRequested
+    | DialogDismissed
+    | ExtensionSpoke
     | ShellOutput
     | Output
     | Stderr

@@ -5,7 +5,9 @@ from pi_subagents.store.index import Index
 from pi_subagents.store.journal import JOURNAL_FILE, Journal, read_journal
 from pi_subagents.store.lease import LEASE_FILE, Lease, is_held
 from pi_subagents.store.reading import list_runs, load_run, read_file, session_runs
+from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
 from pi_subagents.store.rundir import META_FILE, RESULT_FILE, RunRecord, publish
+from pi_subagents.store.tail import JournalTail
 
 __all__ = [
     "JOURNAL_FILE",
@@ -14,14 +16,19 @@ __all__ = [
     "RESULT_FILE",
     "Index",
     "Journal",
+    "JournalTail",
     "Lease",
     "RunRecord",
+    "disk_size",
     "is_held",
+    "leftovers",
     "list_runs",
     "load_run",
     "publish",
     "read_file",
     "read_journal",
+    "remove_leftover",
+    "remove_session",
     "request_stop",
     "session_runs",
     "stop_request",

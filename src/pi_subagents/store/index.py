@@ -67,17 +67,17 @@ class Index:
         keys = [(run_id,) for run_id in run_ids]
         self._attempt(lambda connection: connection.executemany("DELETE FROM runs WHERE run_id = ?", keys), None)
 
-    def rebuild(self) -> int:
+    def rebuild(self, report: Callable[[Path, int], None] | None = None) -> int:
         """Make the index anew from the run directories of all known projects; how many runs it has. Raises StoreError.
 
-        The old one stays in use until the new one is complete.
+        The old one stays in use until the new one is complete. `report` is told each project and its number of runs.
         """
         draft = self.path.with_suffix(".new")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
             _remove_database(draft)
             with closing(_connect(draft)) as connection:
-                count = self._fill(connection)
+                count = self._fill(connection, report)
                 connection.execute("PRAGMA journal_mode = DELETE")
             _remove_database(self.path)
             draft.replace(self.path)
@@ -85,16 +85,22 @@ class Index:
             raise StoreError(f"cannot rebuild the index {self.path}: {error}") from error
         return count
 
-    def _fill(self, connection: sqlite3.Connection) -> int:
+    def _fill(self, connection: sqlite3.Connection, report: Callable[[Path, int], None] | None) -> int:
         count = 0
         with _transaction(connection):
             for project in self.projects():
                 rows = list(_rows_on_disk(project))
                 connection.executemany(_UPSERT, rows)
                 count += len(rows)
+                if report is not None:
+                    report(project, len(rows))
         return count
 
     # --- reading ------------------------------------------------------------------------------------------
+
+    def is_usable(self) -> bool:
+        """Whether the index can be asked; where it cannot, only the disk can."""
+        return self._attempt(lambda _connection: True, False)
 
     def session(self, session_id: str) -> list[Path]:
         """The run directories of a session that the index knows of, oldest first."""
@@ -104,6 +110,20 @@ class Index:
     def rows(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
         """Rows by newest first; columns as in the schema."""
         query = f"SELECT * FROM runs WHERE {where} ORDER BY run_id DESC LIMIT ?"
+        return self._query(query, [*parameters, limit])
+
+    def sessions(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
+        """The latest run of each session, newest first, and as `run_count` how many runs the session has.
+
+        The conditions are on that latest run. Rows are found along the primary key, so a limit keeps this quick.
+        """
+        query = f"""
+            SELECT *, (SELECT COUNT(*) FROM runs AS every WHERE every.session_id = runs.session_id) AS run_count
+            FROM runs
+            WHERE NOT EXISTS (
+                SELECT 1 FROM runs AS later WHERE later.session_id = runs.session_id AND later.run_id > runs.run_id
+            ) AND ({where})
+            ORDER BY run_id DESC LIMIT ?"""
         return self._query(query, [*parameters, limit])
 
     def projects(self) -> list[Path]:

@@ -57,7 +57,12 @@ def read_journal(path: Path) -> Iterator[AnyEvent]:
         for line in lines:
             if not line.endswith(b"\n"):
                 return
-            try:
-                yield _DECODER.decode(line)
-            except (msgspec.DecodeError, UnicodeDecodeError):
-                yield Unknown(kind="damaged", record=msgspec.Raw(_ENCODER.encode(line.decode("utf-8", "replace"))))
+            yield decode_event(line)
+
+
+def decode_event(line: bytes) -> AnyEvent:
+    """The event that a complete line of a journal holds; a damaged one is kept as unknown."""
+    try:
+        return _DECODER.decode(line)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return Unknown(kind="damaged", record=msgspec.Raw(_ENCODER.encode(line.decode("utf-8", "replace"))))

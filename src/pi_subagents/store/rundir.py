@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,15 @@ class RunRecord:
         """Make the journal survive a power cut; raises StoreError."""
         self._journal.sync()
 
-    def write_result(self, result: dict[str, Any]) -> None:
-        """Replace `result.json` as a whole; raises StoreError."""
-        write_whole(self.path / RESULT_FILE, pretty_json(result))
+    def draft_result(self, result: dict[str, Any]) -> None:
+        """Write the result under a hidden name, so that publishing it needs no more room; raises StoreError."""
+        _write_draft(self.path / RESULT_FILE, pretty_json(result))
+
+    def publish_result(self) -> None:
+        """Give the drafted result its name, if there is one; raises StoreError."""
+        draft = _draft_of(self.path / RESULT_FILE)
+        if draft.exists():
+            _publish_draft(draft, self.path / RESULT_FILE)
 
     def remove(self, name: str) -> None:
         """Delete something of the run that is of no use after its end."""
@@ -96,13 +103,30 @@ def publish(path: Path, meta: dict[str, Any], created: Created, files: Iterable[
 
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file at once, so that a reader sees the old or the new one; raises StoreError."""
-    draft = path.with_name(f".{path.name}.new")
+    _write_draft(path, content)
+    _publish_draft(_draft_of(path), path)
+
+
+def _draft_of(path: Path) -> Path:
+    return path.with_name(f".{path.name}.new")
+
+
+def _write_draft(path: Path, content: bytes) -> None:
+    draft = _draft_of(path)
     try:
         fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "wb") as file:
             file.write(content)
             file.flush()
             os.fsync(file.fileno())
+    except OSError as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        raise StoreError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _publish_draft(draft: Path, path: Path) -> None:
+    try:
         draft.replace(path)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error

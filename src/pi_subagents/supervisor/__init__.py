@@ -1,6 +1,7 @@
 """Drives runs: limits, loops, stops, and the one path every run takes."""
 
 from pi_subagents.supervisor.limits import Limits
-from pi_subagents.supervisor.supervisor import Observer, Supervisor
+from pi_subagents.supervisor.recorder import Observer
+from pi_subagents.supervisor.supervisor import Supervisor
 
 __all__ = ["Limits", "Observer", "Supervisor"]

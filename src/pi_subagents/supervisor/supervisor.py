@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pi_subagents.clock import NowMs, now_ms
 from pi_subagents.errors import StoreError
-from pi_subagents.fold import RunState, fold
+from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, Invocation
-from pi_subagents.jsonl import Oversized
 from pi_subagents.models import event as ev
-from pi_subagents.models.run import Reason, Status
+from pi_subagents.models.run import Reason
 from pi_subagents.outcome import (
     CANCELLED_SENTENCE,
     LOOP_SENTENCE,
@@ -27,15 +26,13 @@ from pi_subagents.outcome import (
     ending,
     timeout_sentence,
 )
-from pi_subagents.progress import ProgressWords
 from pi_subagents.redaction import Redactor
-from pi_subagents.results import result_document
 from pi_subagents.runners import Process, Runner, SpawnFailed, Stream
 from pi_subagents.store import RunRecord, stop_request
 from pi_subagents.supervisor.limits import Deadline, Limits, LoopDetector
-from pi_subagents.supervisor.stream import EventStream
-
-Observer = Callable[[RunState, Sequence[ev.Event]], None]
+from pi_subagents.supervisor.recorder import Observer, Recorder
+from pi_subagents.supervisor.stream import Output
+from pi_subagents.supervisor.timers import Timers
 
 STOP_GRACE_S = 5.0
 """From the polite request to the kill, as documented."""
@@ -70,31 +67,30 @@ class Supervisor:
     ) -> None:
         self.state = state
         self._record = record
+        self._recorder = Recorder(record, state, observer)
         self._invocation = invocation
         self._runner = runner
         self._limits = limits
         self._problem = problem
-        self._observer = observer
         self._now_ms = now_ms
         self._redactor = Redactor(invocation.secrets)
-        self._stream = EventStream(harness.decoder(), self._redactor, now_ms)
-        self._words = ProgressWords(cwd=state.cwd, multiline=True)
+        self._output = Output(harness.decoder(), self._redactor, now_ms, record)
         self._loops = LoopDetector(limits.loop_count)
         self._process: Process | None = None
-        self._stopping: asyncio.Task[None] | None = None
+        self._gone: asyncio.Future[int] | None = None
+        self._stopping = False
         self._stopped_after_settling = False
-        self._broken: StoreError | None = None
-        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._timers = Timers()
 
     # --- what others may ask ------------------------------------------------------------------------------
 
     def stop(self, reason: Reason = Reason.CANCELLED, message: str = CANCELLED_SENTENCE) -> None:
         """Ask the run to end; the first to ask decides why it ended. Returns at once."""
-        if self.state.status.is_terminal or self.state.stop is not None:
+        if self.state.status.is_terminal or self.state.stop is not None or self._is_gone:
             return
         self._happened([ev.StopRequested(at=self._now_ms(), reason=reason, message=message)])
         if self._process is None:
-            self._end()  # still waiting for its turn: there is nothing to stop
+            self._end(self._verdict())  # still waiting for its turn: there is nothing to stop
         else:
             self._escalate()
 
@@ -102,171 +98,141 @@ class Supervisor:
         """Start the agent and see it through; returns the final state."""
         try:
             if self._problem is not None and not self.state.status.is_terminal:
-                self._happened([ending(Reason.INVALID, self._problem, self._now_ms())])
+                self._end(ending(Reason.INVALID, self._problem, self._now_ms()))
             if not self.state.status.is_terminal:
                 await self._start_and_wait()
-            self._end()
+            await self._finish()
         finally:
-            self._cancel_timers()
-            await self._settle_record()
+            self._timers.cancel_all()
+            self._record.close()
         return self.state
+
+    @property
+    def _is_gone(self) -> bool:
+        return self._gone is not None and self._gone.done()
 
     # --- the way of a run ---------------------------------------------------------------------------------
 
     async def _start_and_wait(self) -> None:
         loop = asyncio.get_running_loop()
-        self._gone: asyncio.Future[int] = loop.create_future()
+        self._gone = loop.create_future()
         try:
             self._process = self._runner.start(self._invocation, self)
         except SpawnFailed as failure:
-            self._happened([ev.Stderr(at=self._now_ms(), text=str(failure))])
-            self._happened([ending(Reason.SPAWN, SPAWN_SENTENCE, self._now_ms())])
+            self._happened([ev.Stderr(at=self._now_ms(), text=self._redactor.text(str(failure)))])
+            self._end(ending(Reason.SPAWN, SPAWN_SENTENCE, self._now_ms()))
             return
         self._deadline = Deadline(self._limits, loop.time())
         started = ev.Started(at=self._now_ms(), pid=self._process.pid, containment=self._process.containment)
         self._happened([started])
         self._arm_deadline()
         self._look_for_request()
-        await asyncio.to_thread(self._sync)
-        await self._wait_until_gone()
+        await self._see_through(loop.run_in_executor(None, self._recorder.sync))
+        if self._recorder.broken is not None:
+            self._escalate()
+        await self._see_through(self._gone)
 
-    async def _wait_until_gone(self) -> None:
+    async def _see_through(self, future: asyncio.Future[Any]) -> None:
         # A cancelled caller asks for a stop and still waits for the end: it never leaves a process behind.
-        while not self._gone.done():
+        while not future.done():
             try:
-                await asyncio.shield(self._gone)
+                await asyncio.wait([future])
             except asyncio.CancelledError:
-                if self._gone.cancelled():
-                    raise
                 self.stop()
-        if self._stopping is not None:
-            self._stopping.cancel()
+        future.result()
 
-    def _end(self) -> None:
-        if self.state.status.is_terminal:
-            return
-        if self._broken is not None:
-            self._fold([ending(Reason.RECORD, str(self._broken), self._now_ms())])
-            return
-        if self._process is None:
-            assert self.state.stop is not None
-            self._happened([ending(self.state.stop.reason, self.state.stop.message, self._now_ms())])
-            return
-        self._happened([self._verdict()])
-
-    def _verdict(self) -> ev.Ended:
-        verdict = conclude(self.state, self._now_ms(), stopped_after_settling=self._stopped_after_settling)
-        never_spoke = self.state.message_count == 0 and not self.state.settled
-        if verdict.reason is Reason.EXIT and self.state.exit_code in (126, 127) and never_spoke:
-            return ending(Reason.SPAWN, SPAWN_SENTENCE, self._now_ms())
-        return verdict
-
-    async def _settle_record(self) -> None:
+    async def _finish(self) -> None:
+        """Record the verdict; the result is drafted before, so that what cannot be kept is never called completed."""
+        ended = None if self.state.status.is_terminal else self._verdict()
         try:
-            await asyncio.to_thread(self._write_result)
+            await self._see_through(asyncio.get_running_loop().run_in_executor(None, self._tidy_up, ended))
         except StoreError as error:
-            self._lost_the_record(error)
-        finally:
-            self._record.close()
-        if self._broken is not None and self.state.status is not Status.FAILED:
-            self.state.status, self.state.reason = Status.FAILED, Reason.RECORD
-            self.state.error = str(self._broken)
+            _log.error("%s", error)
+            ended = ended and ending(Reason.RECORD, str(error), self._now_ms())
+        if ended is not None:
+            self._end(ended)
+        await self._see_through(asyncio.get_running_loop().run_in_executor(None, self._recorder.publish_result))
 
-    def _write_result(self) -> None:
+    def _tidy_up(self, ended: ev.Ended | None) -> None:
         for name in self._invocation.temporary:
             self._record.remove(name)
         for name in self._invocation.written_by_agent if self._redactor else ():
             self._record.rewrite(name, self._redactor.record)
-        self._record.sync()
-        self._record.write_result(result_document(self.state))
+        self._recorder.draft_result(ended)
+
+    def _end(self, ended: ev.Ended) -> None:
+        if not self.state.status.is_terminal and not self._recorder.happened([ended]):
+            self._recorder.show([self._verdict()])
+
+    def _verdict(self) -> ev.Ended:
+        if self._recorder.broken is not None:
+            return ending(Reason.RECORD, str(self._recorder.broken), self._now_ms())
+        return conclude(self.state, self._now_ms(), stopped_after_settling=self._stopped_after_settling)
 
     # --- what the process reports -------------------------------------------------------------------------
 
     def on_output(self, stream: Stream, data: bytes) -> None:
         """Called by the process with every chunk it prints."""
-        if stream == "stderr":
-            clean = self._redactor.record(data)
-            self._record.stderr.write(clean)
-            self._happened([ev.Stderr(at=self._now_ms(), text=clean.decode("utf-8", "replace"))])
-            return
-        self._take(*self._stream.feed(data))
-        if self._stream.has_pending and "delta" not in self._timers:
-            self._after("delta", _DELTA_INTERVAL_S, self._release_pending)
+        self._happened(self._output.feed(stream, data))
+        if self._output.has_pending:
+            self._timers.set("delta", _DELTA_INTERVAL_S, self._release_pending)
 
     def on_exit(self, exit_code: int) -> None:
         """Called by the process when nothing of it is left and all its output has been delivered."""
-        self._take(*self._stream.finish())
-        self._happened([ev.Exited(at=self._now_ms(), exit_code=exit_code)])
-        if not self._gone.done():
+        if self._gone is not None and not self._gone.done():
             self._gone.set_result(exit_code)
-
-    def _take(self, events: list[ev.AnyEvent], frames: list[Any]) -> None:
-        lines = [frame for frame in frames if not isinstance(frame, Oversized)]
-        if lines:
-            self._record.stdout.write(b"\n".join(lines) + b"\n")
-        if events:
-            self._happened(events)
+            self._happened([*self._output.finish(), ev.Exited(at=self._now_ms(), exit_code=exit_code)])
 
     def _release_pending(self) -> None:
-        if events := self._stream.take_pending():
-            self._happened(events)
+        self._happened(self._output.take_pending())
 
     # --- what follows from it -----------------------------------------------------------------------------
 
     def _happened(self, events: Sequence[ev.AnyEvent]) -> None:
-        """Journal, fold, show: in this order, or not at all."""
-        if self._broken is not None:
+        if not events:
             return
-        try:
-            self._record.append(events)
-        except StoreError as error:
-            self._lost_the_record(error)
-            return
-        self._fold(events)
-        self._react(events)
+        if self._recorder.happened(self._with_loop_noticed(events)):
+            self._react(events)
+        else:
+            self._escalate()
 
-    def _fold(self, events: Sequence[ev.AnyEvent]) -> None:
-        fold(self.state, events)
-        self._write_transcript(events)
-        if self._observer is None:
-            return
-        try:
-            self._observer(self.state, events)
-        except Exception:  # noqa: BLE001 - an observer is somebody else's code; it must not cost the run its result
-            _log.exception("an observer of run %s failed", self.state.run_id)
+    def _with_loop_noticed(self, events: Sequence[ev.AnyEvent]) -> Sequence[ev.AnyEvent]:
+        """The events, and right behind the call that makes a loop of them, the request to stop.
 
-    def _write_transcript(self, events: Sequence[ev.AnyEvent]) -> None:
-        lines = [words for event in events if (words := self._words.say(event))]
-        if lines:
-            self._record.transcript.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
+        Had the agent gone on and settled within the same chunk, a request at its end would come too late.
+        """
+        if self.state.stop is not None:
+            return events
+        for position, event in enumerate(events, start=1):
+            calls = event.tool_calls if isinstance(event, ev.Message) else ()
+            if any(self._loops.tool_called(call) for call in calls):
+                stop = ev.StopRequested(at=event.at, reason=Reason.LOOP, message=LOOP_SENTENCE)
+                return [*events[:position], stop, *events[position:]]
+        return events
 
     def _react(self, events: Sequence[ev.AnyEvent]) -> None:
-        for event in events:
-            if isinstance(event, ev.Message | ev.ToolStarted):
-                self._watch_tool_calls(event)
-        if self.state.settled or self.state.pass_ended:
-            grace = SETTLE_GRACE_S if self.state.settled else QUIET_GRACE_S
-            self._after("settle", grace, self._overstayed)
-        else:
-            self._cancel("settle")
-
-    def _watch_tool_calls(self, event: ev.Message | ev.ToolStarted) -> None:
-        calls = event.tool_calls if isinstance(event, ev.Message) else []
-        if calls or isinstance(event, ev.ToolStarted):
+        if any(_is_work(event) for event in events):
             self._working()
-        for call in calls:
-            if self._loops.tool_called(call):
-                self.stop(Reason.LOOP, LOOP_SENTENCE)
+        if self.state.stop is not None:
+            self._escalate()
+        self._watch("settled", self.state.settled, SETTLE_GRACE_S)
+        self._watch("quiet", self.state.pass_ended, QUIET_GRACE_S)
+
+    def _watch(self, name: str, is_idle: bool, grace_s: float) -> None:
+        if is_idle:
+            self._timers.set(name, grace_s, self._escalate)
+        else:
+            self._timers.cancel(name)
 
     def _working(self) -> None:
         if self._process is not None and self._deadline.tool_called(asyncio.get_running_loop().time()):
             self._arm_deadline()
 
     def _arm_deadline(self) -> None:
-        self._cancel("deadline")
+        self._timers.cancel("deadline")
         if self._deadline.at is not None:
-            delay = self._deadline.at - asyncio.get_running_loop().time()
-            self._after("deadline", max(0.0, delay), self._deadline_reached)
+            delay_s = self._deadline.at - asyncio.get_running_loop().time()
+            self._timers.set("deadline", delay_s, self._deadline_reached)
 
     def _deadline_reached(self) -> None:
         if not self._deadline.passed(asyncio.get_running_loop().time()):
@@ -279,57 +245,28 @@ class Supervisor:
         if message is not None:
             self.stop(Reason.CANCELLED, message or CANCELLED_SENTENCE)
         else:
-            self._after("request", _REQUEST_INTERVAL_S, self._look_for_request)
+            self._timers.set("request", _REQUEST_INTERVAL_S, self._look_for_request)
 
-    def _overstayed(self) -> None:
-        if self._stopping is None:
-            self._stopped_after_settling = True
-            self._escalate()
-
-    def _lost_the_record(self, error: StoreError) -> None:
-        """Without a journal there is no truth about the run: end it, and say why."""
-        _log.error("%s", error)
-        self._broken = error
-        self._escalate()
-
-    # --- ending the process -------------------------------------------------------------------------------
+    # --- ending the process: timers, not a task, because a task could be cancelled half-way ------------------
 
     def _escalate(self) -> None:
-        if self._process is not None and self._stopping is None:
-            self._stopping = asyncio.get_running_loop().create_task(self._end_process(self._process))
-
-    async def _end_process(self, process: Process) -> None:
-        process.terminate()
-        await asyncio.wait([self._gone], timeout=STOP_GRACE_S)
-        if self._gone.done():
+        if self._process is None or self._stopping or self._is_gone:
             return
-        process.kill()
-        await asyncio.wait([self._gone], timeout=REAP_S)
-        if not self._gone.done():
-            _log.error("process %s of run %s does not end after SIGKILL", process.pid, self.state.run_id)
-            self.on_exit(128 + 9)
+        self._stopping = True
+        self._stopped_after_settling = self.state.stop is None and (self.state.settled or self.state.pass_ended)
+        self._process.terminate()
+        self._timers.set("kill", STOP_GRACE_S, self._kill)
 
-    # --- timers -------------------------------------------------------------------------------------------
+    def _kill(self) -> None:
+        assert self._process is not None
+        self._process.kill()
+        self._timers.set("reap", REAP_S, self._cannot_reap)
 
-    def _after(self, name: str, delay_s: float, action: Callable[[], None]) -> None:
-        if name not in self._timers:
+    def _cannot_reap(self) -> None:
+        assert self._process is not None
+        _log.error("process %s of run %s does not end after SIGKILL", self._process.pid, self.state.run_id)
+        self.on_exit(128 + 9)
 
-            def fire() -> None:
-                self._timers.pop(name, None)
-                action()
 
-            self._timers[name] = asyncio.get_running_loop().call_later(delay_s, fire)
-
-    def _cancel(self, name: str) -> None:
-        if timer := self._timers.pop(name, None):
-            timer.cancel()
-
-    def _cancel_timers(self) -> None:
-        for name in list(self._timers):
-            self._cancel(name)
-
-    def _sync(self) -> None:
-        try:
-            self._record.sync()
-        except StoreError as error:
-            _log.error("%s", error)
+def _is_work(event: ev.AnyEvent) -> bool:
+    return isinstance(event, ev.ToolStarted) or (isinstance(event, ev.Message) and bool(event.tool_calls))

@@ -96,3 +96,8 @@ def closes_output() -> Action:
 def exits(code: int) -> Action:
     """Exit at once."""
     return ["exit", code]
+
+
+def dies_of(signal_number: int) -> Action:
+    """Send itself a signal."""
+    return ["die_of", signal_number]

@@ -11,7 +11,7 @@ import msgspec
 from pi_subagents.fold import RunState
 from pi_subagents.models import MAX_TASKS, Status
 from pi_subagents.models.event import Event
-from pi_subagents.progress import Window
+from pi_subagents.progress import Window, clean
 from pi_subagents.service import DelegatedRun, Delegation
 from pi_subagents.settings import preview_width
 from pi_subagents.tools.arguments import check_arguments
@@ -64,10 +64,11 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
 def summary_line(run: DelegatedRun) -> str:
     """How a task ended, in one line with its session id."""
     state = run.state
-    profile = f" ({run.plan.summary})" if run.plan.summary else ""
+    name = clean(state.name)
+    profile = f" ({clean(run.plan.summary)})" if run.plan.summary else ""
     if state.status is Status.COMPLETED:
-        return f"✓ {state.name}: completed (session: {state.session_id}){profile}"
-    return f"✗ {state.name}: error — {state.error} (session: {state.session_id}){profile}"
+        return f"✓ {name}: completed (session: {state.session_id}){profile}"
+    return f"✗ {name}: error — {clean(state.error or '')} (session: {state.session_id}){profile}"
 
 
 class _View:

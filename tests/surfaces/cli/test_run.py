@@ -49,14 +49,14 @@ def task_file(folder: Path, suffix: str, count: int) -> Path:
     return path
 
 
-@pytest.mark.parametrize("suffix", [".json", ".yaml", ".yml", ".jsonl"])
+@pytest.mark.parametrize("suffix", [".json", ".yaml", ".jsonl"])
 def test_a_task_file_may_hold_more_tasks_than_a_model_may_send(play: Play, suffix: str) -> None:
     stage = play(Script())
     use_stand_in(stage)
-    path = task_file(stage.root, suffix, 20)
+    path = task_file(stage.root, suffix, 17)
     done = stage.command("run", "--json", "-j", "8", "--tasks", str(path), "one more")
     results = json.loads(done.stdout)
-    expected = ["Did: one more", *(f"Did: number {n}" for n in range(20))]
+    expected = ["Did: one more", *(f"Did: number {n}" for n in range(17))]
     assert [result["output"] for result in results] == expected
     assert {result["status"] for result in results} == {"completed"}
     assert done.returncode == 0
@@ -69,9 +69,8 @@ def test_one_failure_among_many_is_exit_code_one_and_is_told(play: Play) -> None
     assert done.returncode == 1
     assert "Did: good" in done.stdout
     assert "✗ Sub-agent exited with code 3 before it finished: it went wrong" in done.stdout
-    assert ["✓ completed", "✗ failed"] == [
-        " ".join(line.split()[2:4]) for line in done.stdout.splitlines() if line.startswith(("1: good ", "2: fail "))
-    ]
+    rows = [line.split() for line in done.stdout.splitlines() if line.startswith(("1: good ", "2: fail "))]
+    assert [" ".join(row[2:4]) for row in rows] == ["✓ completed", "✗ failed"]
 
 
 def test_json_has_every_fact_of_every_task(play: Play) -> None:

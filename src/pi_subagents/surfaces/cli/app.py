@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-from importlib import import_module
 from typing import Any
 
 import click
 
 from pi_subagents import __version__
 from pi_subagents.errors import PiSubagentsError
+from pi_subagents.surfaces.cli.lazy import LazyGroup
 
-# Where each command lives and what `--help` says of it: listing commands must not import them.
 _COMMANDS = {
     "run": ("run", "Run tasks in sub-agents and show what comes of them."),
     "call": ("call", "Call a tool with the JSON that a model would send."),
     "tools": ("call", "Print the tools' names, descriptions and schemas."),
+    "sessions": ("sessions", "List, read, resume, stop, export and delete sessions."),
     "profile": ("profile", "List and show profiles."),
     "demo": ("demo", "Watch three sub-agents work, with no key and no network."),
     "doctor": ("doctor", "Check what sub-agents need on this machine."),
@@ -24,38 +24,12 @@ _COMMANDS = {
 }
 
 
-class _Commands(click.Group):
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in _COMMANDS:
-            return None
-        module = import_module(f"pi_subagents.surfaces.cli.{_COMMANDS[cmd_name][0]}")
-        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_text) for name, (_module, help_text) in _COMMANDS.items()])
-
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
-        try:
-            return super().resolve_command(ctx, args)
-        except click.UsageError as error:
-            raise click.UsageError(f"{error.message} {_hint(args[0])}".strip(), ctx) from None
-
-
-def _hint(name: str) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(name, _COMMANDS, n=1)
-    return f"Did you mean '{close[0]}'?" if close else "Run 'pi-subagents --help' for the list."
-
-
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup,
+    package="pi_subagents.surfaces.cli",
+    table=_COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.version_option(__version__, prog_name="pi-subagents")
 @click.option("-v", "--verbose", count=True, help="Log to stderr; twice for every detail.")
 @click.option(

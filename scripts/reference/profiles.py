@@ -1,0 +1,77 @@
+"""docs/reference/profiles.md: every field, and the option of `pi` that it becomes, from the code that does it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pi_subagents.models import Profile, ThinkingLevel
+from pi_subagents.profiles import BUILTIN_TOOLS, profile_arguments
+from pi_subagents.profiles.fields import FIELDS, Field
+from scripts.reference.markdown import join, table
+
+_HEAD = """
+# Profiles
+
+A profile is a Markdown file with YAML frontmatter. Its body is the system prompt; an empty body leaves pi's own.
+
+| scope | directory |
+| --- | --- |
+| global | `~/.pi/agent/agent-profiles/`, or `agent-profiles/` in `$PI_AGENT_DIR` |
+| project | `<project>/.pi/agent-profiles/` |
+
+A project's profile replaces a global one of the same name. A broken file never hides the others: `pi-subagents profile
+list` names it with file and line, and so does a task that asks for it.
+
+## Fields
+
+Only `name` is required; what is not set is left to pi. YAML is version 1.2, so `off` is a text and not `false`. A list
+may also be written as a text with commas.
+"""
+
+_KINDS = {"text": "text", "list": "list", "flag": "true or false", "secret": "text, kept secret"}
+
+_MEANINGS = {
+    "name": "The name that tasks use: letters, digits, `-` and `_`.",
+    "description": "For people; it is not given to the agent.",
+    "provider": "The model's provider.",
+    "model": "The model; `provider/model` and pi's `model:thinking` are understood too.",
+    "thinkingLevel": "One of " + ", ".join(f"`{level}`" for level in ThinkingLevel) + ".",
+    "tools": "The only tools the agent may use. pi offers read, bash, edit and write unless told otherwise; grep, find "
+    "and ls must be named.",
+    "noTools": "No tools at all. Wins over the other two.",
+    "excludeTools": "All of " + ", ".join(BUILTIN_TOOLS) + " but these. Not together with `tools`.",
+    "noExtensions": "Load no extensions.",
+    "extensions": "Extension files to load.",
+    "noSkills": "Load no skills. Not together with the next two.",
+    "suggestedSkills": "Skills, by name, that the agent may load if it finds them useful.",
+    "loadSkills": "Skills, by name, whose text is added to the system prompt.",
+    "noContextFiles": "Do not read `AGENTS.md` and `CLAUDE.md`.",
+    "appendSystemPrompt": "Added to the system prompt instead of replacing it.",
+    "apiKey": "The provider's key for this profile; see [secrets](../concepts/secrets.md).",
+    "extraArgs": "Further arguments for `pi`, as they are. What looks like shell text is refused, and so is what would "
+    "lift a restriction of tools.",
+    "resumeMode": "`retell` or `native`; wins over the setting of that name.",
+}
+
+_ELSEWHERE = {
+    "excludeTools": "`--tools` with what is left",
+    "loadSkills": "part of `--append-system-prompt`",
+    "apiKey": "the environment, never the command line",
+}
+
+
+def profiles_page() -> str:
+    """The page; raises KeyError for a field that nobody has described."""
+    rows = [(f"`{field.key}`", _KINDS[field.kind], _becomes(field), _MEANINGS[field.key]) for field in FIELDS]
+    return join(_HEAD, table(("field", "value", "becomes", "meaning"), rows))
+
+
+def _becomes(field: Field) -> str:
+    """What `pi` is started with when only this field is set."""
+    if field.key in _ELSEWHERE:
+        return _ELSEWHERE[field.key]
+    example: dict[str, Any] = {"text": "…", "list": ("…",), "flag": True}
+    profile = Profile(**{"name": "p", field.attribute: example[field.kind]})
+    appended = profile.append_system_prompt
+    arguments = profile_arguments(profile, system_prompt=None, append_system_prompt=appended)
+    return f"`{' '.join(arguments)}`" if arguments else ""

@@ -1,0 +1,76 @@
+"""docs/reference/settings.md: every key, its default and its limits, from the code that reads them."""
+
+from __future__ import annotations
+
+import json
+
+from pi_subagents.settings import _KEYS, Settings, _Choice, _Command, _Key, _Number
+from scripts.reference.markdown import code, join, table
+
+_HEAD = """
+# Settings
+
+Settings stand under the key `subagents` of pi's own settings files. Both files are optional; the project's wins key by
+key.
+
+| scope | file |
+| --- | --- |
+| global | `~/.pi/agent/settings.json`, or `settings.json` in `$PI_AGENT_DIR` |
+| project | `<project>/.pi/settings.json` |
+
+The project is the nearest directory above with `.pi` or `.git`, else the current one.
+
+A file that is not valid JSON or a value that cannot be used is never fatal: you get a warning that names file, line,
+key and what applies instead. A number outside its limits is brought to the nearest one. `pi-subagents doctor` shows the
+warnings too.
+"""
+
+_MEANINGS = {
+    "maxLinesPerWindow": "Lines that each sub-agent's window shows.",
+    "commandPreviewWidth": "How many characters of a tool call are shown; on a terminal its width decides instead.",
+    "extend_timeout_debounce": "When the timeout of an agent that is at work is over, it may go on for so many seconds "
+    "after each tool call. 0 ends it at once.",
+    "looping_tool_count": "So many identical tool calls in a row end a run. 0 switches this off.",
+    "piCommand": "The command that starts `pi`: a text, or a list of words.",
+    "containment": "What makes sure that nothing an agent started outlives its run; see "
+    "[isolation and stopping](../concepts/isolation-and-stopping.md).",
+    "resumeMode": "How a session goes on: `retell` tells a new agent what happened so far, `native` lets `pi` continue "
+    "its own conversation.",
+    "maxResumeCharacters": "How much of a session is retold at most; of a longer one the middle of its oldest runs is left out.",
+    "keepRunsDays": "Read, but without effect so far: runs are kept until you delete them.",
+}
+_UNSET = {
+    "commandPreviewWidth": "160",
+    "piCommand": "looked for",
+    "keepRunsDays": "for ever",
+}
+_EXAMPLE = {"subagents": {"maxLinesPerWindow": 25, "extend_timeout_debounce": 60, "looping_tool_count": 8}}
+
+
+def settings_page() -> str:
+    """The page; raises KeyError for a setting that nobody has described."""
+    rows = [(f"`subagents.{name}`", _type(key), _default(name, key), _MEANINGS[name]) for name, key in _KEYS.items()]
+    return join(
+        _HEAD,
+        table(("setting", "value", "default", "meaning"), rows),
+        "## Example",
+        code(json.dumps(_EXAMPLE, indent=2), "json"),
+    )
+
+
+def _type(key: _Key) -> str:
+    match key:
+        case _Choice(words=words):
+            return ", ".join(f"`{word}`" for word in words)
+        case _Command():
+            return "command"
+        case _Number(minimum=low, maximum=None):
+            return f"number, {low} or more"
+        case _Number(minimum=low, maximum=high):
+            return f"number, {low} to {high}"
+    raise TypeError(f"{key} is a kind of setting that this page cannot describe yet")
+
+
+def _default(name: str, key: _Key) -> str:
+    value = getattr(Settings(), key.field)
+    return _UNSET[name] if value is None else f"`{value}`"

@@ -1,0 +1,25 @@
+"""Whole sessions for people to read and keep: as Markdown and as one HTML page. Pure: events in, text out."""
+
+from pi_subagents.export.containment import code_span
+from pi_subagents.export.entries import Conversation, Entry, Given, printable
+from pi_subagents.export.facts import RunPage, figures, moment, status_words
+from pi_subagents.export.html import session_html
+from pi_subagents.export.markdown import entry_markdown, run_ending, run_heading, session_heading, session_markdown
+
+__all__ = [
+    "Conversation",
+    "Entry",
+    "Given",
+    "RunPage",
+    "code_span",
+    "entry_markdown",
+    "figures",
+    "moment",
+    "printable",
+    "run_ending",
+    "run_heading",
+    "session_heading",
+    "session_html",
+    "session_markdown",
+    "status_words",
+]

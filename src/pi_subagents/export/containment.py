@@ -1,0 +1,59 @@
+"""Keeps a piece of Markdown to itself: nothing an agent wrote may swallow or restyle what comes after it."""
+
+from __future__ import annotations
+
+import re
+
+_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
+_BACKTICKS = re.compile(r"`+")
+_CODE_SPAN = re.compile(r"(?P<marks>(?<!`)`+(?!`)).*?(?<!`)(?P=marks)(?!`)")
+_MARKUP = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>]*>)")
+
+
+def contained(text: str) -> str:
+    """The text with its code blocks closed, and with markup shown instead of obeyed; code stays as it is."""
+    lines: list[str] = []
+    fence = ""
+    for line in text.split("\n"):
+        found = _FENCE.match(line)
+        if fence:
+            lines.append(line)
+            if found and found["marks"].startswith(fence) and not found["info"].strip():
+                fence = ""
+        elif found and not (found["marks"][0] == "`" and "`" in found["info"]):
+            fence = found["marks"]
+            lines.append(line)
+        else:
+            lines.append(_without_markup(line))
+    return "\n".join([*lines, fence] if fence else lines)
+
+
+def fenced(text: str, language: str = "") -> str:
+    """The text as a code block that it cannot end."""
+    marks = "`" * max(3, _longest_ticks(text) + 1)
+    return f"{marks}{language}\n{text}\n{marks}"
+
+
+def code_span(text: str) -> str:
+    """The text as code inside a line."""
+    marks = "`" * (_longest_ticks(text) + 1)
+    gap = " " if text.startswith("`") or text.endswith("`") else ""
+    return f"{marks}{gap}{text}{gap}{marks}"
+
+
+def quoted(text: str) -> str:
+    """The text as a quotation, which ends with it whatever it holds."""
+    return "\n".join(f"> {line}".rstrip() for line in contained(text).split("\n"))
+
+
+def _without_markup(line: str) -> str:
+    pieces: list[str] = []
+    position = 0
+    for span in _CODE_SPAN.finditer(line):
+        pieces += [_MARKUP.sub(r"\\<", line[position : span.start()]), span[0]]
+        position = span.end()
+    return "".join([*pieces, _MARKUP.sub(r"\\<", line[position:])])
+
+
+def _longest_ticks(text: str) -> int:
+    return max(map(len, _BACKTICKS.findall(text)), default=0)

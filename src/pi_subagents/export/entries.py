@@ -1,0 +1,207 @@
+"""A run's conversation as entries, one after the other: what was said, called, returned and noticed.
+
+Every page and transcript is made of these, whether all of a journal is there already or it still grows. Nothing is
+cut. Text is safe to print: what a terminal would obey is taken out here, so that no writer has to think of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from pi_subagents.models import Status
+from pi_subagents.models import event as ev
+from pi_subagents.progress import clean, counted, notice, preview_tool_call
+
+_PREVIEW_CELLS = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Text of the agent; `unfinished` if the run ended, or stands, in the middle of it."""
+
+    text: str
+    unfinished: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What the agent thought before it spoke."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The first message to the agent where it is more than the task: files, earlier runs, then the task."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Added:
+    """A message in the conversation that is neither the task nor the agent's: steering, a summary, a command."""
+
+    role: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """The agent calls a tool."""
+
+    id: str
+    name: str
+    preview: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Returned:
+    """What a tool gave back; `call` is the call it answers, where there is one."""
+
+    name: str
+    text: str
+    call: Called | None = None
+    is_error: bool = False
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Noticed:
+    """Something around the conversation: a retry, output outside of it, an error."""
+
+    text: str
+    kind: Literal["notice", "output", "error"] = "notice"
+
+
+Entry = Said | Thought | Given | Added | Called | Returned | Noticed
+
+
+def printable(text: str) -> str:
+    """The text without what a terminal would obey; line breaks and tabs stay as they are."""
+    return "\t".join(clean(piece, keep_newlines=True) for piece in text.split("\t"))
+
+
+class Conversation:
+    """Turns one run's events into entries, in order."""
+
+    def __init__(self) -> None:
+        self._prompt = ""
+        self._cwd: str | None = None
+        self._partial: list[ev.Delta] = []
+        self._calls: dict[str, Called] = {}
+        self._seen: set[str] = set()
+        self._task_told = False
+        self._last_error: str | None = None
+
+    def take(self, event: ev.Event) -> Iterator[Entry]:
+        """The entries that `event` completes."""
+        handler = _HANDLERS.get(type(event))
+        if handler is not None:
+            yield from handler(self, event)
+        elif words := notice(event):
+            yield Noticed(words)
+
+    def rest(self) -> Iterator[Entry]:
+        """What the agent has begun to say and not finished; afterwards it is told."""
+        for kind in ("thinking", "text"):
+            text = printable("".join(delta.text for delta in self._partial if delta.kind == kind))
+            if text.strip():
+                yield Thought(text) if kind == "thinking" else Said(text, unfinished=True)
+        self._partial.clear()
+
+    def _created(self, event: ev.Created) -> Iterator[Entry]:
+        self._prompt, self._cwd = event.prompt, event.cwd
+        if event.note:
+            yield Noticed(printable(event.note))
+
+    def _message(self, event: ev.Message) -> Iterator[Entry]:
+        if event.role == "assistant":
+            yield from self._assistant(event)
+        elif event.role == "toolResult":
+            yield from self._tool_result(event)
+        elif event.role == "user" and not self._task_told:
+            self._task_told = True
+            if event.text != self._prompt:
+                yield Given(printable(event.text))
+        elif text := printable(_text_with_images(event)):
+            yield Added(printable(event.role), text)
+
+    def _assistant(self, event: ev.Message) -> Iterator[Entry]:
+        self._partial.clear()
+        made = bool(event.tool_calls)
+        for part in event.parts:
+            if isinstance(part, ev.TextPart) and part.text.strip():
+                yield Said(printable(part.text))
+            elif isinstance(part, ev.ThinkingPart) and part.text.strip():
+                yield Thought(printable(part.text))
+            elif isinstance(part, ev.ToolCallPart):
+                called = self._call(part.id, part.name, part.arguments, event.at)
+                yield called if made else Noticed(f"Broke off in a tool call: {called.preview}")
+        self._last_error = event.error_message
+        if event.error_message:
+            yield Noticed(printable(event.error_message), "error")
+
+    def _tool_result(self, event: ev.Message) -> Iterator[Entry]:
+        call = self._calls.pop(event.tool_call_id or "", None)
+        text = printable(_text_with_images(event))
+        yield Returned(printable(event.tool_name or "tool"), text, call, event.is_error, event.at)
+
+    def _tool_started(self, event: ev.ToolStarted) -> Iterator[Entry]:
+        if event.id not in self._seen:
+            yield self._call(event.id, event.name, event.arguments, event.at)
+
+    def _call(self, call_id: str, name: str, arguments: Mapping[str, Any], at: int) -> Called:
+        preview = preview_tool_call(name, arguments, width=_PREVIEW_CELLS, cwd=self._cwd)
+        called = Called(call_id, printable(name), preview, arguments, at)
+        self._calls[call_id] = called
+        self._seen.add(call_id)
+        return called
+
+    def _delta(self, event: ev.Delta) -> Iterator[Entry]:
+        self._partial.append(event)
+        yield from ()
+
+    def _message_started(self, _event: ev.MessageStarted) -> Iterator[Entry]:
+        yield from self.rest()
+
+    def _ended(self, event: ev.Ended) -> Iterator[Entry]:
+        yield from self.rest()
+        if event.status is not Status.COMPLETED and event.message and event.message != self._last_error:
+            yield Noticed(printable(event.message), "error")
+
+
+def _text_with_images(message: ev.Message) -> str:
+    images = [part for part in message.parts if isinstance(part, ev.ImagePart)]
+    return "\n".join([*([message.text] if message.text else []), *map(_image_words, images)])
+
+
+def _image_words(image: ev.ImagePart) -> str:
+    return f"[{image.mime_type or 'image'}, {counted(image.size, 'character')} of data in the agent's own session file]"
+
+
+def _outside(_conversation: Conversation, event: ev.Output | ev.Stderr | ev.ShellOutput) -> Iterator[Entry]:
+    if text := printable(event.text).strip("\n"):
+        yield Noticed(text, "output")
+
+
+def _unknown(_conversation: Conversation, event: ev.Unknown) -> Iterator[Entry]:
+    if event.kind == "damaged":
+        yield Noticed("A line of the journal is damaged and cannot be read.", "error")
+
+
+_HANDLERS: dict[type[ev.Event], Callable[[Conversation, Any], Iterator[Entry]]] = {
+    ev.Created: Conversation._created,
+    ev.Message: Conversation._message,
+    ev.MessageStarted: Conversation._message_started,
+    ev.Delta: Conversation._delta,
+    ev.ToolStarted: Conversation._tool_started,
+    ev.Output: _outside,
+    ev.Stderr: _outside,
+    ev.ShellOutput: _outside,
+    ev.Unknown: _unknown,
+    ev.Ended: Conversation._ended,
+}

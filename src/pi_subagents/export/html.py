@@ -1,0 +1,126 @@
+"""A session as one HTML page that needs nothing else: no script, no request, light and dark.
+
+Everything that comes from outside passes through `escape` or through `prose_html`; should either fail, the page's
+content security policy still forbids it to run or load anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import chain
+
+from pi_subagents.export.calls_html import calls_html
+from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought, printable
+from pi_subagents.export.facts import Fact, RunPage, figures, moment, origin, session_facts, status_words, title
+from pi_subagents.export.prose import prose_html, verbatim_html
+from pi_subagents.export.stylesheet import STYLESHEET
+from pi_subagents.fold import RunState
+from pi_subagents.models import Status
+from pi_subagents.progress import counted
+
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+_TONES = {Status.COMPLETED: "good", Status.FAILED: "bad", Status.ABORTED: "bad"}
+_FINAL_NAMES = {Status.COMPLETED: "Answer", Status.FAILED: "Last text", Status.ABORTED: "Last text"}
+
+
+def session_html(runs: Sequence[RunPage], exported_at: int) -> Iterator[str]:
+    """The page, piece by piece; `exported_at` in milliseconds since the epoch."""
+    name = escape(title(runs))
+    yield (
+        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>{name}</title>\n<style>{STYLESHEET}</style>\n</head>\n<body>\n<main>\n"
+    )
+    yield f'<header>\n<div class="top"><h1>{name}</h1>{_pill(runs[-1].state)}</div>\n'
+    yield _facts([fact for fact in session_facts(runs) if fact[0] != "Status"])
+    yield _contents(runs)
+    yield "</header>\n"
+    for number, run in enumerate(runs, 1):
+        yield from _run(run, number, len(runs))
+    yield f"<footer>Written by pi-subagents, {moment(exported_at)}</footer>\n</main>\n</body>\n</html>\n"
+
+
+def _pill(state: RunState) -> str:
+    return f'<span class="pill {_TONES.get(state.status, "busy")}">{escape(status_words(state))}</span>'
+
+
+def _facts(facts: Sequence[Fact]) -> str:
+    rows = "".join(f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>\n" for name, value in facts)
+    return f'<dl class="facts">\n{rows}</dl>\n'
+
+
+def _contents(runs: Sequence[RunPage]) -> str:
+    if len(runs) == 1:
+        return ""
+    links = " ".join(
+        f'<a href="#run-{number}">Run {number}: {escape(run.state.status)}</a>' for number, run in enumerate(runs, 1)
+    )
+    return f'<nav aria-label="Runs">{links}</nav>\n'
+
+
+def _run(run: RunPage, number: int, count: int) -> Iterator[str]:
+    state = run.state
+    several = count > 1
+    heading = f"<h2>Run {number}</h2>{_pill(state)}" if several else "<h2>Conversation</h2>"
+    yield f'<section class="run" id="run-{number}">\n<div class="top">{heading}'
+    yield f'<span class="figures">{escape(figures(state))}</span></div>\n'
+    if several:
+        yield f'<p class="origin">{escape(origin(state))}</p>\n'
+    yield _task("Task", printable(state.prompt))
+    yield from _conversation(list(run.entries), _FINAL_NAMES.get(state.status, ""))
+    yield "</section>\n"
+
+
+def _conversation(entries: Sequence[Entry], final_name: str) -> Iterator[str]:
+    last = next((entry for entry in reversed(entries) if isinstance(entry, Said)), None)
+    answers = {id(entry.call): entry for entry in entries if isinstance(entry, Returned) and entry.call}
+    calls: list[tuple[Called | None, Returned | None]] = []
+    for entry in chain(entries, [None]):
+        if isinstance(entry, Called):
+            calls.append((entry, answers.get(id(entry))))
+        elif isinstance(entry, Returned):
+            if entry.call is None:
+                calls.append((None, entry))
+        else:
+            if calls:
+                yield calls_html(calls)
+                calls = []
+            if entry is not None:
+                yield _entry(entry, final=final_name if entry is last else "")
+
+
+def _entry(entry: Entry, *, final: str) -> str:
+    """`final` names the text that the run leaves; it is empty for every other entry."""
+    match entry:
+        case Said(text, unfinished):
+            label = f'<span class="label">{final}</span>' if final else ""
+            note = '<p class="muted">(unfinished)</p>' if unfinished else ""
+            kind = "said final" if final else "said"
+            return f'<div class="{kind}">{label}<div class="prose">{prose_html(text)}{note}</div></div>\n'
+        case Thought(text):
+            return _aside("Thinking", f'<div class="prose">{prose_html(text)}</div>')
+        case Given(text):
+            return _aside("What the agent was given with the task: files or earlier runs", verbatim_html(text))
+        case Added(role, text):
+            return _task(role, text)
+        case Noticed(text, "error"):
+            return f'<div class="error">✗ {escape(text)}</div>\n'
+        case Noticed(text, "output"):
+            return _aside(
+                f"Printed outside of the conversation: {counted(text.count(chr(10)) + 1, 'line')}", verbatim_html(text)
+            )
+        case Noticed(text):
+            return f'<p class="aside">{escape(text)}</p>\n'
+    raise AssertionError(entry)
+
+
+def _aside(summary: str, inside: str) -> str:
+    return f'<details class="aside"><summary>{escape(summary)}</summary>{inside}</details>\n'
+
+
+def _task(label: str, text: str) -> str:
+    inside = f'<span class="label">{escape(label)}</span><div class="prose">{prose_html(text)}</div>'
+    return f'<div class="task">{inside}</div>\n'

@@ -1,0 +1,219 @@
+"""Which sessions there are: one summary per session, newest first, from the index or, where it fails, from the disk.
+
+The index says nothing of runs that are not final; those are read from their journals, which also closes the lost ones,
+and the index is told what became of them. However many sessions there are, only those that are shown are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.errors import StoreError
+from pi_subagents.fold import RunState
+from pi_subagents.models import Reason, Status
+from pi_subagents.paths import project_of, runs_dir
+from pi_subagents.planning import Place
+from pi_subagents.store import Index, list_runs, load_run
+
+_PAGE = 100
+"""Rows asked for at a time when some of them may turn out not to be wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionSummary:
+    """A session in one line: its latest run, and how many it has."""
+
+    session_id: str
+    name: str
+    status: Status
+    reason: Reason | None
+    error: str | None
+    profile: str | None
+    provider: str | None
+    model: str | None
+    project: Path
+    run_dir: Path
+    run_count: int
+    created_at: int | None
+    started_at: int | None
+    completed_at: int | None
+    tokens: int
+    cost: float
+    tool_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which sessions: conditions on their latest runs. `status` RUNNING means not final; no `project`, all of them."""
+
+    project: Path | None = None
+    status: Status | None = None
+    profile: str | None = None
+    since: int | None = None
+    limit: int = 30
+
+    def accepts(self, session: SessionSummary) -> bool:
+        """Whether the session meets the conditions, as far as they do not concern its project."""
+        if self.status is Status.RUNNING and session.status.is_terminal:
+            return False
+        if self.status not in (None, Status.RUNNING, session.status):
+            return False
+        if self.profile is not None and session.profile != self.profile:
+            return False
+        return self.since is None or (session.created_at or 0) >= self.since
+
+
+def list_sessions(place: Place, wanted: Wanted) -> list[SessionSummary]:
+    """The newest sessions that are wanted, at most `wanted.limit` of them."""
+    index = Index(place.agent_dir)
+    projects = [wanted.project] if wanted.project else index.projects()
+    here = wanted.project or place.project
+    if index.is_usable() and _is_complete(index, here, wanted.limit):
+        found = _from_index(index, projects, wanted)
+    else:
+        found = _from_disk({*projects, here}, wanted)
+    return list(islice(found, wanted.limit))
+
+
+def _is_complete(index: Index, project: Path, count: int) -> bool:
+    """Whether the index knows a project's newest runs, after it has been told those that it had missed.
+
+    Of a project that is new to it (a copy from another machine) it is told all.
+    """
+    folders = {folder.name: folder for folder in list_runs(runs_dir(project))}
+    if index.rows("project = ?", [str(project)], limit=1):
+        folders = dict(list(folders.items())[-count:])
+    known = _known(index, project, folders)
+    runs = []
+    for name in folders.keys() - known:
+        with suppress(StoreError):
+            runs.append((load_run(folders[name]), folders[name]))
+    if runs:
+        index.record(project, runs)
+    return {folder.name for _, folder in runs} <= _known(index, project, folders)
+
+
+def _known(index: Index, project: Path, folders: Collection[str]) -> set[str]:
+    if not folders:
+        return set()
+    return {row["run_id"] for row in index.rows("project = ? AND run_id >= ?", [str(project), min(folders)])}
+
+
+# --- the index ---------------------------------------------------------------------------------------------
+
+
+def _from_index(index: Index, projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
+    where, parameters = _conditions(projects, wanted)
+    last = "~"  # sorts after every run id
+    while rows := index.sessions(f"{where} AND run_id < ?", [*parameters, last], limit=_PAGE):
+        for row in rows:
+            session = _true_row(index, row)
+            if session is not None and wanted.accepts(session):
+                yield session
+        last = rows[-1]["run_id"]
+
+
+def _conditions(projects: list[Path], wanted: Wanted) -> tuple[str, list[Any]]:
+    where = f"project IN ({', '.join('?' * len(projects))})"
+    parameters: list[Any] = [str(project) for project in projects]
+    if wanted.status is Status.RUNNING:
+        where += " AND status IS NULL"
+    elif wanted.status is not None:
+        where += " AND (status IS NULL OR status = ?)"
+        parameters.append(wanted.status.value)
+    if wanted.profile is not None:
+        where += " AND profile = ?"
+        parameters.append(wanted.profile)
+    if wanted.since is not None:
+        where += " AND created_at >= ?"
+        parameters.append(wanted.since)
+    return where, parameters
+
+
+def _true_row(index: Index, row: Mapping[str, Any]) -> SessionSummary | None:
+    """The session behind a row as it is now; None if its record is gone."""
+    folder = Path(row["run_dir"])
+    if not folder.is_dir():
+        if Path(row["project"]).is_dir():
+            index.forget([row["run_id"]])
+        return None
+    if row["status"] is not None:
+        return _summary_of_row(row)
+    try:
+        state = load_run(folder)
+    except StoreError:
+        return None
+    if state.status.is_terminal:
+        index.record(Path(row["project"]), [(state, folder)])
+    return _summary_of_state(state, folder, row["run_count"])
+
+
+def _summary_of_row(row: Mapping[str, Any]) -> SessionSummary:
+    return SessionSummary(
+        session_id=row["session_id"],
+        name=row["name"],
+        status=Status(row["status"]),
+        reason=Reason(row["reason"]) if row["reason"] else None,
+        error=row["error"],
+        profile=row["profile"],
+        provider=row["provider"],
+        model=row["model"],
+        project=Path(row["project"]),
+        run_dir=Path(row["run_dir"]),
+        run_count=row["run_count"],
+        created_at=row["created_at"],
+        started_at=row["started_at"],
+        completed_at=row["completed_at"],
+        tokens=row["tokens"] or 0,
+        cost=row["cost"] or 0.0,
+        tool_count=row["tool_count"] or 0,
+    )
+
+
+# --- the disk ----------------------------------------------------------------------------------------------
+
+
+def _from_disk(projects: set[Path], wanted: Wanted) -> Iterator[SessionSummary]:
+    counts: dict[str, int] = {}
+    latest: dict[str, Path] = {}
+    for folder in sorted((run for project in projects for run in list_runs(runs_dir(project))), key=_name):
+        session_id = folder.name.rpartition("-")[2]
+        counts[session_id] = counts.get(session_id, 0) + 1
+        latest[session_id] = folder
+    for folder in sorted(latest.values(), key=_name, reverse=True):
+        with suppress(StoreError):
+            state = load_run(folder)
+            session = _summary_of_state(state, folder, counts[folder.name.rpartition("-")[2]])
+            if wanted.accepts(session):
+                yield session
+
+
+def _name(folder: Path) -> str:
+    return folder.name
+
+
+def _summary_of_state(state: RunState, run_dir: Path, run_count: int) -> SessionSummary:
+    return SessionSummary(
+        session_id=state.session_id,
+        name=state.name,
+        status=state.status,
+        reason=state.reason,
+        error=state.error,
+        profile=state.profile,
+        provider=state.provider,
+        model=state.model,
+        project=project_of(run_dir),
+        run_dir=run_dir,
+        run_count=run_count,
+        created_at=state.created_at,
+        started_at=state.started_at,
+        completed_at=state.completed_at,
+        tokens=state.usage.total_tokens,
+        cost=state.usage.cost,
+        tool_count=state.tool_count,
+    )

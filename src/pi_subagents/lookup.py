@@ -1,0 +1,52 @@
+"""From what people type to a session's id: the id itself, or enough of its beginning."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pi_subagents.errors import InvalidCall, SessionNotFound
+from pi_subagents.paths import runs_dir
+from pi_subagents.planning import Place
+from pi_subagents.sessions import Sessions
+from pi_subagents.store import Index, list_runs
+
+MIN_PREFIX = 4
+_MAX_NAMED = 5
+
+
+def find_session_id(place: Place, text: str) -> str:
+    """The id that `text` is or begins; raises SessionNotFound, and InvalidCall where it begins several."""
+    text = text.strip().lower()
+    try:
+        Sessions(place).run_dirs(text)
+    except SessionNotFound:
+        found = session_ids(place, text) if len(text) >= MIN_PREFIX and text.isalnum() else {}
+        if len(found) == 1:
+            return next(iter(found))
+        if found:
+            raise InvalidCall(_ambiguous(text, found)) from None
+        raise
+    return text
+
+
+def session_ids(place: Place, prefix: str = "", limit: int = 1000) -> dict[str, str]:
+    """Ids that begin with `prefix`, newest first, each with the name of its latest task where the index knows it.
+
+    Sessions of the project at hand are found without the index too.
+    """
+    where = "session_id >= ? AND session_id < ?"
+    found: dict[str, str] = {}
+    for row in Index(place.agent_dir).sessions(where, [prefix, f"{prefix}~"], limit=limit):
+        if Path(row["run_dir"]).is_dir():
+            found[row["session_id"]] = row["name"]
+    for folder in reversed(list_runs(runs_dir(place.project))):
+        session_id = folder.name.rpartition("-")[2]
+        if session_id.startswith(prefix):
+            found.setdefault(session_id, "")
+    return found
+
+
+def _ambiguous(text: str, found: dict[str, str]) -> str:
+    named = [f"{session_id} ({name})" if name else session_id for session_id, name in found.items()]
+    more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
+    return f'"{text}" begins several session ids: {", ".join(named[:_MAX_NAMED])}{more}. Give more of the one you mean.'

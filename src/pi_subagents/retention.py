@@ -1,0 +1,149 @@
+"""Which records are deleted: by a person's command, or once a day where a setting asks for it.
+
+A session goes as a whole or not at all, and never while one of its runs is not final. Its age counts from the end of
+its latest run; for a run that was lost, from its beginning, because nobody knows when it died.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from pi_subagents.clock import now_ms
+from pi_subagents.errors import SessionBusy, StoreError
+from pi_subagents.fold import RunState
+from pi_subagents.models import Reason
+from pi_subagents.paths import runs_dir
+from pi_subagents.settings import Settings
+from pi_subagents.store import Index, disk_size, leftovers, list_runs, load_run, remove_leftover, remove_session
+
+_DAY_S = 86_400
+_STAMP = ".retention"
+_MAX_S = 5.0
+"""How long the daily tidying may take; a program that ends waits for it. The rest is left for another day."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What may go: what ended before a moment, beyond the newest `keep` sessions; both conditions have to hold."""
+
+    before: int | None = None
+    keep: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Dispensable:
+    """A session that a rule lets go."""
+
+    session_id: str
+    name: str
+    project: Path
+    run_dirs: tuple[Path, ...]
+    ended_at: int
+    size: int
+
+
+def find_dispensable(project: Path, rule: Rule) -> Iterator[Dispensable]:
+    """The sessions of a project that the rule lets go, oldest first; lost runs are closed on the way."""
+    sessions: dict[str, list[Path]] = {}
+    for folder in reversed(list_runs(runs_dir(project))):
+        sessions.setdefault(folder.name.rpartition("-")[2], []).append(folder)
+    for session_id, folders in reversed(list(sessions.items())[rule.keep :]):
+        folders.reverse()
+        found = _judge(project, session_id, folders, rule)
+        if found is not None:
+            yield found
+
+
+def _judge(project: Path, session_id: str, folders: list[Path], rule: Rule) -> Dispensable | None:
+    if rule.before is not None and _begun_at(folders[-1]) >= rule.before:
+        return None  # told by its name: with many sessions, most are not even opened
+    try:
+        states = [load_run(folder) for folder in folders]
+    except StoreError as error:
+        _log.info("%s is kept: %s", session_id, error)
+        return None
+    ended_at = _ended_at(states[-1])
+    if not all(state.status.is_terminal for state in states) or (rule.before is not None and ended_at >= rule.before):
+        return None
+    size = sum(map(disk_size, folders))
+    return Dispensable(session_id, states[-1].name, project, tuple(folders), ended_at, size)
+
+
+def _begun_at(run_dir: Path) -> int:
+    stamp = run_dir.name.partition("-")[0]
+    try:
+        second = datetime.strptime(f"{stamp[:15]}+0000", "%Y%m%dT%H%M%S%z")
+    except ValueError:
+        return 0
+    return int(second.timestamp()) * 1000
+
+
+def _ended_at(state: RunState) -> int:
+    known_end = None if state.reason is Reason.LOST else state.completed_at
+    return known_end or state.created_at or 0
+
+
+def remove(session: Dispensable, index: Index) -> None:
+    """Delete a session and its rows in the index; raises SessionBusy and StoreError."""
+    removed = remove_session(runs_dir(session.project), session.session_id)
+    index.forget(folder.name for folder in removed)
+
+
+def find_leftovers(project: Path) -> list[Path]:
+    """What killed programs have left in a project's records and nobody will ever need."""
+    return leftovers(runs_dir(project), time.time() - _DAY_S)
+
+
+# --- once a day ----------------------------------------------------------------------------------------------
+
+
+def apply_retention(project: Path, agent_dir: Path, settings: Settings) -> None:
+    """Delete what the settings let go, at most once a day for a project; problems are logged, never raised."""
+    rule = _rule(settings)
+    if rule is None or not _is_due(runs_dir(project) / _STAMP):
+        return
+    index = Index(agent_dir)
+    deadline = time.monotonic() + _MAX_S
+    try:
+        for session in find_dispensable(project, rule):
+            with suppress(SessionBusy):
+                remove(session, index)
+            if time.monotonic() > deadline:
+                return
+        for path in find_leftovers(project):
+            remove_leftover(path)
+    except (OSError, StoreError) as error:
+        _log.warning("old runs could not be deleted: %s", error)
+
+
+def _rule(settings: Settings) -> Rule | None:
+    days, keep = settings.keep_runs_days, settings.keep_sessions
+    if days is None and keep is None:
+        return None
+    return Rule(None if days is None else now_ms() - days * _DAY_S * 1000, keep or 0)
+
+
+def _is_due(stamp: Path) -> bool:
+    """Whether a day has passed, and if so, note that the next one begins now."""
+    try:
+        if 0 <= time.time() - stamp.stat().st_mtime < _DAY_S:
+            return False
+    except FileNotFoundError:
+        pass
+    except OSError:
+        return False
+    try:
+        os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        os.utime(stamp)
+    except OSError:
+        return False
+    return True

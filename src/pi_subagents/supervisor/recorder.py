@@ -1,0 +1,87 @@
+"""Keeps the record of one run. An event is journalled, then folded, and only then shown; or none of it.
+
+Journal and result must be written; logs and transcript are best effort, and so are the people who look on.
+"""
+
+from __future__ import annotations
+
+import copy
+import logging
+from collections.abc import Callable, Sequence
+
+from pi_subagents.errors import StoreError
+from pi_subagents.fold import RunState, fold
+from pi_subagents.models import event as ev
+from pi_subagents.progress import ProgressWords
+from pi_subagents.results import result_document
+from pi_subagents.store import RunRecord
+
+Observer = Callable[[RunState, Sequence[ev.Event]], None]
+
+_log = logging.getLogger(__name__)
+
+
+class Recorder:
+    """The journal of a run, its state, and who is told. `broken` is why nothing more can be journalled."""
+
+    def __init__(self, record: RunRecord, state: RunState, observer: Observer | None) -> None:
+        self.state = state
+        self.broken: StoreError | None = None
+        self._record = record
+        self._observer = observer
+        self._words = ProgressWords(cwd=state.cwd, multiline=True)
+
+    def happened(self, events: Sequence[ev.AnyEvent]) -> bool:
+        """Journal, fold, show: in this order, or not at all; False if they could not be journalled."""
+        if self.broken is not None:
+            return False
+        try:
+            self._record.append(events)
+        except StoreError as error:
+            self.give_up(error)
+            return False
+        self.show(events)
+        return True
+
+    def show(self, events: Sequence[ev.AnyEvent]) -> None:
+        """Fold and show without journalling: for the one event that says why there is no journal."""
+        fold(self.state, events)
+        try:
+            self._write_transcript(events)
+            if self._observer is not None:
+                self._observer(self.state, events)
+        except Exception:  # noqa: BLE001 - who looks on, and in which words, must not cost the run its result
+            _log.exception("an observer of run %s failed", self.state.run_id)
+
+    def sync(self) -> None:
+        """Make the journal survive a power cut; if that fails, nothing more is journalled."""
+        try:
+            self._record.sync()
+        except StoreError as error:
+            self.give_up(error)
+
+    def give_up(self, error: StoreError) -> None:
+        """Without a journal there is no truth about the run."""
+        _log.error("%s", error)
+        self.broken = self.broken or error
+
+    def draft_result(self, ended: ev.Ended | None) -> None:
+        """Write the result as it will be once `ended` is journalled, but not under its name; raises StoreError."""
+        self._record.sync()
+        final = copy.copy(self.state)
+        self._record.draft_result(result_document(fold(final, [ended]) if ended else final))
+
+    def publish_result(self) -> None:
+        """Give the drafted result its name; should that fail, any reader makes it anew from the journal."""
+        if self.broken is not None:  # the draft may say what the journal does not
+            return
+        try:
+            self._record.publish_result()
+            self._record.sync()
+        except StoreError as error:
+            _log.error("%s", error)
+
+    def _write_transcript(self, events: Sequence[ev.AnyEvent]) -> None:
+        lines = [words for event in events if (words := self._words.say(event))]
+        if lines:
+            self._record.transcript.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))

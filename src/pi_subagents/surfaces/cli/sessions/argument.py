@@ -1,0 +1,42 @@
+"""The argument SESSION: completed in the shell, and found from the beginning of an id."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+from click.shell_completion import CompletionItem
+
+from pi_subagents.errors import SessionNotFound
+from pi_subagents.planning import Place
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_HINT = "hint: 'pi-subagents sessions list --all' shows every session there is"
+_MAX_COMPLETIONS = 50
+
+
+def session_argument(function: F) -> F:
+    """Gives a command the argument SESSION."""
+    return click.argument("session", metavar="SESSION", shell_complete=_complete)(function)
+
+
+def find_session(place: Place, text: str) -> str:
+    """The id of the session that `text` names; raises SessionNotFound and InvalidCall."""
+    from pi_subagents.lookup import find_session_id
+
+    try:
+        return find_session_id(place, text)
+    except SessionNotFound as error:
+        raise SessionNotFound(f"{error}\n{_HINT}") from None
+
+
+def _complete(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:
+    from pi_subagents.lookup import session_ids
+    from pi_subagents.progress import clean
+
+    logging.disable()  # nothing may be printed into the line that somebody is typing
+    found = session_ids(Place.here(), start, _MAX_COMPLETIONS)
+    return [CompletionItem(session_id, help=clean(name) or None) for session_id, name in found.items()]

@@ -1,0 +1,60 @@
+"""`sessions export`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from pi_subagents.clock import now_ms
+from pi_subagents.errors import StoreError
+from pi_subagents.export import RunPage, session_html, session_markdown
+from pi_subagents.planning import Place
+from pi_subagents.progress import data_size
+from pi_subagents.surfaces.cli.sessions.argument import session_argument
+from pi_subagents.surfaces.cli.sessions.pages import find_runs, run_page
+
+_FORMATS = {".html": "html", ".htm": "html"}
+
+
+@click.command()
+@session_argument
+@click.option("--format", "wanted", type=click.Choice(["md", "html"]), help="Default: what FILE ends in, else md.")
+@click.option(
+    "-o",
+    "--output",
+    "file",
+    type=click.Path(path_type=Path, allow_dash=True),
+    metavar="FILE",
+    help="Where to write it; in a directory it gets the session's id for a name. Default: standard output.",
+)
+def export(session: str, wanted: str | None, file: Path | None) -> None:
+    """Write SESSION with all its runs as Markdown, or as one HTML page that needs no other file and no network.
+
+    Exit code 0 if it was written.
+    """
+    folders = find_runs(Place.here(), session)
+    pages = [run_page(folder) for folder in folders]
+    target = None if file is None or str(file) == "-" else file
+    kind = wanted or _FORMATS.get(target.suffix.lower() if target else "", "md")
+    if target is None:
+        for piece in _pieces(pages, kind):
+            click.echo(piece, nl=False)
+        return
+    if target.is_dir():
+        target = target / f"{pages[-1].state.session_id}.{kind}"
+    try:
+        with target.open("w", encoding="utf-8") as stream:
+            stream.writelines(_pieces(pages, kind))
+    except OSError as error:
+        raise StoreError(f"cannot write {target}: {error.strerror}; name another file with -o") from error
+    click.echo(f"Wrote {target} ({data_size(target.stat().st_size)}).", err=True)
+
+
+def _pieces(pages: Sequence[RunPage], kind: str) -> Iterator[str]:
+    if kind == "html":
+        yield from session_html(pages, now_ms())
+        return
+    for number, block in enumerate(session_markdown(pages)):
+        yield f"\n{block}\n" if number else f"{block}\n"

@@ -1,0 +1,88 @@
+"""`sessions list`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pi_subagents.listing import SessionSummary, Wanted, list_sessions
+from pi_subagents.models import Status
+from pi_subagents.paths import project_root
+from pi_subagents.planning import Place
+from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.times import moment
+
+_STATUSES = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED]
+
+
+@click.command("list")
+@click.option("--status", type=click.Choice([status.value for status in _STATUSES]), help="Only in this state.")
+@click.option("--profile", help="Only with this profile.")
+@click.option(
+    "--project",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Of another project than the one you are in.",
+)
+@click.option("--all", "everywhere", is_flag=True, help="Of all projects.")
+@click.option("--since", type=moment, metavar="TIME", help="Begun since then: 2h, 3d or 2026-11-01.")
+@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="At most N.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_command(
+    status: str | None,
+    profile: str | None,
+    project: Path | None,
+    everywhere: bool,
+    since: int | None,
+    limit: int,
+    as_json: bool,
+) -> None:
+    """List the sessions of this project, newest first, one line each: its latest run, and how many runs it has.
+
+    Exit code 0, also when there is none.
+    """
+    place = Place.here()
+    if everywhere and project is not None:
+        raise click.UsageError("--all and --project contradict each other")
+    root = None if everywhere else project_root((project or place.cwd).absolute(), place.agent_dir)
+    wanted = Wanted(root, Status(status) if status else None, profile, since, limit)
+    found = list_sessions(place, wanted)
+    if as_json:
+        print_json([_as_json(session) for session in found])
+    elif found:
+        from pi_subagents.surfaces.cli.sessions.table import print_table
+
+        print_table(found, with_project=everywhere)
+    else:
+        click.echo(_nothing(wanted), err=True)
+
+
+def _nothing(wanted: Wanted) -> str:
+    if wanted.status or wanted.profile or wanted.since:
+        return "No session matches."
+    where = "" if wanted.project is None else f" in {wanted.project}"
+    other = "" if wanted.project is None else ", or look in all projects with --all"
+    return f"No sessions{where} yet; begin one with 'pi-subagents run PROMPT'{other}."
+
+
+def _as_json(session: SessionSummary) -> dict[str, Any]:
+    return {
+        "sessionId": session.session_id,
+        "name": session.name,
+        "status": session.status,
+        "reason": session.reason,
+        "error": session.error,
+        "profile": session.profile,
+        "provider": session.provider,
+        "model": session.model,
+        "runCount": session.run_count,
+        "project": str(session.project),
+        "runDir": str(session.run_dir),
+        "createdAt": session.created_at,
+        "startedAt": session.started_at,
+        "completedAt": session.completed_at,
+        "toolCount": session.tool_count,
+        "tokens": session.tokens,
+        "cost": session.cost,
+    }

@@ -1,0 +1,66 @@
+"""`sessions output`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from pi_subagents.export import printable
+from pi_subagents.models import Status
+from pi_subagents.planning import Place
+from pi_subagents.sessions import Session, Sessions
+from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
+from pi_subagents.transcripts import NO_OUTPUT
+
+_STILL_RUNNING = 3
+
+
+@click.command()
+@session_argument
+@click.option("--json", "as_json", is_flag=True, help="Print the text with status, error and figures as JSON.")
+def output(session: str, as_json: bool) -> None:
+    """Print the final text of SESSION's latest run, or the text so far while it runs.
+
+    Exit code 0 if the run was completed, 1 if it failed or was aborted (standard error says why) or there is no such
+    session, 3 if it is still running.
+    """
+    place = Place.here()
+    found = Sessions(place).find(find_session(place, session))
+    state = found.latest.state
+    if as_json:
+        print_json(_as_json(found))
+    elif state.text.strip():
+        click.echo(printable(state.text).strip())
+    else:
+        click.echo(NO_OUTPUT, err=True)
+    if not state.status.is_terminal:
+        click.echo(f"Still {state.status}: this is the text so far.", err=True)
+        sys.exit(_STILL_RUNNING)
+    if state.status is not Status.COMPLETED:
+        click.echo(f"✗ {state.status}: {printable(state.error or str(state.reason))}", err=True)
+        sys.exit(1)
+
+
+def _as_json(session: Session) -> dict[str, Any]:
+    state = session.latest.state
+    return {
+        "sessionId": session.id,
+        "runId": state.run_id,
+        "runCount": session.run_count,
+        "name": state.name,
+        "status": state.status,
+        "reason": state.reason,
+        "error": state.error,
+        "output": state.text,
+        "profile": state.profile,
+        "provider": state.provider,
+        "model": state.model,
+        "usage": state.usage,
+        "toolCount": state.tool_count,
+        "startedAt": state.started_at,
+        "completedAt": state.completed_at,
+        "runDir": str(session.latest.run_dir),
+    }

@@ -1,0 +1,77 @@
+"""`sessions resume`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from pi_subagents.errors import InvalidCall, SessionNotFound
+from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
+from pi_subagents.paths import project_of
+from pi_subagents.planning import Place
+from pi_subagents.sessions import Sessions, StoredRun
+from pi_subagents.surfaces.cli.run import run_and_report
+from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
+
+
+@click.command()
+@session_argument
+@click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
+@click.option("-p", "--profile", help="Another profile than the session's own.")
+@click.option("--files", multiple=True, metavar="PATH", help="Put a file before the prompt; may be repeated.")
+@click.option("--timeout", type=click.FloatRange(min=1), help=f"Seconds (default {DEFAULT_TIMEOUT_S}).")
+@click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Where the agent works; default: where it worked before.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+def resume(
+    session: str,
+    prompt: tuple[str, ...],
+    profile: str | None,
+    files: tuple[str, ...],
+    timeout: float | None,
+    cwd: Path | None,
+    as_json: bool,
+    plain: bool,
+) -> None:
+    """Go on with SESSION: a new run that knows what the earlier ones have done, with the instructions PROMPT.
+
+    A PROMPT of - is read from standard input. The agent works in the same directory and with the same profile as
+    before, unless told otherwise. Exit code 0 only if the run was completed.
+    """
+    text = sys.stdin.read() if prompt == ("-",) else " ".join(prompt)
+    if not text.strip():
+        raise InvalidCall("the prompt is empty; say what the agent should do now")
+    latest = _latest(Place.here(), session)
+    task = Task(
+        latest.state.name,
+        text,
+        cwd=str(cwd.absolute() if cwd else _directory(latest)),
+        profile=profile or latest.state.profile,
+        timeout=timeout or DEFAULT_TIMEOUT_S,
+        resume=latest.state.session_id,
+        files=tuple(str(Path(file).absolute()) for file in files),
+    )
+    # Profiles and settings are those of the project that the session belongs to.
+    place = Place.here(project_of(latest.run_dir))
+    sys.exit(run_and_report([task], place, profile=None, jobs=1, as_json=as_json, plain=plain))
+
+
+def _latest(place: Place, text: str) -> StoredRun:
+    try:
+        return Sessions(place).find(find_session(place, text)).latest
+    except SessionNotFound as error:
+        sentence = str(error)
+        raise SessionNotFound(f"Cannot resume: {sentence[:1].lower()}{sentence[1:]}") from None
+
+
+def _directory(latest: StoredRun) -> Path:
+    cwd = Path(latest.state.cwd)
+    if not cwd.is_dir():
+        raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
+    return cwd

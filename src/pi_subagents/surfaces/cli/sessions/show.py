@@ -1,0 +1,98 @@
+"""`sessions show`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from pi_subagents.export import (
+    Entry,
+    Given,
+    RunPage,
+    code_span,
+    entry_markdown,
+    run_ending,
+    run_heading,
+    session_heading,
+)
+from pi_subagents.fold import RunState, fold
+from pi_subagents.following import follow_run
+from pi_subagents.models.event import AnyEvent
+from pi_subagents.planning import Place
+from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
+from pi_subagents.surfaces.cli.json_output import as_json as to_json
+from pi_subagents.surfaces.cli.sessions.argument import session_argument
+from pi_subagents.surfaces.cli.sessions.pages import entries, find_runs
+from pi_subagents.surfaces.cli.sessions.terminal import block_printer
+
+_PROMPT_FILE = "prompt.md"
+_INTERRUPTED = 130
+
+
+@click.command()
+@session_argument
+@click.option("-f", "--follow", is_flag=True, help="Go on as it happens, until the run is over.")
+@click.option("--run", "number", type=click.IntRange(min=1), metavar="N", help="Only the N-th run.")
+@click.option("--json", "as_json", is_flag=True, help="Print every event, one JSON object per line.")
+def show(session: str, follow: bool, number: int | None, as_json: bool) -> None:
+    """Show everything that was said and done in SESSION, all runs, nothing cut: as Markdown.
+
+    On a terminal the Markdown is rendered. Exit code 0 if the session was shown, however it ended.
+    """
+    folders = find_runs(Place.here(), session, number)
+    write = _write_events if as_json else _write_markdown
+    try:
+        state = write(folders, follow)
+    except KeyboardInterrupt:
+        click.echo("No longer followed.", err=True)
+        sys.exit(_INTERRUPTED)
+    if not state.status.is_terminal and not follow:
+        click.echo(f"Still {state.status}; --follow shows the rest as it comes.", err=True)
+
+
+def _write_events(folders: list[Path], follow: bool) -> RunState:
+    state = RunState()
+    for folder in folders:
+        state = RunState()
+        for event in _told(state, _events(folder, follow)):
+            click.echo(to_json(event))
+    return state
+
+
+def _write_markdown(folders: list[Path], follow: bool) -> RunState:
+    printed = block_printer()
+    pages = [RunPage(load_run(folder), ()) for folder in folders]
+    for block in session_heading(pages):
+        printed(block)
+    for position, folder in enumerate(folders, 1):
+        state = RunState()
+        for block in run_heading(pages[position - 1].state, position, len(folders)):
+            printed(block)
+        for entry in entries(_told(state, _events(folder, follow))):
+            printed(_block(entry, folder))
+        printed(run_ending(state))
+        pages[position - 1] = RunPage(state, ())
+    return pages[-1].state
+
+
+def _events(folder: Path, follow: bool) -> Iterable[AnyEvent]:
+    load_run(folder)  # a lost run is closed first, so that its end is shown too
+    return follow_run(folder) if follow else read_journal(folder / JOURNAL_FILE)
+
+
+def _told(state: RunState, events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:
+    for event in events:
+        fold(state, [event])
+        yield event
+
+
+def _block(entry: Entry, folder: Path) -> str:
+    if isinstance(entry, Given):
+        # Files and earlier runs can be long, and the runs have been shown already.
+        return (
+            f"*Given with it: {len(entry.text):,} characters with files or earlier runs, see {folder / _PROMPT_FILE}*"
+        )
+    return entry_markdown(entry)

@@ -1,0 +1,35 @@
+"""Markdown on standard output: rendered on a terminal, as it is in a pipe."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+
+import click
+
+
+def block_printer() -> Callable[[str], None]:
+    """Prints one block of Markdown after the other, with a blank line behind each."""
+    return _rendered() if sys.stdout.isatty() else _plain
+
+
+def _plain(block: str) -> None:
+    click.echo(f"{block}\n")
+
+
+def _rendered() -> Callable[[str], None]:
+    from markdown_it import MarkdownIt
+    from rich.console import Console
+    from rich.markdown import Markdown
+
+    console = Console()
+    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
+
+    def render(block: str) -> None:
+        markdown = Markdown("", code_theme="ansi_dark", hyperlinks=False)
+        # Its own parser would take markup for HTML and show nothing of it.
+        markdown.parsed = parser.parse(block)
+        console.print(markdown)
+        console.print()
+
+    return render

@@ -1,0 +1,90 @@
+"""What the handbook shows works: Python is run with the real pi and a scripted model, the rest is read as input."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from pi_subagents.offline import Say, Script, write_sample_project
+from pi_subagents.profiles import read_profile
+from pi_subagents.surfaces.cli.app import app
+from pi_subagents.surfaces.cli.task_files import read_tasks
+from tests.contracts.handbook import ROOT, Block, blocks, links
+from tests.pi.fixtures import pi, play
+from tests.pi.stage import Play
+
+__all__ = ["pi", "play"]
+
+TIMEOUT_S = 60.0
+PACKAGE_HOME = ROOT / "src"
+COMMANDS = [
+    (block, line.partition(" #")[0].strip())
+    for block in blocks("sh")
+    for line in block.text.splitlines()
+    if "pi-subagents " in line and "git clone" not in line
+]
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=str)
+def test_a_python_example_runs_as_it_stands(block: Block, play: Play) -> None:
+    stage = play(Script().otherwise([Say("A tea timer.")]))
+    write_sample_project(stage.project)
+    stage.write_profile("reviewer", "tools: read")
+    done = subprocess.run(
+        [sys.executable, "-c", block.text],
+        cwd=stage.project,
+        env={**stage.environ, "PYTHONPATH": str(PACKAGE_HOME)},
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_S,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert not done.stderr
+    # An example prints how its tasks ended, and of each claim whether it holds.
+    assert "failed" not in done.stdout
+    assert "False" not in done.stdout
+    assert done.stdout or "print(" not in block.text
+
+
+def test_examples_are_found() -> None:
+    assert len(blocks("python")) >= 6
+    assert len(COMMANDS) >= 10
+
+
+@pytest.mark.parametrize(("block", "line"), COMMANDS, ids=[f"{block}-{line[:40]}" for block, line in COMMANDS])
+def test_a_command_in_the_handbook_is_one_that_exists(block: Block, line: str) -> None:
+    words = shlex.split(line[line.index("pi-subagents ") :])[1:]
+    context = click.Context(app, info_name="pi-subagents")
+    command: click.Command = app
+    while isinstance(command, click.Group):
+        name, found, words = command.resolve_command(context, words)
+        assert found is not None
+        command, context = found, click.Context(found, parent=context, info_name=name)
+    command.parse_args(context, words)
+
+
+@pytest.mark.parametrize("block", blocks("markdown"), ids=str)
+def test_a_profile_in_the_handbook_can_be_used_as_it_stands(block: Block, tmp_path: Path) -> None:
+    path = tmp_path / "profile.md"
+    path.write_text(block.text, encoding="utf-8")
+    profile, warnings = read_profile(path)
+    assert profile.name
+    assert not warnings
+
+
+@pytest.mark.parametrize("block", blocks("yaml"), ids=str)
+def test_a_task_file_in_the_handbook_can_be_used_as_it_stands(block: Block, tmp_path: Path) -> None:
+    path = tmp_path / "tasks.yaml"
+    path.write_text(block.text, encoding="utf-8")
+    assert read_tasks(path)
+
+
+@pytest.mark.parametrize(("page", "target"), links(), ids=lambda value: str(value).removeprefix(f"{ROOT}/"))
+def test_a_link_leads_somewhere(page: Path, target: str) -> None:
+    assert (page.parent / target.partition("#")[0]).exists()

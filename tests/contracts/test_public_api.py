@@ -1,0 +1,67 @@
+"""What programs may import from the package, pinned: a name that goes or comes is a decision, not an accident."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import pi_subagents
+
+PUBLIC = [
+    "AgentNotFound",
+    "Delegation",
+    "FileSlice",
+    "InvalidCall",
+    "PiSubagentsError",
+    "Profile",
+    "ProfileError",
+    "Reason",
+    "RunResult",
+    "RunState",
+    "RunUpdate",
+    "SettingsError",
+    "Status",
+    "StoreError",
+    "Task",
+    "Usage",
+    "delegate",
+]
+
+
+def test_the_public_names_are_these() -> None:
+    assert pi_subagents.__all__ == PUBLIC
+
+
+@pytest.mark.parametrize("name", pi_subagents.__all__)
+def test_every_public_name_is_there_and_found_by_completion(name: str) -> None:
+    assert getattr(pi_subagents, name).__name__ == name
+    assert name in dir(pi_subagents)
+
+
+def test_another_name_is_an_attribute_error_that_names_it() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'delegat'"):
+        pi_subagents.delegat  # noqa: B018
+
+
+def test_every_error_of_the_package_has_the_same_root() -> None:
+    errors = [
+        name
+        for name in PUBLIC
+        if isinstance(value := getattr(pi_subagents, name), type) and issubclass(value, Exception)
+    ]
+    assert all(issubclass(getattr(pi_subagents, name), pi_subagents.PiSubagentsError) for name in errors)
+    assert len(errors) == 6
+
+
+def test_the_package_is_typed() -> None:
+    assert (Path(pi_subagents.__file__).parent / "py.typed").is_file()
+
+
+def test_importing_the_package_loads_nothing_else_of_it() -> None:
+    code = "import sys, pi_subagents; print([m for m in sys.modules if m.startswith('pi_subagents.')])"
+    home = str(Path(pi_subagents.__file__).parents[1])
+    done = subprocess.run([sys.executable, "-c", code], env={"PYTHONPATH": home}, capture_output=True, check=True)
+    assert done.stdout.strip() == b"[]"

@@ -1,0 +1,116 @@
+"""A run's conversation as entries: nothing that was journalled may be missing, nothing may steer a terminal."""
+
+from __future__ import annotations
+
+import msgspec
+
+from pi_subagents.export.entries import Added, Called, Conversation, Given, Noticed, Returned, Said, Thought, printable
+from pi_subagents.models import Reason, Status
+from pi_subagents.models import event as ev
+from tests.export.kit import entries_of
+from tests.session_kit import call, returns, run_of, says, was_told
+
+
+def test_a_conversation_is_told_in_order_and_a_result_knows_its_call() -> None:
+    entries = entries_of(
+        run_of(
+            was_told("Do it"),
+            says(ev.ThinkingPart("Hm."), "Looking.", call("1", "read", path="a.py"), call("2", "ls")),
+            returns("2", "ls", "a.py"),
+            returns("1", "read", "x = 1"),
+            says("Done."),
+        )
+    )
+    kinds = [type(entry) for entry in entries]
+    assert kinds == [Thought, Said, Called, Called, Returned, Returned, Said]
+    read, ls = entries[2], entries[3]
+    assert [entry.call for entry in entries if isinstance(entry, Returned)] == [ls, read]
+
+
+def test_nothing_is_cut_however_long_it_is() -> None:
+    text = "x" * 2_000_000
+    entries = entries_of(run_of(says(call("1", "write", content=text)), returns("1", "write", text), says(text)))
+    assert [len(entry.text) for entry in entries if isinstance(entry, Returned | Said)] == [len(text)] * 2
+    assert [entry.arguments for entry in entries if isinstance(entry, Called)] == [{"content": text}]
+
+
+def test_more_messages_than_memory_holds_are_all_told() -> None:
+    entries = entries_of(run_of(*(says(str(number)) for number in range(1200))))
+    assert [entry.text for entry in entries if isinstance(entry, Said)] == [str(number) for number in range(1200)]
+
+
+def test_text_that_was_being_written_when_the_run_ended_is_kept_and_marked() -> None:
+    lost = ev.Ended(status=Status.FAILED, reason=Reason.LOST, message="Interrupted")
+    entries = entries_of([*run_of(ev.Delta(kind="text", text="I was about"), ev.Delta(kind="text", text=" to"), status=None), lost])
+    assert entries == [Said("I was about to", unfinished=True), Noticed("Interrupted", "error")]
+
+
+def test_text_is_not_told_twice_when_its_message_is_complete() -> None:
+    entries = entries_of(run_of(ev.Delta(kind="text", text="Hello"), says("Hello")))
+    assert entries == [Said("Hello")]
+
+
+def test_a_running_run_tells_what_has_been_said_so_far() -> None:
+    conversation = Conversation()
+    told = [entry for event in run_of(ev.Delta(kind="text", text="So f"), status=None) for entry in conversation.take(event)]
+    assert told == []
+    assert list(conversation.rest()) == [Said("So f", unfinished=True)]
+
+
+def test_what_was_given_with_the_task_is_told_once_and_the_task_itself_not_again() -> None:
+    assert entries_of(run_of(was_told("Do it"))) == []
+    assert entries_of(run_of(was_told("=== a ===\nx\n\nDo it"))) == [Given("=== a ===\nx\n\nDo it")]
+    assert entries_of(run_of(was_told("Do it"), was_told("Faster"))) == [Added("user", "Faster")]
+
+
+def test_an_error_is_told_once() -> None:
+    failed = ev.Ended(status=Status.FAILED, reason=Reason.AGENT_ERROR, message="quota exceeded")
+    broken = says(stop_reason="error", error_message="quota exceeded")
+    assert entries_of([*run_of(broken, status=None), failed]) == [Noticed("quota exceeded", "error")]
+
+
+def test_a_call_that_broke_off_is_no_call() -> None:
+    entries = entries_of(run_of(says(call("1", "bash", command="rm -rf"), stop_reason="aborted")))
+    assert entries == [Noticed("Broke off in a tool call: bash → rm -rf")]
+
+
+def test_what_happens_around_the_conversation_is_told() -> None:
+    entries = entries_of(
+        run_of(ev.Stderr(text="warning\n"), ev.RetryStarted(attempt=1, message="529"), ev.Output(text="not JSON"))
+    )
+    assert [(entry.kind, entry.text) for entry in entries if isinstance(entry, Noticed)] == [
+        ("output", "warning"),
+        ("notice", "Model error, retrying (1): 529"),
+        ("output", "not JSON"),
+    ]
+
+
+def test_a_damaged_line_of_the_journal_is_not_passed_over_in_silence() -> None:
+    entries = entries_of(run_of(ev.Unknown(kind="damaged", record=msgspec.Raw(b'"x"'))))
+    assert [entry.kind for entry in entries if isinstance(entry, Noticed)] == ["error"]
+
+
+def test_escapes_are_gone_from_everything_an_agent_and_its_tools_can_write() -> None:
+    evil = "a\x1b]0;title\x07b\x1b[2J\x9b31mc\u202ed"
+    entries = entries_of(
+        run_of(
+            says(ev.ThinkingPart(evil), evil, call(evil, evil, **{evil: evil}), error_message=evil),
+            returns(evil, evil, evil),
+            was_told(evil),
+            was_told(evil),
+            ev.Stderr(text=evil),
+            note=evil,
+        )
+    )
+    assert len(entries) == 9
+    shown = [value for entry in entries for value in _texts(entry)]
+    assert not [text for text in shown if set(text) & set("\x1b\x07\x9b\u202e")]
+
+
+def _texts(entry: object) -> list[str]:
+    names = ("text", "name", "preview", "role")
+    return [value for name in names if isinstance(value := getattr(entry, name, None), str)]
+
+
+def test_tabs_and_line_breaks_of_code_are_kept() -> None:
+    assert printable("def f():\n\treturn 1\x1b[0m\t# one") == "def f():\n\treturn 1\t# one"

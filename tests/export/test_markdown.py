@@ -1,0 +1,77 @@
+"""A session as Markdown: complete, and no piece of it can swallow another."""
+
+from __future__ import annotations
+
+from markdown_it import MarkdownIt
+
+from pi_subagents.export.containment import code_span, contained, fenced
+from pi_subagents.models import Status
+from tests.export.kit import markdown_of
+from tests.session_kit import call, returns, run_of, says, was_told
+
+
+def test_a_session_begins_with_what_is_known_of_it() -> None:
+    text = markdown_of(run_of(says("Fine."), profile="reviewer"))
+    assert text.startswith("# review\n\n- Status: ✓ completed\n- Session: a3f7b9c2d1e8f4a1\n- Profile: reviewer\n")
+    for line in ("- Model: offline/scripted", "- Started: 1970-01-01 00:00:01 UTC", "- Cost: $0.0100"):
+        assert f"\n{line}\n" in f"{text}\n"
+    assert "- Tokens: 120 (100 in, 20 out)" in text
+
+
+def test_every_run_has_a_section_with_its_task_and_its_end() -> None:
+    text = markdown_of(run_of(says("One."), prompt="First"), run_of(says("Two."), prompt="Then", status=Status.FAILED))
+    assert text.index("## Run 1 of 2\n\n> First") < text.index("One.") < text.index("✓ completed · 12.3s")
+    assert text.index("## Run 2 of 2\n\n> Then") < text.index("Two.") < text.index("✗ failed (timeout) · 12.3s")
+
+
+def test_calls_and_results_are_there_in_full() -> None:
+    long = "\n".join(f"line {number}" for number in range(1000))
+    text = markdown_of(run_of(says(call("1", "bash", command="make\nmake test")), returns("1", "bash", long)))
+    assert "→ `bash → make …`\n\n```sh\nmake\nmake test\n```" in text
+    assert f"↳ `bash → make …` returned:\n\n```\n{long}\n```" in text
+
+
+def test_a_failed_and_an_empty_result_are_told_apart() -> None:
+    text = markdown_of(
+        run_of(
+            says(call("1", "read", path="a"), call("2", "read", path="b")),
+            returns("1", "read", "no such file", is_error=True),
+            returns("2", "read", ""),
+        )
+    )
+    assert "✗ `read → a` failed:\n\n```\nno such file\n```" in text
+    assert "↳ `read → b` returned:\n\n*(empty)*" in text
+
+
+def test_files_given_with_the_task_are_there() -> None:
+    assert "=== a.py ===\nx = 1" in markdown_of(run_of(was_told("=== a.py ===\nx = 1\n\nDo it")))
+
+
+def test_a_code_block_that_was_never_closed_ends_with_its_text() -> None:
+    text = markdown_of(run_of(says("Look:\n```python\nprint(1)"), says("Next.")))
+    assert [token.content for token in MarkdownIt().parse(text) if token.content == "Next."]
+
+
+def test_a_result_cannot_end_its_own_code_block() -> None:
+    text = markdown_of(run_of(says(call("1", "read", path="a")), returns("1", "read", "```\n# Not a heading\n````")))
+    headings = [token for token in MarkdownIt().parse(text) if token.type == "heading_open"]
+    assert len(headings) == 2
+
+
+def test_markup_of_an_agent_stays_text_and_cannot_hide_what_follows() -> None:
+    text = markdown_of(run_of(says("<!-- hidden\n\n<script>x()</script> <div>"), says("Seen.")))
+    tokens = MarkdownIt().parse(text)
+    assert not [token for token in tokens if token.type == "html_block"]
+    inline = [child for token in tokens for child in token.children or ()]
+    assert not [child for child in inline if child.type == "html_inline"]
+    assert [child for child in inline if child.content == "Seen."]
+
+
+def test_code_and_links_are_left_as_they_are() -> None:
+    text = "`<b>` and ``a`<i>`` and <https://example.org> and 1 < 2\n\n```html\n<p>\n```\n~~~\n<p>\n~~~"
+    assert contained(text) == text
+
+
+def test_code_holds_any_number_of_backticks() -> None:
+    assert fenced("a ```` b") == "`````\na ```` b\n`````"
+    assert code_span("`a``b`") == "``` `a``b` ```"

@@ -1,0 +1,31 @@
+"""What a surface is told of a call while its agents are at work."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from itertools import pairwise
+from typing import Any
+
+from pi_subagents.offline import Call, Script, Turn
+from pi_subagents.tools import ToolContext, call_tool
+from tests.pi.stage import WAIT_S, Play
+
+
+async def test_windows_fill_while_the_agent_works_and_no_oftener_than_people_can_read(play: Play) -> None:
+    work = Turn("Looking around.", calls=(Call("bash", {"command": "echo one; sleep 0.4; echo two"}),))
+    stage = play(Script().otherwise([work, Turn("All is well.", chunks=12, chunk_delay_s=0.05)]))
+    updates: list[tuple[float, dict[str, Any]]] = []
+    context = ToolContext(stage.place, on_update=lambda details: updates.append((time.monotonic(), details)))
+    async with asyncio.timeout(WAIT_S):
+        tasks = [{"name": "t", "prompt": "Go."}]
+        answer = await call_tool("delegate_to_subagents", {"tasks": tasks}, context)
+    moments = [moment for moment, _details in updates]
+    assert all(later - earlier >= 0.045 for earlier, later in pairwise(moments))
+    during = [details for _moment, details in updates if details["globalStatus"] == "running"]
+    assert {details["windows"][0]["status"] for details in during} == {"running"}
+    assert {tuple(details["sessionIds"]) for details in during} == {tuple(answer.details["sessionIds"])}
+    shown = [[line["text"] for line in details["windows"][0]["lines"]] for details in during]
+    assert ["Looking around.", "→ bash → echo one; sleep 0.4; echo two"] in shown  # long before the end
+    assert answer.details["globalStatus"] == "done"
+    assert answer.details["windows"][0]["lines"][-1]["text"] == "All is well."

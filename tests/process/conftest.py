@@ -1,0 +1,39 @@
+"""Every test here gets a stage; those that are about leftovers get one for each containment."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.runners import namespace_works
+from tests.process.kit import Stage, make_stage
+
+_NAMESPACE = pytest.param("namespace", marks=pytest.mark.skipif(not namespace_works(), reason="needs root"))
+
+
+@pytest.fixture(params=[_NAMESPACE, "guard"])
+def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
+    """A project whose agents are contained in one of the two ways."""
+    stage = make_stage(tmp_path, request.param)
+    yield stage
+    _end_leftovers(stage)
+
+
+@pytest.fixture
+def plain_stage(tmp_path: Path) -> Iterator[Stage]:
+    """A project for what has nothing to do with containment."""
+    stage = make_stage(tmp_path, "guard")
+    yield stage
+    _end_leftovers(stage)
+
+
+def _end_leftovers(stage: Stage) -> None:
+    # A test that failed must not leave processes to the next one.
+    for pid in stage.processes():
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)

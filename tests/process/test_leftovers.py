@@ -1,0 +1,139 @@
+"""Nothing an agent started outlives its run, and no run outlives its holder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.fold import RunState, fold
+from pi_subagents.models.event import Started
+from pi_subagents.store import is_held, load_run
+from pi_subagents.testing import prints
+from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, pauses, touches, writes
+from pi_subagents.testing.records import answer
+from tests.process.kit import Stage, wait_until
+from tests.process.test_stopping import FOREVER, READY, until_ready
+
+FAMILY = [
+    leaves_behind(),
+    leaves_behind(daemon=True),
+    leaves_behind(daemon=True, holds_output=False),
+    leaves_behind(daemon=True, stubborn=False),
+]
+
+DIES_AT_ONCE = """
+import asyncio, os, signal
+from pi_subagents import Task
+from pi_subagents.models.event import Started
+from pi_subagents.service import Delegation
+
+def observer(state, events):
+    if any(isinstance(event, Started) for event in events):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+async def main():
+    await Delegation([Task("task", '[["ignore_sigterm"], ["pause", 300]]')], observer=observer)
+
+asyncio.run(main())
+"""
+
+FORKS = """
+import asyncio, os, sys, time
+from pi_subagents import Task
+from pi_subagents.models.event import Output
+from pi_subagents.service import Delegation
+
+def observer(state, events):
+    if any(isinstance(event, Output) for event in events):
+        if os.fork() == 0:
+            os.environ.clear()
+            open(sys.argv[1], "w").close()
+            time.sleep(20)
+            os._exit(0)
+
+async def main():
+    prompt = '[["ignore_sigterm"], ["write", "ready\\\\n", 1], ["pause", 300]]'
+    await Delegation([Task("task", prompt)], observer=observer)
+
+asyncio.run(main())
+"""
+
+
+async def test_what_a_finished_agent_leaves_behind_goes_with_it_and_does_not_delay_the_end(stage: Stage) -> None:
+    started = time.monotonic()
+    result = await stage.run(*FAMILY, prints(*answer("Done.")))
+    assert result.status == "completed"
+    assert time.monotonic() - started < 3
+    assert stage.processes() == []
+
+
+async def test_a_grandchild_that_keeps_stdout_open_does_not_delay_the_end(stage: Stage) -> None:
+    delegation = stage.delegation([leaves_behind(), READY, pauses(0.2), prints(*answer("Done."))])
+    work = await until_ready(delegation)
+    started = time.monotonic()
+    await work
+    assert time.monotonic() - started < 2
+    assert [result.status for result in delegation.results] == ["completed"]
+    assert stage.processes() == []
+
+
+def test_killing_the_holder_takes_the_agent_and_all_its_descendants_with_it(stage: Stage, tmp_path: Path) -> None:
+    holder = stage.holder(ignores_sigterm(), *FAMILY, touches(tmp_path / "ready"), FOREVER)
+    try:
+        wait_until((tmp_path / "ready").exists, within_s=20)
+        (run_dir,) = stage.run_dirs
+        assert len(stage.processes()) >= 6, "agent, wrapper, four grandchildren"
+        assert is_held(run_dir)
+    finally:
+        holder.kill()
+        holder.wait()
+    wait_until(lambda: not stage.processes(), within_s=3)
+    assert not is_held(run_dir)
+    state = load_run(run_dir)
+    assert (state.status, state.reason) == ("failed", "lost")
+
+
+@pytest.mark.parametrize("attempt", range(3))
+def test_a_holder_that_dies_right_after_the_start_leaves_nothing_either(attempt: int, stage: Stage) -> None:
+    holder = stage.start([sys.executable, "-c", DIES_AT_ONCE])
+    assert holder.wait(20) == -signal.SIGKILL
+    wait_until(lambda: not stage.processes(), within_s=3)
+
+
+def test_a_forked_copy_of_the_holder_keeps_neither_the_agent_nor_the_lease(stage: Stage, tmp_path: Path) -> None:
+    holder = stage.start([sys.executable, "-c", FORKS, str(tmp_path / "forked")])
+    try:
+        wait_until((tmp_path / "forked").exists, within_s=20)
+        (run_dir,) = stage.run_dirs
+        assert is_held(run_dir)
+    finally:
+        holder.kill()
+        holder.wait()
+    wait_until(lambda: not is_held(run_dir), within_s=3)
+    # The forked copy itself is still there and still carries the mark.
+    wait_until(lambda: len(stage.processes()) <= 1, within_s=3)
+
+
+async def test_a_wrapper_that_is_killed_takes_its_agent_with_it_and_the_run_says_so(stage: Stage) -> None:
+    delegation = stage.delegation([ignores_sigterm(), READY, FOREVER])
+    work = await until_ready(delegation)
+    started = [event for event in stage.events() if isinstance(event, Started)]
+    os.kill(started[0].pid, signal.SIGKILL)
+    before = time.monotonic()
+    await work
+    assert time.monotonic() - before < 2
+    (result,) = delegation.results
+    assert (result.status, result.reason, result.exit_code) == ("failed", "exit", 137)
+    assert result.error == "Sub-agent exited with code 137 before it finished"
+    assert stage.processes() == []
+    assert fold(RunState(), stage.events()).status == "failed"
+
+
+async def test_an_agent_that_dies_of_a_signal_is_reported_with_it(stage: Stage) -> None:
+    result = await stage.run(writes(b"ready\n"), dies_of(signal.SIGKILL))
+    assert (result.status, result.exit_code) == ("failed", 137)

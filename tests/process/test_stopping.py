@@ -1,0 +1,99 @@
+"""Stopping real processes: the whole tree goes, in bounded time, and the run says why."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+
+import pytest
+
+from pi_subagents.models.event import Output, Started
+from pi_subagents.service import Delegation
+from pi_subagents.testing import prints
+from pi_subagents.testing.agent import answers_sigterm, ignores_sigterm, leaves_behind, pauses, writes
+from pi_subagents.testing.records import AGENT_START, answer, assistant
+from tests.process.kit import Stage
+
+READY = writes(b"ready\n")
+FOREVER = pauses(300)
+STUBBORN = [ignores_sigterm(), leaves_behind(), leaves_behind(daemon=True), READY, FOREVER]
+
+
+async def until_ready(delegation: Delegation, count: int = 1) -> asyncio.Task[None]:
+    """Start a delegation and wait until `count` of its agents have said so; returns the rest of its work."""
+    ready = asyncio.Semaphore(0)
+
+    async def follow() -> None:
+        async for update in delegation:
+            if isinstance(update.event, Output) and update.event.text == "ready":
+                ready.release()
+
+    work = asyncio.ensure_future(follow())
+    async with asyncio.timeout(20):
+        for _ in range(count):
+            await ready.acquire()
+    return work
+
+
+async def test_a_tree_that_ignores_sigterm_is_gone_within_six_seconds(stage: Stage) -> None:
+    delegation = stage.delegation(STUBBORN, STUBBORN)
+    work = await until_ready(delegation, count=2)
+    assert len(stage.processes()) >= 6
+    started = time.monotonic()
+    delegation.stop()
+    async with asyncio.timeout(6):
+        await work
+    assert time.monotonic() - started > 4.5, "it was not given the time to end by itself"
+    assert stage.processes() == []
+    assert [(result.status, result.error) for result in delegation.results] == [("aborted", "Cancelled")] * 2
+
+
+async def test_an_agent_that_heeds_sigterm_may_have_a_last_word(stage: Stage) -> None:
+    delegation = stage.delegation([answers_sigterm(assistant("I was interrupted."), 3), READY, FOREVER])
+    work = await until_ready(delegation)
+    delegation.stop()
+    async with asyncio.timeout(3):
+        await work
+    (result,) = delegation.results
+    assert (result.status, result.output, result.exit_code) == ("aborted", "I was interrupted.", 3)
+    assert stage.processes() == []
+
+
+async def test_stopping_one_task_leaves_the_others_alone(stage: Stage) -> None:
+    delegation = stage.delegation([READY, FOREVER], [READY, pauses(0.3), prints(*answer("Done."))])
+    work = await until_ready(delegation, count=2)
+    delegation.stop(delegation.runs[0].state.session_id)
+    async with asyncio.timeout(5):
+        await work
+    assert [result.status for result in delegation.results] == ["aborted", "completed"]
+
+
+async def test_a_cancelled_caller_is_answered_when_no_agent_is_left(stage: Stage) -> None:
+    delegation = stage.delegation([leaves_behind(daemon=True), READY, FOREVER])
+    await until_ready(delegation)
+    waiting = asyncio.ensure_future(asyncio.wait_for(delegation, 0.01))
+    with pytest.raises(asyncio.TimeoutError):
+        await waiting
+    assert stage.processes() == []
+    assert [result.status for result in delegation.results] == ["aborted"]
+
+
+@pytest.mark.parametrize("delay_ms", [0, 1, 5, 20, 100, 250])
+async def test_a_cancel_soon_after_the_start_is_never_completed_and_never_slow(delay_ms: int, stage: Stage) -> None:
+    finishing = [prints(AGENT_START), pauses(0.4), prints(*answer("Done."))]
+    delegation = stage.delegation(finishing, [prints(AGENT_START), FOREVER])
+    started = asyncio.Event()
+
+    async def follow() -> None:
+        async for update in delegation:
+            if isinstance(update.event, Started):
+                started.set()
+
+    work = asyncio.ensure_future(follow())
+    await asyncio.wait_for(started.wait(), 10)
+    await asyncio.sleep(delay_ms / 1000)
+    delegation.stop()
+    async with asyncio.timeout(3):
+        await work
+    assert [result.status for result in delegation.results] == ["aborted", "aborted"]
+    assert stage.processes() == []

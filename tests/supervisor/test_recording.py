@@ -1,0 +1,128 @@
+"""What is written down, in which order, and what happens when it cannot be."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.errors import StoreError
+from pi_subagents.fold import RunState, fold
+from pi_subagents.models import event as ev
+from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, Journal, RunRecord, is_held, load_run, read_journal
+from pi_subagents.testing import FakeRunner, run_on_virtual_clock
+from pi_subagents.testing.records import answer
+from tests.supervisor.kit import printing, see_through, staying, supervised
+
+FULL = StoreError("cannot write the journal: No space left on device")
+RECORD_LOST = ("failed", "record", str(FULL))
+
+
+def test_an_event_is_in_the_journal_before_anybody_is_shown_it(tmp_path: Path) -> None:
+    unseen: list[ev.Event] = []
+
+    def observer(_: RunState, events: Sequence[ev.Event]) -> None:
+        written = list(read_journal(tmp_path / "run" / JOURNAL_FILE))
+        unseen.extend(event for event in events if event not in written)
+
+    outcome = see_through(tmp_path, printing(*answer("Done.")), observer=observer)
+    assert outcome.state.status == "completed"
+    assert unseen == []
+
+
+def test_the_journal_folds_to_the_state_that_was_reported(tmp_path: Path) -> None:
+    outcome = see_through(tmp_path, printing(*answer("Done.")))
+    assert fold(RunState(), outcome.journal) == outcome.state
+
+
+def test_the_lease_is_held_until_the_result_is_there(tmp_path: Path) -> None:
+    held_at_end: list[bool] = []
+
+    def observer(state: RunState, _: Sequence[ev.Event]) -> None:
+        if state.status.is_terminal:
+            held_at_end.append(is_held(tmp_path / "run"))
+
+    outcome = see_through(tmp_path, printing(*answer("Done.")), observer=observer)
+    result = json.loads((outcome.run_dir / RESULT_FILE).read_bytes())
+    assert (result["status"], result["finalText"]) == ("completed", "Done.")
+    assert held_at_end == [True]
+    assert not is_held(outcome.run_dir)
+
+
+def test_a_failing_observer_does_not_cost_the_run_its_result(tmp_path: Path) -> None:
+    def observer(_: RunState, __: Sequence[ev.Event]) -> None:
+        raise RuntimeError("somebody else's bug")
+
+    assert see_through(tmp_path, printing(*answer("Done.")), observer=observer).state.status == "completed"
+
+
+@pytest.mark.parametrize("kind", [ev.Started, ev.Message, ev.AgentSettled, ev.Exited, ev.Ended])
+def test_a_journal_that_cannot_take_an_event_stops_the_run_and_it_has_failed(
+    kind: type[ev.Event], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    append = Journal.append
+
+    def fail_at_kind(journal: Journal, events: Sequence[ev.Event]) -> None:
+        if any(isinstance(event, kind) for event in events):
+            raise FULL
+        append(journal, events)
+
+    shown: list[str] = []
+    monkeypatch.setattr(Journal, "append", fail_at_kind)
+    outcome = see_through(
+        tmp_path, staying(*answer("Done.")), observer=lambda state, _: shown.append(state.status.value)
+    )
+    assert outcome.verdict == RECORD_LOST
+    assert "completed" not in shown
+    assert shown[-1] == "failed"
+    assert len(outcome.signals) == 1
+    assert _result_status(outcome.run_dir) in ("failed", None)
+    assert load_run(outcome.run_dir).status == "failed"
+
+
+def test_a_journal_that_does_not_reach_the_disk_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(_: Journal) -> None:
+        raise FULL
+
+    async def main() -> tuple[str, str | None, list[str]]:
+        runner = FakeRunner(staying())
+        supervisor = supervised(tmp_path, runner)
+        monkeypatch.setattr(Journal, "sync", fail)
+        state = await supervisor.run()
+        return state.status, state.error, [name for name, _ in runner.processes[0].signals]
+
+    assert run_on_virtual_clock(main()) == ("failed", str(FULL), ["terminate"])
+
+
+def test_a_run_whose_result_cannot_be_written_has_failed_on_disk_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: RunRecord, __: object) -> None:
+        raise FULL
+
+    monkeypatch.setattr(RunRecord, "draft_result", fail)
+    outcome = see_through(tmp_path, printing(*answer("Done.")))
+    assert outcome.verdict == RECORD_LOST
+    assert fold(RunState(), outcome.journal).status == "failed"
+    assert outcome.state.text == "Done."
+
+
+def test_a_task_that_cannot_be_run_keeps_its_reason_when_its_result_cannot_be_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: RunRecord, __: object) -> None:
+        raise FULL
+
+    monkeypatch.setattr(RunRecord, "draft_result", fail)
+    assert see_through(tmp_path, printing(), problem="Unknown profile").verdict == (
+        "failed",
+        "invalid",
+        "Unknown profile",
+    )
+
+
+def _result_status(run_dir: Path) -> str | None:
+    path = run_dir / RESULT_FILE
+    return json.loads(path.read_bytes())["status"] if path.exists() else None
