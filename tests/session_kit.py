@@ -15,8 +15,7 @@ from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import ending
 from pi_subagents.paths import runs_dir
-from pi_subagents.results import result_document
-from pi_subagents.store import Index, RunRecord, publish
+from pi_subagents.store import Index, RunRecord, load_run, publish
 
 HOUR_S = 3600
 DAY_S = 86_400
@@ -90,8 +89,8 @@ class Shelf:
             self.held.append(kept)
         else:
             kept.append(ending(ends, message, at + 1000))
-            kept.record.write_result(result_document(kept.state))
             kept.let_go()
+            load_run(run_dir)  # makes the derived files
         if indexed and not indexed_as_running:
             self.index.record(self.project, [(kept.state, run_dir)])
         return kept

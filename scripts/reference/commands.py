@@ -21,6 +21,7 @@ _EXIT_CODES = (
     ("0", "everything asked for was done; for `run`: every task was completed"),
     ("1", "something failed, and a sentence on standard error or in the result says what"),
     ("2", "the command line itself is wrong"),
+    ("3", "`sessions output`: the run is still going on"),
     ("128 + n", "ended by signal n: 130 after Ctrl+C, 143 after SIGTERM; every agent was stopped first"),
 )
 

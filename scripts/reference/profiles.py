@@ -61,7 +61,9 @@ _ELSEWHERE = {
 
 
 def profiles_page() -> str:
-    """The page; raises KeyError for a field that nobody has described."""
+    """The page; raises LookupError for a field that nobody has described."""
+    if missing := {field.key for field in FIELDS} - _MEANINGS.keys():
+        raise LookupError(f"say in scripts/reference/profiles.py what these fields mean: {', '.join(sorted(missing))}")
     rows = [(f"`{field.key}`", _KINDS[field.kind], _becomes(field), _MEANINGS[field.key]) for field in FIELDS]
     return join(_HEAD, table(("field", "value", "becomes", "meaning"), rows))
 

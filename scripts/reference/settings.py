@@ -36,19 +36,27 @@ _MEANINGS = {
     "[isolation and stopping](../concepts/isolation-and-stopping.md).",
     "resumeMode": "How a session goes on: `retell` tells a new agent what happened so far, `native` lets `pi` continue "
     "its own conversation.",
-    "maxResumeCharacters": "How much of a session is retold at most; of a longer one the middle of its oldest runs is left out.",
-    "keepRunsDays": "Read, but without effect so far: runs are kept until you delete them.",
+    "maxResumeCharacters": "How much of a session is retold at most; of a longer one the middle of its oldest runs is "
+    "left out.",
+    "keepRunsDays": "Sessions that ended so many days ago are deleted, once a day. Without it and `keepSessions` all "
+    "are kept.",
+    "keepSessions": "The newest so many sessions of a project are kept in any case; alone, all older ones are deleted.",
 }
 _UNSET = {
     "commandPreviewWidth": "160",
     "piCommand": "looked for",
     "keepRunsDays": "for ever",
+    "keepSessions": "all",
 }
 _EXAMPLE = {"subagents": {"maxLinesPerWindow": 25, "extend_timeout_debounce": 60, "looping_tool_count": 8}}
 
 
 def settings_page() -> str:
-    """The page; raises KeyError for a setting that nobody has described."""
+    """The page; raises LookupError for a setting that nobody has described."""
+    if missing := _KEYS.keys() - _MEANINGS.keys():
+        raise LookupError(
+            f"say in scripts/reference/settings.py what these settings mean: {', '.join(sorted(missing))}"
+        )
     rows = [(f"`subagents.{name}`", _type(key), _default(name, key), _MEANINGS[name]) for name, key in _KEYS.items()]
     return join(
         _HEAD,
@@ -73,4 +81,4 @@ def _type(key: _Key) -> str:
 
 def _default(name: str, key: _Key) -> str:
     value = getattr(Settings(), key.field)
-    return _UNSET[name] if value is None else f"`{value}`"
+    return _UNSET.get(name, "none") if value is None else f"`{value}`"

@@ -70,7 +70,7 @@ class RunState:
 
     @property
     def text(self) -> str:
-        """What the agent has said last: its final text, or while it is still writing, the text so far."""
+        """What the agent said last; of a message that it is writing, or was when it was stopped, the text so far."""
         return self.partial_text or self.final_text or ""
 
 
@@ -113,12 +113,16 @@ def _ended(state: RunState, event: ev.Ended) -> None:
     state.reason = event.reason
     state.error = event.message
     state.completed_at = event.at
-    state.partial_text = ""
 
 
 def _delta(state: RunState, event: ev.Delta) -> None:
     if event.kind == "text":
         state.partial_text += event.text
+
+
+def _message_started(state: RunState, event: ev.MessageStarted) -> None:
+    if event.role == "assistant":
+        state.partial_text = ""
 
 
 def _message(state: RunState, event: ev.Message) -> None:
@@ -195,6 +199,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.Exited: _exited,
     ev.Ended: _ended,
     ev.Delta: _delta,
+    ev.MessageStarted: _message_started,
     ev.Message: _message,
     ev.AgentSettled: _settled,
     ev.AgentEnded: _agent_ended,

@@ -139,8 +139,7 @@ def _true_row(index: Index, row: Mapping[str, Any]) -> SessionSummary | None:
     """The session behind a row as it is now; None if its record is gone."""
     folder = Path(row["run_dir"])
     if not folder.is_dir():
-        if Path(row["project"]).is_dir():
-            index.forget([row["run_id"]])
+        index.forget([row["run_id"]])
         return None
     if row["status"] is not None:
         return _summary_of_row(row)

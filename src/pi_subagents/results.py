@@ -84,7 +84,7 @@ def result_document(state: RunState) -> dict[str, Any]:
         "provider": state.provider,
         "model": state.model,
         "thinkingLevel": state.thinking_level,
-        "finalText": state.final_text,
+        "finalText": state.text or None,
         "usage": msgspec.to_builtins(state.usage),
         "toolCount": state.tool_count,
         "messageCount": state.message_count,

@@ -22,6 +22,8 @@ PUBLIC = [
     "RunResult",
     "RunState",
     "RunUpdate",
+    "SessionBusy",
+    "SessionNotFound",
     "SettingsError",
     "Status",
     "StoreError",

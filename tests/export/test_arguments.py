@@ -30,7 +30,8 @@ def test_deep_nesting_does_no_harm() -> None:
     for _ in range(500):
         value = [value]
     (block,) = argument_blocks({"a": value})
-    assert block.text.startswith("a" + "[0]" * 7 + ": [[") and "deep" in block.text
+    assert block.text.startswith("a" + "[0]" * 7 + ": [[")
+    assert "deep" in block.text
 
 
 def test_escapes_in_names_and_values_are_gone() -> None:

@@ -41,7 +41,9 @@ def test_more_messages_than_memory_holds_are_all_told() -> None:
 
 def test_text_that_was_being_written_when_the_run_ended_is_kept_and_marked() -> None:
     lost = ev.Ended(status=Status.FAILED, reason=Reason.LOST, message="Interrupted")
-    entries = entries_of([*run_of(ev.Delta(kind="text", text="I was about"), ev.Delta(kind="text", text=" to"), status=None), lost])
+    entries = entries_of(
+        [*run_of(ev.Delta(kind="text", text="I was about"), ev.Delta(kind="text", text=" to"), status=None), lost]
+    )
     assert entries == [Said("I was about to", unfinished=True), Noticed("Interrupted", "error")]
 
 
@@ -52,7 +54,9 @@ def test_text_is_not_told_twice_when_its_message_is_complete() -> None:
 
 def test_a_running_run_tells_what_has_been_said_so_far() -> None:
     conversation = Conversation()
-    told = [entry for event in run_of(ev.Delta(kind="text", text="So f"), status=None) for entry in conversation.take(event)]
+    told = [
+        entry for event in run_of(ev.Delta(kind="text", text="So f"), status=None) for entry in conversation.take(event)
+    ]
     assert told == []
     assert list(conversation.rest()) == [Said("So f", unfinished=True)]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -13,9 +14,9 @@ from tests.export.kit import html_of
 from tests.session_kit import call, returns, run_of, says, was_told
 
 EVIL = "<script>x()</script><img src=x onerror=x()><style>*{}</style></pre></details>\"'><iframe src=//e.x>"
-ALLOWED = set(
-    "html head meta title style body main header div h1 h2 h3 h4 h5 h6 span dl dt dd nav a section details summary"
-    " code pre p ul ol li table thead tbody tr th td blockquote em strong s hr br footer".split()
+ALLOWED = re.compile(
+    "html|head|meta|title|style|body|main|header|div|h[1-6]|span|dl|dt|dd|nav|a|section|details|summary"
+    "|code|pre|p|ul|ol|li|table|thead|tbody|tr|th|td|blockquote|em|strong|s|hr|br|footer"
 )
 
 
@@ -57,10 +58,15 @@ def test_everything_is_on_the_page() -> None:
 
 
 def test_a_call_and_its_result_share_one_fold() -> None:
-    text = html_of(run_of(says(call("1", "read", path="a"), call("2", "ls")), returns("2", "ls", "x"), returns("1", "read", "RESULT")))
+    text = html_of(
+        run_of(
+            says(call("1", "read", path="a"), call("2", "ls")), returns("2", "ls", "x"), returns("1", "read", "RESULT")
+        )
+    )
     folds = text.split("<details>")[1:]
     assert len(folds) == 2
-    assert "read → a" in folds[0] and "RESULT" in folds[0]
+    assert "read → a" in folds[0]
+    assert "RESULT" in folds[0]
     assert "1 file" in folds[1]
 
 
@@ -84,8 +90,11 @@ def test_the_page_loads_nothing_and_forbids_it() -> None:
     page = _Page(text)
     policies = [attributes.get("content") for tag, attributes in page.elements if attributes.get("http-equiv")]
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"]
-    assert not [attributes for _, attributes in page.elements if {"src", "srcset", "data", "background"} & set(attributes)]
-    assert "url(" not in text and "@import" not in text
+    assert not [
+        attributes for _, attributes in page.elements if {"src", "srcset", "data", "background"} & set(attributes)
+    ]
+    assert "url(" not in text
+    assert "@import" not in text
     assert "[image: x – https://example.org/x.png]" in page.text
 
 
@@ -111,7 +120,7 @@ def test_markup_stays_text_wherever_an_agent_can_put_it(ends: Status | None) -> 
         )
     )
     page = _Page(text)
-    assert {tag for tag, _ in page.elements} <= ALLOWED
+    assert not [tag for tag, _ in page.elements if not ALLOWED.fullmatch(tag)]
     assert not [attributes for _, attributes in page.elements if any(name.startswith("on") for name in attributes)]
     assert page.text.count("<script>x()</script>") >= 10
     assert text.count("</details>") == text.count("<details")
@@ -122,7 +131,8 @@ def test_markup_stays_text_wherever_an_agent_can_put_it(ends: Status | None) -> 
 )
 def test_only_links_that_a_person_can_judge_are_links(url: str) -> None:
     text = prose_html(f"[a]({url}) <{url}> ![b]({url}) [c]\n\n[c]: {url}")
-    assert "<a " not in text and "<img" not in text
+    assert "<a " not in text
+    assert "<img" not in text
 
 
 def test_good_links_are_links_that_tell_nobody_where_they_were_clicked() -> None:
@@ -132,7 +142,8 @@ def test_good_links_are_links_that_tell_nobody_where_they_were_clicked() -> None
 
 
 def test_headings_of_an_agent_stay_below_those_of_the_page() -> None:
-    assert "<h3>One</h3>" in prose_html("# One") and "<h6>Six</h6>" in prose_html("###### Six")
+    assert "<h3>One</h3>" in prose_html("# One")
+    assert "<h6>Six</h6>" in prose_html("###### Six")
 
 
 def test_a_text_that_begins_with_a_blank_line_keeps_it() -> None:
@@ -146,4 +157,5 @@ def test_megabytes_of_text_are_shown_without_being_parsed() -> None:
 
 def test_a_run_that_goes_on_is_called_running() -> None:
     text = html_of(run_of(ev.Delta(kind="text", text="So far"), status=None))
-    assert "⏳ running" in text and "So far" in text and "(unfinished)" in text and "Answer" not in text
+    assert not [words for words in ("⏳ running", "So far", "(unfinished)") if words not in text]
+    assert "Answer" not in text

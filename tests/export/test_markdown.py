@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pi_subagents.export.containment import code_span, contained, fenced
@@ -65,6 +68,34 @@ def test_markup_of_an_agent_stays_text_and_cannot_hide_what_follows() -> None:
     inline = [child for token in tokens for child in token.children or ()]
     assert not [child for child in inline if child.type == "html_inline"]
     assert [child for child in inline if child.content == "Seen."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "- a\n  ```\n  code\n\nAfter <script>x()</script>",
+        "> ```\n> code\n\n<script>x()</script>",
+        "\\`<script>x()</script>\\`",
+        "1. ~~~\n   a\n\n   <!-- b\n\n<style>",
+        "```\n" + "x" * 600_000,
+        "<![CDATA[ x",
+        "<?php x",
+        "a `b\n<script>x()</script>` c",
+    ],
+)
+def test_no_text_can_touch_what_follows_it(text: str) -> None:
+    tokens = MarkdownIt().parse(f"{contained(text)}\n\nNext.")
+    assert (tokens[-2].content, tokens[-2].level) == ("Next.", 1)
+    inline = [child.type for token in tokens for child in token.children or ()]
+    assert not {"html_block", "html_inline"} & {*inline, *(token.type for token in tokens)}
+
+
+@given(text=st.text(alphabet="`~<>!-[]()\\\"'* >#1.|abscript/:\n ", max_size=80))
+def test_not_even_text_that_nobody_would_write_can(text: str) -> None:
+    tokens = MarkdownIt().parse(f"{contained(text)}\n\nNext.")
+    assert tokens[-2].content == "Next."
+    inline = [child.type for token in tokens for child in token.children or ()]
+    assert not {"html_block", "html_inline"} & {*inline, *(token.type for token in tokens)}
 
 
 def test_code_and_links_are_left_as_they_are() -> None:

@@ -22,6 +22,7 @@ from pi_subagents.paths import data_dir, runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import PI_VARIABLE, Program, find_pi
 from pi_subagents.service import Delegation
+from pi_subagents.store import list_runs
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 
 # As the test run found them: every test hides the user's variables and home from itself.
@@ -75,7 +76,7 @@ class Stage:
     @property
     def run_dirs(self) -> list[Path]:
         """The directories of all runs so far, oldest first."""
-        return sorted(path for path in runs_dir(self.project).glob("*") if path.is_dir())
+        return list_runs(runs_dir(self.project))
 
     def write_profile(self, name: str, *fields: str, body: str = "") -> None:
         """Write a profile of the project; each field is a line of its frontmatter."""

@@ -33,6 +33,7 @@ class Stage:
     """One project, one containment, and the environment its agents get."""
 
     project: Path
+    containment: str
     environ: dict[str, str]
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -46,7 +47,7 @@ class Stage:
 
     def delegation(self, *scripts: list[Action], environ: Mapping[str, str] | None = None, **task: Any) -> Delegation:
         """A delegation with one task per script."""
-        place = Place.here(self.project, self._environ(environ))
+        place = Place.here(self.project, self.full_environ(environ))
         tasks = [Task(f"task {number}", script(*actions), **task) for number, actions in enumerate(scripts)]
         return Delegation(tasks, place=place)
 
@@ -63,7 +64,7 @@ class Stage:
     def start(self, argv: list[str]) -> subprocess.Popen[bytes]:
         """A program in the project; its output is nobody's business."""
         null = subprocess.DEVNULL
-        return subprocess.Popen(argv, cwd=self.project, env=self._environ(), stdin=null, stdout=null, stderr=null)
+        return subprocess.Popen(argv, cwd=self.project, env=self.full_environ(), stdin=null, stdout=null, stderr=null)
 
     def processes(self) -> list[int]:
         """Everything alive that an agent of this stage started, the wrappers around the agent included."""
@@ -74,7 +75,8 @@ class Stage:
         (run_dir,) = self.run_dirs
         return list(read_journal(run_dir / JOURNAL_FILE))
 
-    def _environ(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+    def full_environ(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
+        """What a process of this stage finds in its environment."""
         return {**os.environ, **self.environ, MARK_VARIABLE: self.mark, **(more or {})}
 
 
@@ -84,7 +86,7 @@ def make_stage(folder: Path, containment: str, **settings: Any) -> Stage:
     (project / ".pi").mkdir(parents=True)
     document = {"subagents": {"containment": containment, **settings}}
     (project / ".pi" / "settings.json").write_text(json.dumps(document))
-    return Stage(project, {"PI_AGENT_DIR": str(folder / "agent"), SCRIPTED_AGENT[0]: SCRIPTED_AGENT[1]})
+    return Stage(project, containment, {"PI_AGENT_DIR": str(folder / "agent"), SCRIPTED_AGENT[0]: SCRIPTED_AGENT[1]})
 
 
 def wait_until(condition: Callable[[], Any], within_s: float = 10) -> float:
@@ -97,7 +99,7 @@ def wait_until(condition: Callable[[], Any], within_s: float = 10) -> float:
 
 
 def _all_pids() -> list[int]:
-    return [int(name) for name in os.listdir("/proc") if name.isdecimal()]
+    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
 
 
 def _environ_of(pid: int) -> bytes:

@@ -8,8 +8,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
-
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models.event import Started
 from pi_subagents.store import is_held, load_run
@@ -27,19 +25,14 @@ FAMILY = [
 ]
 
 DIES_AT_ONCE = """
-import asyncio, os, signal
-from pi_subagents import Task
-from pi_subagents.models.event import Started
-from pi_subagents.service import Delegation
+import os, signal, subprocess, sys, time
+from pi_subagents.runners.containment import contain
 
-def observer(state, events):
-    if any(isinstance(event, Started) for event in events):
-        os.kill(os.getpid(), signal.SIGKILL)
-
-async def main():
-    await Delegation([Task("task", '[["ignore_sigterm"], ["pause", 300]]')], observer=observer)
-
-asyncio.run(main())
+containment = contain(sys.argv[1])
+argv = containment.wrap(["sh", "-c", "trap '' TERM; sleep 300"])
+subprocess.Popen(argv, stdin=subprocess.PIPE, start_new_session=True, pass_fds=containment.inherited_fds)
+time.sleep(float(sys.argv[2]))
+os.kill(os.getpid(), signal.SIGKILL)
 """
 
 FORKS = """
@@ -98,10 +91,10 @@ def test_killing_the_holder_takes_the_agent_and_all_its_descendants_with_it(stag
     assert (state.status, state.reason) == ("failed", "lost")
 
 
-@pytest.mark.parametrize("attempt", range(3))
-def test_a_holder_that_dies_right_after_the_start_leaves_nothing_either(attempt: int, stage: Stage) -> None:
-    holder = stage.start([sys.executable, "-c", DIES_AT_ONCE])
-    assert holder.wait(20) == -signal.SIGKILL
+def test_a_holder_that_dies_while_the_agent_starts_leaves_nothing_either(stage: Stage) -> None:
+    delays = [0, 0, 0, 0.001, 0.001, 0.002, 0.003, 0.005]
+    holders = [stage.start([sys.executable, "-c", DIES_AT_ONCE, stage.containment, str(delay)]) for delay in delays]
+    assert {holder.wait(20) for holder in holders} == {-signal.SIGKILL}
     wait_until(lambda: not stage.processes(), within_s=3)
 
 

@@ -28,6 +28,10 @@ ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007
         ("e\u0301", 1),
         ("\u0915\u094d\u200d\u0937", 2),  # a joiner between Devanagari letters joins no pictures
         ("a\u200bb", 2),
+        ("a\u200d\U0001f642", 3),  # a joiner after a letter joins no picture to it
+        ("\u06001", 2),  # the Arabic number sign is a format character that shows
+        ("\ud55c\ud7b0", 2),
+        ("\u0915\u093e", 2),
         ("\U0001f642", 2),
         (FAMILY, 2),
         (HEART, 2),
@@ -79,6 +83,7 @@ def test_clip_keeps_the_beginning_and_never_splits_a_character(text: str, width:
         ("src/auth.ts", 11, "src/auth.ts"),
         ("src/auth.ts", 8, "…auth.ts"),
         ("src/auth.ts", 0, ""),
+        ("目录/文件", 9, "目录/文件"),
         ("目录/文件", 5, "…文件"),
         ("目录/文件", 4, "…件"),
         (f"x{FAMILY}y", 3, "…y"),
@@ -134,6 +139,7 @@ def test_a_cut_colour_leaves_no_parameters_behind() -> None:
 
 
 def test_line_breaks_become_spaces_unless_they_are_kept() -> None:
+    assert clean("a\nb") == "a b"
     text = "a\nb\r\nc\rd\u2028e\x0bf\x85g"
     assert clean(text) == "a b c d e f g"
     assert clean(text, keep_newlines=True) == "a\nb\nc\nd\ne\nf\ng"

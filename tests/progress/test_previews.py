@@ -62,6 +62,7 @@ def preview(name: str, arguments: object, width: int = 100) -> str:
         ("lsp_diagnostics", {"file": f"{CWD}/a.ts"}, "lsp_diagnostics → a.ts"),
         ("lsp_hover", {"file": "a.ts", "line": 3, "column": 7}, "lsp_hover → a.ts:3:7"),
         ("lsp_find_references", {"path": "a.ts", "line": 3}, "lsp_find_references → a.ts:3"),
+        ("lsp_find_symbol", {"file": "a.ts"}, "lsp_find_symbol → a.ts"),
         ("lsp_find_symbol", {"query": "Auth", "file": "a.ts"}, "lsp_find_symbol → Auth"),
         (
             "lsp_refactor_symbol",
@@ -70,6 +71,7 @@ def preview(name: str, arguments: object, width: int = 100) -> str:
         ),
         ("lint_files", {"files": ["a.ts", f"{CWD}/b.ts"]}, "lint → a.ts, b.ts"),
         ("lint_files", {"files": ["a", "b", "c", "d", "e"]}, "lint → a, b, c +2 more"),
+        ("lint_files", {"files": "a.ts"}, "lint → a.ts"),
         ("lint_files", {}, "lint → (all)"),
         ("lint_files", {"files": []}, "lint → (all)"),
         ("fetch_content", {"url": "https://example.org/a"}, "fetch_content → https://example.org/a"),
@@ -83,6 +85,7 @@ def preview(name: str, arguments: object, width: int = 100) -> str:
         ("workflow_step", {"action": "next"}, "workflow_step → next"),
         ("deploy", {"to": "prod", "n": [1, True, None]}, 'deploy {"to":"prod","n":[1,true,null]}'),
         ("deploy", {}, "deploy"),
+        ("deploy", {"file": "a.ts"}, 'deploy {"file":"a.ts"}'),
         ("deploy", {"to": "köln"}, 'deploy {"to":"köln"}'),
     ],
 )
@@ -111,10 +114,13 @@ def test_a_call_is_shown_as_documented(name: str, arguments: dict[str, Any], lin
         ("bash", {"command": "  \n "}, 'bash {"command":"  \\n "}'),
         ("read", {"path": None}, 'read {"path":null}'),
         ("read", {"path": "a", "offset": "x", "limit": True}, "read → a"),
+        ("read", {"path": "a", "offset": 0, "limit": 1.5}, "read → a:0"),
         ("read", {"path": "a", "offset": -1, "limit": float("nan")}, "read → a"),
         ("read", {"path": "a", "offset": 10**400, "limit": float("inf")}, "read → a"),
         ("delegate_to_subagents", {"tasks": "x"}, 'delegate_to_subagents {"tasks":"x"}'),
         ("delegate_to_subagents", {"tasks": [1, None]}, "delegate_to_subagents → 2 tasks"),
+        ("delegate_to_subagents", {"tasks": [{"profile": 5}]}, "delegate_to_subagents → 1 task"),
+        ("lsp_\x1b[2J", {"query": "x"}, "lsp_ → x"),
         ("write_todos", {"todos": 3}, 'write_todos {"todos":3}'),
         ("edit_todos", {"indices": [1]}, 'edit_todos {"indices":[1]}'),
         ("edit_todos", {"action": "complete", "indices": "all"}, "edit_todos → complete"),
@@ -141,11 +147,28 @@ def test_a_long_path_gives_way_to_the_figures() -> None:
     assert line == "edit → …deep/deep/file.ts (1 edit) +3/-2"
 
 
+@pytest.mark.parametrize(
+    ("name", "arguments", "line"),
+    [
+        ("edit", {"path": "a-long-name.ts", "edits": [EDIT]}, "edit → a-long-name.…"),
+        ("grep", {"pattern": "a-very-long-pattern"}, "grep → /a-very-long…"),
+        ("find", {"pattern": "a-very-long-pattern"}, "find → a-very-long-…"),
+        ("list_todos", {}, "list_todos"),
+        ("get_subagent_output", {"sessionId": "abc"}, "get_subagent_output…"),
+    ],
+)
+def test_in_a_narrow_window_every_line_is_cut(name: str, arguments: dict[str, Any], line: str) -> None:
+    assert preview(name, arguments, width=20) == line
+    assert cell_width(preview(name, arguments, width=5)) == 5
+
+
 def test_a_long_address_is_cut_at_its_end() -> None:
     line = preview("fetch_content", {"url": "https://example.org/" + "x" * 100}, width=40)
     assert line.startswith("fetch_content → https://example.org/")
     assert line.endswith("…")
     assert cell_width(line) == 40
+    several = preview("fetch_content", {"urls": ["https://example.org/" + "x" * 100, "b"]}, width=40)
+    assert several == "fetch_content → https://example…" + " +1 more"
 
 
 def test_generic_arguments_are_cut_at_the_width() -> None:
@@ -153,9 +176,17 @@ def test_generic_arguments_are_cut_at_the_width() -> None:
     assert line == 'deploy {"script":"' + "x" * 11 + "…"
 
 
+def test_a_value_longer_than_any_line_is_not_written_out_however_wide_the_line() -> None:
+    huge = "x" * 1_000_000
+    assert preview("deploy", {"script": huge}, width=10**7) == 'deploy {"script":"' + "x" * 4096 + '…"}'
+    assert preview("deploy", huge, width=10**7) == 'deploy "' + "x" * 4096 + '…"'
+    assert preview("workflow_step", {"action": huge}, width=10**7) == "workflow_step → " + "x" * 4096 + "…"
+    assert preview("bash", {"command": huge}, width=10**7) == "bash → " + "x" * 4096 + "…"
+
+
 def test_fewer_files_are_named_where_there_is_no_room_for_three() -> None:
     files = ["source/one.ts", "source/two.ts", "source/three.ts"]
-    assert preview("lint_files", {"files": files}, width=44) == "lint → source/one.ts, source/two.ts +1 more"
+    assert preview("lint_files", {"files": files}, width=43) == "lint → source/one.ts, source/two.ts +1 more"
     assert preview("lint_files", {"files": files}, width=30) == "lint → source/one.ts +2 more"
 
 

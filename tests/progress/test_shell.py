@@ -55,7 +55,18 @@ def test_every_other_cd_stays(command: str) -> None:
 
 
 def test_a_command_that_fits_stays_on_one_line() -> None:
-    assert bash("npm ci && npm test") == ["bash → npm ci && npm test"]
+    assert bash("npm ci && npm test", width=25) == ["bash → npm ci && npm test"]
+    assert bash("npm ci && npm test", width=24) == ["bash → npm ci", "│ && npm test"]
+
+
+def test_each_line_holds_as_many_steps_as_fit() -> None:
+    assert bash("aa && bb && cc && dd && ee", width=15) == ["bash → aa && bb", "│ && cc && dd", "│ && ee"]
+    assert bash("aa && bb && cc && dd && ee", width=19) == ["bash → aa && bb", "│ && cc && dd && ee"]
+
+
+def test_without_knowing_where_the_agent_is_every_cd_stays() -> None:
+    assert preview_tool_call("bash", {"command": "cd . && ls"}, width=80) == "bash → cd . && ls"
+    assert bash(f"cd {CWD};") == [f"bash → cd {CWD};"]
 
 
 def test_a_long_command_is_split_where_a_step_ends() -> None:
@@ -77,6 +88,9 @@ def test_many_steps_take_four_lines_at_most() -> None:
     assert len(lines) == 4
     assert lines[0] == "bash → step-number-0"
     assert lines[-1] == "│ && step-number-3 …"
+    assert bash(" && ".join(f"step-number-{n}" for n in range(9)), width=20)[-1] == "│ && step-number-3 …"
+    assert bash(" && ".join(f"step-number-{n}" for n in range(9)), width=19)[-1] == "│ && step-number… …"
+    assert bash(" && ".join(f"step-number-{n}" for n in range(4)), width=20)[-1] == "│ && step-number-3"
 
 
 def test_lines_that_belong_together_are_one() -> None:
@@ -97,6 +111,7 @@ def test_further_lines_are_announced_but_not_shown() -> None:
         ("echo 'a && b' && c", ["echo 'a && b'", "c"]),
         ('echo "a \\" && b" && c', ['echo "a \\" && b"', "c"]),
         ("(a && b) && c", ["(a && b)", "c"]),
+        ("((a) && b) && c", ["((a) && b)", "c"]),
         ("echo $(a && b)", ["echo $(a && b)"]),
         ("echo `a && b`", ["echo `a && b`"]),
         ("a \\&& b", ["a \\&& b"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 )
 _MOUNTS = Path("/proc/self/mountinfo")
 _SHOWN_RUNS = 3
+_FREED_WITHIN_S = 2.0
 
 
 def check_records(situation: Situation) -> Iterator[Finding]:
@@ -25,7 +27,7 @@ def check_records(situation: Situation) -> Iterator[Finding]:
     existing = nearest_existing(folder)
     try:
         with tempfile.TemporaryDirectory(prefix=".doctor-", dir=existing) as probe:
-            locks_work = _locks_work(Path(probe))
+            works = locks_work(Path(probe))
     except OSError as error:
         yield Finding(
             "records",
@@ -36,12 +38,12 @@ def check_records(situation: Situation) -> Iterator[Finding]:
         )
         return
     yield Finding("records", True, tilde(folder), needed=True)
-    yield _locks(existing, locks_work=locks_work)
+    yield _locks(existing, works=works)
 
 
-def _locks(folder: Path, *, locks_work: bool) -> Finding:
+def _locks(folder: Path, *, works: bool) -> Finding:
     kind = file_system_of(folder)
-    if not locks_work:
+    if not works:
         advice = "work on a local file system"
         return Finding("locks", False, f"flock does not work in {tilde(folder)} ({kind})", advice, needed=True)
     if kind in _NETWORK_FILE_SYSTEMS:
@@ -50,7 +52,8 @@ def _locks(folder: Path, *, locks_work: bool) -> Finding:
     return Finding("locks", True, f"flock works ({kind})")
 
 
-def _locks_work(folder: Path) -> bool:
+def locks_work(folder: Path) -> bool:
+    """Whether a lock keeps others out while it is held, and lets them in afterwards."""
     lease = Lease.take(folder)
     if lease is None:
         return False
@@ -58,7 +61,17 @@ def _locks_work(folder: Path) -> bool:
         held = is_held(folder) and Lease.take(folder) is None
     finally:
         lease.release()
-    return held and not is_held(folder)
+    return held and _is_freed(folder)
+
+
+def _is_freed(folder: Path) -> bool:
+    # A program that another check starts at this moment shares the locked descriptor until it has replaced itself.
+    deadline = time.monotonic() + _FREED_WITHIN_S
+    while is_held(folder):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+    return True
 
 
 def file_system_of(folder: Path, mounts: Path = _MOUNTS) -> str:

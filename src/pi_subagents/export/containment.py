@@ -3,15 +3,30 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
 _BACKTICKS = re.compile(r"`+")
-_CODE_SPAN = re.compile(r"(?P<marks>(?<!`)`+(?!`)).*?(?<!`)(?P=marks)(?!`)")
+_CODE_SPAN = re.compile(r"(?P<marks>(?<![`\\])`+(?!`)).*?(?<!`)(?P=marks)(?!`)")
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>]*>)")
+_HARMLESS = re.compile(r"[^<`~]*")
+_MAX_CHARACTERS = 500_000
+"""Longer texts are logs, not prose, and are not parsed for seconds."""
 
 
 def contained(text: str) -> str:
-    """The text with its code blocks closed, and with markup shown instead of obeyed; code stays as it is."""
+    """The text with its code blocks closed, and with markup shown instead of obeyed; code stays as it is.
+
+    Where even that would not keep it to itself (a fence inside a list that is never closed), it becomes a code block.
+    """
+    if _HARMLESS.fullmatch(text):
+        return text
+    closed = _closed(text)
+    return closed if len(closed) <= _MAX_CHARACTERS and _parser()(closed) else fenced(text)
+
+
+def _closed(text: str) -> str:
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -26,6 +41,23 @@ def contained(text: str) -> str:
         else:
             lines.append(_without_markup(line))
     return "\n".join([*lines, fence] if fence else lines)
+
+
+@cache
+def _parser() -> Callable[[str], bool]:
+    """Whether a Markdown parser finds no markup in a text, and what follows it still at the top level."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark").enable("table")
+
+    def keeps_to_itself(text: str) -> bool:
+        tokens = parser.parse(f"{text}\n\n.")
+        inline = [child.type for token in tokens for child in token.children or ()]
+        last = tokens[-2]
+        found_markup = "html_inline" in inline or any(token.type == "html_block" for token in tokens)
+        return last.content == "." and last.level == 1 and not found_markup
+
+    return keeps_to_itself
 
 
 def fenced(text: str, language: str = "") -> str:

@@ -33,6 +33,8 @@ class PiDecoder:
         """The events one record stands for; never raises."""
         if isinstance(frame, Oversized):
             return _oversized(frame, at)
+        if not frame.lstrip().startswith(b"{"):  # no record; a flood of such lines need not be parsed
+            return [_output(frame, at)]
         events = _known(frame, at)
         return _unusual(frame, at) if events is None else events
 
@@ -69,10 +71,14 @@ def _unusual(frame: bytes, at: int) -> list[ev.AnyEvent]:
         events = _known(repaired, at)
         unknown = ev.Unknown(at=at, kind=kind, record=msgspec.Raw(repaired))
         return [ev.Repaired(at=at, size=len(frame)), *([unknown] if events is None else events)]
+    return [_output(frame, at)]
+
+
+def _output(frame: bytes, at: int) -> ev.Output:
     text = frame.decode("utf-8", "replace")
     if len(text) > _MAX_OUTPUT_CHARACTERS:
         text = f"{text[:_MAX_OUTPUT_CHARACTERS]}… ({len(text)} characters)"
-    return [ev.Output(at=at, text=text)]
+    return ev.Output(at=at, text=text)
 
 
 def _kind_of(frame: bytes) -> str | None:

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from pi_subagents.errors import SettingsError
+from pi_subagents.runners.lifeline import Lifeline
 
 Mechanism = Literal["namespace", "guard", "none"]
 Choice = Literal["auto", "namespace", "guard", "none"]
@@ -58,10 +59,13 @@ class _Group:
     """The process group is all there is to hold on to; what leaves it is not found again."""
 
     mechanism: Mechanism = "none"
-    inherited_fds: tuple[int, ...] = ()
 
     def __init__(self) -> None:
         self._pid = 0
+
+    @property
+    def inherited_fds(self) -> tuple[int, ...]:
+        return ()
 
     def wrap(self, argv: Sequence[str]) -> list[str]:
         return list(argv)
@@ -84,53 +88,75 @@ class _Namespace(_Group):
 
     mechanism: Mechanism = "namespace"
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._lifeline = Lifeline()
+
+    @property
+    def inherited_fds(self) -> tuple[int, ...]:
+        return (self._lifeline.child_end,)
+
     def wrap(self, argv: Sequence[str]) -> list[str]:
-        return [*_NAMESPACE_COMMAND, "sh", "-c", '"$@"; exit $?', "sh", *argv]
+        lifeline = f"/proc/self/fd/{self._lifeline.child_end}"
+        return [*_NAMESPACE_COMMAND, "sh", "-c", _FIRST_PROCESS, "sh", lifeline, *argv]
+
+    def started(self, pid: int) -> None:
+        super().started(pid)
+        self._lifeline.started()
+
+    def terminate(self) -> None:
+        # The first process ignores SIGTERM, so before it has the agent as a child nobody is there to heed it.
+        _signal_group(self._pid, signal.SIGTERM if self._has_agent() else signal.SIGKILL)
+
+    def close(self) -> None:
+        self._lifeline.close()
+
+    def _has_agent(self) -> bool:
+        try:
+            return any(len(_children_of(first)) > 1 for first in _children_of(self._pid))
+        except OSError:  # it is ending at this moment, or this kernel does not list children
+            return True
 
 
 class _Guard:
-    """Commands go down a pipe; the pipe's end tells the guard that its holder is gone."""
+    """Commands go down the lifeline; its end tells the guard that its holder is gone."""
 
     mechanism: Mechanism = "guard"
 
     def __init__(self) -> None:
-        self._child_end, self._our_end = os.pipe()
-        os.set_inheritable(self._child_end, True)
+        self._lifeline = Lifeline()
 
     @property
     def inherited_fds(self) -> tuple[int, ...]:
-        return (self._child_end,)
+        return (self._lifeline.child_end,)
 
     def wrap(self, argv: Sequence[str]) -> list[str]:
         # Isolated and without site-packages: the guard needs neither, and starts in half the time.
-        return [sys.executable, "-I", "-S", str(_GUARD), str(self._child_end), *argv]
+        return [sys.executable, "-I", "-S", str(_GUARD), str(self._lifeline.child_end), *argv]
 
     def started(self, pid: int) -> None:
-        os.close(self._child_end)
-        self._child_end = -1
+        self._lifeline.started()
 
     def terminate(self) -> None:
-        self._send(b"T")
+        self._lifeline.send(b"T")
 
     def kill(self) -> None:
-        self._send(b"K")
+        self._lifeline.send(b"K")
 
     def close(self) -> None:
-        for fd in (self._child_end, self._our_end):
-            if fd >= 0:
-                os.close(fd)
-        self._child_end = self._our_end = -1
-
-    def _send(self, command: bytes) -> None:
-        if self._our_end >= 0:
-            with suppress(BrokenPipeError):  # the guard has ended, and with it everything below
-                os.write(self._our_end, command)
+        self._lifeline.close()
 
 
 _NAMESPACE_COMMAND = (
     *("setpriv", "--pdeathsig", "KILL"),
     *("unshare", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"),
 )
+
+# Death signals are not set yet while the wrapper starts, so a holder that dies then is noticed by a second process at
+# the end of its lifeline. It may be there before the agent is, hence the `until`.
+_FIRST_PROCESS = """lifeline=$1; shift
+{ trap '' TERM; read -r _; until kill -KILL -1; do :; done; } <"$lifeline" >/dev/null 2>&1 &
+"$@"; exit $?"""
 
 _MECHANISMS: dict[Mechanism, type[_Group] | type[_Guard]] = {
     "namespace": _Namespace,
@@ -171,6 +197,10 @@ def namespace_works() -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return probe.returncode == 0
+
+
+def _children_of(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
 def _signal_group(pid: int, number: signal.Signals) -> None:

@@ -32,6 +32,14 @@ class Process(Protocol):
         """What makes sure that nothing outlives the holder of the run."""
         ...
 
+    def send(self, data: bytes) -> None:
+        """Say something to an interactive agent; returns at once."""
+        ...
+
+    def close_input(self) -> None:
+        """Nothing more will be said; returns at once."""
+        ...
+
     def terminate(self) -> None:
         """Ask the agent and its group to end; returns at once."""
         ...

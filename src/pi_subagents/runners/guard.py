@@ -2,7 +2,8 @@
 
 Started as a script by its holder, with the read end of a pipe as first argument. Being the sub-reaper of all that
 happens below, it finds daemons and orphans again as its own children. Ends the whole tree when the command ends,
-when told to, or when the pipe breaks because the holder died. Imports little: it starts once for every agent.
+when told to, or when the pipe breaks because the holder died. Should it be killed itself, the command dies with it.
+Imports little: it starts once for every agent.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import signal
 import sys
 from contextlib import suppress
 
+_PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _POLL_MS = 20
 
@@ -22,27 +24,37 @@ def main() -> int:
     """Guard the command in argv until nothing of it is left; the exit code is the command's own."""
     lifeline = int(sys.argv[1])
     os.set_inheritable(lifeline, False)
-    ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    child = _start(sys.argv[2:])
+    child = _start(sys.argv[2:], libc)
     _let_go_of_standard_streams()
     exit_code = _watch(child, lifeline, wake_read)
     _end_everything()
     return exit_code
 
 
-def _start(argv: list[str]) -> int:
+def _start(argv: list[str], libc: ctypes.CDLL) -> int:
+    """Start the command and wait until it runs: before that it would take no notice of a signal."""
+    guard = os.getpid()
+    running, failed = os.pipe()
     child = os.fork()
     if child:
+        os.close(failed)
+        os.read(running, 1)
+        os.close(running)
         return child
+    os.setsid()
+    libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != guard:
+        os._exit(128 + signal.SIGKILL)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    os.setsid()
     try:
         os.execvp(argv[0], argv)
     except OSError as error:

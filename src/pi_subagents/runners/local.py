@@ -32,7 +32,7 @@ class LocalRunner:
     def start(self, invocation: Invocation, sink: Sink) -> LocalProcess:
         """Start an agent whose output goes to `sink`; raises SpawnFailed."""
         _check_program(invocation)
-        containment = contain(self._mechanism)
+        containment = _contain(self._mechanism)
         try:
             popen = subprocess.Popen(
                 containment.wrap(invocation.argv),
@@ -49,7 +49,14 @@ class LocalRunner:
             containment.close()
             raise SpawnFailed(str(error)) from error
         containment.started(popen.pid)
-        return LocalProcess(popen, containment, invocation.stdin, sink)
+        return LocalProcess(popen, containment, invocation, sink)
+
+
+def _contain(mechanism: Mechanism) -> Containment:
+    try:
+        return contain(mechanism)
+    except OSError as error:
+        raise SpawnFailed(str(error)) from error
 
 
 def _check_program(invocation: Invocation) -> None:
@@ -62,19 +69,23 @@ def _check_program(invocation: Invocation) -> None:
 class LocalProcess:
     """One agent process and the three pipes to it."""
 
-    def __init__(self, popen: subprocess.Popen[bytes], containment: Containment, stdin: bytes, sink: Sink) -> None:
+    def __init__(
+        self, popen: subprocess.Popen[bytes], containment: Containment, invocation: Invocation, sink: Sink
+    ) -> None:
         self._popen = popen
         self._containment = containment
         self._sink = sink
         self._loop = asyncio.get_running_loop()
-        self._unsent: deque[memoryview] = deque([memoryview(stdin)] if stdin else [])
+        self._unsent: deque[memoryview] = deque([memoryview(invocation.stdin)] if invocation.stdin else [])
+        self._closing_input = not invocation.interactive
         self._open: dict[Stream, IO[bytes]] = {}
         self._drain_timer: asyncio.TimerHandle | None = None
         self._exit_code: int | None = None
         self._watch_exit()
         self._watch_output("stdout", popen.stdout)
         self._watch_output("stderr", popen.stderr)
-        self._start_writing()
+        os.set_blocking(self._stdin.fileno(), False)
+        self._write_when_possible()
 
     @property
     def pid(self) -> int:
@@ -93,6 +104,18 @@ class LocalProcess:
         """End the agent and every descendant; returns at once."""
         if self._exit_code is None:
             self._containment.kill()
+
+    def send(self, data: bytes) -> None:
+        """Say something to an interactive agent; what it no longer hears is dropped."""
+        if data and not self._stdin.closed and not self._closing_input:
+            self._unsent.append(memoryview(data))
+            self._write_when_possible()
+
+    def close_input(self) -> None:
+        """Nothing more will be said: an interactive agent ends once it has heard everything."""
+        if not self._stdin.closed and not self._closing_input:
+            self._closing_input = True
+            self._write_when_possible()
 
     # --- the end -----------------------------------------------------------------------------------------
 
@@ -150,22 +173,28 @@ class LocalProcess:
 
     # --- input -------------------------------------------------------------------------------------------
 
-    def _start_writing(self) -> None:
+    @property
+    def _stdin(self) -> IO[bytes]:
         assert self._popen.stdin is not None
-        os.set_blocking(self._popen.stdin.fileno(), False)
-        self._loop.add_writer(self._popen.stdin.fileno(), self._writable)
+        return self._popen.stdin
+
+    def _write_when_possible(self) -> None:
+        self._loop.add_writer(self._stdin.fileno(), self._writable)
 
     def _writable(self) -> None:
-        assert self._popen.stdin is not None
         try:
             while self._unsent:
-                written = os.write(self._popen.stdin.fileno(), self._unsent[0])
+                written = os.write(self._stdin.fileno(), self._unsent[0])
                 self._advance(written)
         except BlockingIOError:
             return
         except OSError:
             self._unsent.clear()  # the agent does not want to hear the rest
-        self._stop_writing()
+            self._closing_input = True
+        if self._closing_input:
+            self._stop_writing()
+        else:
+            self._loop.remove_writer(self._stdin.fileno())
 
     def _advance(self, written: int) -> None:
         rest = self._unsent.popleft()[written:]
@@ -173,7 +202,6 @@ class LocalProcess:
             self._unsent.appendleft(rest)
 
     def _stop_writing(self) -> None:
-        pipe = self._popen.stdin
-        if pipe is not None and not pipe.closed:
-            self._loop.remove_writer(pipe.fileno())
-            pipe.close()
+        if not self._stdin.closed:
+            self._loop.remove_writer(self._stdin.fileno())
+            self._stdin.close()

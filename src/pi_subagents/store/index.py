@@ -163,7 +163,7 @@ class Index:
             # The list of projects comes first: from it a lost index is made again.
             self._remember_project(project)
         self._folder.mkdir(parents=True, exist_ok=True)
-        if known and not self.path.exists():
+        if known and _is_missing(self.path):
             with suppress(StoreError):
                 self.rebuild()
 
@@ -207,6 +207,11 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
     yield
     connection.execute("COMMIT")
+
+
+def _is_missing(path: Path) -> bool:
+    # An empty file is what a full disk leaves of a database.
+    return not path.exists() or (path.is_file() and path.stat().st_size == 0)
 
 
 def _is_damage(error: Exception) -> bool:

@@ -137,7 +137,9 @@ def _make_runs_dir(runs: Path) -> None:
         return
     runs.parent.mkdir(parents=True, exist_ok=True)
     runs.mkdir(mode=0o700, exist_ok=True)
-    (runs / ".gitignore").write_text("*\n")
+    # The second one is for search tools outside of git repositories: an agent must not find its own records.
+    for name in (".gitignore", ".ignore"):
+        (runs / name).write_text("*\n")
 
 
 def _place(directory: Path, file: RunFile) -> None:

@@ -83,9 +83,9 @@ def counts_input(chunk_bytes: int = 1 << 20, pause_s: float = 0) -> Action:
     return ["count_input", chunk_bytes, pause_s]
 
 
-def tells(variable: str, way: Way, pause_s: float = 0) -> Action:
+def tells(variable: str, way: Way, pause_s: float = 0, *, half_only: bool = False) -> Action:
     """Give away the value of an environment variable, in two halves where the way allows it."""
-    return ["tell", variable, way, pause_s]
+    return ["tell", variable, way, pause_s, half_only]
 
 
 def closes_output() -> Action:

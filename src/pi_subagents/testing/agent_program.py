@@ -104,9 +104,9 @@ def _count_input(chunk_bytes: int, pause_s: float) -> None:
     _write_all(1, f"read {total} bytes\n".encode())
 
 
-def _tell(variable: str, way: str, pause_s: float) -> None:
+def _tell(variable: str, way: str, pause_s: float, half_only: bool) -> None:
     value = os.environ[variable]
-    halves = value[: len(value) // 2], value[len(value) // 2 :]
+    halves = [value[: len(value) // 2], "" if half_only else value[len(value) // 2 :]]
     if way == "delta":
         records = [{"type": "text_delta", "delta": half} for half in halves]
         pieces = [json.dumps({"type": "message_update", "assistantMessageEvent": record}) + "\n" for record in records]

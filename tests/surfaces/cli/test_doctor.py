@@ -176,7 +176,8 @@ def test_slow_questions_are_asked_at_the_same_time(machine: Machine) -> None:
 
 
 def test_nothing_is_left_behind(machine: Machine) -> None:
-    machine.add_node(models='echo {} > "$PI_CODING_AGENT_DIR/auth.json"')
+    # pi makes its directory and files in it, whatever it is asked.
+    machine.add_node(models='/bin/mkdir -p "$PI_CODING_AGENT_DIR"; echo {} > "$PI_CODING_AGENT_DIR/auth.json"')
     machine.add_program("pi", PI)
     before = _everything_in(machine.root)
     diagnose(machine)

@@ -92,7 +92,8 @@ def _told(state: RunState, events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:
 def _block(entry: Entry, folder: Path) -> str:
     if isinstance(entry, Given):
         # Files and earlier runs can be long, and the runs have been shown already.
+        where = code_span(str(folder / _PROMPT_FILE))
         return (
-            f"*Given with it: {len(entry.text):,} characters with files or earlier runs, see {folder / _PROMPT_FILE}*"
+            f"The agent was given {len(entry.text):,} characters, with files or earlier runs before the task: {where}"
         )
     return entry_markdown(entry)

@@ -9,13 +9,16 @@ from dataclasses import dataclass
 from pi_subagents.clock import now_ms
 from pi_subagents.listing import SessionSummary
 from pi_subagents.models import Status
-from pi_subagents.progress import age, clean, duration, money
+from pi_subagents.progress import age, cell_width, clean, clip, duration, money
 
 _ICONS = {Status.QUEUED: "·", Status.RUNNING: "⏳", Status.COMPLETED: "✓", Status.FAILED: "✗", Status.ABORTED: "✗"}
 _COLOURS = {Status.COMPLETED: "green", Status.FAILED: "red", Status.ABORTED: "red"}
 _PIPE_WIDTH = 1000
 """Nothing is cut where no terminal is."""
-_NAME_CELLS = 40
+_GAP = 2
+_STATUS_CELLS = len("✓ completed") + _GAP
+_MIN_NAME_CELLS = 8
+_AGENT_CELLS = 40
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ def _time(session: SessionSummary) -> str:
 
 def _agent(session: SessionSummary) -> str:
     model = "/".join(part for part in (session.provider, session.model) if part)
-    return " · ".join(clean(part) for part in (session.profile, model) if part)
+    return clip(" · ".join(clean(part) for part in (session.profile, model) if part), _AGENT_CELLS)
 
 
 _COLUMNS = (
@@ -52,29 +55,28 @@ _COLUMNS = (
 
 
 def print_table(sessions: Sequence[SessionSummary], *, with_project: bool) -> None:
-    """One row per session."""
+    """One row per session; the name gets the room that the others leave."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     console = Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
     columns = [column for column in _COLUMNS if console.width >= column.from_width]
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("status", no_wrap=True, min_width=11)
-    table.add_column("name", overflow="ellipsis", no_wrap=True, max_width=_NAME_CELLS, ratio=1)
-    for column in columns:
-        table.add_column(
-            column.title,
-            justify="right" if column.right else "left",
-            no_wrap=True,
-            overflow="ellipsis",
-            min_width=16 if column.title == "session" else None,
-        )
     if with_project:
-        table.add_column("project", overflow="fold")
-    for session in sessions:
+        columns.append(_Column("project", lambda session: clean(str(session.project))))
+    rows = [[column.cell(session) for column in columns] for session in sessions]
+    room = console.width - sum(map(_width, zip([column.title for column in columns], *rows, strict=True)))
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    table.add_column("status", no_wrap=True)
+    table.add_column("name", no_wrap=True)
+    for column in columns:
+        table.add_column(column.title, justify="right" if column.right else "left", no_wrap=column.title != "project")
+    for session, row in zip(sessions, rows, strict=True):
         status = Text(f"{_ICONS[session.status]} {session.status}", style=_COLOURS.get(session.status, "yellow"))
-        cells = [Text(column.cell(session)) for column in columns]
-        project = [Text(clean(str(session.project)))] if with_project else []
-        table.add_row(status, Text(clean(session.name)), *cells, *project)
+        name = clip(clean(session.name), max(room - _STATUS_CELLS, _MIN_NAME_CELLS))
+        table.add_row(status, Text(name), *map(Text, row))
     console.print(table)
+
+
+def _width(cells: Sequence[str]) -> int:
+    return max(map(cell_width, cells)) + _GAP

@@ -18,18 +18,13 @@ def _plain(block: str) -> None:
 
 
 def _rendered() -> Callable[[str], None]:
-    from markdown_it import MarkdownIt
     from rich.console import Console
     from rich.markdown import Markdown
 
     console = Console()
-    parser = MarkdownIt("commonmark", {"html": False}).enable(["table", "strikethrough"])
 
     def render(block: str) -> None:
-        markdown = Markdown("", code_theme="ansi_dark", hyperlinks=False)
-        # Its own parser would take markup for HTML and show nothing of it.
-        markdown.parsed = parser.parse(block)
-        console.print(markdown)
+        console.print(Markdown(block, code_theme="ansi_dark", hyperlinks=False))
         console.print()
 
     return render

@@ -1,0 +1,136 @@
+"""Whatever a process prints, its run goes on, memory stays bounded and the journal says what came."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.models import event as ev
+from pi_subagents.testing import Action, answer, prints, script
+from pi_subagents.testing.agent import closes_output, complains, pauses, writes
+from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
+from tests.process.kit import Stage
+
+DONE = prints(*answer("Done."))
+
+JUNK = {
+    "text": b"npm warn something\n",
+    "no JSON": b'{"type": "message_end", "message": \n',
+    "another JSON": b'[1, 2]\n"text"\nnull\n',
+    "NUL bytes": b"\0\0\0\n",
+    "invalid UTF-8": b"\xff\xfe\xfd\n",
+    "half a character": "é".encode()[:1] + b"\n",
+    "CR alone": b"one\rtwo\n",
+    "blank lines": b"\n\r\n  \n\t\n",
+    "a new kind of event": b'{"type":"novelty","x":1}\n',
+    "a known kind in a new shape": b'{"type":"message_end","message":"text"}\n',
+    "nested too deep": b"[" * 100_000 + b"]" * 100_000 + b"\n",
+    "a terminal's escapes": b"\x1b[31mred\x1b[0m\x07\n",
+}
+
+
+@pytest.mark.parametrize("junk", JUNK)
+async def test_junk_before_and_between_records_does_not_disturb_a_run(junk: str, plain_stage: Stage) -> None:
+    result = await plain_stage.run(writes(JUNK[junk]), prints(AGENT_START), writes(JUNK[junk]), DONE)
+    assert (result.status, result.output) == ("completed", "Done.")
+    kept = [event for event in plain_stage.events() if isinstance(event, ev.Output | ev.Unknown)]
+    assert len(kept) >= 2 or junk == "blank lines"
+
+
+def _line(text: str) -> bytes:
+    return json.dumps(assistant(text), ensure_ascii=False).encode() + b"\n"
+
+
+REST = prints(agent_end(), AGENT_SETTLED)
+REPLACED = "\N{REPLACEMENT CHARACTER}"
+
+
+async def test_a_record_that_arrives_byte_by_byte_is_whole(plain_stage: Stage) -> None:
+    record = _line("héllo €😀\u2028 and more")
+    pieces = [writes(record[at : at + 1]) for at in range(len(record))]
+    pieces[60:60] = [pauses(0.02)]
+    result = await plain_stage.run(*pieces, REST)
+    assert (result.status, result.output) == ("completed", "héllo €😀\u2028 and more")
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        (_line("windows")[:-1] + b"\r\n", "windows"),
+        (_line("a line\u2028and\u2029another\x85"), "a line\u2028and\u2029another\x85"),
+        (_line("bad X byte").replace(b"X", b"\xff"), f"bad {REPLACED} byte"),
+        (_line("half X emoji").replace(b"X", rb"\ud83d"), f"half {REPLACED} emoji"),
+        (_line("other half X").replace(b"X", rb"\ude00"), f"other half {REPLACED}"),
+        (_line("whole X").replace(b"X", rb"\ud83d\ude00"), "whole 😀"),
+        (_line("NUL X").replace(b"X", rb"\u0000"), "NUL \0"),
+    ],
+)
+async def test_odd_text_in_a_record_does_not_lose_its_message(record: bytes, text: str, plain_stage: Stage) -> None:
+    result = await plain_stage.run(writes(record), REST)
+    assert (result.status, result.output) == ("completed", text)
+
+
+async def test_the_last_record_needs_no_line_ending(plain_stage: Stage) -> None:
+    last = json.dumps(AGENT_SETTLED).encode()
+    result = await plain_stage.run(prints(AGENT_START, assistant("Done."), agent_end()), writes(last))
+    assert (result.status, result.output) == ("completed", "Done.")
+    assert any(isinstance(event, ev.AgentSettled) for event in plain_stage.events())
+
+
+async def test_an_agent_that_closes_its_output_and_works_on_is_waited_for(plain_stage: Stage) -> None:
+    result = await plain_stage.run(DONE, closes_output(), pauses(0.3))
+    assert (result.status, result.output, result.exit_code) == ("completed", "Done.", 0)
+
+
+async def test_a_flood_of_stderr_neither_stops_the_agent_nor_fills_the_disk(plain_stage: Stage) -> None:
+    result = await plain_stage.run(complains("warning: x\n" * 1000, times=3000), complains("at last\n"), DONE)
+    assert result.status == "completed"
+    assert (result.run_dir / "stderr.log").stat().st_size < 17 * 1024 * 1024
+    said = [event.text for event in plain_stage.events() if isinstance(event, ev.Stderr)]
+    assert said[-1].endswith("at last\n")
+
+
+MEASURE = """
+import asyncio, os, resource, sys
+from pi_subagents import Task, delegate
+
+async def main():
+    # Everything is loaded, and warm, before the measurement begins.
+    await delegate([Task("warm", sys.argv[1])])
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    (result,) = await delegate([Task("flood", sys.argv[2])])
+    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    print(result.status, grown // 1024, result.run_dir)
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.parametrize(
+    ("flood", "kept"),
+    [
+        (writes(b"x" * 1024, times=100 * 1024), {b"dropped": 1}),
+        (writes(b"tiny\n", times=1_000_000), {b"output": 1_000_000}),
+    ],
+    ids=["one line of 100 MB", "a million lines"],
+)
+def test_a_flood_of_output_does_not_cost_memory(flood: Action, kept: dict[bytes, int], plain_stage: Stage) -> None:
+    scripts = [script(DONE), script(flood, writes(b"\n"), DONE)]
+    measured = subprocess.run(
+        [sys.executable, "-c", MEASURE, *scripts],
+        cwd=plain_stage.project,
+        env=plain_stage.full_environ(),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    status, grown_mb, run_dir = measured.stdout.split()
+    assert status == "completed"
+    assert int(grown_mb) < 100
+    journal = (Path(run_dir) / "events.jsonl").read_bytes()
+    assert {tag: journal.count(b'{"type":"%s"' % tag) for tag in kept} == kept

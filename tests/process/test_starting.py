@@ -1,0 +1,119 @@
+"""Agents that cannot be started fail with the documented sentence, and only they do."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.models import Task
+from pi_subagents.models import event as ev
+from pi_subagents.planning import Place
+from pi_subagents.service import Delegation
+from pi_subagents.testing import SCRIPTED_AGENT, answer, prints, script
+from pi_subagents.testing.agent import exits
+from tests.process.kit import Stage
+
+NOT_STARTED = ("failed", "spawn", "Failed to spawn sub-agent process")
+DONE = prints(*answer("Done."))
+
+
+def missing(folder: Path) -> str:
+    return str(folder / "nothing-here")
+
+
+def not_executable(folder: Path) -> str:
+    path = folder / "agent"
+    path.write_text("#!/bin/sh\n")
+    return str(path)
+
+
+def without_interpreter(folder: Path) -> str:
+    path = folder / "agent"
+    path.write_text("#!/no/such/interpreter\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def no_program(folder: Path) -> str:
+    path = folder / "agent"
+    path.write_bytes(b"\x7fELF and nothing more")
+    path.chmod(0o755)
+    return str(path)
+
+
+def directory(folder: Path) -> str:
+    return str(folder)
+
+
+@pytest.mark.parametrize("program", [missing, not_executable, without_interpreter, no_program, directory])
+async def test_a_program_that_cannot_be_run_is_a_failed_start(
+    program: Callable[[Path], str], stage: Stage, tmp_path: Path
+) -> None:
+    result = await stage.run(DONE, environ={SCRIPTED_AGENT[0]: program(tmp_path)})
+    assert (result.status, result.reason, result.error) == NOT_STARTED
+    told = [event.text for event in stage.events() if isinstance(event, ev.Stderr)]
+    assert told, "the journal must say what was wrong with the program"
+
+
+async def test_the_other_tasks_run(stage: Stage, tmp_path: Path) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    tasks = [
+        Task("lost", script(DONE), cwd=str(gone)),
+        Task("fine", script(DONE)),
+        Task("odd", script(exits(127))),
+        Task("fine too", script(DONE)),
+    ]
+    delegation = Delegation(tasks, place=Place.here(stage.project, stage.full_environ()))
+    delegation.prepare()
+    gone.rmdir()
+    results = await delegation
+    assert [result.status for result in results] == ["failed", "completed", "failed", "completed"]
+    assert {result.error for result in results if not result.ok} == {NOT_STARTED[2]}
+    assert stage.processes() == []
+
+
+async def test_an_agent_that_spoke_and_exits_with_127_was_started(stage: Stage) -> None:
+    result = await stage.run(DONE, exits(127))
+    assert (result.reason, result.error) == ("exit", "Sub-agent exited with code 127")
+
+
+EXHAUSTED = """
+import asyncio, os, resource, sys
+from pathlib import Path
+from pi_subagents.harness import Invocation
+from pi_subagents.runners import LocalRunner, SpawnFailed
+
+async def main():
+    runner = LocalRunner(sys.argv[1])
+    open_files = len(os.listdir("/proc/self/fd"))
+    refused = 0
+    for spare in range(1, 12):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (open_files + spare, 4096))
+        try:
+            runner.start(Invocation(("true",), dict(os.environ), Path("/"), b""), None)
+        except SpawnFailed:
+            refused += 1
+        else:
+            break
+    resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+    print(refused > 0)
+
+asyncio.run(main())
+"""
+
+
+def test_a_holder_without_free_descriptors_is_a_failed_start_and_no_crash(stage: Stage) -> None:
+    outcome = subprocess.run(
+        [sys.executable, "-c", EXHAUSTED, stage.containment],
+        env=stage.full_environ(),
+        capture_output=True,
+        text=True,
+        timeout=20,
+        check=False,
+    )
+    assert (outcome.stdout.strip(), outcome.stderr) == ("True", "")

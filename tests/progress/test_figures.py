@@ -1,0 +1,51 @@
+"""Figures as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from pi_subagents.progress import age, data_size, duration, money
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-1, "0.0s"),
+        (0.44, "0.4s"),
+        (59.9, "59.9s"),
+        (60, "1m 0s"),
+        (3599, "59m 59s"),
+        (7500, "2h 5m"),
+        (180_000, "2d 2h"),
+    ],
+)
+def test_a_duration_has_its_two_largest_units(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+@pytest.mark.parametrize(
+    ("milliseconds", "words"),
+    [
+        (-5, "0s"),
+        (999, "0s"),
+        (59_000, "59s"),
+        (60_000, "1m"),
+        (7_200_000, "2h"),
+        (86_400_000, "1d"),
+        (1_209_600_000, "2w"),
+    ],
+)
+def test_an_age_has_one_unit(milliseconds: int, words: str) -> None:
+    assert age(milliseconds) == words
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [(0, "0 B"), (999, "999 B"), (14_200, "14 kB"), (3_210_000, "3.2 MB"), (7_500_000_000, "7.5 GB")],
+)
+def test_a_size_has_a_fitting_unit(size: int, words: str) -> None:
+    assert data_size(size) == words
+
+
+def test_money_shows_what_is_less_than_a_cent() -> None:
+    assert money(0.00421) == "$0.0042"

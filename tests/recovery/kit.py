@@ -1,0 +1,104 @@
+"""Holders to kill, and what must be true of their runs afterwards."""
+
+from __future__ import annotations
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.fold import RunState
+from pi_subagents.models import Reason, Status
+from pi_subagents.outcome import LOST_SENTENCE
+from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, load_run
+from pi_subagents.testing import Action, script
+from tests.process.kit import MARK_VARIABLE, Stage, wait_until
+
+_REPOSITORY = Path(__file__).parents[2]
+
+
+class Holders:
+    """The program that makes holders."""
+
+    def __init__(self) -> None:
+        self._program = subprocess.Popen(
+            [sys.executable, "-m", "tests.recovery.holders"],
+            cwd=_REPOSITORY,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def start(self, stage: Stage, *scripts: list[Action], **order: Any) -> int:
+        """A holder of one run per script; returns its process id."""
+        prompts = [script(*actions) for actions in scripts]
+        environ = {**os.environ, **stage.environ, MARK_VARIABLE: stage.mark}
+        order |= {"project": str(stage.project), "environ": environ, "prompts": prompts}
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        self._program.stdin.write(json.dumps(order) + "\n")
+        self._program.stdin.flush()
+        return int(self._program.stdout.readline())
+
+    def close(self) -> None:
+        """End the program; holders go on."""
+        assert self._program.stdin is not None
+        assert self._program.stdout is not None
+        self._program.stdin.close()
+        self._program.wait(timeout=10)
+        self._program.stdout.close()
+
+
+def kill_after(pid: int, seconds: float) -> None:
+    """Kill a holder after a while, unless it has finished by then, and wait until it is gone."""
+    try:
+        pidfd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        finished, _, _ = select.select([pidfd], [], [], seconds)
+        if not finished:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        ended, _, _ = select.select([pidfd], [], [], 20)
+        assert ended, "the holder did not end"
+    finally:
+        os.close(pidfd)
+
+
+def journals(stage: Stage) -> dict[Path, bytes]:
+    """The complete lines of every journal, as they are on the disk now."""
+    found = {}
+    for run_dir in stage.run_dirs:
+        data = (run_dir / JOURNAL_FILE).read_bytes()
+        found[run_dir] = data[: data.rfind(b"\n") + 1]
+    return found
+
+
+def check_truth(stage: Stage) -> list[RunState]:
+    """After a holder's death every run is over, truly, with all that was journalled, and nobody is left."""
+    before = journals(stage)
+    wait_until(lambda: not stage.processes(), within_s=10)
+    states = [load_run(run_dir) for run_dir in stage.run_dirs]
+    for run_dir, state in zip(stage.run_dirs, states, strict=True):
+        after = (run_dir / JOURNAL_FILE).read_bytes()
+        assert after.startswith(before[run_dir]), "a journalled event is missing"
+        assert after.endswith(b"\n")
+        assert state.status.is_terminal
+        _check_verdict(state, before[run_dir])
+        assert json.loads((run_dir / RESULT_FILE).read_text())["status"] == state.status
+        assert load_run(run_dir) == state, "a second reader is told something else"
+    return states
+
+
+def _check_verdict(state: RunState, journal: bytes) -> None:
+    ended = b'"type":"ended"' in journal
+    if not ended:
+        assert (state.status, state.reason, state.error) == (Status.FAILED, Reason.LOST, LOST_SENTENCE)
+    else:
+        assert state.reason is not Reason.LOST

@@ -1,0 +1,93 @@
+"""However and whenever the holder of a run is killed, the truth about the run is told and nothing recorded is lost."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from pi_subagents.errors import SessionNotFound
+from pi_subagents.models import Reason, Status, Task
+from pi_subagents.planning import Place
+from pi_subagents.service import Delegation
+from pi_subagents.sessions import Sessions
+from pi_subagents.testing.agent import Action, pauses, prints, script
+from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant, tool_call, tool_result
+from tests.process.kit import Stage, wait_until
+from tests.recovery.holders import POINTS
+from tests.recovery.kit import Holders, check_truth, kill_after
+
+KILLS_PER_TEST = 20
+TESTS = 10
+
+
+def work(steps: int = 3, pause_s: float = 0.01) -> list[Action]:
+    """An agent that says and does something a few times and settles."""
+    actions: list[Action] = [prints(AGENT_START)]
+    for number in range(steps):
+        call = tool_call("bash", str(number), command=f"step {number}")
+        actions += [
+            prints(assistant(f"step {number}", call), tool_result("bash", "done", str(number))),
+            pauses(pause_s),
+        ]
+    return [*actions, prints(assistant("finished"), agent_end(), AGENT_SETTLED)]
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_a_holder_that_dies_at_a_boundary_leaves_the_truth(point: str, stage: Stage, holders: Holders) -> None:
+    kill_after(holders.start(stage, work(), point=point), 20)
+    states = check_truth(stage)
+    finished = point in ("before the result gets its name", "after the result, before the index")
+    published = point != "before the record is published"
+    assert [state.status for state in states] == (
+        [Status.COMPLETED if finished else Status.FAILED] if published else []
+    )
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0], ids=["before", "in the middle of", "after"])
+@pytest.mark.parametrize("nth", [2, 3, 4, 5, 6])
+def test_a_holder_that_dies_at_a_write_leaves_the_truth(nth: int, share: float, stage: Stage, holders: Holders) -> None:
+    kill_after(holders.start(stage, work(), write=(nth, share)), 20)
+    (state,) = check_truth(stage)
+    if share < 1.0:
+        assert state.reason is Reason.LOST
+
+
+@pytest.mark.parametrize("seed", range(TESTS))
+async def test_a_holder_killed_at_random_leaves_the_truth_and_sessions_that_can_be_resumed(
+    seed: int, stage: Stage, holders: Holders
+) -> None:
+    chance = random.Random(seed)
+    for number in range(KILLS_PER_TEST):
+        known = len(stage.run_dirs)
+        holder = holders.start(stage, work())
+        if number % 4:  # the others are killed while they prepare
+            wait_until(lambda known=known: len(stage.run_dirs) > known)  # type: ignore[misc]
+        kill_after(holder, chance.uniform(0.0, 0.15))
+    states = check_truth(stage)
+    assert len(states) >= KILLS_PER_TEST * 3 // 4
+    await _resume(stage, chance.choice(states).session_id)
+
+
+async def _resume(stage: Stage, session_id: str) -> None:
+    place = Place.here(stage.project, stage.environ)
+    prompt = script(*work(1))
+    # What the agent gets is not a script any more, so the stand-in answers with what it was told.
+    (result,) = await Delegation([Task("again", prompt, resume=session_id)], place=place)
+    assert result.ok, result.error
+    assert result.session_id == session_id
+    session = Sessions(place).find(session_id)
+    assert [run.state.status.is_terminal for run in session.runs] == [True, True]
+    told = result.output
+    assert "Previously:" in told
+    assert json.dumps(work(1))[:40] in told
+
+
+async def test_a_run_that_was_never_published_is_no_session(stage: Stage, holders: Holders) -> None:
+    kill_after(holders.start(stage, work(), point="before the record is published"), 20)
+    place = Place.here(stage.project, stage.environ)
+    drafts = [path.name for path in stage.runs.glob(".*.new")]
+    assert len(drafts) == 1
+    with pytest.raises(SessionNotFound):
+        Sessions(place).find(drafts[0].removesuffix(".new").rpartition("-")[2])

@@ -1,0 +1,120 @@
+"""Any number of readers may find a lost run at the same moment: it is closed once, and all are told the same."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.models import Reason, Status
+from pi_subagents.outcome import LOST_SENTENCE
+from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, is_held, load_run
+from pi_subagents.testing.agent import pauses, prints
+from pi_subagents.testing.records import AGENT_START, assistant
+from tests.process.kit import Stage, wait_until
+from tests.recovery.kit import Holders, kill_after
+
+READERS = 10
+
+# Every reader says that it is ready and waits for the gate to open before it looks.
+_READER = """
+import sys
+from pathlib import Path
+from pi_subagents.store import load_run
+print("ready", flush=True)
+sys.stdin.readline()
+state = load_run(Path(sys.argv[1]))
+print(state.status, state.reason, state.completed_at, flush=True)
+"""
+
+
+def lose_a_run(stage: Stage, holders: Holders) -> Path:
+    """A run that had something to say when its holder was killed."""
+    pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(60)])
+    wait_until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
+    kill_after(pid, 0)
+    return stage.run_dirs[0]
+
+
+def test_a_live_run_is_told_apart_from_a_lost_one(stage: Stage, holders: Holders) -> None:
+    pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(60)])
+    wait_until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
+    (run_dir,) = stage.run_dirs
+    assert is_held(run_dir)
+    assert load_run(run_dir).status is Status.RUNNING
+    assert load_run(run_dir).text == "half way"
+    kill_after(pid, 0)
+    assert not is_held(run_dir)
+    state = load_run(run_dir)
+    assert (state.status, state.reason, state.error) == (Status.FAILED, Reason.LOST, LOST_SENTENCE)
+    assert state.text == "half way"
+
+
+def test_ten_readers_close_a_lost_run_once_and_agree(stage: Stage, holders: Holders) -> None:
+    run_dir = lose_a_run(stage, holders)
+    readers = [_start_reader(run_dir) for _ in range(READERS)]
+    for reader in readers:
+        assert reader.stdout is not None
+        assert reader.stdout.readline() == "ready\n"
+    answers = {_open_gate(reader) for reader in readers}
+    assert len(answers) == 1
+    assert answers.pop().startswith("failed lost ")
+    lines = (run_dir / JOURNAL_FILE).read_bytes().splitlines()
+    assert sum(b'"type":"ended"' in line for line in lines) == 1
+
+
+def _start_reader(run_dir: Path) -> subprocess.Popen[str]:
+    argv = [sys.executable, "-c", _READER, str(run_dir)]
+    return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def _open_gate(reader: subprocess.Popen[str]) -> str:
+    answer, _ = reader.communicate("go\n", timeout=30)
+    return answer
+
+
+def test_a_lost_run_on_a_read_only_disk_is_told_truly_all_the_same(stage: Stage, holders: Holders) -> None:
+    run_dir = lose_a_run(stage, holders)
+    before = (run_dir / JOURNAL_FILE).read_bytes()
+    answer = _read_as_nobody(run_dir)
+    assert answer["status"] == "failed"
+    assert answer["reason"] == "lost"
+    assert (run_dir / JOURNAL_FILE).read_bytes() == before
+    assert not (run_dir / RESULT_FILE).exists()
+
+
+def _read_as_nobody(run_dir: Path) -> dict[str, str]:
+    """Read a run as somebody who may look but not write."""
+    for folder in [run_dir, *run_dir.parents]:
+        if folder.stat().st_uid == os.getuid() and folder != Path("/"):
+            folder.chmod(folder.stat().st_mode | 0o055)
+    for file in run_dir.iterdir():
+        file.chmod(0o644)
+    code = (
+        "import os, sys, json\n"
+        "from pathlib import Path\n"
+        "from pi_subagents.store import load_run\n"
+        "if os.getuid() == 0: os.setgid(65534); os.setuid(65534)\n"
+        "else: Path(sys.argv[1]).chmod(0o555); [f.chmod(0o444) for f in Path(sys.argv[1]).iterdir()]\n"
+        "state = load_run(Path(sys.argv[1]))\n"
+        "print(json.dumps({'status': state.status, 'reason': state.reason}))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, str(run_dir)], capture_output=True, text=True, check=True)
+    answer: dict[str, str] = json.loads(done.stdout)
+    return answer
+
+
+@pytest.mark.parametrize("torn", [b'{"type":"mess', b'{"type":"message","role":"\xc3', b"\x00\x00\x00"])
+def test_a_torn_last_line_is_repaired(torn: bytes, stage: Stage, holders: Holders) -> None:
+    run_dir = lose_a_run(stage, holders)
+    journal = run_dir / JOURNAL_FILE
+    whole = journal.read_bytes()
+    journal.write_bytes(whole + torn)
+    assert load_run(run_dir).reason is Reason.LOST
+    repaired = journal.read_bytes()
+    assert repaired.startswith(whole + b'{"type":"ended"')
+    assert repaired.count(b"\n") == whole.count(b"\n") + 1

@@ -1,0 +1,44 @@
+"""A session is resumed by one at a time, whoever else tries at the same moment."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from pi_subagents.planning import Place
+from pi_subagents.testing.agent import prints
+from pi_subagents.testing.records import answer
+from pi_subagents.tools import ToolContext, call_tool
+from tests.process.kit import Stage
+
+_PAUSE = ["pause", 1.5]
+
+
+def _resume(stage: Stage, session_id: str) -> subprocess.Popen[str]:
+    tasks = [{"name": "again", "prompt": "go on", "resume": session_id}]
+    argv = [sys.executable, "-m", "pi_subagents", "call", "delegate_to_subagents", json.dumps({"tasks": tasks})]
+    script = json.dumps([_PAUSE, prints(*answer("carried on"))])
+    environ = {**stage.full_environ(), "PI_SUBAGENTS_SCRIPT": script}
+    return subprocess.Popen(argv, cwd=stage.project, env=environ, stdout=subprocess.PIPE, text=True)
+
+
+async def test_of_two_that_resume_a_session_at_the_same_moment_one_runs_and_the_other_is_told(stage: Stage) -> None:
+    first = await stage.run(prints(*answer("begun")))
+    rivals = [_resume(stage, first.session_id) for _ in range(2)]
+    answers = [json.loads(rival.communicate(timeout=60)[0]) for rival in rivals]
+    texts = sorted(reply["content"][0]["text"] for reply in answers)
+    busy = f'Cannot resume: session "{first.session_id}" is still running. Wait for it to complete before resuming.'
+    assert texts == [busy, f"✓ again: completed (session: {first.session_id})"]
+    assert sorted(reply["isError"] for reply in answers) == [False, True]
+    assert len(stage.run_dirs) == 2
+
+
+async def test_a_call_that_names_a_session_twice_starts_nothing(stage: Stage) -> None:
+    first = await stage.run(prints(*answer("begun")))
+    tasks = [{"name": name, "prompt": "go on", "resume": first.session_id} for name in ("a", "b")]
+    place = Place.here(stage.project, stage.full_environ())
+    result = await call_tool("delegate_to_subagents", {"tasks": tasks}, ToolContext(place))
+    assert result.is_error
+    assert "is still running" in result.text
+    assert len(stage.run_dirs) == 1

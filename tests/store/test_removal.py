@@ -1,0 +1,170 @@
+"""Deleting sessions: whole or not at all, and nobody gets in between."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.errors import SessionBusy, StoreError
+from pi_subagents.paths import runs_dir
+from pi_subagents.store import JOURNAL_FILE, Lease, disk_size, leftovers, remove_leftover, remove_session
+from tests.session_kit import DAY_S, Shelf, says
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[Shelf]:
+    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
+    yield shelf
+    shelf.close()
+
+
+def remove(shelf: Shelf, session_id: str) -> list[Path]:
+    return remove_session(runs_dir(shelf.project), session_id)
+
+
+def test_all_runs_of_a_session_go_and_nothing_of_it_is_left(shelf: Shelf) -> None:
+    first = shelf.add(age_s=20)
+    second = shelf.add(age_s=10, session_id=first.session_id)
+    other = shelf.add(age_s=15)
+    assert remove(shelf, first.session_id) == [first.run_dir, second.run_dir]
+    assert shelf.runs == [other.run_dir.name]
+    assert not [path for path in runs_dir(shelf.project).rglob("*") if first.session_id in path.name]
+
+
+def test_a_session_with_a_run_that_goes_on_stays_whole(shelf: Shelf) -> None:
+    first = shelf.add(age_s=20)
+    shelf.add(age_s=10, session_id=first.session_id, ends=None)
+    with pytest.raises(SessionBusy):
+        remove(shelf, first.session_id)
+    assert len(shelf.runs) == 2
+
+
+def test_a_session_that_is_being_resumed_stays(shelf: Shelf) -> None:
+    kept = shelf.add()
+    claim = Lease.of_session(runs_dir(shelf.project), kept.session_id)
+    assert claim is not None
+    with pytest.raises(SessionBusy):
+        remove(shelf, kept.session_id)
+    claim.release()
+    assert remove(shelf, kept.session_id)
+
+
+def test_a_run_that_somebody_holds_stays_though_it_has_ended(shelf: Shelf) -> None:
+    # Its holder is about to write the last derived files.
+    kept = shelf.add()
+    lease = Lease.take(kept.run_dir)
+    assert lease is not None
+    with pytest.raises(SessionBusy):
+        remove(shelf, kept.session_id)
+    assert shelf.runs
+    lease.release()
+
+
+def test_the_runs_cannot_be_taken_by_others_while_they_are_deleted(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept = shelf.add()
+    seen: list[object] = []
+    rmtree = shutil.rmtree
+
+    def watched(path: Path) -> None:
+        seen.extend([shelf.runs, Lease.take(path), Lease.of_session(runs_dir(shelf.project), kept.session_id)])
+        rmtree(path)
+
+    monkeypatch.setattr(shutil, "rmtree", watched)
+    remove(shelf, kept.session_id)
+    assert seen == [[], None, None]
+
+
+def test_a_deletion_that_was_cut_short_leaves_no_half_of_a_run(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = shelf.add()
+
+    def killed(_path: Path) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shutil, "rmtree", killed)
+        with pytest.raises(KeyboardInterrupt):
+            remove(shelf, kept.session_id)
+    assert shelf.runs == []
+    (left,) = [path for path in leftovers(runs_dir(shelf.project), 0) if path.is_dir()]
+    remove_leftover(left)
+    assert not left.exists()
+
+
+def test_a_directory_without_a_journal_is_not_ours_to_delete(shelf: Shelf) -> None:
+    kept = shelf.add()
+    (kept.run_dir / JOURNAL_FILE).unlink()
+    with pytest.raises(StoreError, match="journal"):
+        remove(shelf, kept.session_id)
+    assert kept.run_dir.is_dir()
+
+
+def test_a_run_that_is_a_link_to_another_place_is_left_alone(shelf: Shelf, tmp_path: Path) -> None:
+    kept = shelf.add()
+    kept.run_dir.rename(tmp_path / "moved")
+    kept.run_dir.symlink_to(tmp_path / "moved")
+    with pytest.raises(StoreError, match="link"):
+        remove(shelf, kept.session_id)
+    assert (tmp_path / "moved" / JOURNAL_FILE).exists()
+
+
+def test_links_inside_a_run_are_not_followed(shelf: Shelf, tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "file").write_text("x")
+    kept = shelf.add()
+    (kept.run_dir / "agent").symlink_to(precious)
+    remove(shelf, kept.session_id)
+    assert (precious / "file").read_text() == "x"
+
+
+def test_what_cannot_be_deleted_is_an_error_in_words(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = shelf.add()
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "rename", refuse)
+    with pytest.raises(StoreError, match=f"cannot delete session {kept.session_id} in .*: Permission denied"):
+        remove(shelf, kept.session_id)
+
+
+def test_only_old_and_abandoned_drafts_are_leftovers(shelf: Shelf) -> None:
+    shelf.add()
+    runs = runs_dir(shelf.project)
+    for name in (".old.new", ".held.new", ".young.new", ".other"):
+        (runs / name).mkdir()
+    lease = Lease.take(runs / ".held.new")
+    assert lease is not None
+    past = time.time() - 2 * DAY_S
+    for name in (".old.new", ".held.new", ".other"):
+        os.utime(runs / name, (past, past))
+    assert leftovers(runs, time.time() - DAY_S) == [runs / ".old.new"]
+    lease.release()
+
+
+def test_locks_of_sessions_that_are_gone_are_leftovers(shelf: Shelf) -> None:
+    kept = shelf.add()
+    runs = runs_dir(shelf.project)
+    for session_id in (kept.session_id, "feedfeedfeedfeed"):
+        lease = Lease.of_session(runs, session_id)
+        assert lease is not None
+        lease.release()
+    assert leftovers(runs, 0) == [runs / ".sessions" / "feedfeedfeedfeed"]
+
+
+def test_a_project_without_runs_has_no_leftovers(tmp_path: Path) -> None:
+    assert leftovers(tmp_path / "nothing", time.time()) == []
+
+
+def test_the_size_counts_everything_in_a_directory(shelf: Shelf) -> None:
+    kept = shelf.add(says("x" * 100_000))
+    (kept.run_dir / "more").mkdir()
+    (kept.run_dir / "more" / "file").write_bytes(b"y" * 100_000)
+    assert disk_size(kept.run_dir) >= 200_000

@@ -1,0 +1,126 @@
+"""A user with sessions on disk, who runs the command: in a pipe, in the background, or at a terminal."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.testing import SCRIPTED_AGENT
+from tests.session_kit import Shelf
+
+SOURCE = Path(__file__).parents[3] / "src"
+TIMEOUT_S = 60.0
+
+
+class Desk:
+    """The project, the user's home, and the command."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.project = root / "project"
+        (self.project / ".pi").mkdir(parents=True)
+        self.home = root / "home"
+        self.home.mkdir()
+        self.shelf = Shelf(self.project, self.home / ".pi" / "agent")
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            "PYTHONPATH": str(SOURCE),
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "PYTHONUTF8": "1",
+            "TERM": "xterm-256color",
+            **dict([SCRIPTED_AGENT]),
+        }
+
+    def run(self, *arguments: str, stdin: str = "", cwd: Path | None = None, **variables: str) -> Done:
+        """Run `sessions` with these arguments."""
+        done = subprocess.run(
+            self._command("sessions", *arguments),
+            cwd=cwd or self.project,
+            env=self.environ | variables,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+        """Start the command with these arguments and leave it running."""
+        return subprocess.Popen(
+            self._command(*arguments),
+            cwd=cwd or self.project,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def at_terminal(self, *arguments: str, columns: int = 120, typed: str = "") -> Done:
+        """Run `sessions` at a terminal of that width; what it prints on both channels is one text."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        process = subprocess.Popen(
+            self._command("sessions", *arguments),
+            cwd=self.project,
+            env=self.environ,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+        os.close(slave)
+        os.write(master, typed.encode())
+        text = _read_all(master)
+        os.close(master)
+        return Done(process.wait(TIMEOUT_S), text, "")
+
+    def _command(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "pi_subagents", *arguments]
+
+
+class Done:
+    """How a command ended."""
+
+    def __init__(self, exit_code: int, out: str, err: str) -> None:
+        self.exit_code = exit_code
+        self.out = out
+        self.err = err
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def _read_all(master: int) -> str:
+    data = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            break
+        if not piece:
+            break
+        data += piece
+    return data.decode(errors="replace").replace("\r\n", "\n")
+
+
+def until(condition: Callable[[], bool], what: str, timeout_s: float = 20.0) -> None:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain: {what}"
+        time.sleep(0.01)

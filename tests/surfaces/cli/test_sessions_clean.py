@@ -1,0 +1,128 @@
+"""`sessions clean`: what is deleted, what is never deleted, and that people are asked."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from pi_subagents.models import Reason
+from pi_subagents.paths import runs_dir
+from pi_subagents.store import Lease
+from tests.session_kit import DAY_S, HOUR_S, Shelf, says
+from tests.surfaces.cli.session_desk import Desk
+
+SESSION = "a3f7b9c2d1e8f4a1"
+
+
+def test_old_sessions_go_with_all_their_runs_and_their_rows(desk: Desk) -> None:
+    desk.shelf.add(says("x" * 100_000), name="old", age_s=40 * DAY_S, session_id=SESSION)
+    desk.shelf.add(name="old", age_s=39 * DAY_S, session_id=SESSION)
+    kept = desk.shelf.add(name="new", age_s=HOUR_S)
+    done = desk.run("clean", "--older-than", "30d")
+    assert done.exit_code == 0
+    assert desk.shelf.runs == [kept.run_dir.name]
+    assert [row["name"] for row in desk.shelf.index.rows()] == ["new"]
+    listed, announced, told = done.out.splitlines()
+    assert re.fullmatch(rf"{SESSION} +5w ago +\d\d\d kB  2 runs  old", listed)
+    assert re.fullmatch(r"To be deleted: 1 session with 2 runs, \d\d\d kB\.", announced)
+    assert told == announced.replace("To be deleted:", "Deleted")
+
+
+def test_a_dry_run_says_the_same_and_deletes_nothing(desk: Desk) -> None:
+    desk.shelf.add(name="old", age_s=40 * DAY_S)
+    done = desk.run("clean", "--older-than", "30d", "--dry-run")
+    assert "To be deleted: 1 session with 1 run, " in done.out
+    assert done.out.endswith("Nothing was deleted (--dry-run).\n")
+    assert len(desk.shelf.runs) == 1
+    assert len(desk.shelf.index.rows()) == 1
+
+
+def test_the_newest_are_kept_however_old_they_are(desk: Desk) -> None:
+    for days in (50, 40, 31):
+        desk.shelf.add(name=str(days), age_s=days * DAY_S)
+    desk.run("clean", "--older-than", "30d", "--keep", "2")
+    assert [row["name"] for row in desk.shelf.index.rows()] == ["31", "40"]
+    desk.run("clean", "--keep", "1")
+    assert [row["name"] for row in desk.shelf.index.rows()] == ["31"]
+
+
+def test_a_running_session_is_never_deleted(desk: Desk) -> None:
+    desk.shelf.add(name="first run", age_s=40 * DAY_S, session_id=SESSION)
+    desk.shelf.add(name="still at it", age_s=39 * DAY_S, session_id=SESSION, ends=None)
+    done = desk.run("clean", "--older-than", "1d")
+    assert (done.exit_code, done.out) == (0, "There is nothing to delete.\n")
+    assert len(desk.shelf.runs) == 2
+
+
+def test_a_lost_run_is_closed_and_then_deleted(desk: Desk) -> None:
+    desk.shelf.add(name="lost", age_s=40 * DAY_S, ends=None).let_go()
+    assert desk.run("clean", "--older-than", "30d").exit_code == 0
+    assert desk.shelf.runs == []
+
+
+def test_what_is_in_use_stays_and_is_named(desk: Desk) -> None:
+    busy = desk.shelf.add(name="busy", age_s=40 * DAY_S, session_id=SESSION)
+    desk.shelf.add(name="free", age_s=41 * DAY_S)
+    claim = Lease.of_session(runs_dir(desk.project), SESSION)
+    assert claim is not None
+    done = desk.run("clean", "--older-than", "30d")
+    claim.release()
+    assert done.exit_code == 1
+    assert f"kept: Session {SESSION} is in use" in done.err
+    assert desk.shelf.runs == [busy.run_dir.name]
+
+
+def test_other_projects_are_cleaned_only_when_asked_for(desk: Desk) -> None:
+    other = Shelf(desk.root / "other", desk.shelf.agent_dir)
+    other.add(age_s=40 * DAY_S)
+    assert desk.run("clean", "--older-than", "30d").out == "There is nothing to delete.\n"
+    desk.run("clean", "--older-than", "30d", "--all")
+    assert other.runs == []
+
+
+def test_people_are_asked_first(desk: Desk) -> None:
+    desk.shelf.add(name="old", age_s=40 * DAY_S)
+    done = desk.at_terminal("clean", "--older-than", "30d", typed="n\n")
+    assert "Delete this? [y/N]" in done.out
+    assert done.exit_code == 1
+    assert len(desk.shelf.runs) == 1
+    assert desk.at_terminal("clean", "--older-than", "30d", typed="y\n").exit_code == 0
+    assert desk.shelf.runs == []
+
+
+def test_people_can_say_yes_beforehand(desk: Desk) -> None:
+    desk.shelf.add(name="old", age_s=40 * DAY_S)
+    done = desk.at_terminal("clean", "--older-than", "30d", "-y")
+    assert "Delete this?" not in done.out
+    assert desk.shelf.runs == []
+
+
+def test_it_has_to_be_said_what_may_go(desk: Desk) -> None:
+    desk.shelf.add(age_s=4000 * DAY_S, ends=Reason.TIMEOUT)
+    done = desk.run("clean")
+    assert done.exit_code == 2
+    assert "--older-than 30d, --keep 100, or both" in done.err
+    assert len(desk.shelf.runs) == 1
+
+
+def test_what_killed_programs_left_behind_goes_too(desk: Desk) -> None:
+    desk.shelf.add(age_s=HOUR_S)
+    draft = runs_dir(desk.project) / ".20260101T000000000-feedfeedfeedfeed.new"
+    draft.mkdir()
+    os.utime(draft, (0, 0))
+    done = desk.run("clean", "--older-than", "30d")
+    assert done.out.splitlines()[-1].startswith("Deleted 1 leftover, ")
+    assert not draft.exists()
+
+
+def test_a_name_cannot_steer_the_terminal(desk: Desk) -> None:
+    desk.shelf.add(name="a\x1b[2Jb", age_s=40 * DAY_S)
+    assert "\x1b" not in desk.run("clean", "--older-than", "30d", "--dry-run").out
+
+
+def test_of_many_sessions_only_some_are_named(desk: Desk) -> None:
+    for number in range(25):
+        desk.shelf.add(name=str(number), age_s=40 * DAY_S + number)
+    lines = desk.run("clean", "--older-than", "30d").out.splitlines()
+    assert lines[20] == "… and 5 more"
+    assert desk.shelf.runs == []

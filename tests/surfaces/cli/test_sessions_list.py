@@ -1,0 +1,150 @@
+"""`sessions list` as people and programs use it."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.models import Reason
+from tests.session_kit import DAY_S, HOUR_S, Shelf, call, says
+from tests.surfaces.cli.session_desk import Desk
+
+SESSION = "a3f7b9c2d1e8f4a1"
+
+
+def test_a_row_tells_what_a_session_was_and_cost(desk: Desk) -> None:
+    desk.shelf.add(age_s=3 * HOUR_S, session_id=SESSION)
+    desk.shelf.add(
+        says("a", call("1", "ls")), says("b"), name="build", age_s=2 * HOUR_S, session_id=SESSION, profile="p"
+    )
+    done = desk.run("list")
+    head, row = done.out.splitlines()
+    assert " ".join(head.split()) == "status name session age time tools tokens cost runs profile · model"
+    assert " ".join(row.split()) == f"✓ completed build {SESSION} 2h 1.0s 1 240 $0.0200 2 p · offline/scripted"
+    assert (done.exit_code, done.err) == (0, "")
+
+
+def test_filters_narrow_the_list(desk: Desk) -> None:
+    desk.shelf.add(name="old", age_s=5 * DAY_S, ends=Reason.TIMEOUT, profile="p")
+    desk.shelf.add(name="bad", age_s=HOUR_S, ends=Reason.TIMEOUT)
+    desk.shelf.add(name="good", age_s=60, profile="p")
+    desk.shelf.add(name="busy", age_s=5, ends=None)
+
+    def names(*arguments: str) -> list[str]:
+        return [session["name"] for session in desk.run("list", "--json", *arguments).json()]
+
+    assert names() == ["busy", "good", "bad", "old"]
+    assert names("--status", "failed") == ["bad", "old"]
+    assert names("--status", "running") == ["busy"]
+    assert names("--profile", "p") == ["good", "old"]
+    assert names("--since", "3d") == ["busy", "good", "bad"]
+    assert names("--since", time.strftime("%Y-%m-%d", time.localtime(time.time() - 2 * DAY_S))) == [
+        "busy",
+        "good",
+        "bad",
+    ]
+    assert names("--limit", "1") == ["busy"]
+    assert names("--status", "failed", "--since", "3d") == ["bad"]
+
+
+def test_programs_get_every_fact(desk: Desk) -> None:
+    kept = desk.shelf.add(says("a"), name="build", ends=Reason.LOOP, message="Loop detected", session_id=SESSION)
+    (session,) = desk.run("list", "--json").json()
+    created = kept.state.created_at
+    assert created is not None
+    assert session == {
+        "sessionId": SESSION,
+        "name": "build",
+        "status": "failed",
+        "reason": "loop",
+        "error": "Loop detected",
+        "profile": None,
+        "provider": "offline",
+        "model": "scripted",
+        "runCount": 1,
+        "project": str(desk.project),
+        "runDir": str(kept.run_dir),
+        "createdAt": created,
+        "startedAt": created,
+        "completedAt": created + 1000,
+        "toolCount": 0,
+        "tokens": 120,
+        "cost": 0.01,
+    }
+
+
+def test_projects_are_kept_apart_unless_all_are_wanted(desk: Desk) -> None:
+    other = Shelf(desk.root / "other", desk.shelf.agent_dir)
+    (other.project / "deep" / "inside").mkdir(parents=True)
+    other.add(name="there", age_s=5)
+    desk.shelf.add(name="here", age_s=10)
+    assert "there" not in desk.run("list").out
+    everywhere = desk.run("list", "--all").out
+    assert [line.split()[2] for line in everywhere.splitlines()[1:]] == ["there", "here"]
+    assert str(other.project) in everywhere
+    assert "there" in desk.run("list", "--project", str(other.project / "deep" / "inside")).out
+    contradiction = desk.run("list", "--all", "--project", str(other.project))
+    assert contradiction.exit_code == 2
+
+
+def test_a_project_without_sessions_says_what_to_do(desk: Desk) -> None:
+    done = desk.run("list")
+    assert (done.exit_code, done.out) == (0, "")
+    assert "pi-subagents run" in done.err
+    assert "--all" in done.err
+    assert desk.run("list", "--json").json() == []
+
+
+def test_a_time_that_is_none_is_explained(desk: Desk) -> None:
+    done = desk.run("list", "--since", "yesterday")
+    assert done.exit_code == 2
+    assert "'yesterday' is no time; give a span such as 30m, 2h or 3d, or a date such as 2026-11-01" in done.err
+
+
+def test_a_lost_run_is_not_called_running(desk: Desk) -> None:
+    desk.shelf.add(name="lost", ends=None).let_go()
+    assert desk.run("list").out.splitlines()[1].startswith("✗ failed  lost ")
+
+
+def test_without_an_index_the_sessions_are_listed_all_the_same(desk: Desk) -> None:
+    desk.shelf.add(name="here", indexed=False)
+    desk.shelf.agent_dir.mkdir(parents=True)
+    (desk.shelf.agent_dir / "subagents").write_text("in the way")
+    assert "here" in desk.run("list").out
+
+
+@pytest.mark.parametrize("columns", [60, 80, 100, 120, 200])
+def test_rows_fit_the_terminal_and_ids_are_never_cut(desk: Desk, columns: int) -> None:
+    desk.shelf.add(says("x"), name="a name that is " + "very " * 20 + "long", session_id=SESSION, profile="p" * 30)
+    lines = desk.at_terminal("list", columns=columns).out.splitlines()
+    assert len(lines) == 2
+    assert SESSION in lines[1]
+    assert ("profile" in lines[0]) == (columns >= 120)
+
+
+def test_a_name_cannot_steer_the_terminal(desk: Desk) -> None:
+    desk.shelf.add(name="a\x1b]0;evil\x07\x1b[2Jb [red]c", profile="\x9b31m")
+    for text in (desk.run("list").out, desk.at_terminal("list").out):
+        assert not [evil for evil in ("\x1b]", "\x1b[2J", "\x9b") if evil in text]
+        assert "ab [red]c" in text
+    assert not {"\x1b", "\x9b"} & set(desk.run("list", "--json").out)
+
+
+def test_listing_ten_thousand_sessions_opens_none_of_them(desk: Desk, tmp_path: Path) -> None:
+    template = desk.shelf.add(name="template").state
+    rows = []
+    for number in range(10_000):
+        session_id = f"{number:016x}"
+        folder = desk.project / ".pi" / "subagents" / "runs" / f"20300101T000000{number % 1000:03d}-{session_id}"
+        state = type(template)(**{name: getattr(template, name) for name in type(template).__slots__})
+        state.run_id, state.session_id, state.name = folder.name, session_id, f"n{number}"
+        rows.append((state, folder))
+    desk.shelf.index.record(desk.project, rows)
+    newest = sorted(rows, key=lambda row: row[0].run_id)[-40:]
+    for _, folder in newest:
+        folder.mkdir()  # and no journal in it: whoever wanted to read one would fail
+    assert [session["name"] for session in desk.run("list", "--json").json()] == [
+        state.name for state, _ in reversed(newest[-30:])
+    ]
