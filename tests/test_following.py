@@ -79,12 +79,14 @@ def test_the_death_of_the_holder_is_noticed_and_told(shelf: Shelf) -> None:
     assert (end.reason, end.message) == (Reason.LOST, LOST_SENTENCE)
 
 
-def test_a_torn_last_line_of_a_dead_holder_does_not_hide_the_end(shelf: Shelf) -> None:
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("size", [500, 9_000_000])
+def test_a_torn_last_line_of_a_dead_holder_does_not_hide_the_end(shelf: Shelf, size: int) -> None:
     kept = shelf.add(says("One"), ends=None)
 
     def tear_and_die() -> None:
         with (kept.run_dir / JOURNAL_FILE).open("ab") as journal:
-            journal.write(b'{"type":"stderr","text":"' + b"x" * 500)
+            journal.write(b'{"type":"stderr","text":"' + b"x" * size)
         kept.let_go()
 
     assert [type(event) for event in follow(kept, tear_and_die)[-2:]] == [ev.Message, ev.Ended]

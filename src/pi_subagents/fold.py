@@ -53,7 +53,7 @@ class RunState:
     messages: deque[ev.Message] = field(default_factory=lambda: deque(maxlen=MAX_MESSAGES_IN_MEMORY))
     message_count: int = 0
     final_text: str | None = None
-    partial_text: str = ""
+    partial: list[str] = field(default_factory=list)
     usage: Usage = field(default_factory=Usage)
     tool_count: int = 0
     tools_called: dict[str, int] = field(default_factory=dict)
@@ -69,6 +69,11 @@ class RunState:
     last_event_at: int = 0
 
     @property
+    def partial_text(self) -> str:
+        """What has arrived so far of the message that is being written."""
+        return "".join(self.partial)
+
+    @property
     def text(self) -> str:
         """What the agent said last; of a message that it is writing, or was when it was stopped, the text so far."""
         return self.partial_text or self.final_text or ""
@@ -77,10 +82,10 @@ class RunState:
 def fold(state: RunState, events: Iterable[ev.Event]) -> RunState:
     """Apply `events` to `state`, in order, in place."""
     for event in events:
-        state.last_event_at = event.at
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(state, event)
+        state.last_event_at = event.at
     return state
 
 
@@ -112,17 +117,18 @@ def _ended(state: RunState, event: ev.Ended) -> None:
     state.status = transition(state.status, event.status)
     state.reason = event.reason
     state.error = event.message
-    state.completed_at = event.at
+    # Nobody saw a lost run end: its last sign of life is nearer to the truth than the moment it was found.
+    state.completed_at = state.last_event_at if event.reason is Reason.LOST else event.at
 
 
 def _delta(state: RunState, event: ev.Delta) -> None:
     if event.kind == "text":
-        state.partial_text += event.text
+        state.partial.append(event.text)
 
 
 def _message_started(state: RunState, event: ev.MessageStarted) -> None:
     if event.role == "assistant":
-        state.partial_text = ""
+        state.partial = []
 
 
 def _message(state: RunState, event: ev.Message) -> None:
@@ -135,7 +141,7 @@ def _message(state: RunState, event: ev.Message) -> None:
 
 
 def _assistant_message(state: RunState, event: ev.Message) -> None:
-    state.partial_text = ""
+    state.partial = []
     if event.text.strip():
         state.final_text = event.text
     state.provider = event.provider or state.provider

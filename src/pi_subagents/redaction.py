@@ -27,8 +27,10 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         values = {secret for secret in secrets if len(secret) >= _MIN_LENGTH}
-        # Inside a JSON record a secret stands in its escaped form.
-        forms = values | {json.dumps(value)[1:-1] for value in values}
+        # Inside a JSON record a secret stands in an escaped form.
+        forms = values | {
+            json.dumps(value, ensure_ascii=ascii_only)[1:-1] for value in values for ascii_only in (True, False)
+        }
         self._forms = sorted(forms, key=len, reverse=True)
         # The environment can hold bytes that are no text; they stand for themselves.
         self._encoded = [form.encode("utf-8", "surrogateescape") for form in self._forms]

@@ -12,7 +12,7 @@ from typing import Any, Self
 from pi_subagents.clock import now_ms
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Harness, Invocation, Launch, PiJson
-from pi_subagents.models import MAX_CONCURRENCY, Reason, Task, new_run_id, new_session_id
+from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task, new_run_id, new_session_id
 from pi_subagents.models.event import Created, Event
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import data_dir, project_of, runs_dir
@@ -27,7 +27,7 @@ from pi_subagents.scheduler import run_bounded
 from pi_subagents.sessions import Claim, Session, Sessions, claim_for_resume
 from pi_subagents.settings import Settings, load_settings
 from pi_subagents.store import Index, publish, read_file
-from pi_subagents.supervisor import Limits, Observer, Supervisor
+from pi_subagents.supervisor import REQUEST_INTERVAL_S, Limits, Observer, Supervisor
 from pi_subagents.transcripts import retelling
 
 
@@ -193,11 +193,23 @@ class Delegation:
         await asyncio.to_thread(self.prepare)
         if self._stopped:  # asked for while the records were being made
             self.stop()
-        await run_bounded([partial(self._run_one, run) for run in self.runs], self._concurrency)
+        watching = asyncio.create_task(self._watch_requests())
+        try:
+            await run_bounded([partial(self._run_one, run) for run in self.runs], self._concurrency)
+        finally:
+            watching.cancel()
         # Nobody waits for it but the end of the program.
         tidying = partial(apply_retention, self.place.project, self.place.agent_dir, self.settings)
         asyncio.get_running_loop().run_in_executor(None, tidying)
         return self.results
+
+    async def _watch_requests(self) -> None:
+        """Another process may ask for a run to be stopped that still waits for its turn."""
+        while any(run.state.status is Status.QUEUED for run in self.runs):
+            await asyncio.sleep(REQUEST_INTERVAL_S)
+            for run in self.runs:
+                if run.state.status is Status.QUEUED:
+                    run.supervisor.heed_request()
 
     async def _run_one(self, run: DelegatedRun) -> None:
         await run.supervisor.run()

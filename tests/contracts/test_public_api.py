@@ -55,7 +55,7 @@ def test_every_error_of_the_package_has_the_same_root() -> None:
         if isinstance(value := getattr(pi_subagents, name), type) and issubclass(value, Exception)
     ]
     assert all(issubclass(getattr(pi_subagents, name), pi_subagents.PiSubagentsError) for name in errors)
-    assert len(errors) == 6
+    assert len(errors) == 8
 
 
 def test_the_package_is_typed() -> None:

@@ -51,6 +51,7 @@ def test_files_given_with_the_task_are_there() -> None:
 
 
 def test_a_code_block_that_was_never_closed_ends_with_its_text() -> None:
+    assert contained("Look:\n```python\nprint(1)") == "Look:\n```python\nprint(1)\n```"
     text = markdown_of(run_of(says("Look:\n```python\nprint(1)"), says("Next.")))
     assert [token.content for token in MarkdownIt().parse(text) if token.content == "Next."]
 

@@ -64,5 +64,5 @@ def decode_event(line: bytes) -> AnyEvent:
     """The event that a complete line of a journal holds; a damaged one is kept as unknown."""
     try:
         return _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return Unknown(kind="damaged", record=msgspec.Raw(_ENCODER.encode(line.decode("utf-8", "replace"))))

@@ -18,14 +18,16 @@ class BoundedLog:
     def __init__(self, path: Path, max_bytes: int = _MAX_BYTES) -> None:
         self._path = path
         self._left = max_bytes
+        self._given_up = False
         self._fd = -1
 
     def write(self, data: bytes) -> None:
         """Keep `data` if there is room and the disk allows it."""
-        if self._left <= 0 or not data:
+        if self._given_up or not data:
             return
         if len(data) > self._left:
             data = data[: self._left] + _CUT
+            self._given_up = True
         self._left -= len(data)
         try:
             if self._fd < 0:
@@ -34,7 +36,7 @@ class BoundedLog:
             os.write(self._fd, data)
         except OSError as error:
             _log.warning("cannot write %s: %s", self._path, error.strerror)
-            self._left = 0
+            self._given_up = True
 
     def close(self) -> None:
         """Harmless when called twice."""

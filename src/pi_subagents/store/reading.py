@@ -17,7 +17,7 @@ from pi_subagents.outcome import LOST_SENTENCE, ending
 from pi_subagents.results import result_document
 from pi_subagents.store.journal import JOURNAL_FILE, Journal, read_journal
 from pi_subagents.store.lease import Lease, is_held
-from pi_subagents.store.rundir import RESULT_FILE, pretty_json, write_whole
+from pi_subagents.store.rundir import RESULT_FILE, listed_runs, pretty_json, write_whole
 
 
 def list_runs(runs_dir: Path) -> list[Path]:
@@ -31,6 +31,9 @@ def list_runs(runs_dir: Path) -> list[Path]:
 
 def session_runs(runs_dir: Path, session_id: str) -> list[Path]:
     """The directories of a session's runs, oldest first."""
+    listed = [runs_dir / name for name in listed_runs(runs_dir, session_id)]
+    if listed:
+        return [path for path in listed if path.is_dir()]
     return [path for path in list_runs(runs_dir) if path.name.endswith(f"-{session_id}")]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from pi_subagents.errors import StoreError
 from pi_subagents.harness import RunFile
 from pi_subagents.models.event import Created, Event
 from pi_subagents.store.journal import JOURNAL_FILE, Journal
-from pi_subagents.store.lease import Lease
+from pi_subagents.store.lease import SESSION_LOCKS, Lease
 from pi_subagents.store.logs import BoundedLog
 
 META_FILE = "meta.json"
@@ -62,7 +62,10 @@ class RunRecord:
     def rewrite(self, name: str, change: Callable[[bytes], bytes]) -> None:
         """Replace a file of the run by what `change` makes of it, if that is different; raises StoreError."""
         path = self.path / name
-        before = path.read_bytes() if path.is_file() else b""
+        try:
+            before = path.read_bytes() if path.is_file() else b""
+        except OSError as error:
+            raise StoreError(f"cannot read {path}: {error.strerror}") from error
         if (after := change(before)) != before:
             write_whole(path, after)
 
@@ -79,26 +82,47 @@ def publish(path: Path, meta: dict[str, Any], created: Created, files: Iterable[
     """Make the run directory `path` with its first records and hold it; raises StoreError."""
     draft = path.with_name(f".{path.name}.new")
     try:
-        _make_runs_dir(path.parent)
-        draft.mkdir(mode=0o700)
-        lease = Lease.take(draft)
-        assert lease is not None, "a directory just made cannot be held by anybody else"
-        for file in files:
-            _place(draft, file)
-        write_whole(draft / META_FILE, pretty_json(meta))
-        journal = Journal(draft / JOURNAL_FILE)
-        journal.append([created])
-        journal.sync()
-        draft.rename(path)
-        _sync_directory(path.parent)
+        with ExitStack() as undo:
+            _make_runs_dir(path.parent)
+            draft.mkdir(mode=0o700)
+            undo.callback(shutil.rmtree, draft, ignore_errors=True)
+            lease = Lease.take(draft)
+            assert lease is not None, "a directory just made cannot be held by anybody else"
+            undo.callback(lease.release)
+            for file in files:
+                _place(draft, file)
+            write_whole(draft / META_FILE, pretty_json(meta))
+            journal = Journal(draft / JOURNAL_FILE)
+            undo.callback(journal.close)
+            journal.append([created])
+            journal.sync()
+            _list_run(path, created.session_id)
+            draft.rename(path)
+            _sync_directory(path.parent)
+            undo.pop_all()
     except OSError as error:
-        shutil.rmtree(draft, ignore_errors=True)
         raise StoreError(f"cannot keep a record of the run in {path.parent}: {error.strerror}") from error
-    except StoreError:
-        shutil.rmtree(draft, ignore_errors=True)
-        raise
     journal.path = path / JOURNAL_FILE
     return RunRecord(path, journal, lease)
+
+
+def listed_runs(runs_dir: Path, session_id: str) -> list[str]:
+    """The names of a session's runs as its list has them, oldest first; some may never have been published.
+
+    Finding a session by its list takes the same time however many others there are. Where there is no list, the
+    directory itself still tells.
+    """
+    with suppress(OSError):
+        return (runs_dir / SESSION_LOCKS / session_id).read_text(encoding="utf-8").split()
+    return []
+
+
+def _list_run(path: Path, session_id: str) -> None:
+    folder = path.parent / SESSION_LOCKS
+    folder.mkdir(mode=0o700, exist_ok=True)
+    fd = os.open(folder / session_id, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "ab", buffering=0) as file:
+        file.write(f"{path.name}\n".encode())
 
 
 def write_whole(path: Path, content: bytes) -> None:
@@ -133,13 +157,12 @@ def _publish_draft(draft: Path, path: Path) -> None:
 
 
 def _make_runs_dir(runs: Path) -> None:
-    if runs.is_dir():
-        return
     runs.parent.mkdir(parents=True, exist_ok=True)
     runs.mkdir(mode=0o700, exist_ok=True)
     # The second one is for search tools outside of git repositories: an agent must not find its own records.
-    for name in (".gitignore", ".ignore"):
-        (runs / name).write_text("*\n")
+    for path in (runs / ".gitignore", runs / ".ignore"):
+        if not path.exists():
+            path.write_text("*\n")
 
 
 def _place(directory: Path, file: RunFile) -> None:

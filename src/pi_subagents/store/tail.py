@@ -28,12 +28,13 @@ class JournalTail:
         try:
             with self._path.open("rb") as file:
                 file.seek(self._position)
-                data = file.read(_READ_BYTES)
-                while b"\n" not in data and (more := file.read(_READ_BYTES)):
-                    data += more
+                data = piece = file.read(_READ_BYTES)
+                while b"\n" not in data and len(piece) == _READ_BYTES:
+                    piece = file.read(_READ_BYTES)
+                    data += piece
         except OSError as error:
             raise StoreError(f"cannot read the journal {self._path}: {error.strerror}") from error
-        self.at_end = len(data) < _READ_BYTES
+        self.at_end = len(piece) < _READ_BYTES
         *lines, torn = data.split(b"\n")
         self._position += len(data) - len(torn)
         return [decode_event(line) for line in lines]

@@ -2,6 +2,6 @@
 
 from pi_subagents.supervisor.limits import Limits
 from pi_subagents.supervisor.recorder import Observer
-from pi_subagents.supervisor.supervisor import Supervisor
+from pi_subagents.supervisor.supervisor import REQUEST_INTERVAL_S, Supervisor
 
-__all__ = ["Limits", "Observer", "Supervisor"]
+__all__ = ["REQUEST_INTERVAL_S", "Limits", "Observer", "Supervisor"]

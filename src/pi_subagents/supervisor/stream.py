@@ -112,8 +112,8 @@ class EventStream:
         elif isinstance(event, ev.ToolProgress):
             self._progress = event
         else:
-            # Only the whole message ends its pieces; whatever else comes in between, a secret may go on after it.
-            events += self._release(complete=isinstance(event, ev.Message))
+            # Only a message ends the pieces of one; whatever else comes in between, a secret may go on after it.
+            events += self._release(complete=isinstance(event, ev.Message | ev.MessageStarted))
             events.append(event)
 
     def _release(self, *, complete: bool) -> list[ev.AnyEvent]:

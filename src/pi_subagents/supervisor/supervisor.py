@@ -43,7 +43,7 @@ SETTLE_GRACE_S = 2.0
 QUIET_GRACE_S = 30.0
 """The same for versions that do not announce that they have settled: they may still be tidying up."""
 _DELTA_INTERVAL_S = 0.1
-_REQUEST_INTERVAL_S = 0.5
+REQUEST_INTERVAL_S = 0.5
 """How often to look whether another process asks for a stop."""
 
 _log = logging.getLogger(__name__)
@@ -94,6 +94,13 @@ class Supervisor:
         else:
             self._escalate()
 
+    def heed_request(self) -> None:
+        """Stop if another process has asked for it; while the agent works, this looks again by itself."""
+        if (message := stop_request(self._record.path)) is not None:
+            self.stop(Reason.CANCELLED, message or CANCELLED_SENTENCE)
+        elif self._process is not None:
+            self._timers.set("request", REQUEST_INTERVAL_S, self.heed_request)
+
     async def run(self) -> RunState:
         """Start the agent and see it through; returns the final state."""
         try:
@@ -126,7 +133,7 @@ class Supervisor:
         started = ev.Started(at=self._now_ms(), pid=self._process.pid, containment=self._process.containment)
         self._happened([started])
         self._arm_deadline()
-        self._look_for_request()
+        self.heed_request()
         await self._see_through(loop.run_in_executor(None, self._recorder.sync))
         if self._recorder.broken is not None:
             self._escalate()
@@ -239,13 +246,6 @@ class Supervisor:
             self._arm_deadline()
             return
         self.stop(Reason.TIMEOUT, timeout_sentence(self._limits.timeout_s or 0))
-
-    def _look_for_request(self) -> None:
-        message = stop_request(self._record.path)
-        if message is not None:
-            self.stop(Reason.CANCELLED, message or CANCELLED_SENTENCE)
-        else:
-            self._timers.set("request", _REQUEST_INTERVAL_S, self._look_for_request)
 
     # --- ending the process: timers, not a task, because a task could be cancelled half-way ------------------
 

@@ -30,6 +30,8 @@ class FakeProcess:
     def __init__(self, invocation: Invocation, sink: _Sink, play: Play, stubborn: frozenset[str]) -> None:
         self.invocation = invocation
         self.signals: list[tuple[str, float]] = []
+        self.heard: list[bytes] = []
+        self.input_closed = asyncio.Event()
         self._sink = sink
         self._stubborn = stubborn
         self._gone = False
@@ -43,6 +45,14 @@ class FakeProcess:
         """Write bytes as they are."""
         if not self._gone:
             self._sink.on_output(stream, data)
+
+    def send(self, data: bytes) -> None:
+        """As the contract says: the agent is told something; `heard` has it."""
+        self.heard.append(data)
+
+    def close_input(self) -> None:
+        """As the contract says: nothing more will be said."""
+        self.input_closed.set()
 
     def terminate(self) -> None:
         """As the contract says: the agent is asked to end."""

@@ -11,7 +11,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -44,12 +44,14 @@ class Desk:
             **dict([SCRIPTED_AGENT]),
         }
 
-    def run(self, *arguments: str, stdin: str = "", cwd: Path | None = None, **variables: str) -> Done:
+    def run(
+        self, *arguments: str, stdin: str = "", cwd: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> Done:
         """Run `sessions` with these arguments."""
         done = subprocess.run(
             self._command("sessions", *arguments),
             cwd=cwd or self.project,
-            env=self.environ | variables,
+            env={**self.environ, **(variables or {})},
             input=stdin,
             capture_output=True,
             text=True,

@@ -17,7 +17,7 @@ def complete(desk: Desk, *words: str) -> list[str]:
         "COMP_WORDS": " ".join(line),
         "COMP_CWORD": str(len(line) - 1),
     }
-    done = desk.run(**variables)
+    done = desk.run(variables=variables)
     assert done.err == ""
     return done.out.splitlines()
 

@@ -14,7 +14,7 @@ from pi_subagents.models import Status
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.planning import Place
 from pi_subagents.sessions import Sessions
-from pi_subagents.store import is_held, load_run, request_stop
+from pi_subagents.store import load_run, request_stop
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
 
 _WAIT_S = 8.0
@@ -43,13 +43,13 @@ def stop(session: str) -> None:
     deadline = time.monotonic() + _WAIT_S
     for folder in running:
         if not _wait(folder, deadline):
-            click.echo(_too_long(session_id, states[folder]), err=True)
+            click.echo(_too_long(session_id), err=True)
             sys.exit(1)
         click.echo(_report(session_id, load_run(folder)))
 
 
 def _wait(run_dir: Path, deadline: float) -> bool:
-    while is_held(run_dir):
+    while not load_run(run_dir).status.is_terminal:
         if time.monotonic() > deadline:
             return False
         time.sleep(_POLL_S)
@@ -62,9 +62,7 @@ def _report(session_id: str, state: RunState) -> str:
     return f"Session {session_id} is over: {_words(state)}"
 
 
-def _too_long(session_id: str, state: RunState) -> str:
-    if state.status is Status.QUEUED:
-        return f"Session {session_id} is still waiting for its turn; it will end as soon as that comes."
+def _too_long(session_id: str) -> str:
     return (
         f"Session {session_id} was asked to stop, but has not ended within {_WAIT_S:g} s; "
         f"watch it with 'pi-subagents sessions show --follow {session_id}'."

@@ -1,0 +1,74 @@
+"""Known secrets are taken out of everything, in whatever form they stand there."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pi_subagents.redaction import MARK, Redactor, secrets_in
+
+KEY = "sk-live-0123456789"
+
+
+def test_a_secret_is_replaced_wherever_it_stands() -> None:
+    assert Redactor([KEY]).text(f"{KEY} and again {KEY}!") == f"{MARK} and again {MARK}!"
+    assert Redactor([KEY]).record(f'{{"env":"A={KEY}"}}'.encode()) == f'{{"env":"A={MARK}"}}'.encode()
+
+
+def test_a_secret_with_awkward_characters_is_found_in_json_too() -> None:
+    secret = 'pass"word\\with/é'
+    for record in (json.dumps({"a": secret}), json.dumps({"a": secret}, ensure_ascii=False)):
+        cleaned = Redactor([secret]).record(record.encode())
+        assert json.loads(cleaned) == {"a": MARK}
+
+
+def test_of_two_secrets_the_longer_one_goes_first() -> None:
+    redactor = Redactor([KEY, KEY + "-extended"])
+    assert redactor.text(f"{KEY}-extended {KEY}") == f"{MARK} {MARK}"
+
+
+def test_short_values_would_blank_out_words_and_are_left() -> None:
+    redactor = Redactor(["word", "", "ollama"])
+    assert not redactor
+    assert redactor.text("a word about ollama") == "a word about ollama"
+
+
+def test_a_secret_that_is_no_text_does_not_break_anything() -> None:
+    redactor = Redactor(["key-\udcff\udcfe-0123"])
+    assert redactor.record(b"x key-\xff\xfe-0123 y") == f"x {MARK} y".encode()
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [("", 0), ("nothing", 0), ("ask", 2), (f"x {KEY[:-1]}", len(KEY) - 1), ("s", 1), (f"{KEY[:3]} ", 0)],
+)
+def test_the_end_of_a_streamed_text_is_held_back_when_a_secret_could_begin_there(text: str, held: int) -> None:
+    assert Redactor([KEY]).held_back(text) == held
+
+
+@given(st.text("sk-live012", max_size=30), st.integers(0, 40))
+def test_a_text_cut_anywhere_shows_no_good_part_of_a_secret(around: str, at: int) -> None:
+    cut = Redactor([KEY]).cut_text((around + KEY + around)[:at])
+    assert KEY not in cut
+    assert not cut.endswith(tuple(KEY[:length] for length in range(8, len(KEY))))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OPENAI_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "ANTHROPIC_OAUTH_TOKEN",
+        "COPILOT_GITHUB_TOKEN",
+        "HF_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+        "AWS_SESSION_TOKEN",
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "PI_API_KEY",
+    ],
+)
+def test_credentials_of_the_providers_that_pi_knows_are_secrets(name: str) -> None:
+    assert secrets_in({name: KEY, "PATH": "/usr/bin", "AWS_ACCESS_KEY_ID": "AKIA", "EDITOR": "vi"}) == {KEY}
