@@ -48,13 +48,14 @@ def measure_delegation(rounds: int, tasks: int, jobs: int) -> dict[str, list[Mea
         agent_dir = model.write_agent_dir(Path(scratch) / "agent")
         environ = {**with_bytecode(os.environ), **agent_environment(agent_dir, os.environ)}
         for number in range(rounds + 1):
-            for name, kept in measured.items():
+            # Who goes first changes, so that a machine that gets busier or quieter favours nobody.
+            for name in sorted(measured, reverse=bool(number % 2)):
                 folder = Path(scratch) / f"{name}-{number}"
                 (folder / ".git").mkdir(parents=True)
                 result = _measure(name, folder, tasks, jobs, environ)
                 say(f"round {number}: {name:<6} {result['wall_s']:.2f} s{'' if number else '  (warming up)'}")
                 if number:
-                    kept.append(result)
+                    measured[name].append(result)
     return measured
 
 
@@ -77,14 +78,22 @@ def summarise(measured: dict[str, list[Measured]]) -> dict[str, Any]:
         for name, rounds in measured.items()
     }
     own, bare = medians["engine"], medians["bare"]
+    pairs = list(zip(measured["engine"], measured["bare"], strict=True))
+    ratios = sorted(engine["wall_s"] / other["wall_s"] for engine, other in pairs)
     shares = [round_["own_cpu_s"] / (round_["own_cpu_s"] + round_["agents_cpu_s"]) for round_ in measured["engine"]]
     return {
         "medians": medians,
         "wall_ratio": own["wall_s"] / bare["wall_s"],
+        "wall_ratio_lowest": ratios[0],
+        "wall_ratio_highest": ratios[-1],
         "process_wall_ratio": own["process_wall_s"] / bare["process_wall_s"],
-        "agents_cpu_ratio": own["agents_cpu_s"] / bare["agents_cpu_s"],
+        "cpu_ratio": statistics.median(_cpu_s(engine) / _cpu_s(other) for engine, other in pairs),
         "cpu_share": statistics.median(shares),
     }
+
+
+def _cpu_s(measured: Measured) -> float:
+    return measured["own_cpu_s"] + measured["agents_cpu_s"]
 
 
 def table(summary: dict[str, Any], startup: dict[str, float]) -> str:
@@ -106,6 +115,9 @@ def table(summary: dict[str, Any], startup: dict[str, float]) -> str:
             *rows,
             "",
             verdict("wall, engine / bare", summary["wall_ratio"], GOAL_WALL_RATIO, "×"),
+            f"  {'  in the single rounds':<26}{summary['wall_ratio_lowest']:>8.2f} to "
+            f"{summary['wall_ratio_highest']:.2f} (far apart means: a busy machine, so look at CPU)",
+            f"  {'CPU in all, engine / bare':<26}{summary['cpu_ratio']:>8.2f} ×",
             verdict("the engine's share of CPU", 100 * summary["cpu_share"], 100 * GOAL_CPU_SHARE, "%"),
             verdict("pi-subagents --help", help_ms, GOAL_HELP_MS, "ms"),
             f"  {'python -c pass':<26}{python_ms:>8.2f} ms (--help takes {startup['ratio']:.1f}× as long)",

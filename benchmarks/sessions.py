@@ -1,6 +1,6 @@
 """What sessions cost as they become many and long: listing, finding and reading them, and folding a journal.
 
-    ./scripts/bench sessions [--counts 100 1000 10000] [--events 100000]
+./scripts/bench sessions [--counts 100 1000 10000] [--events 100000]
 """
 
 from __future__ import annotations

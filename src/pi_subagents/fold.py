@@ -62,6 +62,8 @@ class RunState:
 
     settled: bool = False
     pass_ended: bool = False
+    accepted: bool = False
+    begun: bool = False
     stop: ev.StopRequested | None = None
     stop_reason: str | None = None
     error_message: str | None = None
@@ -183,6 +185,17 @@ def _settled(state: RunState, _event: ev.AgentSettled) -> None:
 def _working_again(state: RunState, _event: ev.Event) -> None:
     # A retry, a compaction, a queued message or an extension can make the agent go on after a pass had ended.
     state.settled = state.pass_ended = False
+    state.begun = True
+
+
+def _accepted(state: RunState, _event: ev.PromptAccepted) -> None:
+    state.accepted = True
+
+
+def _command_refused(state: RunState, event: ev.CommandRefused) -> None:
+    if event.command == "prompt":
+        state.stop_reason, state.error_message = "error", event.message or "The agent refused the prompt"
+        state.settled = state.pass_ended = True
 
 
 def _compaction_ended(state: RunState, event: ev.CompactionEnded) -> None:
@@ -208,6 +221,8 @@ _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.MessageStarted: _message_started,
     ev.Message: _message,
     ev.AgentSettled: _settled,
+    ev.PromptAccepted: _accepted,
+    ev.CommandRefused: _command_refused,
     ev.AgentEnded: _agent_ended,
     ev.AgentStarted: _working_again,
     ev.TurnStarted: _working_again,

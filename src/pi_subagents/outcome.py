@@ -9,6 +9,7 @@ from pi_subagents.models.run import Reason, status_for
 LOST_SENTENCE = "Session was interrupted (main agent session ended unexpectedly)"
 CANCELLED_SENTENCE = "Cancelled"
 SPAWN_SENTENCE = "Failed to spawn sub-agent process"
+NOT_STARTED_SENTENCE = "The agent took the prompt but did not begin: it may have taken it for one of its commands"
 LOOP_SENTENCE = "Loop detected: sub-agent is repeating the same tool calls"
 
 _BAD_STOP_REASONS = frozenset({"error", "aborted"})

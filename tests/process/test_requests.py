@@ -9,7 +9,7 @@ from pi_subagents.models import Status
 from pi_subagents.store import request_stop
 from pi_subagents.testing.agent import prints, touches, waits_for
 from pi_subagents.testing.records import answer
-from tests.process.kit import Stage
+from tests.process.kit import Stage, wait_until
 
 
 async def test_a_run_that_waits_for_its_turn_ends_at_once_and_the_others_go_on(
@@ -19,16 +19,13 @@ async def test_a_run_that_waits_for_its_turn_ends_at_once_and_the_others_go_on(
     scripts = [[touches(tmp_path / str(n)), waits_for(gate), prints(*answer("done"))] for n in range(5)]
     delegation = plain_stage.delegation(*scripts)
     work = asyncio.ensure_future(delegation)
-    async with asyncio.timeout(30):
-        while not all((tmp_path / str(n)).exists() for n in range(4)):
-            await asyncio.sleep(0.02)
-        waiting = delegation.runs[4]
-        request_stop(waiting.run_dir, "Not needed any more")
-        while not waiting.state.status.is_terminal:
-            await asyncio.sleep(0.02)
-        assert [run.state.status for run in delegation.runs[:4]] == [Status.RUNNING] * 4
-        gate.touch()
-        results = await work
+    await asyncio.to_thread(wait_until, lambda: all((tmp_path / str(n)).exists() for n in range(4)))
+    waiting = delegation.runs[4]
+    request_stop(waiting.run_dir, "Not needed any more")
+    await asyncio.to_thread(wait_until, lambda: waiting.state.status.is_terminal)
+    assert [run.state.status for run in delegation.runs[:4]] == [Status.RUNNING] * 4
+    gate.touch()
+    results = await work
     assert [result.status for result in results] == ["completed"] * 4 + ["aborted"]
     assert results[4].error == "Not needed any more"
     assert not (tmp_path / "4").exists()

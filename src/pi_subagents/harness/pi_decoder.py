@@ -66,7 +66,7 @@ def _unusual(frame: bytes, at: int) -> list[ev.AnyEvent]:
     """A record that is not one of the known shapes: a new kind of event, damaged text, or no event at all."""
     if (kind := _kind_of(frame)) is not None:
         return [ev.Unknown(at=at, kind=kind, record=msgspec.Raw(frame))]
-    repaired = _repair(frame)
+    repaired = repair(frame)
     if repaired is not None and (kind := _kind_of(repaired)) is not None:
         events = _known(repaired, at)
         unknown = ev.Unknown(at=at, kind=kind, record=msgspec.Raw(repaired))
@@ -90,7 +90,7 @@ def _kind_of(frame: bytes) -> str | None:
         return None
 
 
-def _repair(frame: bytes) -> bytes | None:
+def repair(frame: bytes) -> bytes | None:
     """The record with invalid bytes and unpaired surrogates replaced, or None if it is no JSON all the same.
 
     `pi` escapes half of a character that was cut in two as `\\ud83d`, which no strict reader takes.

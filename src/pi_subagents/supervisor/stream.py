@@ -46,6 +46,10 @@ class Output:
         """The streamed pieces so far."""
         return self._stdout.take_pending()
 
+    def take_replies(self) -> bytes:
+        """What the agent waits to be told because of what it said."""
+        return self._stdout.take_replies()
+
     def _log_records(self, events: list[ev.AnyEvent], frames: list[Frame]) -> list[ev.AnyEvent]:
         self._record.stdout.write(b"".join(frame + b"\n" for frame in frames if not isinstance(frame, Oversized)))
         return events
@@ -84,6 +88,10 @@ class EventStream:
     def take_pending(self) -> list[ev.AnyEvent]:
         """The streamed pieces so far, less an end that could be the beginning of a secret."""
         return self._release(complete=False)
+
+    def take_replies(self) -> bytes:
+        """What the decoder wants to be sent to the agent."""
+        return self._decoder.take_replies()
 
     def _decode(self, frames: Iterable[Frame]) -> tuple[list[ev.AnyEvent], list[Frame]]:
         events: list[ev.AnyEvent] = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pi_subagents.clock import NowMs, now_ms
@@ -21,6 +21,7 @@ from pi_subagents.models.run import Reason
 from pi_subagents.outcome import (
     CANCELLED_SENTENCE,
     LOOP_SENTENCE,
+    NOT_STARTED_SENTENCE,
     SPAWN_SENTENCE,
     conclude,
     ending,
@@ -34,12 +35,16 @@ from pi_subagents.supervisor.recorder import Observer, Recorder
 from pi_subagents.supervisor.stream import Output
 from pi_subagents.supervisor.timers import Timers
 
+ABORT_GRACE_S = 1.0
+"""How long an agent that can be asked in its own protocol may take before it is sent a signal."""
 STOP_GRACE_S = 5.0
 """From the polite request to the kill, as documented."""
 REAP_S = 5.0
 """How long the kernel may take to end what was killed; longer means a process stuck in the kernel."""
 SETTLE_GRACE_S = 2.0
 """How long an agent that has nothing left to do may take to exit."""
+START_GRACE_S = 10.0
+"""How long an agent that has taken the prompt may take to begin; it never does if it took it for a command."""
 QUIET_GRACE_S = 30.0
 """The same for versions that do not announce that they have settled: they may still be tidying up."""
 _DELTA_INTERVAL_S = 0.1
@@ -75,6 +80,7 @@ class Supervisor:
         self._now_ms = now_ms
         self._redactor = Redactor(invocation.secrets)
         self._output = Output(harness.decoder(), self._redactor, now_ms, record)
+        self._harness = harness
         self._loops = LoopDetector(limits.loop_count)
         self._process: Process | None = None
         self._gone: asyncio.Future[int] | None = None
@@ -93,6 +99,18 @@ class Supervisor:
             self._end(self._verdict())  # still waiting for its turn: there is nothing to stop
         else:
             self._escalate()
+
+    def steer(self, text: str) -> str | None:
+        """Tell the running agent something before its next turn; returns why not, if it cannot be told."""
+        if not self._harness.can_steer:
+            return (
+                f"this run cannot be steered: its agent runs in a mode ({self._harness.name}) that hears nothing more"
+            )
+        if self._process is None or self.state.status.is_terminal or self.state.settled or self._stopping:
+            return "the agent has finished and would not hear it" if self._process else "the agent has not started yet"
+        self._happened([ev.SteerRequested(at=self._now_ms(), text=self._redactor.text(text))])
+        self._process.send(self._harness.steer(text))
+        return None
 
     def heed_request(self) -> None:
         """Stop if another process has asked for it; while the agent works, this looks again by itself."""
@@ -181,6 +199,8 @@ class Supervisor:
     def on_output(self, stream: Stream, data: bytes) -> None:
         """Called by the process with every chunk it prints."""
         self._happened(self._output.feed(stream, data))
+        if self._process is not None and (replies := self._output.take_replies()):
+            self._process.send(replies)
         if self._output.has_pending:
             self._timers.set("delta", _DELTA_INTERVAL_S, self._release_pending)
 
@@ -222,14 +242,20 @@ class Supervisor:
             self._working()
         if self.state.stop is not None:
             self._escalate()
+        if self.state.settled and self._process is not None:
+            self._process.close_input()  # an interactive agent waits for this before it exits
+        self._watch("unstarted", self.state.accepted and not self.state.begun, START_GRACE_S, self._never_started)
         self._watch("settled", self.state.settled, SETTLE_GRACE_S)
         self._watch("quiet", self.state.pass_ended, QUIET_GRACE_S)
 
-    def _watch(self, name: str, is_idle: bool, grace_s: float) -> None:
+    def _watch(self, name: str, is_idle: bool, grace_s: float, action: Callable[[], None] | None = None) -> None:
         if is_idle:
-            self._timers.set(name, grace_s, self._escalate)
+            self._timers.set(name, grace_s, action or self._escalate)
         else:
             self._timers.cancel(name)
+
+    def _never_started(self) -> None:
+        self.stop(Reason.AGENT_ERROR, NOT_STARTED_SENTENCE)
 
     def _working(self) -> None:
         if self._process is not None and self._deadline.tool_called(asyncio.get_running_loop().time()):
@@ -254,6 +280,15 @@ class Supervisor:
             return
         self._stopping = True
         self._stopped_after_settling = self.state.stop is None and (self.state.settled or self.state.pass_ended)
+        if request := self._harness.abort():
+            self._process.send(request)
+            self._process.close_input()
+            self._timers.set("terminate", ABORT_GRACE_S, self._terminate)
+        else:
+            self._terminate()
+
+    def _terminate(self) -> None:
+        assert self._process is not None
         self._process.terminate()
         self._timers.set("kill", STOP_GRACE_S, self._kill)
 
