@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from pi_subagents.models.event import AnyEvent, Ended
@@ -13,31 +13,55 @@ from pi_subagents.store import JOURNAL_FILE, JournalTail, is_held, load_run
 POLL_S = 0.25
 
 
-def follow_run(run_dir: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[AnyEvent]:
-    """Every event of a run from its beginning on, the last one being its end; raises StoreError.
+class RunFollower:
+    """Looks at a run again and again: tells every event from its beginning on once, the last one being its end.
 
     A run that loses its holder meanwhile is closed, and its end told like any other.
     """
-    tail = JournalTail(run_dir / JOURNAL_FILE)
-    while True:
+
+    def __init__(self, run_dir: Path) -> None:
+        self.run_dir = run_dir
+        self.ended = False
+        self._tail = JournalTail(run_dir / JOURNAL_FILE)
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last look went to the end of what there was."""
+        return self._tail.at_end
+
+    def look(self) -> list[AnyEvent]:
+        """The events since the last look, a few megabytes of them at most; raises StoreError."""
+        if self.ended:
+            return []
         # Asked before reading: whoever lets go of a run has written its end.
-        held = is_held(run_dir)
-        for event in tail.read():
+        held = is_held(self.run_dir)
+        events = list(self._up_to_end(self._tail.read()))
+        if not self.ended and self.at_end and not held:
+            events += self._up_to_end(self._end_of_unheld())
+        return events
+
+    def _up_to_end(self, events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:
+        for event in events:
             yield event
             if isinstance(event, Ended):
+                self.ended = True
                 return
-        if not tail.at_end:
-            continue
-        if not held:
-            yield from _end_of_unheld(run_dir, tail)
+
+    def _end_of_unheld(self) -> Iterator[AnyEvent]:
+        state = load_run(self.run_dir)
+        rest = self._tail.read()
+        yield from rest
+        if not any(isinstance(event, Ended) for event in rest):  # a disk that cannot be written: told, not recorded
+            at, reason = state.completed_at or state.last_event_at, state.reason or Reason.LOST
+            yield Ended(at=at, status=state.status, reason=reason, message=state.error)
+
+
+def follow_run(run_dir: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[AnyEvent]:
+    """Every event of a run from its beginning on, the last one being its end; raises StoreError."""
+    follower = RunFollower(run_dir)
+    while True:
+        yield from follower.look()
+        if follower.ended:
             return
-        pause(POLL_S)
-
-
-def _end_of_unheld(run_dir: Path, tail: JournalTail) -> Iterator[AnyEvent]:
-    state = load_run(run_dir)
-    rest = tail.read()
-    yield from rest
-    if not any(isinstance(event, Ended) for event in rest):  # a disk that cannot be written: told, not recorded
-        at, reason = state.completed_at or state.last_event_at, state.reason or Reason.LOST
-        yield Ended(at=at, status=state.status, reason=reason, message=state.error)
+        if follower.at_end:
+            pause(POLL_S)

@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator, Mapping, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from pi_subagents.clock import now_ms
-from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import Harness, Invocation, Launch, PiJson
-from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task, new_run_id, new_session_id
-from pi_subagents.models.event import Created, Event
+from pi_subagents.fold import RunState
+from pi_subagents.harness import Harness, PiJson
+from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
+from pi_subagents.models.event import Event
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.paths import data_dir, project_of, runs_dir
-from pi_subagents.planning import Continuation, Place, Plan, as_utf8, plan_tasks
+from pi_subagents.paths import project_of
+from pi_subagents.planning import Continuation, Place, Plan, plan_tasks
 from pi_subagents.profiles import BUILTIN_TOOLS
-from pi_subagents.programs import Program, child_path, find_pi
-from pi_subagents.redaction import Redactor
 from pi_subagents.results import RunResult, run_result
 from pi_subagents.retention import apply_retention
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism
 from pi_subagents.scheduler import run_bounded
 from pi_subagents.sessions import Claim, Session, Sessions, claim_for_resume
-from pi_subagents.settings import Settings, load_settings
-from pi_subagents.store import Index, publish, read_file
-from pi_subagents.supervisor import REQUEST_INTERVAL_S, Limits, Observer, Supervisor
+from pi_subagents.settings import load_settings
+from pi_subagents.store import Index, read_file
+from pi_subagents.supervisor import REQUEST_INTERVAL_S, Observer, Supervisor
 from pi_subagents.transcripts import retelling
+from pi_subagents.workshop import PreparedRun, Workshop
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +143,28 @@ class Delegation:
                 resume_mode=self.settings.resume_mode,
             )
             homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-            workshop = _Workshop(self.place, self.settings, self._harness, self._runner, homes)
-            self.runs = [workshop.make(plan, self._observe) for plan in plans]
+            workshop = Workshop(self.place, self.settings, self._harness, homes)
+            self._runner = self._runner or LocalRunner(choose_mechanism(self.settings.containment))
+            self.runs = [self._supervised(workshop.prepare(plan), self._runner) for plan in plans]
         finally:
             for claim in claims:
                 claim.lease.release()
         for project in {project_of(run.run_dir) for run in self.runs}:
             runs = [(run.state, run.run_dir) for run in self.runs if project_of(run.run_dir) == project]
             self._index.record(project, runs)
+
+    def _supervised(self, run: PreparedRun, runner: Runner) -> DelegatedRun:
+        supervisor = Supervisor(
+            run.record,
+            run.state,
+            run.invocation,
+            run.harness,
+            runner,
+            run.limits,
+            problem=run.plan.problem,
+            observer=self._observe,
+        )
+        return DelegatedRun(run.plan, run.record.path, supervisor)
 
     def _claim_resumed(self) -> list[Claim]:
         claims: list[Claim] = []
@@ -233,116 +245,3 @@ def delegate(
     """Hand tasks to sub-agents: `await` it for the results, or `async for` over it for what happens meanwhile."""
     place = Place.here(Path(cwd) if cwd is not None else None)
     return Delegation(tasks, profile=profile, place=place, concurrency=concurrency)
-
-
-class _Workshop:
-    """Makes supervised runs from plans."""
-
-    def __init__(
-        self,
-        place: Place,
-        settings: Settings,
-        harness: Harness,
-        runner: Runner | None,
-        homes: Mapping[str, Path],
-    ) -> None:
-        self._homes = homes
-        self._place = place
-        self._settings = settings
-        self._harness = harness
-        self._runner = runner or LocalRunner(choose_mechanism(settings.containment))
-        data = data_dir(place.environ)
-        self._program: Program = find_pi(settings.pi_command, place.environ, data)
-        self._environ = {**place.environ, "PATH": child_path(place.environ, data)}
-        self._runs_dir = runs_dir(place.project)
-
-    def make(self, plan: Plan, observer: Observer) -> DelegatedRun:
-        """Publish the record of a run and hand it to a supervisor; raises StoreError."""
-        session_id = plan.continuation.session_id if plan.continuation else new_session_id()
-        run_id = new_run_id(session_id)
-        # A session's runs stay together, wherever it is resumed from.
-        run_dir = self._homes.get(session_id, self._runs_dir) / run_id
-        invocation = self._invocation(plan, run_dir)
-        created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
-        files = () if plan.problem else invocation.files
-        record = publish(run_dir, _meta(plan, created, invocation, self._program), created, files)
-        supervisor = Supervisor(
-            record,
-            fold(RunState(), [created]),
-            invocation,
-            self._harness,
-            self._runner,
-            self._limits(plan),
-            problem=plan.problem,
-            observer=observer,
-        )
-        return DelegatedRun(plan, run_dir, supervisor)
-
-    def _invocation(self, plan: Plan, run_dir: Path) -> Invocation:
-        entries: tuple[str, ...] = ()
-        if plan.profile is not None and plan.profile.api_key is not None and self._place.agent_dir.is_dir():
-            entries = tuple(sorted(path.name for path in self._place.agent_dir.iterdir()))
-        return self._harness.invocation(
-            Launch(
-                program=self._program.argv,
-                prompt=plan.prompt,
-                cwd=plan.cwd,
-                run_dir=run_dir,
-                agent_dir=self._place.agent_dir,
-                environ=self._environ,
-                profile=plan.profile,
-                agent_dir_entries=entries,
-                conversation=plan.continuation.conversation
-                if plan.continuation and plan.resume_mode == "native"
-                else b"",
-            )
-        )
-
-    def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:
-        profile = plan.profile
-        return Created(
-            at=now_ms(),
-            run_id=run_id,
-            session_id=session_id,
-            name=redactor.text(plan.task.name),
-            prompt=redactor.text(plan.task.prompt),
-            cwd=as_utf8(str(plan.cwd)),
-            harness=self._harness.name,
-            profile=plan.profile_name,
-            provider=profile.provider if profile else None,
-            model=profile.model if profile else None,
-            thinking_level=profile.thinking_level if profile else None,
-            timeout_s=plan.task.timeout,
-            file_count=len(plan.task.files),
-            resume_mode=plan.resume_mode,
-            note=plan.note,
-        )
-
-    def _limits(self, plan: Plan) -> Limits:
-        return Limits(
-            timeout_s=plan.task.timeout,
-            extension_s=self._settings.extend_timeout_debounce_s,
-            loop_count=self._settings.looping_tool_count,
-        )
-
-
-def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program) -> dict[str, Any]:
-    profile = plan.profile
-    return {
-        "runId": created.run_id,
-        "sessionId": created.session_id,
-        "name": created.name,
-        "cwd": created.cwd,
-        "createdAt": created.at,
-        "harness": created.harness,
-        "program": {"argv": program.argv, "foundIn": program.found_in},
-        "argv": invocation.argv,
-        "profile": plan.profile_name,
-        "profilePath": str(profile.path) if profile and profile.path else None,
-        "provider": created.provider,
-        "model": created.model,
-        "thinkingLevel": created.thinking_level,
-        "tools": profile.tools if profile else None,
-        "timeout": created.timeout_s,
-        "files": [file if isinstance(file, str) else file.path for file in plan.task.files],
-    }

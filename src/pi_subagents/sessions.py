@@ -6,8 +6,9 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
 
-from pi_subagents.errors import SessionBusy, SessionNotFound
+from pi_subagents.errors import InvalidCall, SessionBusy, SessionNotFound
 from pi_subagents.fold import RunState
+from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
 from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.store import Index, Lease, load_run, session_runs
@@ -87,6 +88,39 @@ class Sessions:
         while len(self._kept) > MAX_SESSIONS_IN_MEMORY:
             oldest = min(self._kept.values(), key=lambda kept: kept.runs[0].state.created_at or 0)
             del self._kept[oldest.id]
+
+
+def resumed_task(
+    latest: StoredRun,
+    prompt: str,
+    *,
+    cwd: Path | None = None,
+    profile: str | None = None,
+    timeout_s: float | None = None,
+    files: tuple[str, ...] = (),
+) -> Task:
+    """The task that goes on with a session: its own directory and profile, unless told otherwise.
+
+    Raises InvalidCall if there is no prompt, or if the directory is gone.
+    """
+    if not prompt.strip():
+        raise InvalidCall("the prompt is empty; say what the agent should do now")
+    return Task(
+        latest.state.name,
+        prompt,
+        cwd=str(cwd.absolute() if cwd else _directory(latest)),
+        profile=profile or latest.state.profile,
+        timeout=timeout_s or DEFAULT_TIMEOUT_S,
+        resume=latest.state.session_id,
+        files=files,
+    )
+
+
+def _directory(latest: StoredRun) -> Path:
+    cwd = Path(latest.state.cwd)
+    if not cwd.is_dir():
+        raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
+    return cwd
 
 
 @dataclass(frozen=True)

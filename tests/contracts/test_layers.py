@@ -24,8 +24,8 @@ LAYERS: Mapping[int, frozenset[str]] = {
     )
     | frozenset({"export", "redaction", "results", "settings", "skills"}),
     3: frozenset({"runners", "store"}),
-    4: frozenset({"following", "listing", "lookup", "retention", "scheduler", "sessions", "supervisor"}),
-    5: frozenset({"diagnosis", "service", "tools"}),
+    4: frozenset({"following", "listing", "lookup", "pages", "retention", "scheduler", "sessions", "supervisor"}),
+    5: frozenset({"background", "diagnosis", "service", "tools", "workshop"}),
     6: frozenset({"surfaces", ""}),  # "" is the package itself: the surface for Python programs
     7: frozenset({"__main__"}),
 }
@@ -49,7 +49,7 @@ DATABASE_LIBRARIES = ("fcntl", "sqlite3")
 # library: (where it may be loaded with the module, where a function may load it)
 HEAVY_LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "click": (("surfaces.cli",), ("surfaces.cli",)),
-    "markdown_it": ((), ("export",)),
+    "markdown_it": ((), ("export", "surfaces.watch")),
     "mcp": (("surfaces.mcp",), ("surfaces.mcp",)),
     "rich": ((), ("surfaces",)),
     "ruamel": ((), ("profiles", "settings", "surfaces.cli.task_files")),

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from pi_subagents.harness.pi_decoder import PiDecoder
 from pi_subagents.harness.pi_records import Record
+from pi_subagents.harness.pi_rpc import PiRpc
 from pi_subagents.jsonl import Oversized
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
@@ -121,3 +122,10 @@ def decode_oversized(head: bytes) -> list[ev.AnyEvent]:
 @given(st.binary(max_size=200))
 def test_no_bytes_make_it_fail(frame: bytes) -> None:
     assert len(PiDecoder().decode(frame, AT)) >= 1
+
+
+def test_a_dialog_with_damaged_text_is_dismissed_all_the_same() -> None:
+    decoder = PiRpc().decoder()
+    frame = rb'{"type":"extension_ui_request","id":"7","method":"confirm","title":"Delete \ud83d?"}'
+    assert isinstance(decoder.decode(frame, AT)[-1], ev.DialogDismissed)
+    assert msgspec.json.decode(decoder.take_replies())["id"] == "7"

@@ -8,11 +8,11 @@ from html import escape
 from pi_subagents.export.arguments import Block, argument_blocks
 from pi_subagents.export.entries import Called, Returned
 from pi_subagents.export.prose import verbatim_html
-from pi_subagents.progress import Style, counted, duration, style_tool_line, summarise_tool_result
+from pi_subagents.export.remarks import call_remarks
+from pi_subagents.progress import Style, style_tool_line
 
 _CLASSES = {Style.MUTED: "", Style.ADDED: "added", Style.REMOVED: "removed"}
 _BLOCK_CLASSES = {"oldText": "removed", "newText": "added"}
-_WORTH_TELLING_MS = 100
 
 
 def calls_html(calls: Sequence[tuple[Called | None, Returned | None]]) -> str:
@@ -22,7 +22,7 @@ def calls_html(calls: Sequence[tuple[Called | None, Returned | None]]) -> str:
 
 def _call(call: Called | None, result: Returned | None) -> str:
     failed = ' class="failed"' if result and result.is_error else ""
-    side = f'<span class="side">{escape(" · ".join(_side(call, result)))}</span>'
+    side = f'<span class="side">{escape(" · ".join(call_remarks(call, result)))}</span>'
     inside = "".join([*map(_block, argument_blocks(call.arguments) if call else ()), *_result(result)])
     return (
         f"<details{failed}><summary><code>{_line(call, result)}</code>{side}</summary>"
@@ -38,20 +38,6 @@ def _line(call: Called | None, result: Returned | None) -> str:
         kind = _CLASSES.get(style, "")
         pieces.append(f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text))
     return "".join(pieces)
-
-
-def _side(call: Called | None, result: Returned | None) -> Iterator[str]:
-    if result is None:
-        yield "no result"
-        return
-    if result.is_error:
-        yield "failed"
-    elif summary := summarise_tool_result(result.name, result.text):
-        yield summary
-    elif result.text.strip():
-        yield counted(len(result.text.strip("\n").split("\n")), "line")
-    if call and result.at - call.at >= _WORTH_TELLING_MS:
-        yield duration((result.at - call.at) / 1000)
 
 
 def _block(block: Block) -> str:

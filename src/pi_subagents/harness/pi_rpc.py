@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from pi_subagents.harness.contract import Decoder, Invocation, Launch
-from pi_subagents.harness.pi_decoder import PiDecoder
+from pi_subagents.harness.pi_decoder import PiDecoder, repair
 from pi_subagents.harness.pi_launch import SESSION_FILE, pi_invocation
 from pi_subagents.harness.pi_normalise import DIALOGS
 from pi_subagents.harness.pi_records import UiRequest
@@ -67,7 +67,7 @@ class _RpcDecoder:
         return replies
 
     def _dismiss(self, frame: bytes) -> None:
-        request = _UI_REQUEST.decode(frame)
+        request = _UI_REQUEST.decode(repair(frame) or frame)
         assert request.method in DIALOGS
         self._replies += _command("extension_ui_response", id=request.id, cancelled=True)
 

@@ -27,6 +27,7 @@ from pi_subagents.outcome import (
     ending,
     timeout_sentence,
 )
+from pi_subagents.planning import as_utf8
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import Process, Runner, SpawnFailed, Stream
 from pi_subagents.store import RunRecord, stop_request
@@ -144,7 +145,8 @@ class Supervisor:
         try:
             self._process = self._runner.start(self._invocation, self)
         except SpawnFailed as failure:
-            self._happened([ev.Stderr(at=self._now_ms(), text=self._redactor.text(str(failure)))])
+            why = as_utf8(self._redactor.text(str(failure)))
+            self._happened([ev.Stderr(at=self._now_ms(), text=why)])
             self._end(ending(Reason.SPAWN, SPAWN_SENTENCE, self._now_ms()))
             return
         self._deadline = Deadline(self._limits, loop.time())

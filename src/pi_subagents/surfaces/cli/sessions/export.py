@@ -10,10 +10,11 @@ import click
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import StoreError
 from pi_subagents.export import RunPage, session_html, session_markdown
+from pi_subagents.pages import run_page
 from pi_subagents.planning import Place
 from pi_subagents.progress import data_size
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
-from pi_subagents.surfaces.cli.sessions.pages import find_runs, run_page
+from pi_subagents.surfaces.cli.sessions.pages import find_runs
 
 _FORMATS = {".html": "html", ".htm": "html"}
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import click
 
-from pi_subagents.errors import InvalidCall, SessionNotFound
-from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
+from pi_subagents.errors import SessionNotFound
+from pi_subagents.models import DEFAULT_TIMEOUT_S
 from pi_subagents.paths import project_of
 from pi_subagents.planning import Place
-from pi_subagents.sessions import Sessions, StoredRun
+from pi_subagents.sessions import Sessions, StoredRun, resumed_task
 from pi_subagents.surfaces.cli.run import run_and_report
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
 
@@ -45,18 +45,9 @@ def resume(
     before, unless told otherwise. Exit code 0 only if the run was completed.
     """
     text = sys.stdin.read() if prompt == ("-",) else " ".join(prompt)
-    if not text.strip():
-        raise InvalidCall("the prompt is empty; say what the agent should do now")
     latest = _latest(Place.here(), session)
-    task = Task(
-        latest.state.name,
-        text,
-        cwd=str(cwd.absolute() if cwd else _directory(latest)),
-        profile=profile or latest.state.profile,
-        timeout=timeout or DEFAULT_TIMEOUT_S,
-        resume=latest.state.session_id,
-        files=tuple(str(Path(file).absolute()) for file in files),
-    )
+    paths = tuple(str(Path(file).absolute()) for file in files)
+    task = resumed_task(latest, text, cwd=cwd, profile=profile, timeout_s=timeout, files=paths)
     # Profiles and settings are those of the project that the session belongs to.
     place = Place.here(project_of(latest.run_dir))
     sys.exit(run_and_report([task], place, profile=None, jobs=1, as_json=as_json, plain=plain))
@@ -68,10 +59,3 @@ def _latest(place: Place, text: str) -> StoredRun:
     except SessionNotFound as error:
         sentence = str(error)
         raise SessionNotFound(f"Cannot resume: {sentence[:1].lower()}{sentence[1:]}") from None
-
-
-def _directory(latest: StoredRun) -> Path:
-    cwd = Path(latest.state.cwd)
-    if not cwd.is_dir():
-        raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
-    return cwd

@@ -21,11 +21,12 @@ from pi_subagents.export import (
 from pi_subagents.fold import RunState, fold
 from pi_subagents.following import follow_run
 from pi_subagents.models.event import AnyEvent
+from pi_subagents.pages import entries
 from pi_subagents.planning import Place
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
 from pi_subagents.surfaces.cli.json_output import as_json as to_json
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
-from pi_subagents.surfaces.cli.sessions.pages import entries, find_runs
+from pi_subagents.surfaces.cli.sessions.pages import find_runs
 from pi_subagents.surfaces.cli.sessions.terminal import block_printer
 
 _PROMPT_FILE = "prompt.md"

@@ -1,0 +1,135 @@
+"""From a plan to a run that can be started, here or by a keeper: its command line, its limits, its record on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.clock import now_ms
+from pi_subagents.fold import RunState, fold
+from pi_subagents.harness import Harness, Invocation, Launch
+from pi_subagents.models import new_run_id, new_session_id
+from pi_subagents.models.event import Created
+from pi_subagents.paths import data_dir, runs_dir
+from pi_subagents.planning import Place, Plan, as_utf8
+from pi_subagents.programs import Program, child_path, find_pi
+from pi_subagents.redaction import Redactor
+from pi_subagents.settings import Settings
+from pi_subagents.store import RunRecord, publish
+from pi_subagents.supervisor import Limits
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """Everything a supervisor needs to see a run through."""
+
+    plan: Plan
+    record: RunRecord
+    state: RunState
+    invocation: Invocation
+    harness: Harness
+    limits: Limits
+
+
+class Workshop:
+    """Makes runs from plans: their records exist and are held, nothing is started."""
+
+    def __init__(
+        self,
+        place: Place,
+        settings: Settings,
+        harness: Harness,
+        homes: Mapping[str, Path] | None = None,
+    ) -> None:
+        self._homes = homes or {}
+        self._place = place
+        self._settings = settings
+        self._harness = harness
+        data = data_dir(place.environ)
+        self._program: Program = find_pi(settings.pi_command, place.environ, data)
+        self._environ = {**place.environ, "PATH": child_path(place.environ, data)}
+        self._runs_dir = runs_dir(place.project)
+
+    def prepare(self, plan: Plan) -> PreparedRun:
+        """Publish the record of a run and hold it; raises StoreError."""
+        session_id = plan.continuation.session_id if plan.continuation else new_session_id()
+        run_id = new_run_id(session_id)
+        # A session's runs stay together, wherever it is resumed from.
+        run_dir = self._homes.get(session_id, self._runs_dir) / run_id
+        invocation = self._invocation(plan, run_dir)
+        created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
+        files = () if plan.problem else invocation.files
+        record = publish(run_dir, _meta(plan, created, invocation, self._program), created, files)
+        state = fold(RunState(), [created])
+        return PreparedRun(plan, record, state, invocation, self._harness, self._limits(plan))
+
+    def _invocation(self, plan: Plan, run_dir: Path) -> Invocation:
+        entries: tuple[str, ...] = ()
+        if plan.profile is not None and plan.profile.api_key is not None and self._place.agent_dir.is_dir():
+            entries = tuple(sorted(path.name for path in self._place.agent_dir.iterdir()))
+        return self._harness.invocation(
+            Launch(
+                program=self._program.argv,
+                prompt=plan.prompt,
+                cwd=plan.cwd,
+                run_dir=run_dir,
+                agent_dir=self._place.agent_dir,
+                environ=self._environ,
+                profile=plan.profile,
+                agent_dir_entries=entries,
+                conversation=plan.continuation.conversation
+                if plan.continuation and plan.resume_mode == "native"
+                else b"",
+            )
+        )
+
+    def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:
+        profile = plan.profile
+        return Created(
+            at=now_ms(),
+            run_id=run_id,
+            session_id=session_id,
+            name=redactor.text(plan.task.name),
+            prompt=redactor.text(plan.task.prompt),
+            cwd=as_utf8(str(plan.cwd)),
+            harness=self._harness.name,
+            profile=plan.profile_name,
+            provider=profile.provider if profile else None,
+            model=profile.model if profile else None,
+            thinking_level=profile.thinking_level if profile else None,
+            timeout_s=plan.task.timeout,
+            file_count=len(plan.task.files),
+            resume_mode=plan.resume_mode,
+            note=plan.note,
+        )
+
+    def _limits(self, plan: Plan) -> Limits:
+        return Limits(
+            timeout_s=plan.task.timeout,
+            extension_s=self._settings.extend_timeout_debounce_s,
+            loop_count=self._settings.looping_tool_count,
+        )
+
+
+def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program) -> dict[str, Any]:
+    profile = plan.profile
+    return {
+        "runId": created.run_id,
+        "sessionId": created.session_id,
+        "name": created.name,
+        "cwd": created.cwd,
+        "createdAt": created.at,
+        "harness": created.harness,
+        "program": {"argv": program.argv, "foundIn": program.found_in},
+        "argv": invocation.argv,
+        "profile": plan.profile_name,
+        "profilePath": str(profile.path) if profile and profile.path else None,
+        "provider": created.provider,
+        "model": created.model,
+        "thinkingLevel": created.thinking_level,
+        "tools": profile.tools if profile else None,
+        "timeout": created.timeout_s,
+        "files": [file if isinstance(file, str) else file.path for file in plan.task.files],
+    }
