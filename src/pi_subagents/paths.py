@@ -55,6 +55,16 @@ def project_of(run_dir: Path) -> Path:
     return run_dir.parents[3]
 
 
+def runtime_dir() -> Path:
+    """A private place with a short path, for sockets: about a hundred bytes is all a socket's address can hold."""
+    base = os.environ.get("XDG_RUNTIME_DIR")
+    folder = Path(base) / "pi-subagents" if base and Path(base).is_dir() else Path(f"/tmp/pi-subagents-{os.getuid()}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    if folder.stat().st_uid != os.getuid():
+        raise PermissionError(f"{folder} belongs to somebody else")
+    return folder
+
+
 def data_dir(environ: Mapping[str, str] | None = None) -> Path:
     """Where `install-pi` puts the agent program: beside the environment that has one, else the user's data."""
     environ = os.environ if environ is None else environ

@@ -40,6 +40,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     resume_mode: ResumeMode = "retell"
     max_resume_characters: int = 400_000
     keep_runs_days: int | None = None
+    max_background: int = 8
     keep_sessions: int | None = None
     warnings: tuple[str, ...] = ()
 
@@ -195,6 +196,7 @@ _KEYS: dict[str, _Key] = {
     "containment": _Choice("containment", ("auto", "namespace", "guard", "none")),
     "resumeMode": _Choice("resume_mode", ("retell", "native")),
     "maxResumeCharacters": _Number("max_resume_characters", minimum=1000),
+    "maxBackground": _Number("max_background", minimum=1),
     "keepRunsDays": _Number("keep_runs_days", minimum=1),
     "keepSessions": _Number("keep_sessions", minimum=1),
 }

@@ -6,4 +6,12 @@ from pi_subagents.harness.contract import Decoder, Harness, Invocation, Launch, 
 from pi_subagents.harness.pi_json import PiJson
 from pi_subagents.harness.pi_rpc import PiRpc
 
-__all__ = ["Decoder", "Harness", "Invocation", "Launch", "PiJson", "PiRpc", "RunFile"]
+HARNESSES: dict[str, type[PiJson] | type[PiRpc]] = {harness.name: harness for harness in (PiJson, PiRpc)}
+
+
+def harness_named(name: str) -> Harness:
+    """The harness with that name; raises KeyError."""
+    return HARNESSES[name]()
+
+
+__all__ = ["HARNESSES", "Decoder", "Harness", "Invocation", "Launch", "PiJson", "PiRpc", "RunFile", "harness_named"]

@@ -2,6 +2,7 @@
 
 from pi_subagents.runners.containment import Mechanism, choose_mechanism, namespace_works
 from pi_subagents.runners.contract import Process, Runner, Sink, SpawnFailed, Stream
+from pi_subagents.runners.detached import start_keeper, start_porter
 from pi_subagents.runners.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners.local import LocalProcess, LocalRunner
 
@@ -18,4 +19,6 @@ __all__ = [
     "choose_mechanism",
     "namespace_works",
     "run_until_signalled",
+    "start_keeper",
+    "start_porter",
 ]

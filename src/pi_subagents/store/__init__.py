@@ -4,9 +4,10 @@ from pi_subagents.store.control import request_stop, stop_request
 from pi_subagents.store.index import Index
 from pi_subagents.store.journal import JOURNAL_FILE, Journal, read_journal
 from pi_subagents.store.lease import LEASE_FILE, Lease, is_held
-from pi_subagents.store.reading import list_runs, load_run, read_file, session_runs
+from pi_subagents.store.reading import adopt, list_runs, load_run, read_file, session_runs
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
 from pi_subagents.store.rundir import META_FILE, RESULT_FILE, RunRecord, publish
+from pi_subagents.store.slots import Slots
 from pi_subagents.store.tail import JournalTail
 
 __all__ = [
@@ -19,6 +20,8 @@ __all__ = [
     "JournalTail",
     "Lease",
     "RunRecord",
+    "Slots",
+    "adopt",
     "disk_size",
     "is_held",
     "leftovers",

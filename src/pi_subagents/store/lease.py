@@ -40,6 +40,11 @@ class Lease:
         return cls._lock(folder / session_id, wait=False)
 
     @classmethod
+    def of_file(cls, path: Path, *, wait: bool = False) -> Lease | None:
+        """Lock a file of any other meaning; None if somebody else has it and we do not `wait`."""
+        return cls._lock(path, wait)
+
+    @classmethod
     def _lock(cls, path: Path, wait: bool) -> Lease | None:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:

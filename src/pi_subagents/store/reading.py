@@ -17,7 +17,7 @@ from pi_subagents.outcome import LOST_SENTENCE, ending
 from pi_subagents.results import result_document
 from pi_subagents.store.journal import JOURNAL_FILE, Journal, read_journal
 from pi_subagents.store.lease import Lease, is_held
-from pi_subagents.store.rundir import RESULT_FILE, listed_runs, pretty_json, write_whole
+from pi_subagents.store.rundir import RESULT_FILE, RunRecord, listed_runs, pretty_json, write_whole
 
 
 def list_runs(runs_dir: Path) -> list[Path]:
@@ -55,6 +55,11 @@ def load_run(run_dir: Path) -> RunState:
     if is_held(run_dir):
         return state
     return _close_lost(run_dir)
+
+
+def adopt(run_dir: Path, lease: Lease) -> tuple[RunRecord, RunState]:
+    """Go on with a run that another process has published and handed over; raises StoreError."""
+    return RunRecord(run_dir, Journal(run_dir / JOURNAL_FILE), lease), _fold_journal(run_dir)
 
 
 def _fold_journal(run_dir: Path) -> RunState:

@@ -37,6 +37,11 @@ class RunRecord:
         self.stderr = BoundedLog(path / "stderr.log")
         self.transcript = BoundedLog(path / "transcript.log")
 
+    @property
+    def lease_fd(self) -> int:
+        """The lease's open descriptor, to hand the run to another process."""
+        return self._lease.fileno()
+
     def append(self, events: Iterable[Event]) -> None:
         """Write events to the journal; raises StoreError."""
         self._journal.append(events)

@@ -1,0 +1,54 @@
+"""The keeper: a process that owns one detached run from start to end, with the same supervisor as any other run.
+
+Started with three inherited descriptors: the run's lease, the sealed order, and its place among the background runs of
+this machine. It has a session of its own and no terminal: what happens to whoever started it does not reach it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from pi_subagents.background.orders import Order, unseal
+from pi_subagents.control import serving
+from pi_subagents.harness import harness_named
+from pi_subagents.runners import Interrupted, LocalRunner, run_until_signalled
+from pi_subagents.store import Index, Lease, adopt
+from pi_subagents.supervisor import Supervisor
+
+
+def main() -> None:
+    """Keep the run whose descriptors are named on the command line."""
+    lease, order, _slot = (int(word) for word in sys.argv[1:4])
+    for fd in (lease, order, _slot):
+        if fd >= 0:
+            os.set_inheritable(fd, False)
+    try:
+        run_until_signalled(keep(unseal(order), Lease(lease)))
+    except Interrupted as interrupted:
+        sys.exit(interrupted.exit_code)
+
+
+async def keep(order: Order, lease: Lease) -> None:
+    """See a run through and take note of its end."""
+    run_dir = Path(order.run_dir)
+    record, state = adopt(run_dir, lease)
+    supervisor = Supervisor(
+        record,
+        state,
+        order.invocation,
+        harness_named(order.harness),
+        LocalRunner(order.mechanism),
+        order.limits,
+        problem=order.problem,
+    )
+    # It may have been asked to stop while it waited for its turn.
+    supervisor.heed_request()
+    async with serving({run_dir: supervisor}):
+        await supervisor.run()
+    Index(Path(order.agent_dir)).record(Path(order.project), [(supervisor.state, run_dir)])
+
+
+if __name__ == "__main__":
+    main()

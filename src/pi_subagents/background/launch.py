@@ -1,0 +1,107 @@
+"""Handing a run to a keeper: at once if there is a place, else to the porter, who keeps the order of arrival."""
+
+from __future__ import annotations
+
+import os
+import socket
+from dataclasses import dataclass
+from pathlib import Path
+
+from pi_subagents.background.orders import Order, seal
+from pi_subagents.fold import RunState
+from pi_subagents.planning import Place
+from pi_subagents.runners import choose_mechanism, start_keeper, start_porter
+from pi_subagents.settings import Settings
+from pi_subagents.store import Index, Slots
+from pi_subagents.workshop import PreparedRun
+
+_HANDOVER_S = 2.0
+
+
+@dataclass(frozen=True)
+class BackgroundRun:
+    """A run that has been launched, as it was then."""
+
+    state: RunState
+    run_dir: Path
+
+
+def launch(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
+    """Give a prepared run to a keeper and return at once; raises StoreError or SettingsError."""
+    run_dir = run.record.path
+    Index(place.agent_dir).record(place.project, [(run.state, run_dir)])
+    order = seal(_order(run, place, settings))
+    try:
+        _hand_over(run, order, Slots(place.agent_dir, settings.max_background))
+    finally:
+        os.close(order)
+        # Whoever has the run now holds the same lock; closing our end does not free it.
+        run.record.close()
+    return BackgroundRun(run.state, run_dir)
+
+
+def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
+    lease = run.record.lease_fd
+    gate = slots.gate()
+    try:
+        if _give_to_porter(run, order, slots):
+            return
+        slot = slots.take()
+        if slot is not None:
+            start_keeper(lease, order, slot.fileno())
+            slot.release()
+            return
+        _open_door(slots)
+        if not _give_to_porter(run, order, slots):
+            start_keeper(lease, order, -1)  # better one too many than one that nobody keeps
+    finally:
+        gate.release()
+
+
+def _give_to_porter(run: PreparedRun, order: int, slots: Slots) -> bool:
+    """Put a run into the porter's hands, if there is one.
+
+    Sent is handed over: the descriptors are on their way in the kernel, and should the porter die before it takes
+    them, the kernel frees the lease and the run counts as lost. Waiting for an answer could only lead to two keepers.
+    """
+    try:
+        with socket.socket(socket.AF_UNIX) as knock:
+            knock.settimeout(_HANDOVER_S)
+            knock.connect(str(slots.door))
+            socket.send_fds(knock, [os.fsencode(run.record.path)], [run.record.lease_fd, order])
+    except OSError:
+        return False
+    return True
+
+
+def _open_door(slots: Slots) -> None:
+    """Open the porter's door before there is a porter, so that nobody has to wait for it to come."""
+    slots.door.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX) as door:
+        door.bind(str(slots.door))
+        slots.door.chmod(0o600)
+        door.listen(128)
+        start_porter(door.fileno(), str(slots.agent_dir), slots.limit)
+
+
+def _order(run: PreparedRun, place: Place, settings: Settings) -> Order:
+    invocation = run.invocation
+    return Order(
+        run_dir=str(run.record.path),
+        project=str(place.project),
+        agent_dir=str(place.agent_dir),
+        harness=run.harness.name,
+        mechanism=choose_mechanism(settings.containment),
+        argv=invocation.argv,
+        environ=dict(invocation.environ),
+        cwd=str(invocation.cwd),
+        stdin=invocation.stdin,
+        interactive=invocation.interactive,
+        temporary=invocation.temporary,
+        written_by_agent=invocation.written_by_agent,
+        secrets=invocation.secrets,
+        timeout_s=run.limits.timeout_s,
+        extension_s=run.limits.extension_s,
+        loop_count=run.limits.loop_count,
+        problem=run.plan.problem,
+    )

@@ -1,0 +1,86 @@
+"""Speaking to a run that another process holds: a socket that takes one JSON request and gives one JSON answer.
+
+A socket's path must be short, so it lives in a runtime directory; a file in the run directory says where.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import socket
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.models.run import Reason
+from pi_subagents.outcome import CANCELLED_SENTENCE
+from pi_subagents.paths import runtime_dir
+from pi_subagents.supervisor import Supervisor
+
+CONTROL_FILE = "control"
+_MAX_REQUEST_BYTES = 16 * 1024 * 1024
+_TIMEOUT_S = 5.0
+
+
+@asynccontextmanager
+async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
+    """Take requests for these runs while the block runs; where there can be no socket, do without."""
+    path = runtime_dir() / f"{os.getpid()}-{os.urandom(4).hex()}.sock"
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, asyncio.LimitOverrunError, TimeoutError):
+            async with asyncio.timeout(_TIMEOUT_S):
+                reply = _answer(await reader.readline(), runs)
+            writer.write(json.dumps(reply).encode() + b"\n")
+            await writer.drain()
+        writer.close()
+
+    try:
+        server = await asyncio.start_unix_server(answer, path, limit=_MAX_REQUEST_BYTES)
+        path.chmod(0o600)
+    except OSError:
+        yield
+        return
+    for run_dir in runs:
+        with suppress(OSError):
+            (run_dir / CONTROL_FILE).write_text(str(path))
+    try:
+        yield
+    finally:
+        server.close()
+        path.unlink(missing_ok=True)
+        for run_dir in runs:
+            (run_dir / CONTROL_FILE).unlink(missing_ok=True)
+
+
+def _answer(line: bytes, runs: Mapping[Path, Supervisor]) -> dict[str, Any]:
+    try:
+        request = json.loads(line)
+        supervisor = runs[Path(request["run"])]
+        match request:
+            case {"op": "steer", "text": str(text)}:
+                problem = supervisor.steer(text)
+                return {"ok": problem is None, "error": problem}
+            case {"op": "stop"}:
+                supervisor.stop(Reason.CANCELLED, str(request.get("message") or CANCELLED_SENTENCE))
+                return {"ok": True}
+    except (ValueError, KeyError, TypeError):
+        pass
+    return {"ok": False, "error": "not a request that this run understands"}
+
+
+def ask(run_dir: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Put a request to whoever holds a run; None if nobody answers."""
+    try:
+        path = (run_dir / CONTROL_FILE).read_text()
+        with socket.socket(socket.AF_UNIX) as line:
+            line.settimeout(_TIMEOUT_S)
+            line.connect(path)
+            line.sendall(json.dumps({"run": str(run_dir), **request}).encode() + b"\n")
+            with line.makefile("rb") as answers:
+                reply: dict[str, Any] = json.loads(answers.readline())
+                return reply
+    except (OSError, ValueError):
+        return None

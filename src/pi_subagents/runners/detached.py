@@ -1,0 +1,33 @@
+"""Processes that outlive us: a session of their own, no terminal, and only the descriptors they are given."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_started: list[subprocess.Popen[bytes]] = []
+"""Those that end before we do are collected when the next one starts."""
+
+
+def start_keeper(lease: int, order: int, slot: int) -> None:
+    """Start a keeper that inherits a run's lease, its order, and its place (-1 for none)."""
+    _start("pi_subagents.background.keeper", [str(lease), str(order), str(slot)], (lease, order, slot))
+
+
+def start_porter(door: int, agent_dir: str, limit: int) -> None:
+    """Start a porter that inherits its open door."""
+    _start("pi_subagents.background.porter", [str(door), agent_dir, str(limit)], (door,))
+
+
+def _start(module: str, arguments: list[str], fds: tuple[int, ...]) -> None:
+    _started[:] = [process for process in _started if process.poll() is None]
+    process = subprocess.Popen(
+        [sys.executable, "-m", module, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+        start_new_session=True,
+        pass_fds=[fd for fd in fds if fd >= 0],
+    )
+    _started.append(process)

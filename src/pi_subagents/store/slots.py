@@ -1,0 +1,45 @@
+"""How many background runs may work at once on this machine: so many files, each locked by who works.
+
+A lock is freed by the kernel when its holder dies, so a place can never be lost.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+
+from pi_subagents.paths import runtime_dir
+from pi_subagents.store.lease import Lease
+
+
+class Slots:
+    """The places of one agent directory, and the gate through which launchers go one at a time."""
+
+    def __init__(self, agent_dir: Path, limit: int) -> None:
+        self.agent_dir = agent_dir
+        self.limit = limit
+        self._folder = agent_dir / "subagents" / "slots"
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    def take(self) -> Lease | None:
+        """A free place, or None."""
+        for number in range(self.limit):
+            if (lease := Lease.of_file(self._folder / str(number))) is not None:
+                return lease
+        return None
+
+    def gate(self) -> Lease:
+        """Wait for the gate."""
+        lease = Lease.of_file(self._folder / "gate", wait=True)
+        assert lease is not None
+        return lease
+
+    def try_gate(self) -> Lease | None:
+        """The gate, if nobody is in it."""
+        return Lease.of_file(self._folder / "gate")
+
+    @property
+    def door(self) -> Path:
+        """Where the porter is reached; a socket's path must be short."""
+        name = hashlib.sha256(str(self.agent_dir).encode()).hexdigest()[:16]
+        return runtime_dir() / f"porter-{name}.sock"

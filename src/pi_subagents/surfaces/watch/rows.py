@@ -1,0 +1,100 @@
+"""A run in the list as styled lines: three beside the conversation, one above it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pi_subagents.models import Status
+from pi_subagents.progress import Line, Style, age, cell_width, clean, clip, counted, duration, fit, money, plain
+from pi_subagents.surfaces.watch.runs import WatchedRun
+
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+_ICONS = {"completed": ("✓", Style.SUCCESS), "error": ("✗", Style.ERROR)}
+_NAME_CELLS = 20
+_FIGURE_CELLS = 7
+
+
+def tall_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) -> list[Line]:
+    """Name and time, agent and figures, last words."""
+    return [
+        _spread([*_icon(run, now_ms), (Style.BOLD, _name(run))], _when(run, now_ms), width),
+        fit([(Style.TEXT, "  "), (Style.MUTED, " · ".join(_facts(run, with_project)))], width),
+        fit([(Style.TEXT, "  "), *run.words], width),
+    ]
+
+
+def flat_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) -> list[Line]:
+    """Name, time, tools, tokens and cost in columns, then the agent and the last words as far as they fit."""
+    name = clip(_name(run), _NAME_CELLS)
+    figures = (_elapsed(run, now_ms), _tools(run), _tokens(run), _cost(run))
+    line = [*_icon(run, now_ms), (Style.BOLD, name + " " * (_NAME_CELLS - cell_width(name)))]
+    line += [(Style.MUTED, f" {figure:>{_FIGURE_CELLS}}") for figure in figures]
+    line.append((Style.TEXT, "  "))
+    agent = " · ".join(_origin(run, with_project))
+    if plain(run.words).strip():
+        return [fit([*line, *run.words], width)]
+    return [fit([*line, (Style.MUTED, agent)], width)]
+
+
+def _spread(left: Line, right: str, width: int) -> Line:
+    """One piece at each end of the line."""
+    room = max(width - cell_width(right) - 1, 0)
+    left = fit(left, room)
+    gap = max(width - cell_width(plain(left)) - cell_width(right), 0)
+    return [*left, (Style.TEXT, " " * gap), (Style.MUTED, right)]
+
+
+def _icon(run: WatchedRun, now_ms: int) -> Line:
+    icon, style = _ICONS.get(run.window.status, (SPINNER[now_ms // 250 % len(SPINNER)], Style.WARNING))
+    if run.state.status is Status.QUEUED:
+        icon = "·"
+    return [(style, icon), (Style.TEXT, " ")]
+
+
+def _name(run: WatchedRun) -> str:
+    return " ".join(clean(run.state.name).split()) or "(unnamed)"
+
+
+def _when(run: WatchedRun, now_ms: int) -> str:
+    took = _elapsed(run, now_ms)
+    return f"{took} · {age(now_ms - run.created_at)} ago" if run.state.status.is_terminal else took
+
+
+def _elapsed(run: WatchedRun, now_ms: int) -> str:
+    seconds = run.window.elapsed_ms(now_ms) / 1000
+    return "waiting" if run.state.status is Status.QUEUED else duration(seconds if seconds < 10 else int(seconds))
+
+
+def _facts(run: WatchedRun, with_project: bool) -> Iterator[str]:
+    yield from _origin(run, with_project)
+    yield counted(run.state.tool_count, "tool")
+    for figure in (_tokens(run), _cost(run)):
+        if figure:
+            yield figure
+
+
+def _origin(run: WatchedRun, with_project: bool) -> Iterator[str]:
+    if with_project:
+        yield clean(run.project.name)
+    for part in (run.state.profile, run.state.model):
+        if part:
+            yield clean(part)
+
+
+def _tools(run: WatchedRun) -> str:
+    return f"{run.state.tool_count} ⚒" if run.state.tool_count else ""
+
+
+def _tokens(run: WatchedRun) -> str:
+    return short_count(run.state.usage.total_tokens) if run.state.usage.total_tokens else ""
+
+
+def _cost(run: WatchedRun) -> str:
+    return money(run.state.usage.cost) if run.state.usage.cost else ""
+
+
+def short_count(number: int) -> str:
+    """`812`, `38.2k`, `1.4M`."""
+    if number < 1000:
+        return str(number)
+    return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"

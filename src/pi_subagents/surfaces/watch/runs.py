@@ -1,0 +1,131 @@
+"""One run in the list: what the index says of it, or, while it is active, what its journal says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from pi_subagents.errors import StoreError
+from pi_subagents.fold import RunState, fold
+from pi_subagents.following import RunFollower
+from pi_subagents.listing import SessionSummary
+from pi_subagents.models import Usage
+from pi_subagents.models.event import AnyEvent
+from pi_subagents.progress import Line, Style, Window, body_segments, clean
+from pi_subagents.store import RESULT_FILE, read_file
+
+
+class WatchedRun:
+    """The latest run of a session. Reading is for a thread, applying for the program's own."""
+
+    def __init__(self, summary: SessionSummary) -> None:
+        self.session_id = summary.session_id
+        self.run_dir = summary.run_dir
+        self.project = summary.project
+        self.run_count = summary.run_count
+        self.created_at = summary.created_at or 0
+        self.window = Window(_state_of(summary), max_lines=1)
+        self._follower = None if summary.status.is_terminal else RunFollower(summary.run_dir)
+        self._told = False
+        self._problem: str | None = None
+        self._final_words: str | None = None
+
+    @property
+    def state(self) -> RunState:
+        state = self.window.state
+        assert isinstance(state, RunState)
+        return state
+
+    @property
+    def is_active(self) -> bool:
+        """Whether there is more to come."""
+        return self._follower is not None
+
+    @property
+    def order(self) -> tuple[bool, int, str]:
+        """Sorts what is active first, then the newest first."""
+        return self.state.status.is_terminal, -self.created_at, self.session_id
+
+    @property
+    def searched(self) -> str:
+        """Everything a search looks at."""
+        state = self.state
+        parts = (state.name, state.profile, state.provider, state.model, self.session_id, str(self.project))
+        return " ".join(part for part in (*parts, state.error) if part).casefold()
+
+    def look(self) -> list[AnyEvent]:
+        """What happened since the last look."""
+        if self._follower is None:
+            return []
+        try:
+            return self._follower.look()
+        except StoreError as error:
+            self._problem = str(error)
+            self._follower = None
+            return []
+
+    def apply(self, events: list[AnyEvent]) -> None:
+        """Take in what happened."""
+        if not events:
+            return
+        if not self._told:
+            # The journal tells everything from the beginning: nothing is counted twice.
+            self._told = True
+            self.window = Window(RunState(), max_lines=1)
+        for event in events:
+            fold_leniently(self.state, event)
+            self.window.apply(event)
+        if self._follower is not None and self._follower.ended:
+            self._follower = None
+
+    @property
+    def lacks_words(self) -> bool:
+        """Whether its last words are still on disk alone."""
+        return self._final_words is None and not self.is_active and not self._told
+
+    def read_words(self) -> None:
+        """Fetch the first line of what a finished run has left."""
+        self._final_words = next((line for line in _final_text(self.run_dir).split("\n") if line.strip()), "")
+
+    @property
+    def words(self) -> Line:
+        """What the agent said or did last; of a run that went wrong, why."""
+        if self._problem is not None:
+            return [(Style.ERROR, clean(self._problem))]
+        if self._told or self.is_active or self.state.error:
+            lines = body_segments(self.window)
+            return lines[-1]
+        return [(Style.MUTED, clean(self._final_words or "").strip())]
+
+
+def fold_leniently(state: RunState, event: AnyEvent) -> None:
+    """Fold one event; of a damaged journal, in which a state is missing, the state that it tells last holds."""
+    try:
+        fold(state, [event])
+    except ValueError:
+        state.status = getattr(event, "status", state.status)
+
+
+class _Result(msgspec.Struct, rename="camel"):
+    final_text: str | None = None
+
+
+def _final_text(run_dir: Path) -> str:
+    try:
+        return msgspec.json.decode(read_file(run_dir / RESULT_FILE), type=_Result).final_text or ""
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return ""
+
+
+def _state_of(summary: SessionSummary) -> RunState:
+    facts: dict[str, Any] = {
+        name: getattr(summary, name)
+        for name in (
+            *("session_id", "name", "status", "reason", "error", "profile", "provider", "model"),
+            *("created_at", "started_at", "completed_at", "tool_count"),
+        )
+    }
+    usage = Usage(total_tokens=summary.tokens, cost=summary.cost)
+    return RunState(run_id=summary.run_dir.name, usage=usage, **facts)
