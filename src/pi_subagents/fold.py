@@ -41,6 +41,11 @@ class RunState:
     file_count: int = 0
     resume_mode: str | None = None
     note: str | None = None
+    preset: str | None = None
+    requested_model: str | None = None
+    resolved_model: str | None = None
+    background: bool = False
+    owner: str | None = None
 
     status: Status = Status.QUEUED
     reason: Reason | None = None

@@ -1,14 +1,17 @@
-"""From tasks to runs that can be started: profile, skills, directory and prompt of each are settled here.
+"""From tasks to runs that can be started: profile or preset, model, skills, directory and prompt are settled here.
 
 A contradiction in a profile is the caller's mistake and fails the whole call before anything starts. What concerns
-one task alone (an unknown profile or skill, a bad directory) becomes that task's recorded outcome.
+one task alone (an unknown profile, preset, model or skill, a bad directory) becomes that task's recorded outcome.
+
+A run of a preset is a task like any other: `plan_tasks([Task(name, prompt, preset=…, model=…, cwd=…)], place,
+check_model=…)`, with the check that `models_offered.OfferedModels` makes.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -17,11 +20,18 @@ from pi_subagents.models import FileSpec, Profile, Task
 from pi_subagents.paths import agent_dir, project_root
 from pi_subagents.profiles import (
     BUILTIN_TOOLS,
-    ProfileCatalog,
+    PRESET,
+    PROFILE,
+    CheckedModel,
+    Format,
+    ModelCheck,
+    UnknownModel,
     UnknownProfile,
     apply_exclude_tools,
     check_extra_args,
     check_tools,
+    choose_model,
+    load_presets,
     load_profiles,
     profile_summary,
 )
@@ -62,6 +72,17 @@ class Continuation:
 
 
 @dataclass(frozen=True)
+class _Configuration:
+    """The profile or preset of a task as its agent will get it, or why it cannot have it."""
+
+    profile: Profile | None = None
+    summary: str | None = None
+    problem: str | None = None
+    note: str | None = None
+    requested_model: str | None = None
+
+
+@dataclass(frozen=True)
 class Plan:
     """One task, ready to be run or with the reason why it cannot be."""
 
@@ -75,6 +96,8 @@ class Plan:
     continuation: Continuation | None = None
     resume_mode: ResumeMode | None = None
     note: str | None = None
+    preset: str | None = None
+    requested_model: str | None = None
 
 
 def plan_tasks(
@@ -85,12 +108,14 @@ def plan_tasks(
     available_tools: Iterable[str] = BUILTIN_TOOLS,
     continuations: Mapping[str, Continuation] | None = None,
     resume_mode: ResumeMode = "retell",
+    check_model: ModelCheck = CheckedModel,
 ) -> list[Plan]:
     """A plan for every task, in order; raises ProfileError for a profile that contradicts itself.
 
-    `continuations` has what the sessions that tasks resume have come to, by session id.
+    `continuations` has what the sessions that tasks resume have come to, by session id. `check_model` is asked about
+    the models of presets; unless it is given they are passed on as they are.
     """
-    planner = _Planner(place, tuple(available_tools), continuations or {}, resume_mode)
+    planner = _Planner(place, tuple(available_tools), continuations or {}, resume_mode, check_model)
     return [planner.plan(task, as_utf8(task.profile or default_profile or "") or None) for task in tasks]
 
 
@@ -100,7 +125,7 @@ def as_utf8(text: str) -> str:
 
 
 class _Planner:
-    """Loads profiles and skills at most once for all tasks of a call."""
+    """Makes each profile ready and looks for skills at most once for all tasks of a call."""
 
     def __init__(
         self,
@@ -108,29 +133,58 @@ class _Planner:
         available_tools: tuple[str, ...],
         continuations: Mapping[str, Continuation],
         resume_mode: ResumeMode,
+        check_model: ModelCheck,
     ) -> None:
         self._place = place
         self._available_tools = available_tools
         self._continuations = continuations
         self._resume_mode = resume_mode
-        self._catalog: ProfileCatalog | None = None
+        self._check_model = check_model
         self._skills: dict[str, Skill] | None = None
-        self._resolved: dict[str, Profile | UnknownSkill] = {}
+        self._resolved: dict[tuple[str, str], Profile | UnknownSkill] = {}
 
     def plan(self, task: Task, profile_name: str | None) -> Plan:
         cwd, cwd_problem = _directory(task.cwd, self._place.cwd)
-        profile, summary, problem = None, None, cwd_problem
-        if profile_name:
-            profile, summary, profile_problem = self._profile(profile_name)
-            problem = profile_problem or cwd_problem
+        preset = as_utf8(task.preset) if task.preset is not None else None
+        if preset is not None:
+            profile_name = None
+        chosen = self._configuration(task, preset, profile_name)
+        problem = chosen.problem or cwd_problem
         continuation = self._continuations.get(task.resume or "")
-        mode, note = self._mode(continuation, profile)
+        mode, note = self._mode(continuation, chosen.profile)
         previously = continuation.previously if continuation and mode == "retell" else None
         prompt = task.prompt if problem else compose_prompt(task.prompt, task.files, cwd, previously=previously)
         told = as_utf8(prompt)
         if problem is None and not told.strip():
             problem = "prompt is empty"
-        return Plan(_recordable(task), cwd, told, profile, profile_name, summary, problem, continuation, mode, note)
+        return Plan(
+            _recordable(task, chosen.profile),
+            cwd,
+            told,
+            profile=chosen.profile,
+            profile_name=profile_name,
+            summary=chosen.summary,
+            problem=problem,
+            continuation=continuation,
+            resume_mode=mode,
+            note=" ".join(filter(None, [chosen.note, note])) or None,
+            preset=preset,
+            requested_model=chosen.requested_model,
+        )
+
+    def _configuration(self, task: Task, preset: str | None, profile: str | None) -> _Configuration:
+        if preset is not None:
+            return self._with_model(self._resolve(PRESET, preset), as_utf8(task.model or "") or None)
+        return self._resolve(PROFILE, profile) if profile else _Configuration()
+
+    def _with_model(self, chosen: _Configuration, wanted: str | None) -> _Configuration:
+        if chosen.profile is None or chosen.problem:
+            return chosen
+        try:
+            model = choose_model(chosen.profile, wanted, self._check_model)
+        except UnknownModel as unknown:
+            return replace(chosen, problem=str(unknown), requested_model=wanted or chosen.profile.model)
+        return replace(chosen, profile=model.profile, note=model.warning, requested_model=model.requested)
 
     def _mode(self, continuation: Continuation | None, profile: Profile | None) -> tuple[ResumeMode | None, str | None]:
         if continuation is None:
@@ -142,21 +196,21 @@ class _Planner:
             return "native", None
         return "retell", "The earlier agent left no conversation to continue; its runs are retold instead."
 
-    def _profile(self, name: str) -> tuple[Profile | None, str, str | None]:
-        if self._catalog is None:
-            self._catalog = load_profiles(self._place.cwd, self._place.agent_dir)
+    def _resolve(self, kind: Format, name: str) -> _Configuration:
+        load = load_presets if kind is PRESET else load_profiles
         try:
-            profile = self._catalog.resolve(name)
+            profile = load(self._place.cwd, self._place.agent_dir).resolve(name)
         except UnknownProfile as unknown:
-            return None, name, str(unknown)
-        if name not in self._resolved:
-            self._resolved[name] = self._resolve(profile)
-        resolved = self._resolved[name]
+            return _Configuration(summary=name, problem=str(unknown))
+        if (kind.word, name) not in self._resolved:
+            self._resolved[kind.word, name] = self._ready(profile)
+        resolved = self._resolved[kind.word, name]
+        summary = profile_summary(profile, kind)
         if isinstance(resolved, UnknownSkill):
-            return profile, profile_summary(profile), str(resolved)
-        return resolved, profile_summary(profile), None
+            return _Configuration(profile, summary, str(resolved))
+        return _Configuration(resolved, summary)
 
-    def _resolve(self, profile: Profile) -> Profile | UnknownSkill:
+    def _ready(self, profile: Profile) -> Profile | UnknownSkill:
         check_tools(profile)
         check_skills(profile)
         check_extra_args(profile)
@@ -171,9 +225,14 @@ class _Planner:
             return unknown
 
 
-def _recordable(task: Task) -> Task:
-    files = tuple(_recordable_file(file) for file in task.files)
-    return msgspec.structs.replace(task, name=as_utf8(task.name), prompt=as_utf8(task.prompt), files=files)
+def _recordable(task: Task, profile: Profile | None) -> Task:
+    return msgspec.structs.replace(
+        task,
+        name=as_utf8(task.name),
+        prompt=as_utf8(task.prompt),
+        files=tuple(_recordable_file(file) for file in task.files),
+        timeout=profile.timeout_s if profile and profile.timeout_s else task.timeout,
+    )
 
 
 def _recordable_file(file: FileSpec) -> FileSpec:

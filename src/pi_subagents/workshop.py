@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from pi_subagents.clock import now_ms
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Harness, Invocation, Launch
@@ -52,14 +54,18 @@ class Workshop:
         self._environ = {**place.environ, "PATH": child_path(place.environ, data)}
         self._runs_dir = runs_dir(place.project)
 
-    def prepare(self, plan: Plan) -> PreparedRun:
-        """Publish the record of a run and hold it; raises StoreError."""
+    def prepare(self, plan: Plan, *, background: bool = False, owner: str | None = None) -> PreparedRun:
+        """Publish the record of a run and hold it; raises StoreError.
+
+        A background run belongs to an `owner`: the session, client or terminal that is told of its end.
+        """
         session_id = plan.continuation.session_id if plan.continuation else new_session_id()
         run_id = new_run_id(session_id)
         # A session's runs stay together, wherever it is resumed from.
         run_dir = self._homes.get(session_id, self._runs_dir) / run_id
         invocation = self._invocation(plan, run_dir)
         created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
+        created = msgspec.structs.replace(created, background=background, owner=owner)
         files = () if plan.problem else invocation.files
         record = publish(run_dir, _meta(plan, created, invocation, self._program), created, files)
         state = fold(RunState(), [created])

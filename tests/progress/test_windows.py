@@ -140,7 +140,7 @@ def test_a_line_longer_than_any_screen_is_cut(event: ev.Event) -> None:
     window = window_of(event)
     [line] = [*texts(window), *live(window)]
     assert len(line.strip()) == 2000
-    assert line.endswith("…")
+    assert "…" in (line[0], line[-1])  # of what is being written the end is shown, of everything else the beginning
 
 
 def test_text_shows_while_it_is_written_and_its_message_replaces_it() -> None:

@@ -96,7 +96,7 @@ def _files(launch: Launch) -> list[RunFile]:
 def _overlay(profile: Profile, launch: Launch) -> list[RunFile]:
     # A stored credential would win over any variable, so this run sees an auth.json of its own. The provider is
     # not always known here; the extension adds it once pi has chosen a model.
-    provider = _provider(profile)
+    provider = profile.model_provider
     credentials = {provider: {"type": "api_key", "key": "!printenv PI_API_KEY"}} if provider else {}
     files = [RunFile(f"{OVERLAY_DIR}/auth.json", json.dumps(credentials).encode())]
     files += [
@@ -105,10 +105,3 @@ def _overlay(profile: Profile, launch: Launch) -> list[RunFile]:
         if not name.startswith("auth.json")
     ]
     return files
-
-
-def _provider(profile: Profile) -> str | None:
-    if profile.provider:
-        return profile.provider
-    provider, slash, _model = (profile.model or "").partition("/")
-    return provider if slash else None

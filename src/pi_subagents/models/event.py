@@ -72,6 +72,11 @@ class Created(Event, frozen=True, tag="created"):
     file_count: int = 0
     resume_mode: Literal["retell", "native"] | None = None
     note: str | None = None
+    preset: str | None = None
+    requested_model: str | None = None
+    resolved_model: str | None = None
+    background: bool = False
+    owner: str | None = None
 
 
 class Started(Event, frozen=True, tag="started"):

@@ -69,5 +69,12 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     api_key: Secret | None = None
     extra_args: tuple[str, ...] | None = None
     resume_mode: str | None = None
+    timeout_s: float | None = None
     path: Path | None = None
     scope: Literal["global", "project"] | None = None
+
+    @property
+    def model_provider(self) -> str | None:
+        """The provider, from its own field or from a model written as `provider/model`."""
+        provider, slash, _model = (self.model or "").partition("/")
+        return self.provider or (provider if slash else None)

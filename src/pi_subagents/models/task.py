@@ -25,12 +25,18 @@ FileSpec = str | FileSlice
 
 
 class Task(msgspec.Struct, frozen=True, omit_defaults=True):
-    """One piece of work for one sub-agent."""
+    """One piece of work for one sub-agent.
+
+    It may name a profile, or a preset; of a preset `model` replaces the model, and where it has a timeout, that one
+    counts. A timeout of None is none at all.
+    """
 
     name: str
     prompt: str
     cwd: str | None = None
     profile: str | None = None
-    timeout: float = DEFAULT_TIMEOUT_S
+    timeout: float | None = DEFAULT_TIMEOUT_S
     resume: str | None = None
     files: tuple[FileSpec, ...] = ()
+    preset: str | None = None
+    model: str | None = None

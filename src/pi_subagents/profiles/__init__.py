@@ -1,4 +1,4 @@
-"""Profiles: reading, listing, writing them, and what they mean for the agent's command line."""
+"""Profiles and presets: reading, listing, writing them, and what they mean for the agent's command line."""
 
 from pi_subagents.profiles.arguments import check_extra_args, profile_arguments
 from pi_subagents.profiles.catalog import (
@@ -6,10 +6,14 @@ from pi_subagents.profiles.catalog import (
     ProfileCatalog,
     UnknownProfile,
     invalidate_profiles_cache,
+    load_presets,
     load_profiles,
+    presets_dir,
     profiles_dir,
 )
+from pi_subagents.profiles.formats import PRESET, PROFILE, Format
 from pi_subagents.profiles.markdown import profile_to_markdown
+from pi_subagents.profiles.model_choice import CheckedModel, ModelCheck, ModelChoice, UnknownModel, choose_model
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
 from pi_subagents.profiles.summary import profile_detail, profile_summary
 from pi_subagents.profiles.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
@@ -17,18 +21,28 @@ from pi_subagents.profiles.writing import delete_profile, find_profile_file, sav
 
 __all__ = [
     "BUILTIN_TOOLS",
+    "PRESET",
+    "PROFILE",
     "BrokenProfile",
+    "CheckedModel",
+    "Format",
+    "ModelCheck",
+    "ModelChoice",
     "ProfileCatalog",
     "ProfileFileError",
     "Scope",
+    "UnknownModel",
     "UnknownProfile",
     "apply_exclude_tools",
     "check_extra_args",
     "check_tools",
+    "choose_model",
     "delete_profile",
     "find_profile_file",
     "invalidate_profiles_cache",
+    "load_presets",
     "load_profiles",
+    "presets_dir",
     "profile_arguments",
     "profile_detail",
     "profile_summary",

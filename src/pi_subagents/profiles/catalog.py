@@ -1,4 +1,4 @@
-"""All profiles a caller can name: the global directory, then the project's, which overrides by name.
+"""All profiles, or all presets, that a caller can name: the global ones, then the project's, which override by name.
 
 A broken file is kept as a finding beside the good ones and never hides them. Loading is cached for five
 seconds per project and agent directory; saving and deleting a profile drop the cache.
@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
-from pi_subagents.paths import project_root
+from pi_subagents.paths import ancestors, project_root
+from pi_subagents.profiles.formats import PRESET, PROFILE, Format
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
 
 CACHE_TTL_S = 5.0
@@ -48,6 +49,7 @@ class ProfileCatalog:
     profiles: dict[str, Profile] = field(default_factory=dict)
     broken: list[BrokenProfile] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    kind: Format = PROFILE
 
     def resolve(self, name: str) -> Profile:
         """The profile with that name; raises UnknownProfile, which for a broken file says what is wrong.
@@ -59,30 +61,66 @@ class ProfileCatalog:
         for finding in self.broken:
             overridden = profile is not None and (finding.scope == "global" or profile.scope == "project")
             if finding.answers_to(name) and not overridden:
-                raise UnknownProfile(f'Profile "{name}" cannot be used: {finding}')
+                raise UnknownProfile(f'{self.kind.word.capitalize()} "{name}" cannot be used: {finding}')
         if profile is None:
             available = ", ".join(self.profiles) or "(none)"
-            raise UnknownProfile(f'Unknown profile: "{name}". Available profiles: {available}')
+            word = self.kind.word
+            raise UnknownProfile(f'Unknown {word}: "{name}". Available {word}s: {available}')
         return profile
 
 
 def profiles_dir(scope: Scope, cwd: Path, agent_dir: Path) -> Path:
     """Where the profiles of a scope are."""
     base = agent_dir if scope == "global" else project_root(cwd, agent_dir) / ".pi"
-    return base / "agent-profiles"
+    return base / PROFILE.folder
 
 
-_cache: dict[tuple[Path, Path], tuple[float, ProfileCatalog]] = {}
+def presets_dir(scope: Scope, cwd: Path, agent_dir: Path) -> Path:
+    """Where the presets of a scope are: a project's in the nearest directory above that holds one.
+
+    `.pi/subagents` is also where runs are kept, so that it exists says nothing.
+    """
+    if scope == "global":
+        return agent_dir / PRESET.folder
+    for folder in ancestors(cwd):
+        directory = folder / ".pi" / PRESET.folder
+        if _holds_files(directory):
+            return directory
+    return project_root(cwd, agent_dir) / ".pi" / PRESET.folder
+
+
+def _holds_files(directory: Path) -> bool:
+    try:
+        return bool(profile_files(directory))
+    except OSError:
+        return True  # what cannot be looked into is reported by loading it, not passed over
+
+
+_DIRECTORIES = {"profile": profiles_dir, "preset": presets_dir}
+_cache: dict[tuple[str, Path, Path], tuple[float, ProfileCatalog]] = {}
 
 
 def load_profiles(cwd: Path, agent_dir: Path, *, now: Callable[[], float] = time.monotonic) -> ProfileCatalog:
     """All profiles visible from `cwd`, at most five seconds old; never raises for a broken file."""
-    moment = now()
-    key = (project_root(cwd, agent_dir), agent_dir.absolute())
+    return _load_cached(PROFILE, cwd, agent_dir, now())
+
+
+def load_presets(cwd: Path, agent_dir: Path, *, now: Callable[[], float] = time.monotonic) -> ProfileCatalog:
+    """All presets visible from `cwd`, at most five seconds old; never raises for a broken file."""
+    return _load_cached(PRESET, cwd, agent_dir, now())
+
+
+def _load_cached(kind: Format, cwd: Path, agent_dir: Path, moment: float) -> ProfileCatalog:
+    directory = _DIRECTORIES[kind.word]
+    folders: dict[Scope, Path] = {
+        "global": directory("global", cwd, agent_dir).absolute(),
+        "project": directory("project", cwd, agent_dir),
+    }
+    key = (kind.word, *folders.values())
     cached = _cache.get(key)
     if cached and 0 <= moment - cached[0] < CACHE_TTL_S:
         return cached[1]
-    catalog = _load(cwd, agent_dir)
+    catalog = _load(kind, folders)
     for stale in [other for other, (loaded, _) in _cache.items() if moment - loaded >= CACHE_TTL_S]:
         del _cache[stale]
     _cache[key] = (moment, catalog)
@@ -94,11 +132,9 @@ def invalidate_profiles_cache() -> None:
     _cache.clear()
 
 
-def _load(cwd: Path, agent_dir: Path) -> ProfileCatalog:
-    catalog = ProfileCatalog()
-    scopes: tuple[Scope, ...] = ("global", "project")
-    for scope in scopes:
-        directory = profiles_dir(scope, cwd, agent_dir)
+def _load(kind: Format, folders: dict[Scope, Path]) -> ProfileCatalog:
+    catalog = ProfileCatalog(kind=kind)
+    for scope, directory in folders.items():
         try:
             paths = profile_files(directory)
         except OSError as error:
@@ -107,7 +143,7 @@ def _load(cwd: Path, agent_dir: Path) -> ProfileCatalog:
         for path in paths:
             _add_file(path, scope, catalog)
     names = sorted(catalog.profiles)
-    return ProfileCatalog({name: catalog.profiles[name] for name in names}, catalog.broken, catalog.warnings)
+    return replace(catalog, profiles={name: catalog.profiles[name] for name in names})
 
 
 def profile_files(directory: Path) -> list[Path]:
@@ -121,12 +157,13 @@ def profile_files(directory: Path) -> list[Path]:
 
 def _add_file(path: Path, scope: Scope, catalog: ProfileCatalog) -> None:
     try:
-        profile, warnings = read_profile(path, scope)
+        profile, warnings = read_profile(path, scope, catalog.kind)
     except ProfileFileError as error:
         catalog.broken.append(BrokenProfile(path, error.name_guess, error.line, error.sentence, scope))
         return
     catalog.warnings.extend(warnings)
     other = catalog.profiles.get(profile.name)
     if other is not None and other.scope == scope and other.path is not None:
-        catalog.warnings.append(f'{path}:1: profile "{profile.name}" replaces the one in {other.path.name}')
+        word = catalog.kind.word
+        catalog.warnings.append(f'{path}:1: {word} "{profile.name}" replaces the one in {other.path.name}')
     catalog.profiles[profile.name] = profile

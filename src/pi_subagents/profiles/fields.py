@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["text", "list", "flag", "secret"]
+Kind = Literal["text", "list", "flag", "secret", "seconds"]
 
 NAME_RULE = re.compile(r"[a-zA-Z0-9_-]+")
 
@@ -44,4 +44,5 @@ FIELDS: tuple[Field, ...] = (
     Field("resumeMode", "resume_mode", "text"),
 )
 
-BY_KEY: dict[str, Field] = {field.key: field for field in FIELDS}
+TIMEOUT = Field("timeout", "timeout_s", "seconds")
+"""Of presets alone: a task that names a profile has a timeout of its own, a call that names a preset has none."""

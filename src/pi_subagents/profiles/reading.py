@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile, Secret, ThinkingLevel
-from pi_subagents.profiles.fields import BY_KEY, NAME_RULE, Field
+from pi_subagents.profiles.fields import NAME_RULE, Field
+from pi_subagents.profiles.formats import PROFILE, Format
 from pi_subagents.profiles.frontmatter import (
     Entry,
     FrontmatterError,
@@ -38,21 +41,21 @@ class ProfileFileError(ProfileError):
         self.name_guess = name_guess or path.stem
 
 
-def read_profile(path: Path, scope: Scope | None = None) -> tuple[Profile, list[str]]:
-    """Read one profile and what is odd about its file; raises ProfileFileError."""
+def read_profile(path: Path, scope: Scope | None = None, kind: Format = PROFILE) -> tuple[Profile, list[str]]:
+    """Read one profile or preset and what is odd about its file; raises ProfileFileError."""
     text = read_text(path)
     try:
         entries, body = _parse(text)
-        profile = _build(entries, body, path, scope)
+        profile = _build(entries, body, path, scope, kind)
     except FrontmatterError as error:
         raise ProfileFileError(path, error.line, str(error), _guess_name(text)) from None
-    return profile, [f"{path}:{line}: {sentence}" for line, sentence in _oddities(entries)]
+    return profile, [f"{path}:{line}: {sentence}" for line, sentence in _oddities(entries, kind)]
 
 
 def parse_profile(text: str, path: Path, scope: Scope | None) -> Profile:
     """The profile that a text would be at `path`; raises FrontmatterError."""
     entries, body = _parse(text)
-    return _build(entries, body, path, scope)
+    return _build(entries, body, path, scope, PROFILE)
 
 
 def read_text(path: Path) -> str:
@@ -79,19 +82,25 @@ def _parse(text: str) -> tuple[list[Entry], str]:
     return parse_frontmatter(split.frontmatter), split.body
 
 
-def _build(entries: Sequence[Entry], body: str, path: Path, scope: Scope | None) -> Profile:
+def _build(entries: Sequence[Entry], body: str, path: Path, scope: Scope | None, kind: Format) -> Profile:
     values: dict[str, Any] = {}
     for entry in entries:
-        if field := BY_KEY.get(entry.key):
+        if field := kind.fields.get(entry.key):
             values[field.attribute] = _read_value(field, entry)
-    if not values.get("name"):
-        raise FrontmatterError(1, 'has no name; add a line "name: …"')
-    return Profile(**values, system_prompt=body.strip() or None, path=path, scope=scope)
+    for key in kind.required:
+        if not values.get(key):
+            raise FrontmatterError(1, f'has no {key}; add a line "{key}: …"')
+    # A preset may have both the field and a body; its body is the text that its author saw last.
+    texts = [values.pop(kind.body, None), body.strip() or None]
+    values[kind.body] = "\n\n".join(text.rstrip("\n") for text in texts if text) or None
+    return Profile(**values, path=path, scope=scope)
 
 
 def _read_value(field: Field, entry: Entry) -> Any:
     if field.kind == "flag":
         return _read_flag(entry)
+    if field.kind == "seconds":
+        return _read_seconds(entry)
     value = _read_list(entry) if field.kind == "list" else _read_text_value(entry)
     if value is None:
         return None
@@ -134,6 +143,15 @@ def _read_flag(entry: Entry) -> bool:
     raise FrontmatterError(entry.line, f'"{entry.key}" must be true or false')
 
 
+def _read_seconds(entry: Entry) -> float:
+    if isinstance(entry.value, Scalar) and entry.value.kind == "number":
+        with suppress(ValueError):  # YAML has numbers that Python writes differently
+            seconds = float(entry.value.text)
+            if math.isfinite(seconds) and seconds >= 1:
+                return seconds
+    raise FrontmatterError(entry.line, f'"{entry.key}" must be a number of seconds, at least 1')
+
+
 def _check_name(name: str, line: int) -> None:
     if not NAME_RULE.fullmatch(name):
         raise FrontmatterError(line, f'the name "{name}" may only have letters, digits, "-" and "_"')
@@ -144,19 +162,19 @@ def _check_choice(key: str, word: str, words: Sequence[str], line: int) -> None:
         raise FrontmatterError(line, f'"{key}" must be one of {", ".join(words)}, not "{word}"')
 
 
-def _oddities(entries: Sequence[Entry]) -> list[tuple[int, str]]:
+def _oddities(entries: Sequence[Entry], kind: Format) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for entry in entries:
-        field = BY_KEY.get(entry.key)
+        field = kind.fields.get(entry.key)
         if field is None:
-            found.append((entry.line, f'unknown field "{entry.key}" is ignored{_hint(entry.key)}'))
+            found.append((entry.line, f'unknown field "{entry.key}" is ignored{_hint(entry.key, kind)}'))
         elif field.key == "tools" and _read_list(entry) is None:
             found.append((entry.line, '"tools" is empty and ignored; to allow none say "noTools: true"'))
     return found
 
 
-def _hint(key: str) -> str:
-    folded = {known.lower(): known for known in BY_KEY}
+def _hint(key: str, kind: Format) -> str:
+    folded = {known.lower(): known for known in kind.fields}
     word = key.replace("_", "").replace("-", "").lower()
     close = difflib.get_close_matches(word, folded, n=3, cutoff=0.75)
     return f"; did you mean {' or '.join(folded[match] for match in close)}?" if close else ""

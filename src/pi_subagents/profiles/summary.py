@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from pi_subagents.models import Profile, Secret
-from pi_subagents.profiles.fields import FIELDS
+from pi_subagents.profiles.fields import FIELDS, TIMEOUT
+from pi_subagents.profiles.formats import PROFILE, Format
 
-Shown = str | bool | list[str]
+Shown = str | bool | float | list[str]
 
 
-def profile_summary(profile: Profile) -> str:
+def profile_summary(profile: Profile, kind: Format = PROFILE) -> str:
     """The comma list of `list_subagent_profiles` and of a delegation's summary line."""
     return ", ".join(
         part
         for part in (
-            f"profile: {profile.name}",
+            f"{kind.word}: {profile.name}",
             _model(profile),
             _assign("thinking", profile.thinking_level),
             "custom-system-prompt" if profile.system_prompt else "",
@@ -29,7 +30,7 @@ def profile_summary(profile: Profile) -> str:
 def profile_detail(profile: Profile) -> dict[str, Shown]:
     """Every field that is set, by the key it has in the file; an API key is masked."""
     detail: dict[str, Shown] = {}
-    for field in FIELDS:
+    for field in (*FIELDS, TIMEOUT):
         value = getattr(profile, field.attribute)
         if isinstance(value, Secret):
             detail[field.key] = value.masked()

@@ -2,24 +2,28 @@
 
 from pi_subagents.progress.arguments import counted
 from pi_subagents.progress.cells import cell_width, clean, clip, clip_start, graphemes
-from pi_subagents.progress.figures import age, data_size, duration, money
+from pi_subagents.progress.figures import age, data_size, duration, money, short_count
+from pi_subagents.progress.headers import BULLET, header_segments, name_of, usage_parts
 from pi_subagents.progress.history import MAX_MESSAGES, WindowLine
 from pi_subagents.progress.locations import shorten_path
 from pi_subagents.progress.notices import notice
 from pi_subagents.progress.paint import (
+    body_rows,
     body_segments,
     footer_segments,
-    header_segments,
     status_line,
     status_segments,
 )
 from pi_subagents.progress.previews import preview_tool_call
 from pi_subagents.progress.results import summarise_tool_result
 from pi_subagents.progress.segments import Line, Segment, Style, fit, plain, style_tool_line
+from pi_subagents.progress.tool_displays import call_segments, excerpt_segments
 from pi_subagents.progress.windows import DEFAULT_MAX_LINES, DEFAULT_PREVIEW_WIDTH, RunFacts, Window
 from pi_subagents.progress.words import ProgressWords
+from pi_subagents.progress.wrapping import screen_rows, wrap
 
 __all__ = [
+    "BULLET",
     "DEFAULT_MAX_LINES",
     "DEFAULT_PREVIEW_WIDTH",
     "MAX_MESSAGES",
@@ -31,7 +35,9 @@ __all__ = [
     "Window",
     "WindowLine",
     "age",
+    "body_rows",
     "body_segments",
+    "call_segments",
     "cell_width",
     "clean",
     "clip",
@@ -39,17 +45,23 @@ __all__ = [
     "counted",
     "data_size",
     "duration",
+    "excerpt_segments",
     "fit",
     "footer_segments",
     "graphemes",
     "header_segments",
     "money",
+    "name_of",
     "notice",
     "plain",
     "preview_tool_call",
+    "screen_rows",
+    "short_count",
     "shorten_path",
     "status_line",
     "status_segments",
     "style_tool_line",
     "summarise_tool_result",
+    "usage_parts",
+    "wrap",
 ]

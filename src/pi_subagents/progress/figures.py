@@ -29,6 +29,14 @@ def money(cost: float) -> str:
     return f"${cost:.4f}"
 
 
+def short_count(number: int) -> str:
+    """`854`, `2.1k`, `35k`, `1.2M`: as exact as a glance needs."""
+    for unit, size in (("M", 1_000_000), ("k", 1000)):
+        if number >= size:
+            return f"{number / size:.1f}{unit}" if number < 10 * size else f"{number // size}{unit}"
+    return str(number)
+
+
 def data_size(size: int) -> str:
     """`812 B`, `14 kB`, `3.2 MB`."""
     if size < 1000:

@@ -12,7 +12,7 @@ from operator import attrgetter
 from typing import Literal
 
 from pi_subagents.models import event as ev
-from pi_subagents.progress.cells import clean, clip
+from pi_subagents.progress.cells import clean, clip, clip_start
 from pi_subagents.progress.segments import Segment, Style
 
 MAX_PARTIAL_CHARS = 8192
@@ -82,7 +82,7 @@ class LiveArea:
             style = Style.DIM if delta.kind == "thinking" else Style.TEXT
             for line in clean(delta.text, keep_newlines=True).split("\n"):
                 if line := line.rstrip():
-                    yield style, clip(line, MAX_LINE_CELLS)
+                    yield style, clip_start(line, MAX_LINE_CELLS)  # its end is what is new
 
     def _join_deltas(self) -> None:
         """Keep what was put together for this look, so that the next one has only the new pieces to add."""

@@ -1,37 +1,16 @@
-"""Windows as styled lines: header, body, footer and the status of all; each surface only adds its colours."""
+"""Windows as styled lines: body, footer and the status of all; each surface only adds its colours."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from pi_subagents.progress.arguments import counted, one_line
 from pi_subagents.progress.cells import clean
-from pi_subagents.progress.segments import Line, Segment, Style, plain, style_tool_line
+from pi_subagents.progress.headers import BULLET, ICON_STYLES, name_of
+from pi_subagents.progress.segments import Line, Style, fit, plain, style_tool_line
 from pi_subagents.progress.windows import Window
+from pi_subagents.progress.wrapping import wrap
 
-ICONS = {"running": "⏳", "completed": "✓", "error": "✗"}
-_ICON_STYLES = {"running": Style.WARNING, "completed": Style.SUCCESS, "error": Style.ERROR}
 _STATUS_WORDS = {"running": "running", "completed": "done", "error": "error"}
-_BULLET: Segment = (Style.DIM, " • ")
-
-
-def header_segments(window: Window, now_ms: int, *, icon: str | None = None) -> Line:
-    """`{icon} name • profile (provider/model thinking) • n tools • [done/total] • elapsed/timeout`.
-
-    `icon` replaces the usual one, for surfaces with a spinner.
-    """
-    status, state = window.status, window.state
-    line: Line = [(_ICON_STYLES[status], icon or ICONS[status]), (Style.TEXT, " ")]
-    line.append((Style.BOLD, one_line(state.name) or "(unnamed)"))
-    parts: list[Line] = [
-        _agent(window),
-        [(Style.MUTED, counted(state.tool_count, "tool"))],
-        _todos(window),
-        [(Style.MUTED, _times(window, now_ms))],
-    ]
-    for part in parts:
-        line += [_BULLET, *part] if part else []
-    return line
 
 
 def body_segments(window: Window, expanded: bool = False) -> list[Line]:
@@ -46,10 +25,40 @@ def body_segments(window: Window, expanded: bool = False) -> list[Line]:
     lines += [[segment] for segment in window.live_lines]
     if not expanded:
         lines = lines[-max(window.max_lines, 1) :]
-    if not lines:
-        starting = window.status == "running" and not expanded
-        lines = [[(Style.DIM, "(starting...)" if starting else "(no output)")]]
-    return lines + _error_lines(window)
+    return (lines or [_nothing_yet(window, expanded)]) + _error_lines(window)
+
+
+def body_rows(window: Window, width: int, most: int, *, expanded: bool = False) -> list[Line]:
+    """The last rows of the body on a screen: text goes on in the next row, a tool's line is cut."""
+    most = most if expanded else min(most, max(window.max_lines, 1))
+    rows: list[Line] = []
+    for line in _from_the_end(window, expanded):
+        if len(rows) >= most:
+            break
+        rows += reversed(_rows(line, width))
+    return rows[:most][::-1]
+
+
+def _from_the_end(window: Window, expanded: bool) -> Iterator[Line]:
+    yield from reversed(_error_lines(window))
+    live, lines = window.live_lines, window.all_messages if expanded else window.lines
+    yield from ([segment] for segment in reversed(live))
+    for line in reversed(lines):
+        yield style_tool_line(line.text) if line.kind == "tool" else [(Style.TEXT, line.text)]
+    if not live and not lines:
+        yield _nothing_yet(window, expanded)
+
+
+def _rows(line: Line, width: int) -> list[Line]:
+    (style, text), *more = line
+    if more or style is Style.MUTED:
+        return [fit(line, width)]
+    return [[(style, row)] for row in wrap(text, width)]
+
+
+def _nothing_yet(window: Window, expanded: bool) -> Line:
+    starting = window.status == "running" and not expanded
+    return [(Style.DIM, "(starting...)" if starting else "(no output)")]
 
 
 def status_segments(windows: Sequence[Window]) -> Line:
@@ -59,7 +68,7 @@ def status_segments(windows: Sequence[Window]) -> Line:
         count = sum(window.status == status for window in windows)
         if count:
             line += [(Style.MUTED, ", ")] if line else []
-            line.append((_ICON_STYLES[status], f"{count} {word}"))
+            line.append((ICON_STYLES[status], f"{count} {word}"))
     return [(Style.TITLE, "Sub-agents: "), *(line or [(Style.MUTED, "none")])]
 
 
@@ -74,31 +83,10 @@ def footer_segments(windows: Sequence[Window]) -> Line:
         return []
     line: Line = [(Style.DIM, "Sessions: ")]
     for index, window in enumerate(windows):
-        line += [_BULLET] if index else []
-        line.append((Style.MUTED, f"{one_line(window.state.name) or '(unnamed)'} "))
+        line += [BULLET] if index else []
+        line.append((Style.MUTED, f"{name_of(window)} "))
         line.append((Style.ACCENT, window.state.session_id))
     return line
-
-
-def _agent(window: Window) -> Line:
-    state = window.state
-    profile, provider, model = one_line(state.profile), one_line(state.provider), one_line(state.model)
-    name = "/".join(part for part in (provider, model) if part)
-    described = " ".join(part for part in (name, one_line(state.thinking_level)) if part)
-    line: Line = [(Style.ACCENT, profile)] if profile else []
-    if described:
-        line.append((Style.MUTED, f" ({described})" if profile else f"({described})"))
-    return line
-
-
-def _todos(window: Window) -> Line:
-    total, done = window.state.todo_total, window.state.todo_completed
-    return [(Style.MUTED, f"[{done}/{total}]")] if done < total else []
-
-
-def _times(window: Window, now_ms: int) -> str:
-    elapsed, timeout_s = window.elapsed_ms(now_ms) // 1000, window.state.timeout_s
-    return f"{elapsed}s" if timeout_s is None else f"{elapsed}s/{timeout_s:.10g}s"
 
 
 def _error_lines(window: Window) -> list[Line]:

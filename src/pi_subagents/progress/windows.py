@@ -43,6 +43,7 @@ class RunFacts(Protocol):
     file_count: int
     status: Status
     reason: Reason | None
+    stop: ev.StopRequested | None
     error: str | None
     started_at: int | None
     completed_at: int | None

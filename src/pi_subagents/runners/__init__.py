@@ -4,6 +4,7 @@ from pi_subagents.runners.containment import Mechanism, choose_mechanism, namesp
 from pi_subagents.runners.contract import Process, Runner, Sink, SpawnFailed, Stream
 from pi_subagents.runners.detached import start_keeper, start_porter
 from pi_subagents.runners.interrupts import Interrupted, run_until_signalled
+from pi_subagents.runners.job_control import job_control
 from pi_subagents.runners.local import LocalProcess, LocalRunner
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "SpawnFailed",
     "Stream",
     "choose_mechanism",
+    "job_control",
     "namespace_works",
     "run_until_signalled",
     "start_keeper",

@@ -41,6 +41,7 @@ _COLUMNS = (
         "model",
     ),
     *("created_at", "started_at", "completed_at", "tokens", "cost", "tool_count", "message_count"),
+    *("background", "owner"),
 )
 _UPSERT = f"INSERT OR REPLACE INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
@@ -70,31 +71,27 @@ class Index:
     def rebuild(self, report: Callable[[Path, int], None] | None = None) -> int:
         """Make the index anew from the run directories of all known projects; how many runs it has. Raises StoreError.
 
-        The old one stays in use until the new one is complete. `report` is told each project and its number of runs.
+        `report` is told each project and its number of runs. What others record meanwhile is kept.
         """
-        draft = self.path.with_suffix(".new")
         try:
             self._folder.mkdir(parents=True, exist_ok=True)
-            _remove_database(draft)
-            with closing(_connect(draft)) as connection:
-                count = self._fill(connection, report)
-                connection.execute("PRAGMA journal_mode = DELETE")
-            _remove_database(self.path)
-            draft.replace(self.path)
+            with closing(_connect(self.path)) as connection:
+                return self._refill(connection, report)
         except (sqlite3.Error, OSError) as error:
             raise StoreError(f"cannot rebuild the index {self.path}: {error}") from error
-        return count
 
-    def _fill(self, connection: sqlite3.Connection, report: Callable[[Path, int], None] | None) -> int:
-        count = 0
+    def _refill(self, connection: sqlite3.Connection, report: Callable[[Path, int], None] | None = None) -> int:
+        before = connection.execute("SELECT run_id FROM runs").fetchall()
+        rows: list[list[Any]] = []
+        for project in self.projects():
+            found = list(_rows_on_disk(project))
+            rows += found
+            if report is not None:
+                report(project, len(found))
         with _transaction(connection):
-            for project in self.projects():
-                rows = list(_rows_on_disk(project))
-                connection.executemany(_UPSERT, rows)
-                count += len(rows)
-                if report is not None:
-                    report(project, len(rows))
-        return count
+            connection.executemany("DELETE FROM runs WHERE run_id = ?", before)
+            connection.executemany(_UPSERT, rows)
+        return len(rows)
 
     # --- reading ------------------------------------------------------------------------------------------
 
@@ -148,24 +145,31 @@ class Index:
         """Do `work` on the index, rebuilding it once if it is damaged; `otherwise` where it cannot be used."""
         for damaged_before in (False, True):
             try:
-                self._make_ready(project)
-                with closing(_connect(self.path)) as connection, _transaction(connection):
-                    return work(connection)
+                known = self._make_ready(project)
+                with closing(_connect(self.path)) as connection:
+                    if _is_new(connection):
+                        self._fill_new(connection, known)
+                    with _transaction(connection):
+                        return work(connection)
             except (sqlite3.Error, OSError) as error:
                 if damaged_before or not _is_damage(error) or not self._put_aside(error):
                     _log.warning("the index of runs cannot be used (%s)", error)
                     break
         return otherwise
 
-    def _make_ready(self, project: Path | None) -> None:
+    def _fill_new(self, connection: sqlite3.Connection, known: bool) -> None:
+        if known:
+            self._refill(connection)
+        connection.execute("PRAGMA application_id = 1")
+
+    def _make_ready(self, project: Path | None) -> bool:
+        """Whether there were runs before, so that an index without any has lost them."""
         known = self._projects.exists()
+        self._folder.mkdir(parents=True, exist_ok=True)
         if project is not None:
             # The list of projects comes first: from it a lost index is made again.
             self._remember_project(project)
-        self._folder.mkdir(parents=True, exist_ok=True)
-        if known and _is_missing(self.path):
-            with suppress(StoreError):
-                self.rebuild()
+        return known
 
     def _put_aside(self, problem: Exception) -> bool:
         _log.warning("the index of runs is damaged (%s) and is being rebuilt", problem)
@@ -209,9 +213,9 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("COMMIT")
 
 
-def _is_missing(path: Path) -> bool:
-    # An empty file is what a full disk leaves of a database.
-    return not path.exists() or (path.is_file() and path.stat().st_size == 0)
+def _is_new(connection: sqlite3.Connection) -> bool:
+    # Set once the database has what was on the disk when it was made.
+    return int(connection.execute("PRAGMA application_id").fetchone()[0]) == 0
 
 
 def _is_damage(error: Exception) -> bool:
@@ -251,4 +255,6 @@ def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
         state.usage.cost if final else None,
         state.tool_count if final else None,
         state.message_count if final else None,
+        int(state.background),
+        state.owner,
     ]

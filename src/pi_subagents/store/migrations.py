@@ -31,6 +31,12 @@ MIGRATIONS: Sequence[str] = (
     CREATE INDEX runs_by_session ON runs (session_id);
     CREATE INDEX runs_by_time ON runs (created_at);
     """,
+    # 2: background runs are listed by their owner.
+    """
+    ALTER TABLE runs ADD COLUMN background INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE runs ADD COLUMN owner TEXT;
+    CREATE INDEX runs_in_background ON runs (background, project)
+    """,
 )
 
 

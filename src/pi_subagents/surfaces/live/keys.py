@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import sys
 import termios
 import tty
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from enum import Enum, auto
 
 
@@ -20,10 +20,11 @@ class Key(Enum):
     EXPAND = auto()
     STOP = auto()
     QUIT = auto()
+    YES = auto()
     OTHER = auto()
 
 
-_SEQUENCES = {
+_KEYS = {
     b"\x1b[A": Key.UP,
     b"\x1bOA": Key.UP,
     b"k": Key.UP,
@@ -33,54 +34,78 @@ _SEQUENCES = {
     b"\x0f": Key.EXPAND,
     b"x": Key.STOP,
     b"q": Key.QUIT,
+    b"y": Key.YES,
 }
+_SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|\x1b[^\[O]|\x1b|.", re.DOTALL)
+_UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|O)$")
+_MAX_UNFINISHED = 32
 
 
-def parse_keys(data: bytes) -> list[Key]:
-    """The keys in what a terminal sent; an unknown escape sequence is one key, not its letters."""
-    keys: list[Key] = []
-    while data:
-        sequence = next((known for known in _SEQUENCES if data.startswith(known)), None)
-        if sequence is None:
-            sequence = data if data.startswith(b"\x1b") else data[:1]
-        keys.append(_SEQUENCES.get(sequence, Key.OTHER))
-        data = data[len(sequence) :]
-    return keys
+class KeyParser:
+    """Finds keys in what a terminal sends; an escape sequence is one key, even if it comes in pieces."""
+
+    def __init__(self) -> None:
+        self._held = b""
+
+    def feed(self, data: bytes) -> list[Key]:
+        """The keys that `data` completes."""
+        data, self._held = self._held + data, b""
+        unfinished = _UNFINISHED.search(data)
+        if unfinished is not None and len(unfinished.group()) <= _MAX_UNFINISHED:
+            data, self._held = data[: unfinished.start()], unfinished.group()
+        return [_KEYS.get(sequence, Key.OTHER) for sequence in _SEQUENCE.findall(data)]
 
 
-@contextmanager
-def listening(on_key: Callable[[Key], None]) -> Iterator[bool]:
-    """Call `on_key` for every key while the block runs; False if there is no keyboard to listen to.
+class Keyboard:
+    """Standard input, if a person sits at it. Ctrl+C and Ctrl+Z keep their meaning."""
 
-    Ctrl+C keeps its meaning. The terminal is given back as it was, whatever happens.
-    """
-    fd = sys.stdin.fileno() if sys.stdin is not None and sys.stdin.isatty() else -1
-    if fd < 0:
-        yield False
-        return
-    before = termios.tcgetattr(fd)
-    loop = asyncio.get_running_loop()
+    def __init__(self, on_key: Callable[[Key], None]) -> None:
+        self.exists = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
+        self._fd = sys.stdin.fileno() if self.exists else -1
+        self._on_key = on_key
+        self._parser = KeyParser()
+        self._before: list[object] | None = None
 
-    def readable() -> None:
-        data = os.read(fd, 1024)
+    def open(self) -> None:
+        """Call back for every key from now on; harmless when it is open already, or when nobody can type."""
+        if not self.exists or self._before is not None:
+            return
+        try:
+            self._before = termios.tcgetattr(self._fd)
+            tty.setcbreak(self._fd, termios.TCSANOW)
+            _free_control_o(self._fd)
+        except (termios.error, OSError):
+            self.exists = False
+            return
+        asyncio.get_running_loop().add_reader(self._fd, self._readable)
+
+    def close(self) -> None:
+        """Give the terminal back as it was; harmless when called twice."""
+        before, self._before = self._before, None
+        if before is None:
+            return
+        asyncio.get_running_loop().remove_reader(self._fd)
+        try:
+            # Not DRAIN: that would wait for a terminal which has been told to wait with Ctrl+S.
+            termios.tcsetattr(self._fd, termios.TCSANOW, before)
+        except (termios.error, OSError):
+            self.exists = False  # the terminal is gone
+
+    def _readable(self) -> None:
+        try:
+            data = os.read(self._fd, 1024)
+        except OSError:
+            data = b""
         if not data:
-            loop.remove_reader(fd)
-        for key in parse_keys(data):
-            on_key(key)
-
-    try:
-        tty.setcbreak(fd, termios.TCSANOW)
-        _free_control_o(fd)
-        loop.add_reader(fd, readable)
-        yield True
-    finally:
-        loop.remove_reader(fd)
-        termios.tcsetattr(fd, termios.TCSADRAIN, before)
+            self.close()
+            self.exists = False
+        for key in self._parser.feed(data):
+            self._on_key(key)
 
 
 def _free_control_o(fd: int) -> None:
     # On BSDs and macOS the terminal itself swallows Ctrl+O (VDISCARD).
-    attributes = termios.tcgetattr(fd)
     if hasattr(termios, "VDISCARD"):
+        attributes = termios.tcgetattr(fd)
         attributes[6][termios.VDISCARD] = b"\x00"
         termios.tcsetattr(fd, termios.TCSANOW, attributes)

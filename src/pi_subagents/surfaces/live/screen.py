@@ -1,62 +1,136 @@
 """A few lines at the end of a terminal that are redrawn in place, and history that is printed above them.
 
-Only the frame's own lines are ever erased. When the terminal has become narrower, it has wrapped what was drawn; the
-rows that takes now are counted, so that a redraw neither leaves a copy behind nor wipes what stood above.
+Only the frame's own lines are ever erased. The cursor waits at the beginning of the empty row below the frame, because
+that is a place that stays what it is when the terminal is resized. A terminal that becomes narrower breaks the lines that
+were drawn; the rows they take now are counted, so that a redraw neither leaves a copy behind nor wipes what stood above.
+A terminal that shrinks so much at once that the frame no longer fits moves the frame's beginning into its scrollback,
+where nobody can erase it; it is remembered, and erased once the terminal has grown and brought it back.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import select
+from collections.abc import Mapping, Sequence
 from typing import TextIO
 
-from pi_subagents.progress import Line, cell_width, fit, plain
+from pi_subagents.progress import Line, fit, plain, screen_rows
 from pi_subagents.surfaces.live.colours import paint
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 # Terminals that know it show a frame at once or not at all; others ignore it.
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
-_ERASE_BELOW = "\r\x1b[J"
+_ERASE_LINE, _ERASE_BELOW = "\x1b[K", "\x1b[J"
+_FALLBACK_SIZE = os.terminal_size((80, 24))
 
 
 class Screen:
-    """One terminal. Lines are cut to its width, so none can wrap."""
+    """One terminal. The frame's lines are cut to its width, so none of them wraps; those of history may."""
 
-    def __init__(self, stream: TextIO) -> None:
+    def __init__(self, stream: TextIO, *, reflows: bool = True) -> None:
         self._stream = stream
-        self._drawn: list[int] = []
+        self._reflows = reflows
+        self._size = _FALLBACK_SIZE
+        self._painted: list[str] = []
+        self._texts: list[str] = []
+        self._stranded: list[str] = []
+        self._joined = ""
 
     def size(self) -> os.terminal_size:
         """Columns and rows at this moment."""
         try:
             size = os.get_terminal_size(self._stream.fileno())
-        except OSError:
-            return os.terminal_size((80, 24))
-        return size if size.columns and size.lines else os.terminal_size((80, 24))
+        except (OSError, ValueError):
+            return _FALLBACK_SIZE
+        return size if size.columns and size.lines else _FALLBACK_SIZE
+
+    def is_ours(self) -> bool:
+        """Whether this program is in the foreground: in the background the terminal belongs to the shell."""
+        try:
+            return os.tcgetpgrp(self._stream.fileno()) == os.getpgrp()
+        except (OSError, ValueError):
+            return True  # not the terminal that controls this program, so nobody takes it away
+
+    def accepts_output(self) -> bool:
+        """Whether writing would go on at once; after Ctrl+S, or on a slow line, it would hold up everything."""
+        try:
+            return bool(select.select([], [self._stream], [], 0)[1])
+        except (OSError, ValueError):
+            return True
 
     def draw(self, frame: Sequence[Line], above: Sequence[Line] = ()) -> None:
         """Replace the frame; `above` goes to history first and is never touched again."""
-        columns = self.size().columns
-        history = [fit(line, columns - 1) for line in above]
-        lines = [fit(line, columns - 1) for line in frame]
-        parts = [_BEGIN_FRAME, _HIDE_CURSOR, self._back_to_top(columns)]
-        parts += [f"{paint(line)}\r\n" for line in history]
-        parts.append("\r\n".join(paint(line) for line in lines))
-        parts.append(_END_FRAME)
-        self._drawn = [cell_width(plain(line)) for line in lines]
-        self._write("".join(parts))
+        size = self.size()
+        lines = [fit(line, size.columns - 1) for line in frame]
+        painted = [paint(line) for line in lines]
+        resized = size != self._size
+        if painted == self._painted and not resized and not above:
+            return
+        top = self._to_top(size)
+        if above or resized:
+            new = "".join(f"{text}\r\n" for text in (*map(paint, above), *painted))
+            self._write(f"{_BEGIN_FRAME}{_HIDE_CURSOR}{top}{_ERASE_BELOW}{new}{_END_FRAME}")
+        else:
+            self._write(f"{_BEGIN_FRAME}{_HIDE_CURSOR}{top}{self._changes(painted)}{_END_FRAME}")
+        if above:
+            self._stranded, self._joined = [], ""
+        self._size, self._painted, self._texts = size, painted, [plain(line) for line in lines]
 
     def close(self) -> None:
         """Take the frame away and give the cursor back."""
-        self._write(self._back_to_top(self.size().columns) + _SHOW_CURSOR)
-        self._drawn = []
+        self._write(f"{self._to_top(self.size())}{_ERASE_BELOW}{_SHOW_CURSOR}")
+        self.forget()
 
-    def _back_to_top(self, columns: int) -> str:
-        if not self._drawn:
-            return _ERASE_BELOW
-        rows = sum(max(1, -(-width // columns)) for width in self._drawn) - 1
-        return (f"\x1b[{rows}A" if rows else "") + _ERASE_BELOW
+    def forget(self) -> None:
+        """Whatever is drawn now is no longer ours; the next frame begins where the cursor is."""
+        self._painted, self._texts, self._stranded, self._joined = [], [], [], ""
+
+    def _changes(self, painted: list[str]) -> str:
+        """The frame over the old one of the same size, without what is the same: nothing flickers, little is sent."""
+        known = [*self._painted, *([None] * len(painted))]
+        rows = ["\r\n" if new == old else f"{new}{_ERASE_LINE}\r\n" for new, old in zip(painted, known, strict=False)]
+        return "".join(rows) + (_ERASE_BELOW if len(self._painted) > len(painted) else "")
+
+    def _to_top(self, size: os.terminal_size) -> str:
+        """Up to the first row that is ours, wherever resizing has moved it."""
+        if size == self._size:
+            rows = len(self._texts)
+        else:
+            # What is in the scrollback is out of reach; the terminal stops at the first row by itself.
+            rows = sum(len(self._rows(text, size.columns)) for text in self._ours())
+            self._strand(rows - (size.lines - 1), size.columns)
+        return f"\x1b[{rows}A\r" if rows else "\r"
+
+    def _ours(self) -> list[str]:
+        # A line whose beginning was moved away is, for the terminal, one with what was drawn after it.
+        first, rest = self._texts[:1], self._texts[1:]
+        return [*self._stranded, *([self._joined + first[0]] if first else []), *rest]
+
+    def _rows(self, text: str, columns: int) -> list[str]:
+        return screen_rows(text, columns) if self._reflows else [text]
+
+    def _strand(self, count: int, columns: int) -> None:
+        """Remember what the first `count` of our rows say: they are in the scrollback now."""
+        stranded: list[str] = []
+        joined = ""
+        for text in self._ours():
+            rows = self._rows(text, columns)
+            if count <= 0:
+                break
+            if len(rows) <= count:
+                stranded.append(text)
+            else:
+                joined = "".join(rows[:count])
+            count -= len(rows)
+        self._stranded, self._joined = stranded, joined
 
     def _write(self, text: str) -> None:
         self._stream.write(text)
         self._stream.flush()
+
+
+def reflows(environ: Mapping[str, str]) -> bool:
+    """Whether the terminal breaks long lines anew when it is resized; most do, a few old ones cut them off."""
+    if "TMUX" in environ:
+        return True
+    return "XTERM_VERSION" not in environ and not environ.get("TERM", "").startswith(("linux", "screen"))

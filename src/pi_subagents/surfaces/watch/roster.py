@@ -6,7 +6,6 @@ are read, and of the others only those on the screen, once.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -95,6 +94,6 @@ class Roster:
 
 def _changed_at(path: Path) -> int:
     try:
-        return os.stat(path).st_mtime_ns
+        return path.stat().st_mtime_ns
     except OSError:
         return 0

@@ -11,7 +11,7 @@ from pi_subagents.surfaces.watch.runs import WatchedRun
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ICONS = {"completed": ("✓", Style.SUCCESS), "error": ("✗", Style.ERROR)}
 _NAME_CELLS = 20
-_FIGURE_CELLS = 7
+_FIGURE_CELLS = 8
 
 
 def tall_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) -> list[Line]:
@@ -82,7 +82,7 @@ def _origin(run: WatchedRun, with_project: bool) -> Iterator[str]:
 
 
 def _tools(run: WatchedRun) -> str:
-    return f"{run.state.tool_count} ⚒" if run.state.tool_count else ""
+    return counted(run.state.tool_count, "tool") if run.state.tool_count else ""
 
 
 def _tokens(run: WatchedRun) -> str:

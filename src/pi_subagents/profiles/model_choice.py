@@ -1,0 +1,73 @@
+"""Which model a run of a preset gets: the call's, else the preset's own; there is no third.
+
+A model is checked against those that the agent program offers, but only where that list can decide: an agent with a
+key or an extension of its own may have models that nobody else is offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import msgspec
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.models import Profile
+
+
+class UnknownModel(InvalidCall):
+    """No model was named, or none that is offered; only the task that asked for it fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedModel:
+    """A model as the agent program names it; `warning` says why it could not be checked."""
+
+    name: str
+    warning: str | None = None
+
+
+ModelCheck = Callable[[str], CheckedModel]
+"""Finds the model that a text means; raises UnknownModel."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelChoice:
+    """A preset with its model settled, and the model as it was asked for."""
+
+    profile: Profile
+    requested: str
+    warning: str | None = None
+
+
+def choose_model(preset: Profile, wanted: str | None, check: ModelCheck) -> ModelChoice:
+    """Settle the model of a preset's run, of which the call may want another one; raises UnknownModel."""
+    requested = wanted or _own_model(preset)
+    if requested is None:
+        raise UnknownModel(
+            f'No model resolved for preset "{preset.name}". '
+            'Pass "model" in the call, or add a line "model: provider/id" to the preset.'
+        )
+    if wanted is not None and preset.api_key is not None:
+        _check_key(preset, wanted)
+        requested = wanted if "/" in wanted or not preset.model_provider else f"{preset.model_provider}/{wanted}"
+    is_special = preset.api_key is not None or preset.extensions is not None
+    checked = CheckedModel(requested) if is_special else check(requested)
+    profile = msgspec.structs.replace(preset, model=checked.name, provider=None)
+    return ModelChoice(profile, wanted or requested, checked.warning)
+
+
+def _own_model(preset: Profile) -> str | None:
+    if preset.model is None or preset.provider is None or preset.model.startswith(f"{preset.provider}/"):
+        return preset.model
+    return f"{preset.provider}/{preset.model}"
+
+
+def _check_key(preset: Profile, wanted: str) -> None:
+    # A key must never be sent to anybody but the provider that it was written down for.
+    provider, slash, _model = wanted.partition("/")
+    if slash and provider != preset.model_provider:
+        raise UnknownModel(
+            f'Preset "{preset.name}" has a key of its own for {preset.model_provider or "its provider"}; '
+            f'it cannot be used with the model "{wanted}"'
+        )

@@ -1,0 +1,105 @@
+"""The conversation of one run with its header, followed as it goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+from textual.widgets import Static
+
+from pi_subagents.clock import now_ms
+from pi_subagents.errors import StoreError
+from pi_subagents.export import Added, Entry, Noticed, printable
+from pi_subagents.following import POLL_S
+from pi_subagents.progress import Line, Style, header_segments, money
+from pi_subagents.surfaces.watch.colours import painted_lines
+from pi_subagents.surfaces.watch.reading import Reading
+from pi_subagents.surfaces.watch.rows import short_count
+from pi_subagents.surfaces.watch.timeline import Timeline
+
+_SETTLE_S = 0.08
+"""Somebody who runs down the list does not want every conversation on the way."""
+
+
+class ConversationView(Vertical):
+    """One run at a time: what it is, and what was said and done in it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reading: Reading | None = None
+        self._origin: Line = []
+        self._wanted: Path | None = None
+        self._header = Static(id="header", markup=False)
+        self._timeline = Timeline()
+
+    def compose(self) -> ComposeResult:
+        yield self._header
+        yield self._timeline
+
+    def read(self, run_dir: Path | None, origin: Line) -> None:
+        """Show a run from now on, or nothing; `origin` says below its header where it comes from."""
+        self._origin = origin
+        if run_dir != self._wanted:
+            self._wanted = run_dir
+            self.run_worker(self._follow(run_dir), exclusive=True, group="conversation")
+
+    async def _follow(self, run_dir: Path | None) -> None:
+        await asyncio.sleep(_SETTLE_S)
+        self.reading = None
+        if run_dir is None:
+            self._header.update("")
+            await self._timeline.begin([])
+            return
+        reading, entries = Reading(run_dir), list[Entry]()
+        try:
+            while not reading.at_end:
+                entries += reading.take(await asyncio.to_thread(reading.look))
+            await self._begin(reading, entries)
+            while not reading.is_over:
+                await asyncio.sleep(POLL_S)
+                await self._go_on(reading, reading.take(await asyncio.to_thread(reading.look)))
+        except StoreError as error:
+            await self._begin(reading, [*entries, Noticed(printable(str(error)), "error")])
+
+    async def _begin(self, reading: Reading, entries: list[Entry]) -> None:
+        self.reading = reading
+        task = [Added("Task", printable(reading.state.prompt))] if reading.state.prompt else []
+        with self.app.batch_update():
+            self.paint_header()
+            self._timeline.show_live(_live_lines(reading))
+            await self._timeline.begin([*task, *entries])
+
+    async def _go_on(self, reading: Reading, entries: list[Entry]) -> None:
+        with self.app.batch_update():
+            self._timeline.show_live(_live_lines(reading))
+            await self._timeline.go_on(entries)
+            self.paint_header()
+
+    def paint_header(self) -> None:
+        """Draw the header again: time passes."""
+        if self.reading is None:
+            return
+        line = header_segments(self.reading.window, now_ms())
+        usage = self.reading.state.usage
+        if usage.total_tokens:
+            line.append((Style.MUTED, f" • {short_count(usage.total_tokens)} tokens"))
+        if usage.cost:
+            line.append((Style.MUTED, f" • {money(usage.cost)}"))
+        self._header.update(painted_lines([line, self._origin]))
+
+    def toggle_folds(self) -> None:
+        """Unfold every tool call, or fold them again."""
+        self._timeline.toggle_folds()
+
+    def focus_conversation(self) -> None:
+        """Let the keys scroll it."""
+        self._timeline.focus()
+
+
+def _live_lines(reading: Reading) -> list[Line]:
+    lines: list[Line] = [[segment] for segment in reading.window.live_lines]
+    if not lines and not reading.state.message_count and not reading.is_over:
+        lines = [[(Style.DIM, "(starting...)")]]
+    return lines
