@@ -141,9 +141,9 @@ def runs_inside_venv() -> bool:
 
 
 def bring_packages() -> None:
-    """Install the package itself, so that edits take effect, and what it needs at run time."""
+    """Install the package itself, so that edits take effect, and what it needs at run time, extras included."""
     say("installing pi-subagents and the Python packages it needs")
-    pip_install("-e", ".")
+    pip_install("-e", ".[watch]")
 
 
 def bring_dev() -> None:

@@ -41,6 +41,8 @@ _MEANINGS = {
     "keepRunsDays": "Sessions that ended so many days ago are deleted, once a day. Without it and `keepSessions` all "
     "are kept.",
     "keepSessions": "The newest so many sessions of a project are kept in any case; alone, all older ones are deleted.",
+    "maxBackground": "How many background runs may work at once, over all projects; the rest wait. No command starts "
+    "background runs yet.",
 }
 _UNSET = {
     "commandPreviewWidth": "160",

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import msgspec
 
-from pi_subagents.models import FileSpec, Profile, Task
+from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task
 from pi_subagents.paths import agent_dir, project_root
 from pi_subagents.profiles import (
     BUILTIN_TOOLS,
@@ -157,20 +157,10 @@ class _Planner:
         told = as_utf8(prompt)
         if problem is None and not told.strip():
             problem = "prompt is empty"
-        return Plan(
-            _recordable(task, chosen.profile),
-            cwd,
-            told,
-            profile=chosen.profile,
-            profile_name=profile_name,
-            summary=chosen.summary,
-            problem=problem,
-            continuation=continuation,
-            resume_mode=mode,
-            note=" ".join(filter(None, [chosen.note, note])) or None,
-            preset=preset,
-            requested_model=chosen.requested_model,
-        )
+        note = " ".join(filter(None, [chosen.note, note])) or None
+        plan = Plan(_recordable(task, chosen.profile), cwd, told, chosen.profile, profile_name, chosen.summary, problem)
+        plan = replace(plan, continuation=continuation, resume_mode=mode, note=note)
+        return replace(plan, preset=preset, requested_model=chosen.requested_model)
 
     def _configuration(self, task: Task, preset: str | None, profile: str | None) -> _Configuration:
         if preset is not None:
@@ -231,8 +221,13 @@ def _recordable(task: Task, profile: Profile | None) -> Task:
         name=as_utf8(task.name),
         prompt=as_utf8(task.prompt),
         files=tuple(_recordable_file(file) for file in task.files),
-        timeout=profile.timeout_s if profile and profile.timeout_s else task.timeout,
+        timeout=_timeout(task, profile),
     )
+
+
+def _timeout(task: Task, profile: Profile | None) -> float | None:
+    nobody_chose = task.timeout in (None, DEFAULT_TIMEOUT_S)
+    return profile.timeout_s if profile and profile.timeout_s and nobody_chose else task.timeout
 
 
 def _recordable_file(file: FileSpec) -> FileSpec:

@@ -13,6 +13,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, PiJson
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
 from pi_subagents.models.event import Event
+from pi_subagents.models_offered import OfferedModels
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of
 from pi_subagents.planning import Continuation, Place, Plan, plan_tasks
@@ -134,6 +135,8 @@ class Delegation:
             return
         claims = self._claim_resumed()
         try:
+            homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
+            workshop = Workshop(self.place, self.settings, self._harness, homes)
             plans = plan_tasks(
                 self._tasks,
                 self.place,
@@ -141,9 +144,8 @@ class Delegation:
                 available_tools=self._available_tools,
                 continuations={claim.session.id: self._continuation(claim.session) for claim in claims},
                 resume_mode=self.settings.resume_mode,
+                check_model=OfferedModels(self.place, self.settings).check,
             )
-            homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-            workshop = Workshop(self.place, self.settings, self._harness, homes)
             self._runner = self._runner or LocalRunner(choose_mechanism(self.settings.containment))
             self.runs = [self._supervised(workshop.prepare(plan), self._runner) for plan in plans]
         finally:

@@ -99,7 +99,7 @@ def resumed_task(
     timeout_s: float | None = None,
     files: tuple[str, ...] = (),
 ) -> Task:
-    """The task that goes on with a session: its own directory and profile, unless told otherwise.
+    """The task that goes on with a session: its own directory and profile or preset, unless told otherwise.
 
     Raises InvalidCall if there is no prompt, or if the directory is gone.
     """
@@ -113,6 +113,8 @@ def resumed_task(
         timeout=timeout_s or DEFAULT_TIMEOUT_S,
         resume=latest.state.session_id,
         files=files,
+        preset=None if profile else latest.state.preset,
+        model=None if profile else latest.state.requested_model,
     )
 
 

@@ -41,6 +41,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_resume_characters: int = 400_000
     keep_runs_days: int | None = None
     max_background: int = 8
+    max_depth: int = 1
     keep_sessions: int | None = None
     warnings: tuple[str, ...] = ()
 
@@ -197,6 +198,7 @@ _KEYS: dict[str, _Key] = {
     "resumeMode": _Choice("resume_mode", ("retell", "native")),
     "maxResumeCharacters": _Number("max_resume_characters", minimum=1000),
     "maxBackground": _Number("max_background", minimum=1),
+    "maxDepth": _Number("max_depth", minimum=1),
     "keepRunsDays": _Number("keep_runs_days", minimum=1),
     "keepSessions": _Number("keep_sessions", minimum=1),
 }

@@ -10,8 +10,10 @@ from typing import Any
 import msgspec
 
 from pi_subagents.clock import now_ms
+from pi_subagents.errors import InvalidCall
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Harness, Invocation, Launch
+from pi_subagents.harness.pi_launch import SYSTEM_PROMPT_FILE, depth_in
 from pi_subagents.models import new_run_id, new_session_id
 from pi_subagents.models.event import Created
 from pi_subagents.paths import data_dir, runs_dir
@@ -35,8 +37,21 @@ class PreparedRun:
     limits: Limits
 
 
+def _check_depth(place: Place, settings: Settings) -> None:
+    """Raise InvalidCall where a sub-agent may not start agents of its own; here, because every run begins here."""
+    depth = depth_in(place.environ)
+    if depth >= settings.max_depth:
+        raise InvalidCall(
+            f"A sub-agent at depth {depth} cannot start further sub-agents: the setting subagents.maxDepth is "
+            f"{settings.max_depth}. Do the work yourself, or ask whoever started you to hand it out."
+        )
+
+
 class Workshop:
-    """Makes runs from plans: their records exist and are held, nothing is started."""
+    """Makes runs from plans: their records exist and are held, nothing is started.
+
+    Raises InvalidCall where no further agents may be started, and AgentNotFound.
+    """
 
     def __init__(
         self,
@@ -45,6 +60,7 @@ class Workshop:
         harness: Harness,
         homes: Mapping[str, Path] | None = None,
     ) -> None:
+        _check_depth(place, settings)
         self._homes = homes or {}
         self._place = place
         self._settings = settings
@@ -67,7 +83,8 @@ class Workshop:
         created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
         created = msgspec.structs.replace(created, background=background, owner=owner)
         files = () if plan.problem else invocation.files
-        record = publish(run_dir, _meta(plan, created, invocation, self._program), created, files)
+        meta = _meta(plan, created, invocation, self._program, run_dir)
+        record = publish(run_dir, meta, created, files)
         state = fold(RunState(), [created])
         return PreparedRun(plan, record, state, invocation, self._harness, self._limits(plan))
 
@@ -109,6 +126,9 @@ class Workshop:
             file_count=len(plan.task.files),
             resume_mode=plan.resume_mode,
             note=plan.note,
+            preset=plan.preset,
+            requested_model=plan.requested_model,
+            resolved_model=profile.model if profile and plan.preset is not None and not plan.problem else None,
         )
 
     def _limits(self, plan: Plan) -> Limits:
@@ -119,8 +139,9 @@ class Workshop:
         )
 
 
-def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program) -> dict[str, Any]:
+def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program, run_dir: Path) -> dict[str, Any]:
     profile = plan.profile
+    prompt = next((file.content for file in invocation.files if file.name == SYSTEM_PROMPT_FILE), None)
     return {
         "runId": created.run_id,
         "sessionId": created.session_id,
@@ -132,10 +153,16 @@ def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program
         "argv": invocation.argv,
         "profile": plan.profile_name,
         "profilePath": str(profile.path) if profile and profile.path else None,
+        "preset": plan.preset,
+        "presetSource": profile.scope if profile and plan.preset is not None else None,
+        "requestedModel": created.requested_model,
+        "resolvedModel": created.resolved_model,
         "provider": created.provider,
         "model": created.model,
         "thinkingLevel": created.thinking_level,
         "tools": profile.tools if profile else None,
+        "systemPrompt": Redactor(invocation.secrets).text(prompt.decode()) if prompt is not None else None,
+        "systemPromptPath": str(run_dir / SYSTEM_PROMPT_FILE) if prompt is not None else None,
         "timeout": created.timeout_s,
         "files": [file if isinstance(file, str) else file.path for file in plan.task.files],
     }

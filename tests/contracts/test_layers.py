@@ -24,7 +24,20 @@ LAYERS: Mapping[int, frozenset[str]] = {
     )
     | frozenset({"export", "redaction", "results", "settings", "skills"}),
     3: frozenset({"runners", "store"}),
-    4: frozenset({"control", "following", "listing", "lookup", "pages", "retention", "scheduler", "sessions", "supervisor"}),
+    4: frozenset(
+        {
+            "control",
+            "following",
+            "listing",
+            "lookup",
+            "models_offered",
+            "pages",
+            "retention",
+            "scheduler",
+            "sessions",
+            "supervisor",
+        }
+    ),
     5: frozenset({"background", "diagnosis", "service", "tools", "workshop"}),
     6: frozenset({"surfaces", ""}),  # "" is the package itself: the surface for Python programs
     7: frozenset({"__main__"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import signal
 import stat
 import subprocess
 import sys
@@ -86,20 +87,20 @@ def test_a_child_forked_without_exec_does_not_keep_the_lease(tmp_path: Path) -> 
     lease = Lease.take(tmp_path)
     assert lease is not None
     ready, tell_ready = os.pipe()
-    ended, end = os.pipe()
     child = os.fork()
     if child == 0:
         os.write(tell_ready, b".")
-        os.read(ended, 1)
-        os._exit(0)
-    os.read(ready, 1)
-    assert is_held(tmp_path)
-    lease.release()
-    assert not is_held(tmp_path)
-    os.write(end, b".")
-    os.waitpid(child, 0)
-    for fd in (ready, tell_ready, ended, end):
-        os.close(fd)
+        signal.pause()
+    try:
+        os.read(ready, 1)
+        assert is_held(tmp_path)
+        lease.release()
+        assert not is_held(tmp_path)
+    finally:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        os.close(ready)
+        os.close(tell_ready)
 
 
 FULL_DISK = """

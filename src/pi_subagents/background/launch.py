@@ -33,10 +33,12 @@ def launch(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
     order = seal(_order(run, place, settings))
     try:
         _hand_over(run, order, Slots(place.agent_dir, settings.max_background))
+    except BaseException:
+        run.record.close()
+        raise
     finally:
         os.close(order)
-        # Whoever has the run now holds the same lock; closing our end does not free it.
-        run.record.close()
+    run.record.leave()
     return BackgroundRun(run.state, run_dir)
 
 
@@ -49,7 +51,7 @@ def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
         slot = slots.take()
         if slot is not None:
             start_keeper(lease, order, slot.fileno())
-            slot.release()
+            slot.leave()
             return
         _open_door(slots)
         if not _give_to_porter(run, order, slots):

@@ -46,7 +46,7 @@ class Porter:
             self._send_off_the_stopped()
             while self._queue and (slot := self._slots.take()) is not None:
                 self._send_off(self._queue.popleft(), slot.fileno())
-                slot.release()
+                slot.leave()
             if not self._queue and self._close_if_nobody_knocks():
                 return
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.interpreter import node_command
 from pi_subagents.diagnosis.situation import Situation, tilde
+from pi_subagents.harness.pi_models import LIST_MODELS, parse_models
 from pi_subagents.redaction import Redactor, secrets_in
 from pi_subagents.runners.install import MINIMUM_NODE, find_node
 from pi_subagents.runners.query import Answer, ask
@@ -99,7 +100,7 @@ def check_model(situation: Situation) -> Iterator[Finding]:
         yield Finding("model", False, "not known while there is no pi", _INSTALL)
         return
     answer = _list_models(situation)
-    providers = _providers_in(answer.text)
+    providers = [name.partition("/")[0] for name in parse_models(answer.text)]
     advice = "start pi and use /login, set a provider's key such as ANTHROPIC_API_KEY, or name one in a profile"
     if not answer.ok:
         yield Finding("model", False, f"pi --list-models failed: {_last_line(situation, answer)}", advice)
@@ -114,17 +115,10 @@ def check_model(situation: Situation) -> Iterator[Finding]:
 
 def _list_models(situation: Situation) -> Answer:
     if situation.place.agent_dir.is_dir():
-        return situation.ask_pi("--list-models", timeout_s=_MODELS_TIMEOUT_S)
+        return situation.ask_pi(LIST_MODELS, timeout_s=_MODELS_TIMEOUT_S)
     # pi would make its directory; a diagnosis leaves nothing behind.
     with tempfile.TemporaryDirectory() as empty:
-        return situation.ask_pi("--list-models", timeout_s=_MODELS_TIMEOUT_S, agent_dir=Path(empty))
-
-
-def _providers_in(table: str) -> list[str]:
-    """The first column of the table that `pi --list-models` prints."""
-    header = re.search(r"^provider +model .*\n", table, re.MULTILINE)
-    rows = table[header.end() :].splitlines() if header else []
-    return [row.split()[0] for row in rows if len(row.split()) > 1]
+        return situation.ask_pi(LIST_MODELS, timeout_s=_MODELS_TIMEOUT_S, agent_dir=Path(empty))
 
 
 def _version_in(answer: Answer) -> str | None:

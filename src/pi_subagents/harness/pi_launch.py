@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 
 from pi_subagents.extension import API_KEY_EXTENSION
 from pi_subagents.harness.contract import Invocation, Launch, RunFile
@@ -18,6 +19,9 @@ OVERLAY_DIR = "agent-dir"
 """A private stand-in for the agent directory, made only for a profile with its own API key."""
 
 DEPTH_VARIABLE = "PI_SUBAGENTS_DEPTH"
+INITIATOR_VARIABLE = "PI_SUBAGENTS_COPILOT_INITIATOR"
+"""Tells the extension in the child to mark the requests as an agent's, which that provider counts differently."""
+_COPILOT = "github-copilot"
 
 
 def pi_invocation(launch: Launch, mode: tuple[str, ...], stdin: bytes, *, interactive: bool = False) -> Invocation:
@@ -45,7 +49,7 @@ def pi_invocation(launch: Launch, mode: tuple[str, ...], stdin: bytes, *, intera
 
 def _profile_arguments(profile: Profile, launch: Launch) -> list[str]:
     system = str(launch.run_dir / SYSTEM_PROMPT_FILE) if profile.system_prompt else None
-    appended = str(launch.run_dir / APPENDED_PROMPT_FILE) if profile.append_system_prompt else None
+    appended = str(launch.run_dir / _appended_file(profile)) if profile.append_system_prompt else None
     return profile_arguments(profile, system_prompt=system, append_system_prompt=appended)
 
 
@@ -59,13 +63,17 @@ def _environ(launch: Launch) -> dict[str, str]:
         environ["PI_API_KEY"] = profile.api_key.reveal()
     environ["PI_AGENT_DIR"] = environ["PI_CODING_AGENT_DIR"] = agent_dir
     environ["PI_SUBAGENTS_CHILD"] = "1"
-    environ[DEPTH_VARIABLE] = str(_depth(launch) + 1)
+    environ[DEPTH_VARIABLE] = str(depth_in(environ) + 1)
     environ["PI_SKIP_VERSION_CHECK"] = "1"
+    environ.pop(INITIATOR_VARIABLE, None)
+    if profile is not None and profile.model_provider == _COPILOT:
+        environ[INITIATOR_VARIABLE] = "agent"
     return environ
 
 
-def _depth(launch: Launch) -> int:
-    value = launch.environ.get(DEPTH_VARIABLE, "0")
+def depth_in(environ: Mapping[str, str]) -> int:
+    """How many sub-agents are above a process with this environment: 0 for a person's own agent."""
+    value = environ.get(DEPTH_VARIABLE, "0")
     return int(value) if value.isdecimal() else 0
 
 
@@ -87,10 +95,15 @@ def _files(launch: Launch) -> list[RunFile]:
     if profile.system_prompt:
         files.append(RunFile(SYSTEM_PROMPT_FILE, profile.system_prompt.encode()))
     if profile.append_system_prompt:
-        files.append(RunFile(APPENDED_PROMPT_FILE, profile.append_system_prompt.encode()))
+        files.append(RunFile(_appended_file(profile), profile.append_system_prompt.encode()))
     if profile.api_key is not None:
         files += _overlay(profile, launch)
     return files
+
+
+def _appended_file(profile: Profile) -> str:
+    # The instructions of an agent are in one well-known place, unless it has two kinds of them.
+    return APPENDED_PROMPT_FILE if profile.system_prompt else SYSTEM_PROMPT_FILE
 
 
 def _overlay(profile: Profile, launch: Launch) -> list[RunFile]:

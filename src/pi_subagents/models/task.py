@@ -27,8 +27,8 @@ FileSpec = str | FileSlice
 class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     """One piece of work for one sub-agent.
 
-    It may name a profile, or a preset; of a preset `model` replaces the model, and where it has a timeout, that one
-    counts. A timeout of None is none at all.
+    It may name a profile, or a preset, whose model `model` replaces. A preset's timeout counts unless the task has one
+    of its own; without either, None is no timeout at all.
     """
 
     name: str

@@ -13,7 +13,14 @@ from pi_subagents.profiles.catalog import (
 )
 from pi_subagents.profiles.formats import PRESET, PROFILE, Format
 from pi_subagents.profiles.markdown import profile_to_markdown
-from pi_subagents.profiles.model_choice import CheckedModel, ModelCheck, ModelChoice, UnknownModel, choose_model
+from pi_subagents.profiles.model_choice import (
+    CheckedModel,
+    ModelCheck,
+    ModelChoice,
+    UnknownModel,
+    choose_model,
+    find_offered,
+)
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
 from pi_subagents.profiles.summary import profile_detail, profile_summary
 from pi_subagents.profiles.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
@@ -38,6 +45,7 @@ __all__ = [
     "check_tools",
     "choose_model",
     "delete_profile",
+    "find_offered",
     "find_profile_file",
     "invalidate_profiles_cache",
     "load_presets",

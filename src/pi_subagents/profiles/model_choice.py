@@ -6,13 +6,17 @@ key or an extension of its own may have models that nobody else is offered.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 import msgspec
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.models import Profile
+from pi_subagents.models import Profile, ThinkingLevel
+
+_MAX_NAMED = 8
+"""Some providers offer hundreds."""
 
 
 class UnknownModel(InvalidCall):
@@ -71,3 +75,42 @@ def _check_key(preset: Profile, wanted: str) -> None:
             f'Preset "{preset.name}" has a key of its own for {preset.model_provider or "its provider"}; '
             f'it cannot be used with the model "{wanted}"'
         )
+
+
+def find_offered(wanted: str, offered: Sequence[str]) -> str:
+    """The model on offer that a text means: `provider/id`, or an id that only one provider has; raises UnknownModel.
+
+    A thinking level behind a colon stays where it is.
+    """
+    for text, level in _readings(wanted.strip()):
+        exact = [name for name in offered if name.lower() == text.lower()]
+        found = exact or [name for name in offered if _id_of(name) == text.lower()]
+        if len(found) > 1:
+            raise UnknownModel(f'Several providers offer the model "{wanted}". Name one of: {", ".join(found)}')
+        if found:
+            return found[0] + level
+    raise UnknownModel(f'Unknown model: "{wanted}".{_hint(wanted, offered)} Available models: {_some(offered)}')
+
+
+def _readings(text: str) -> Iterator[tuple[str, str]]:
+    # Some ids have a colon of their own, so the whole text goes first.
+    yield text, ""
+    name, colon, level = text.rpartition(":")
+    if colon and level in tuple(ThinkingLevel):
+        yield name, f":{level}"
+
+
+def _id_of(name: str) -> str:
+    return name.partition("/")[2].lower()
+
+
+def _hint(wanted: str, offered: Sequence[str]) -> str:
+    folded = {name.lower(): name for name in offered}
+    folded |= {_id_of(name): name for name in reversed(offered)}
+    close = get_close_matches(wanted.strip().lower(), folded, n=1)
+    return f' Did you mean "{folded[close[0]]}"?' if close else ""
+
+
+def _some(offered: Sequence[str]) -> str:
+    more = f" and {len(offered) - _MAX_NAMED} more" if len(offered) > _MAX_NAMED else ""
+    return (", ".join(offered[:_MAX_NAMED]) or "(none)") + more

@@ -196,7 +196,7 @@ def _connect(path: Path) -> sqlite3.Connection:
         path.touch(mode=0o600)
     connection = sqlite3.connect(path, timeout=_BUSY_S, isolation_level=None)
     try:
-        connection.execute("PRAGMA journal_mode = WAL")
+        _choose_wal(connection)
         # The index can be rebuilt: a power cut may cost its last rows, not its integrity.
         connection.execute("PRAGMA synchronous = NORMAL")
         migrate(connection)
@@ -204,6 +204,19 @@ def _connect(path: Path) -> sqlite3.Connection:
         connection.close()
         raise
     return connection
+
+
+def _choose_wal(connection: sqlite3.Connection) -> None:
+    # While somebody else makes this very change, SQLite gives up at once instead of waiting.
+    deadline = time.monotonic() + _BUSY_S
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.01)
 
 
 @contextmanager

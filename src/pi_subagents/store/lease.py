@@ -61,6 +61,13 @@ class Lease:
     def release(self) -> None:
         """Give the run up; harmless when called twice."""
         if self._fd >= 0:
+            # Closing alone would leave the lock to a child that was forked a moment ago and has not executed yet.
+            fcntl.flock(self._fd, fcntl.LOCK_UN)
+        self.leave()
+
+    def leave(self) -> None:
+        """Close our end without freeing the lock: another process has it now."""
+        if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
 
@@ -86,7 +93,7 @@ def is_held(run_dir: Path) -> bool:
 def _forget_in_child() -> None:
     # A child forked without exec shares the lock and would keep it after the holder's death.
     for lease in list(_held):
-        lease.release()
+        lease.leave()
 
 
 os.register_at_fork(after_in_child=_forget_in_child)

@@ -76,11 +76,19 @@ class RunRecord:
 
     def close(self) -> None:
         """Let go of the run; harmless when called twice."""
+        self._close_files()
+        self._lease.release()
+
+    def leave(self) -> None:
+        """Close our end of a run that another process holds now."""
+        self._close_files()
+        self._lease.leave()
+
+    def _close_files(self) -> None:
         self.stdout.close()
         self.stderr.close()
         self.transcript.close()
         self._journal.close()
-        self._lease.release()
 
 
 def publish(path: Path, meta: dict[str, Any], created: Created, files: Iterable[RunFile] = ()) -> RunRecord:

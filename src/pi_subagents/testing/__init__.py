@@ -7,12 +7,13 @@ The scripted agent is a real process in the place of `pi`, so everything but the
 runner starts no process at all; with the virtual clock, an hour of its life takes a millisecond.
 """
 
-from pi_subagents.testing.agent import SCRIPT_VARIABLE, SCRIPTED_AGENT, Action, prints, script
+from pi_subagents.testing.agent import MODELS_VARIABLE, SCRIPT_VARIABLE, SCRIPTED_AGENT, Action, prints, script
 from pi_subagents.testing.fakes import FakeProcess, FakeRunner
 from pi_subagents.testing.records import answer, assistant, tool_call, tool_result
 from pi_subagents.testing.virtual_clock import VirtualClockLoop, run_on_virtual_clock
 
 __all__ = [
+    "MODELS_VARIABLE",
     "SCRIPTED_AGENT",
     "SCRIPT_VARIABLE",
     "Action",

@@ -21,6 +21,8 @@ Action = list[Any]
 Way = Literal["delta", "message", "line", "stderr", "session"]
 
 SCRIPT_VARIABLE = "PI_SUBAGENTS_SCRIPT"
+MODELS_VARIABLE = "PI_SUBAGENTS_MODELS"
+"""The models that the stand-in offers, as `provider/id` with blanks between them; without it there are none."""
 
 _PROGRAM = Path(__file__).with_name("agent_program.py")
 

@@ -20,7 +20,10 @@ _LIFETIME_S = 600
 
 
 def main() -> None:
-    """Play the script to its end."""
+    """Play the script to its end, or say which models there are."""
+    if "--list-models" in sys.argv:
+        _list_models(os.environ.get("PI_SUBAGENTS_MODELS", "").split())
+        return
     for verb, *arguments in _script():
         _VERBS[verb](*arguments)
 
@@ -33,6 +36,12 @@ def _script() -> list[list[Any]]:
     except ValueError:
         actions = None
     return actions if isinstance(actions, list) else [["write", _echo(prompt), 1]]
+
+
+def _list_models(names: list[str]) -> None:
+    rows = [("provider", "model"), *(name.split("/", 1) for name in names)]
+    table = "".join(f"{provider}  {model}  200K  8.2K  yes  no\n" for provider, model in rows)
+    _write_all(1, (table if names else "No models available.\n").encode())
 
 
 def _echo(prompt: str) -> str:

@@ -45,6 +45,7 @@ class ToolContext:
     available_tools: Sequence[str] = BUILTIN_TOOLS
     answer_when_cancelled: bool = False
     sessions: Sessions | None = None
+    owner: str = "terminal"
 
 
 @dataclass(frozen=True)

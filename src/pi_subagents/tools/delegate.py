@@ -17,9 +17,7 @@ from pi_subagents.settings import preview_width
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.tasks import TASK_SCHEMA, TaskArguments
-
-UPDATE_INTERVAL_S = 0.05
-"""Output can come in thousands of events a second; nobody reads faster than this."""
+from pi_subagents.tools.updates import Updates
 
 
 class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -56,7 +54,7 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
             raise
         cancelled = True
     finally:
-        view.close()
+        view.updates.close()
     lines = [summary_line(run) for run in delegation.runs]
     return ToolResult("\n".join([*delegation.settings.warnings, *lines]), view.details(), is_error=cancelled)
 
@@ -72,20 +70,19 @@ def summary_line(run: DelegatedRun) -> str:
 
 
 class _View:
-    """The windows of a call, and updates of them no oftener than people can read."""
+    """The windows of a call."""
 
     delegation: Delegation
 
     def __init__(self, context: ToolContext) -> None:
-        self._on_update = context.on_update
+        self.updates = Updates(context.on_update, self.details)
         self._windows: dict[str, Window] = {}
-        self._timer: asyncio.TimerHandle | None = None
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
         window = self._window(state)
         changed = [window.apply(event) for event in events]
-        if self._on_update is not None and any(changed) and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self._update)
+        if any(changed):
+            self.updates.changed()
 
     def details(self) -> Details:
         runs = self.delegation.runs
@@ -96,16 +93,6 @@ class _View:
             "globalStatus": "done" if done else "running",
             "sessionIds": [run.state.session_id for run in runs],
         }
-
-    def close(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _update(self) -> None:
-        self._timer = None
-        if self._on_update is not None:
-            self._on_update(self.details())
 
     def _window(self, state: RunState, run: DelegatedRun | None = None) -> Window:
         window = self._windows.get(state.run_id)

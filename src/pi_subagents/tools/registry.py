@@ -5,12 +5,25 @@ from __future__ import annotations
 from difflib import get_close_matches
 
 from pi_subagents.errors import InvalidCall, PiSubagentsError
+from pi_subagents.tools.background import BACKGROUND_AGENT, BACKGROUND_STATUS
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
 from pi_subagents.tools.delegate import DELEGATE
 from pi_subagents.tools.profiles import LIST_PROFILES
 from pi_subagents.tools.retrieval import GET_OUTPUT, GET_SESSION
+from pi_subagents.tools.subagent import SUBAGENT
 
-TOOLS: dict[str, Tool] = {tool.name: tool for tool in (DELEGATE, GET_OUTPUT, GET_SESSION, LIST_PROFILES)}
+TOOLS: dict[str, Tool] = {
+    tool.name: tool
+    for tool in (
+        DELEGATE,
+        GET_OUTPUT,
+        GET_SESSION,
+        LIST_PROFILES,
+        SUBAGENT,
+        BACKGROUND_AGENT,
+        BACKGROUND_STATUS,
+    )
+}
 
 
 async def call_tool(name: str, arguments: object, context: ToolContext) -> ToolResult:

@@ -13,6 +13,7 @@ from pi_subagents.surfaces.cli.lazy import LazyGroup
 
 _COMMANDS = {
     "run": ("run", "Run tasks in sub-agents and show what comes of them."),
+    "watch": ("watch", "Watch all runs of this machine, full-screen."),
     "call": ("call", "Call a tool with the JSON that a model would send."),
     "tools": ("call", "Print the tools' names, descriptions and schemas."),
     "sessions": ("sessions", "List, read, resume, stop, export and delete sessions."),

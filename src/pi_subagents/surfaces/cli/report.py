@@ -2,60 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
-from pi_subagents.progress import clean
+from pi_subagents.progress import cell_width, clean, money
 from pi_subagents.results import RunResult
 
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
-def print_outputs(results: Sequence[RunResult]) -> None:
-    """Every task's final text under its name."""
+_RULE_CELLS = 60
+
+
+def print_outputs(results: Sequence[RunResult], *, styled: bool = True) -> None:
+    """Every task's final text under its name; on a terminal with colours if `styled`."""
+    color = None if styled else False
     for result in results:
-        click.secho(f"── {clean(result.name)} " + "─" * max(3, 60 - len(result.name)), bold=True)
+        name = clean(result.name)
+        click.secho(f"── {name} " + "─" * max(3, _RULE_CELLS - cell_width(name)), bold=True, color=color)
         if result.output:
             click.echo(clean(result.output, keep_newlines=True).strip())
         elif result.ok:
             click.echo("(no text output from sub-agent)")
         if result.error:
-            click.secho(f"✗ {clean(result.error)}", fg="red")
+            click.secho(f"✗ {clean(result.error)}", fg="red", color=color)
         click.echo()
 
 
-def print_summary(results: Sequence[RunResult]) -> None:
+def print_summary(results: Sequence[RunResult], *, styled: bool = True) -> None:
     """One row per task with time, tools, tokens and cost, and where the records are."""
     from rich.console import Console
-    from rich.table import Table
 
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("task", overflow="ellipsis", no_wrap=True)
-    table.add_column("status", no_wrap=True)
-    for name in ("time", "tools", "tokens", "cost"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("session", no_wrap=True, min_width=16)
-    for result in results:
-        table.add_row(*_row(result))
-    console = Console()
-    console.print(table)
+    console = Console(force_terminal=None if styled else False)
+    console.print(_fitting_table(results, console))
     if folder := _common_folder(results):
         console.print(f"\nRecords: {_short(folder)}", style="dim", highlight=False, soft_wrap=True)
 
 
-def _row(result: RunResult) -> tuple[str, ...]:
-    colour = "green" if result.ok else "red"
-    return (
-        clean(result.name).replace("[", r"\["),
-        f"[{colour}]{'✓' if result.ok else '✗'} {result.status}[/]",
-        f"{result.duration_s:.1f}s",
-        str(result.tool_count),
-        f"{result.usage.total_tokens:,}",
-        f"${result.usage.cost:.4f}",
-        result.session_id,
-    )
+def _fitting_table(results: Sequence[RunResult], console: Console) -> Table:
+    """Where a table is too wide, names are cut and then columns left out: half a session id is of no use."""
+    from rich.measure import Measurement
+
+    longest = max((cell_width(clean(result.name)) for result in results), default=0)
+    unbounded = console.options.update(max_width=_UNBOUNDED)
+    columns = dict(_COLUMNS)
+    while True:
+        table = _table(results, columns)
+        excess = Measurement.get(console, unbounded, table).maximum - console.width
+        left_out = next((name for name in _LEAVE_OUT if name in columns), None)
+        if longest - excess >= min(longest, _MIN_NAME_CELLS) or left_out is None:
+            table.columns[0].max_width = max(1, longest - max(excess, 0))
+            return table
+        del columns[left_out]
+
+
+def _table(results: Sequence[RunResult], columns: Mapping[str, _Cell]) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for name in columns:
+        table.add_column(name, no_wrap=True, overflow="ellipsis", justify="right" if name in _FIGURES else "left")
+    for result in results:
+        table.add_row(*(cell(result) for cell in columns.values()))
+    return table
+
+
+def _status(result: RunResult) -> str:
+    return f"[green]✓ {result.status}[/]" if result.ok else f"[red]✗ {result.status}[/]"
+
+
+_Cell = Callable[[RunResult], str]
+_COLUMNS: Mapping[str, _Cell] = {
+    "task": lambda result: clean(result.name).replace("[", r"\["),
+    "status": _status,
+    "time": lambda result: f"{result.duration_s:.1f}s",
+    "tools": lambda result: str(result.tool_count),
+    "tokens": lambda result: f"{result.usage.total_tokens:,}",
+    "cost": lambda result: money(result.usage.cost),
+    "session": lambda result: result.session_id,
+}
+_FIGURES = frozenset({"time", "tools", "tokens", "cost"})
+_LEAVE_OUT = ("tools", "tokens", "cost", "time")
+_MIN_NAME_CELLS = 10
+_UNBOUNDED = 10_000
 
 
 def _common_folder(results: Sequence[RunResult]) -> Path | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
 from pi_subagents.surfaces.cli.report import print_json, print_outputs, print_summary
 from pi_subagents.surfaces.cli.task_files import read_tasks
-from pi_subagents.surfaces.cli.views import View, choose_view
+from pi_subagents.surfaces.cli.views import View, choose_view, forbids_escapes
 
 _NAME_CHARACTERS = 32
 
@@ -81,8 +82,9 @@ def run_and_report(
     if as_json:
         print_json(delegation.results)
     else:
-        print_outputs(delegation.results)
-        print_summary(delegation.results)
+        styled = not plain and not forbids_escapes(os.environ)
+        print_outputs(delegation.results, styled=styled)
+        print_summary(delegation.results, styled=styled)
     if interrupted is not None:
         click.echo("Stopped. Everything the agents said until then is kept in the records named above.", err=True)
         return interrupted.exit_code

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Protocol
 
 import click
 
 from pi_subagents.fold import RunState
-from pi_subagents.models.event import Event
-from pi_subagents.progress import ProgressWords
+from pi_subagents.models.event import Ended, Event, Started
+from pi_subagents.progress import ProgressWords, Window, name_of, status_line
 from pi_subagents.service import Delegation
 
 _LINE_CELLS = 200
@@ -28,28 +28,50 @@ class View(Protocol):
 
 def choose_view(*, plain: bool) -> View:
     """Windows if stderr is a terminal that understands escapes and nobody asked for plain lines."""
-    dumb = os.environ.get("TERM", "dumb") == "dumb" or "NO_COLOR" in os.environ
-    if plain or dumb or not sys.stderr.isatty():
+    if plain or forbids_escapes(os.environ) or not sys.stderr.isatty():
         return PlainView()
     from pi_subagents.surfaces.live import LiveView
 
     return LiveView()
 
 
+def forbids_escapes(environ: Mapping[str, str]) -> bool:
+    """Whether the user wants no colours, or has a terminal that would print escapes instead of obeying them."""
+    return bool(environ.get("NO_COLOR")) or environ.get("TERM", "dumb") in ("", "dumb")
+
+
 class PlainView:
     """`name: words`, appended as things happen; no escapes, nothing redrawn."""
 
     def __init__(self) -> None:
-        self._words: dict[str, ProgressWords] = {}
+        self._windows: dict[str, tuple[Window, ProgressWords]] = {}
+        self._total = 0
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
         """Print what is worth saying."""
-        words = self._words.setdefault(state.run_id, ProgressWords(width=_LINE_CELLS, cwd=state.cwd))
+        if state.run_id not in self._windows:
+            self._windows[state.run_id] = Window(state), ProgressWords(width=_LINE_CELLS, cwd=state.cwd)
+        window, words = self._windows[state.run_id]
         for event in events:
-            if line := words.say(event):
-                click.echo(f"{state.name}: {line}", err=True)
+            line = "Started" if isinstance(event, Started) else words.say(event)
+            if line:
+                _say(f"{name_of(window)}: {line}")
+            if isinstance(event, Ended):
+                self._say_standing()
 
     @asynccontextmanager
     async def showing(self, delegation: Delegation) -> AsyncIterator[None]:
         """Nothing to set up."""
+        self._total = delegation.task_count
         yield
+
+    def _say_standing(self) -> None:
+        """How all of it stands, whenever one of several has ended."""
+        if self._total > 1:
+            windows = [window for window, _ in self._windows.values()]
+            waiting = self._total - len(windows)
+            _say(status_line(windows) + (f", {waiting} waiting" if waiting else ""))
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True, color=False)

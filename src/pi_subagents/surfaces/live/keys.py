@@ -10,6 +10,7 @@ import termios
 import tty
 from collections.abc import Callable
 from enum import Enum, auto
+from typing import Any
 
 
 class Key(Enum):
@@ -64,7 +65,7 @@ class Keyboard:
         self._fd = sys.stdin.fileno() if self.exists else -1
         self._on_key = on_key
         self._parser = KeyParser()
-        self._before: list[object] | None = None
+        self._before: list[Any] | None = None
 
     def open(self) -> None:
         """Call back for every key from now on; harmless when it is open already, or when nobody can type."""

@@ -1,10 +1,10 @@
 """A few lines at the end of a terminal that are redrawn in place, and history that is printed above them.
 
 Only the frame's own lines are ever erased. The cursor waits at the beginning of the empty row below the frame, because
-that is a place that stays what it is when the terminal is resized. A terminal that becomes narrower breaks the lines that
-were drawn; the rows they take now are counted, so that a redraw neither leaves a copy behind nor wipes what stood above.
-A terminal that shrinks so much at once that the frame no longer fits moves the frame's beginning into its scrollback,
-where nobody can erase it; it is remembered, and erased once the terminal has grown and brought it back.
+that is a place that stays what it is when the terminal is resized. A terminal that becomes narrower breaks the lines
+that were drawn; the rows they take now are counted, so that a redraw neither leaves a copy behind nor wipes what stood
+above. A terminal that shrinks so much at once that the frame no longer fits moves the frame's beginning into its
+scrollback, where nobody can erase it; it is remembered, and erased once the terminal has grown and brought it back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pi_subagents.surfaces.live.colours import paint
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 # Terminals that know it show a frame at once or not at all; others ignore it.
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
-_ERASE_LINE, _ERASE_BELOW = "\x1b[K", "\x1b[J"
+_ERASE_ROW, _ERASE_BELOW = "\x1b[2K", "\x1b[J"
 _FALLBACK_SIZE = os.terminal_size((80, 24))
 
 
@@ -66,19 +66,19 @@ class Screen:
         resized = size != self._size
         if painted == self._painted and not resized and not above:
             return
-        top = self._to_top(size)
         if above or resized:
             new = "".join(f"{text}\r\n" for text in (*map(paint, above), *painted))
-            self._write(f"{_BEGIN_FRAME}{_HIDE_CURSOR}{top}{_ERASE_BELOW}{new}{_END_FRAME}")
+            change = f"{self._erased(size)}{new}"
         else:
-            self._write(f"{_BEGIN_FRAME}{_HIDE_CURSOR}{top}{self._changes(painted)}{_END_FRAME}")
+            change = self._changes(painted)
+        self._write(f"{_BEGIN_FRAME}{_HIDE_CURSOR}{change}{_END_FRAME}")
         if above:
             self._stranded, self._joined = [], ""
         self._size, self._painted, self._texts = size, painted, [plain(line) for line in lines]
 
     def close(self) -> None:
         """Take the frame away and give the cursor back."""
-        self._write(f"{self._to_top(self.size())}{_ERASE_BELOW}{_SHOW_CURSOR}")
+        self._write(f"{self._erased(self.size())}{_SHOW_CURSOR}")
         self.forget()
 
     def forget(self) -> None:
@@ -86,20 +86,26 @@ class Screen:
         self._painted, self._texts, self._stranded, self._joined = [], [], [], ""
 
     def _changes(self, painted: list[str]) -> str:
-        """The frame over the old one of the same size, without what is the same: nothing flickers, little is sent."""
-        known = [*self._painted, *([None] * len(painted))]
-        rows = ["\r\n" if new == old else f"{new}{_ERASE_LINE}\r\n" for new, old in zip(painted, known, strict=False)]
-        return "".join(rows) + (_ERASE_BELOW if len(self._painted) > len(painted) else "")
+        """The frame over the old one of the same size, without what is the same: nothing flickers, little is sent.
 
-    def _to_top(self, size: os.terminal_size) -> str:
-        """Up to the first row that is ours, wherever resizing has moved it."""
-        if size == self._size:
-            rows = len(self._texts)
-        else:
-            # What is in the scrollback is out of reach; the terminal stops at the first row by itself.
-            rows = sum(len(self._rows(text, size.columns)) for text in self._ours())
+        A row is erased before it is written: for tmux the cells behind the end of a new, shorter text would still
+        be part of the line, and take rows when the terminal becomes narrower.
+        """
+        up = f"\r\x1b[{len(self._painted)}A" if self._painted else "\r"
+        known = [*self._painted, *([None] * len(painted))]
+        rows = ["\r\n" if new == old else f"{_ERASE_ROW}{new}\r\n" for new, old in zip(painted, known, strict=False)]
+        return up + "".join(rows) + (_ERASE_BELOW if len(self._painted) > len(painted) else "")
+
+    def _erased(self, size: os.terminal_size) -> str:
+        """Erase our rows, wherever resizing has moved them, and end in the first.
+
+        Row by row and upwards: erased all at once from its first row, a screen is moved into history by tmux. What is
+        in the scrollback is out of reach; the terminal stops at its first row by itself.
+        """
+        rows = sum(len(self._rows(text, size.columns)) for text in self._ours())
+        if size != self._size:
             self._strand(rows - (size.lines - 1), size.columns)
-        return f"\x1b[{rows}A\r" if rows else "\r"
+        return f"\r{_ERASE_ROW}" + f"\x1b[A{_ERASE_ROW}" * rows
 
     def _ours(self) -> list[str]:
         # A line whose beginning was moved away is, for the terminal, one with what was drawn after it.

@@ -1,110 +1,174 @@
-"""The live view of a delegation: told of everything that happens, it draws at most twenty times a second."""
+"""The live view of a delegation: told of everything that happens, it draws at most twenty times a second.
+
+Whatever happens to it, the runs go on: a terminal that is gone or a mistake here only ends the drawing. The terminal
+is left as it was found, also when the program is stopped with Ctrl+Z or ends with an exception.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import logging
+import os
 import sys
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TextIO
 
 from pi_subagents.clock import now_ms
 from pi_subagents.fold import RunState
-from pi_subagents.models import Status
 from pi_subagents.models.event import Event
-from pi_subagents.progress import Line, Window
+from pi_subagents.progress import Line, Style, Window, clean
+from pi_subagents.runners import job_control
 from pi_subagents.service import Delegation
 from pi_subagents.settings import preview_width
-from pi_subagents.surfaces.live.keys import Key, listening
-from pi_subagents.surfaces.live.layout import Scene, compose, finished_lines
-from pi_subagents.surfaces.live.screen import Screen
+from pi_subagents.surfaces.live.controls import Controls
+from pi_subagents.surfaces.live.interjections import Interjections, diverted_stderr
+from pi_subagents.surfaces.live.keys import Key, Keyboard
+from pi_subagents.surfaces.live.layout import compose, finished_lines
+from pi_subagents.surfaces.live.scene import Scene
+from pi_subagents.surfaces.live.screen import Screen, reflows
+from pi_subagents.surfaces.live.summary import closing_lines
 
 FRAME_S = 0.05
-IDLE_FRAME_S = 0.5
-"""Without news only clocks and spinners move; twice a second is enough for those."""
+IDLE_FRAME_S = 0.2
+"""Without news only clocks and spinners move; five times a second is enough for those."""
+
+_log = logging.getLogger(__name__)
 
 
 class LiveView:
     """Windows for the runs of one delegation."""
 
     def __init__(self, stream: TextIO | None = None) -> None:
-        self._screen = Screen(stream or sys.stderr)
+        self._screen = Screen(stream or sys.stderr, reflows=reflows(os.environ))
+        self._keyboard = Keyboard(self._pressed)
+        self._controls = Controls()
+        self._interjections = Interjections()
         self._windows: dict[str, Window] = {}
         self._in_history: set[str] = set()
         self._delegation: Delegation | None = None
         self._news = asyncio.Event()
-        self._selected: str | None = None
-        self._expanded = False
-        self._asking = False
-        self._stopping = False
+        self._is_over = False
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
         """Take in what happened in a run."""
         window = self._window(state)
-        changed = [window.apply(event) for event in events]
-        if any(changed):
+        changed = False
+        for event in events:
+            changed = window.apply(event) or changed
+        if changed:
             self._news.set()
 
     @asynccontextmanager
     async def showing(self, delegation: Delegation) -> AsyncIterator[None]:
         """Draw while the block runs; afterwards only history is left on the terminal."""
         self._delegation = delegation
-        with listening(self._pressed):
+        signals = job_control(on_resize=self._resized, before_stop=self._leave, after_continue=self._come_back)
+        with diverted_stderr() as self._interjections, signals:
             drawing = asyncio.create_task(self._draw_until_cancelled())
             try:
                 yield
             finally:
                 drawing.cancel()
                 await asyncio.wait([drawing])
-                self._draw()
-                self._screen.close()
+                self._close()
+        for line in self._interjections.take_all():
+            sys.stderr.write(f"{line}\n")
 
     # --- drawing --------------------------------------------------------------------------------------------
 
     async def _draw_until_cancelled(self) -> None:
-        while True:
+        while not self._is_over:
             self._news.clear()
-            self._draw()
+            self._draw_if_possible()
             await asyncio.sleep(FRAME_S)
-            try:
+            with suppress(TimeoutError):
                 async with asyncio.timeout(IDLE_FRAME_S - FRAME_S):
                     await self._news.wait()
-            except TimeoutError:
-                pass
+
+    def _draw_if_possible(self) -> None:
+        """Draw unless the shell has the terminal; a view that fails is over, and the terminal given back."""
+        if self._is_over or not self._screen.is_ours() or not self._screen.accepts_output():
+            return
+        try:
+            self._keyboard.open()
+            self._draw()
+        except OSError:  # the terminal is gone
+            self._give_up()
+        except Exception:  # noqa: BLE001 - a picture of the work must not end the work
+            self._give_up()
+            _log.exception("the live view failed; the runs go on without it")
 
     def _draw(self) -> None:
-        assert self._delegation is not None
-        above: list[Line] = []
+        size = self._screen.size()
+        scene = self._scene(size)
+        self._controls.settle([window.state.run_id for window in scene.running], scene.now_ms)
+        self._screen.draw(compose(self._scene(size)), self._new_history(size.columns))
+
+    def _new_history(self, columns: int) -> list[Line]:
+        lines: list[Line] = [[(Style.TEXT, clean(text))] for text in self._interjections.take()]
         for run_id, window in self._windows.items():
             if window.state.status.is_terminal and run_id not in self._in_history:
                 self._in_history.add(run_id)
-                above += finished_lines(window, now_ms())
-        size = self._screen.size()
-        scene = self._scene(size.columns, size.lines)
-        self._screen.draw(compose(scene), above)
+                lines += finished_lines(window, now_ms(), columns)
+        return lines
 
-    def _scene(self, columns: int, rows: int) -> Scene:
+    def _close(self) -> None:
+        """Replace the frame by what is worth keeping; also in the background, where nothing was drawn."""
+        if self._is_over:
+            return
+        try:
+            size = self._screen.size()
+            closing = closing_lines(self._scene(size), with_sessions=not sys.stdout.isatty())
+            self._screen.draw([], [*self._new_history(size.columns), *closing])
+        except OSError:
+            pass
+        finally:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        self._is_over = True
+        self._leave()
+
+    # --- the terminal ---------------------------------------------------------------------------------------
+
+    def _leave(self) -> None:
+        """Take the frame away and give the terminal back."""
+        self._keyboard.close()
+        with suppress(OSError):
+            self._screen.close()
+
+    def _come_back(self) -> None:
+        # Others have written since; the keyboard is opened anew because the shell may have set it as it likes.
+        self._screen.forget()
+        if self._screen.is_ours():
+            self._keyboard.close()
+        self._draw_if_possible()
+
+    def _resized(self) -> None:
+        # At once, not with the next frame: while a window is dragged, each step is small enough to leave no trace.
+        self._draw_if_possible()
+
+    # --- what is shown --------------------------------------------------------------------------------------
+
+    def _scene(self, size: os.terminal_size) -> Scene:
         assert self._delegation is not None
-        shown = self._shown()
-        if self._selected not in [window.state.run_id for window in shown]:
-            self._selected = shown[0].state.run_id if shown else None
-            self._expanded = False
         return Scene(
-            windows=shown,
-            all_windows=list(self._windows.values()),
-            columns=columns,
-            rows=rows,
+            windows=[self._windows[key] for key in self._in_task_order()],
+            columns=size.columns,
+            rows=size.lines,
             now_ms=now_ms(),
             concurrency=self._delegation.concurrency,
             total=self._delegation.task_count,
-            selected=self._selected,
-            expanded=self._expanded,
-            asking=self._asking,
-            stopping=self._stopping,
+            selected=self._controls.selected,
+            expanded=self._controls.expanded,
+            asking=self._controls.asking,
+            has_keys=self._keyboard.exists,
         )
 
-    def _shown(self) -> list[Window]:
-        return [window for window in self._windows.values() if window.state.status is Status.RUNNING]
+    def _in_task_order(self) -> list[str]:
+        assert self._delegation is not None
+        return [run.state.run_id for run in self._delegation.runs if run.state.run_id in self._windows]
 
     def _window(self, state: RunState) -> Window:
         window = self._windows.get(state.run_id)
@@ -120,23 +184,9 @@ class LiveView:
 
     def _pressed(self, key: Key) -> None:
         assert self._delegation is not None
-        asked, self._asking = self._asking, False
-        if key is Key.QUIT and asked:
-            self._stopping = True
-            self._delegation.stop()
-        elif key is Key.QUIT:
-            self._asking = True
-        elif key is Key.STOP and (window := self._windows.get(self._selected or "")):
-            self._delegation.stop(window.state.session_id)
-        elif key is Key.EXPAND:
-            self._expanded = not self._expanded
-        elif key in (Key.UP, Key.DOWN):
-            self._select(1 if key is Key.DOWN else -1)
+        shown = [window.state.run_id for window in self._scene(self._screen.size()).running]
+        stop = self._controls.press(key, shown, now_ms())
+        if stop is not None:
+            window = self._windows.get(stop.run_id or "")
+            self._delegation.stop(window.state.session_id if window else None)
         self._news.set()
-
-    def _select(self, step: int) -> None:
-        ids = [window.state.run_id for window in self._shown()]
-        if ids:
-            at = ids.index(self._selected) if self._selected in ids else 0
-            self._selected = ids[(at + step) % len(ids)]
-            self._expanded = False

@@ -44,7 +44,9 @@ def block_of(entry: Entry) -> Widget:
         case Thought(text):
             return verbatim(text, "thought")
         case Given(text):
-            return Fold([[(Style.MUTED, "What the agent was given with the task: files or earlier runs")]], [("", text)])
+            return Fold(
+                [[(Style.MUTED, "What the agent was given with the task: files or earlier runs")]], [("", text)]
+            )
         case Added(role, text):
             return Titled(role, text)
         case Called():
@@ -72,7 +74,7 @@ def verbatim(text: str, kind: str = "") -> Static:
     more = len(text) - MAX_VERBATIM_CHARACTERS
     content = Content(text[:MAX_VERBATIM_CHARACTERS])
     if more > 0:
-        content += Content.styled(f"\n… {more:,} more characters in the run's record", "$text-muted")
+        content += Content.styled(f"\n… {more:,} more characters in the run's record", "$foreground-muted")
     return Static(content, classes=kind, markup=False)
 
 
@@ -101,13 +103,13 @@ class Titled(Vertical):
 class FoldTitle(Static, can_focus=True):
     """The line that stays when a block is folded."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "toggle", "Unfold", show=False)]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "unfold", "Unfold", show=False)]
 
     def __init__(self, toggle: Callable[[], None]) -> None:
         super().__init__(markup=False)
         self._toggle = toggle
 
-    def action_toggle(self) -> None:
+    def action_unfold(self) -> None:
         self._toggle()
 
     def on_click(self) -> None:
@@ -196,5 +198,3 @@ class CallBlock(Fold):
     def title(self) -> str:
         """The first line in plain words."""
         return plain(self._title_lines[0])
-
-

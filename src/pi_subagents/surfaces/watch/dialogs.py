@@ -71,9 +71,10 @@ class PromptDialog(ModalScreen[str | None]):
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(f"What should {self._name_of_run} do now?", markup=False)
-            yield _PromptArea(soft_wrap=True)
+            yield _PromptArea(soft_wrap=True, highlight_cursor_line=False)
             yield Static(
-                "enter: resume · ctrl+j: new line · esc: cancel\nThe run works inside this program: quitting watch stops it.",
+                "It works inside this program: quitting watch stops it.\n"
+                "enter: resume · ctrl+j: new line · esc: cancel",
                 classes="notice",
                 markup=False,
             )

@@ -45,7 +45,5 @@ class OwnRuns:
             await asyncio.wait(self._working)
 
 
-
-
 async def _see_through(delegation: Delegation) -> None:
     await delegation

@@ -11,11 +11,12 @@ from pi_subagents.surfaces.watch.runs import WatchedRun
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ICONS = {"completed": ("✓", Style.SUCCESS), "error": ("✗", Style.ERROR)}
 _NAME_CELLS = 20
-_FIGURE_CELLS = 8
+_FIGURE_CELLS = (7, 8, 9, 8)
+"""For time, tools, tokens and cost."""
 
 
 def tall_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) -> list[Line]:
-    """Name and time, agent and figures, last words."""
+    """Name and time, figures and agent, last words."""
     return [
         _spread([*_icon(run, now_ms), (Style.BOLD, _name(run))], _when(run, now_ms), width),
         fit([(Style.TEXT, "  "), (Style.MUTED, " · ".join(_facts(run, with_project)))], width),
@@ -28,7 +29,7 @@ def flat_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) ->
     name = clip(_name(run), _NAME_CELLS)
     figures = (_elapsed(run, now_ms), _tools(run), _tokens(run), _cost(run))
     line = [*_icon(run, now_ms), (Style.BOLD, name + " " * (_NAME_CELLS - cell_width(name)))]
-    line += [(Style.MUTED, f" {figure:>{_FIGURE_CELLS}}") for figure in figures]
+    line += [(Style.MUTED, f" {figure:>{cells}}") for figure, cells in zip(figures, _FIGURE_CELLS, strict=True)]
     line.append((Style.TEXT, "  "))
     agent = " · ".join(_origin(run, with_project))
     if plain(run.words).strip():
@@ -61,16 +62,15 @@ def _when(run: WatchedRun, now_ms: int) -> str:
 
 
 def _elapsed(run: WatchedRun, now_ms: int) -> str:
+    if run.state.status is Status.QUEUED:
+        return "waiting"
     seconds = run.window.elapsed_ms(now_ms) / 1000
-    return "waiting" if run.state.status is Status.QUEUED else duration(seconds if seconds < 10 else int(seconds))
+    return f"{seconds:.0f}s" if 10 <= seconds < 59.5 else duration(seconds)
 
 
 def _facts(run: WatchedRun, with_project: bool) -> Iterator[str]:
+    yield from filter(None, (_tools(run), _tokens(run), _cost(run)))
     yield from _origin(run, with_project)
-    yield counted(run.state.tool_count, "tool")
-    for figure in (_tokens(run), _cost(run)):
-        if figure:
-            yield figure
 
 
 def _origin(run: WatchedRun, with_project: bool) -> Iterator[str]:
@@ -86,7 +86,7 @@ def _tools(run: WatchedRun) -> str:
 
 
 def _tokens(run: WatchedRun) -> str:
-    return short_count(run.state.usage.total_tokens) if run.state.usage.total_tokens else ""
+    return f"{short_count(run.state.usage.total_tokens)} tok" if run.state.usage.total_tokens else ""
 
 
 def _cost(run: WatchedRun) -> str:

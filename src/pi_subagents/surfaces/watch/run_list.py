@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.events import Click, Resize
+from textual.events import Click
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.reactive import reactive
@@ -96,8 +96,7 @@ class RunList(ScrollView, can_focus=True):
     def watch_row_height(self) -> None:
         self._measure()
 
-    def _on_resize(self, event: Resize) -> None:
-        super()._on_resize(event)
+    def on_resize(self) -> None:
         self._measure()
 
     def _measure(self) -> None:

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
+from textual.containers import Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
@@ -71,10 +71,12 @@ class Timeline(VerticalScroll):
         self._unfolded = False
         self._earlier = Earlier(id="earlier", markup=False)
         self._live = Static(id="live", markup=False)
+        self._blocks = Vertical(id="blocks")
 
     def compose(self) -> ComposeResult:
-        yield self._earlier
-        yield self._live
+        with self._blocks:
+            yield self._earlier
+            yield self._live
 
     def on_mount(self) -> None:
         self.anchor()
@@ -113,7 +115,7 @@ class Timeline(VerticalScroll):
         items, self._first = self._items[start : self._first], start
         if items:
             self.release_anchor()
-            self.mount(*self._laid_out(items), after=self._earlier)
+            self._blocks.mount(*self._laid_out(items), after=self._earlier)
         self._paint_earlier()
 
     def toggle_folds(self) -> None:
@@ -135,7 +137,7 @@ class Timeline(VerticalScroll):
 
     async def _mount_before(self, widget: Widget, items: Sequence[_Item]) -> None:
         if items:
-            await self.mount(*self._laid_out(items), before=widget)
+            await self._blocks.mount(*self._laid_out(items), before=widget)
 
     def _laid_out(self, items: Sequence[_Item]) -> list[Widget]:
         return [item.lay_out(unfolded=self._unfolded) for item in items]
@@ -144,7 +146,7 @@ class Timeline(VerticalScroll):
         blocks = [item.block for item in items if item.block is not None]
         for item in items:
             item.block = None
-        await self.remove_children(blocks)
+        await self._blocks.remove_children(blocks)
 
     @property
     def _is_at_end(self) -> bool:

@@ -1,0 +1,75 @@
+"""Profiles and presets as the command prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from textwrap import indent
+from typing import Any
+
+import click
+
+from pi_subagents.models import Profile
+from pi_subagents.planning import Place
+from pi_subagents.profiles import ProfileCatalog, profile_detail, profile_summary
+from pi_subagents.surfaces.cli.json_output import print_json_document
+
+
+def print_catalog(catalog: ProfileCatalog, *, as_json: bool, if_none: str) -> None:
+    """A line for each, or one JSON document; files that cannot be used go to standard error."""
+    if as_json:
+        print_json_document(_as_json(catalog))
+        return
+    for found in catalog.profiles.values():
+        click.echo(f"{profile_summary(found, catalog.kind)}  [{found.scope}]")
+        if catalog.kind.word == "preset":
+            click.echo(f"  {found.description}")
+    if not catalog.profiles:
+        click.echo(if_none)
+    for problem in catalog.broken:
+        click.echo(f"✗ {problem}", err=True)
+    for warning in catalog.warnings:
+        click.echo(f"warning: {warning}", err=True)
+
+
+def _as_json(catalog: ProfileCatalog) -> dict[str, Any]:
+    return {
+        f"{catalog.kind.word}s": [
+            {
+                "name": name,
+                "description": found.description,
+                "scope": found.scope,
+                "path": str(found.path),
+                "summary": profile_summary(found, catalog.kind),
+            }
+            for name, found in catalog.profiles.items()
+        ],
+        "broken": [
+            {"path": str(problem.path), "line": problem.line, "message": problem.message} for problem in catalog.broken
+        ],
+        "warnings": list(catalog.warnings),
+    }
+
+
+def print_detail(profile: Profile, *, as_json: bool) -> None:
+    """Every field that is set; a key is masked."""
+    detail = profile_detail(profile)
+    if as_json:
+        print_json_document(detail)
+        return
+    for key, value in detail.items():
+        shown = ", ".join(value) if isinstance(value, list) else str(value)
+        click.echo(f"{key}:\n{indent(shown, '  ')}" if "\n" in shown else f"{key}: {shown}")
+
+
+Load = Callable[..., ProfileCatalog]
+
+
+def load_here(load: Load) -> ProfileCatalog:
+    """What there is at the place where the command was called."""
+    place = Place.here()
+    return load(place.cwd, place.agent_dir)
+
+
+def complete(load: Load, start: str) -> list[str]:
+    """Names for the shell to complete."""
+    return [name for name in load_here(load).profiles if name.startswith(start)]

@@ -1,0 +1,32 @@
+"""`watch`."""
+
+from __future__ import annotations
+
+import sys
+from importlib.util import find_spec
+
+import click
+
+from pi_subagents.errors import InvalidCall
+
+
+@click.command()
+@click.option("--project", "only_project", is_flag=True, help="Only runs of the project you are in.")
+def watch(only_project: bool) -> None:
+    """Show all running and recent runs of this machine full-screen, whoever started them; ? lists the keys.
+
+    Leaving does not disturb the runs of other programs.
+    """
+    if find_spec("textual") is None:
+        raise InvalidCall("watch needs textual, which is not installed: pip install 'pi-subagents[watch]'")
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise InvalidCall("watch needs a terminal; 'pi-subagents sessions list --all' prints the runs anywhere")
+    from pi_subagents.planning import Place
+    from pi_subagents.runners import Interrupted, run_until_signalled
+    from pi_subagents.surfaces.watch import watch as watch_runs
+
+    place = Place.here()
+    try:
+        run_until_signalled(watch_runs(place, place.project if only_project else None))
+    except Interrupted as signal:
+        sys.exit(signal.exit_code)

@@ -1,0 +1,116 @@
+"""The last lines of the view: how all tasks stand, how long the rest may take, and which keys there are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pi_subagents.progress import (
+    BULLET,
+    Line,
+    Style,
+    Window,
+    cell_width,
+    duration,
+    footer_segments,
+    plain,
+    status_segments,
+    usage_parts,
+)
+from pi_subagents.surfaces.live.scene import Scene
+
+_MIN_FINISHED_FOR_ESTIMATE = 3
+_BAR_CELLS = 10
+_HELP = "↑↓ select • ctrl+o expand • x stop • q stop all"
+_HELP_FOR_ONE = "ctrl+o expand • x stop"
+_HELP_WITHOUT_KEYS = "ctrl+c stops all"
+_ASK = "Stop all sub-agents? y yes • any other key no"
+_STOPPING = "Stopping…"
+
+
+def summary_line(scene: Scene, width: int) -> Line:
+    """`Sub-agents: 4 running, 3 done, 9 waiting • ━━━─────── 3/16 • about 2 min left • 17k tokens • $0.0177`.
+
+    What does not fit is left out, from the end.
+    """
+    line = _counts(scene)
+    for part in [*_progress(scene), *_totals(scene.windows)]:
+        longer = [*line, BULLET, *part]
+        if cell_width(plain(longer)) > width:
+            break
+        line = longer
+    return line
+
+
+def closing_lines(scene: Scene, *, with_sessions: bool) -> list[Line]:
+    """What is left of it in history: how many ended how, the time from first to last, and the totals."""
+    finished = [window for window in scene.finished if window.state.started_at is not None]
+    if not finished:
+        return []
+    began = min(window.state.started_at or 0 for window in finished)
+    ended = max(window.state.completed_at or 0 for window in finished)
+    line = status_segments(scene.started)
+    for part in [[(Style.DIM, duration((ended - began) / 1000))], *_totals(scene.windows)]:
+        line = [*line, BULLET, *part]
+    footer = footer_segments(scene.finished) if with_sessions else []
+    return [line, *([footer] if footer else []), []]
+
+
+def hint_line(scene: Scene) -> Line:
+    """What can be done now."""
+    if scene.is_stopping:
+        return [(Style.WARNING, _STOPPING)]
+    if scene.asking:
+        return [(Style.WARNING, _ASK)]
+    if not scene.has_keys:
+        return [(Style.DIM, _HELP_WITHOUT_KEYS)]
+    return [(Style.DIM, _HELP if scene.total > 1 else _HELP_FOR_ONE)]
+
+
+def remaining_s(scene: Scene) -> float | None:
+    """How long the rest may take, judged by the tasks that were completed; None until several were."""
+    done = [window for window in scene.finished if window.status == "completed"]
+    left = scene.total - len(scene.finished)
+    if len(done) < _MIN_FINISHED_FOR_ESTIMATE or left <= 0:
+        return None
+    average_ms = sum(window.elapsed_ms(scene.now_ms) for window in done) / len(done)
+    spent = sum(min(window.elapsed_ms(scene.now_ms), average_ms) for window in scene.running)
+    lanes = max(1, min(scene.concurrency, left))
+    return max(0.0, (average_ms * left - spent) / lanes / 1000)
+
+
+def about(seconds: float) -> str:
+    """An estimate in words that do not claim more than it can know."""
+    if seconds < 10:
+        return "a few seconds left"
+    if seconds < 90:
+        return f"about {round(seconds / 5) * 5} s left"
+    return f"about {round(seconds / 60)} min left" if seconds < 5400 else f"about {seconds / 3600:.1f} h left"
+
+
+def _counts(scene: Scene) -> Line:
+    started, waiting = scene.started, scene.total - len(scene.started)
+    if waiting <= 0:
+        return status_segments(started)
+    words: Line = [(Style.MUTED, f"{waiting} waiting")]
+    return (
+        [*status_segments(started), (Style.MUTED, ", "), *words] if started else [(Style.TITLE, "Sub-agents: "), *words]
+    )
+
+
+def _progress(scene: Scene) -> list[Line]:
+    parts: list[Line] = []
+    if scene.total > 1:
+        done = len(scene.finished)
+        cells = _BAR_CELLS * done // scene.total
+        bar: Line = [(Style.SUCCESS, "━" * cells), (Style.DIM, "─" * (_BAR_CELLS - cells))]
+        parts.append([*bar, (Style.MUTED, f" {done}/{scene.total}")])
+    if not scene.is_stopping and (seconds := remaining_s(scene)) is not None:
+        parts.append([(Style.MUTED, about(seconds))])
+    return parts
+
+
+def _totals(windows: Sequence[Window]) -> list[Line]:
+    if len(windows) < 2:
+        return []  # its own line says it
+    tokens = sum(window.state.usage.total_tokens for window in windows)
+    return usage_parts(tokens, sum(window.state.usage.cost for window in windows))

@@ -1,0 +1,237 @@
+"""The full screen: runs on one side, the conversation of the chosen one on the other."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import ClassVar
+
+from textual.app import App, ComposeResult
+from textual.binding import BindingType
+from textual.containers import Container, Vertical
+from textual.widgets import Footer, Input, Static
+
+from pi_subagents.following import POLL_S
+from pi_subagents.planning import Place
+from pi_subagents.progress import Line, Style, clean, counted, shorten_path, status_segments
+from pi_subagents.surfaces.watch.actions import RunActions
+from pi_subagents.surfaces.watch.colours import painted
+from pi_subagents.surfaces.watch.conversation import ConversationView
+from pi_subagents.surfaces.watch.dialogs import Confirmation, Help
+from pi_subagents.surfaces.watch.keys import HELP, KEYS
+from pi_subagents.surfaces.watch.own_runs import OwnRuns
+from pi_subagents.surfaces.watch.roster import Roster
+from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
+from pi_subagents.surfaces.watch.runs import WatchedRun
+from pi_subagents.surfaces.watch.selection import Selection
+from pi_subagents.surfaces.watch.stylesheet import STYLESHEET
+
+IDLE_S = 1.0
+"""How long a new run may stay unseen while no other is active."""
+WIDE_FROM = 100
+"""Columns from which list and conversation stand side by side."""
+
+_NOTHING_YET = """No runs yet.
+
+Start one in another terminal, and it appears here by itself:
+
+  pi-subagents run "Explain what this project does"
+
+or watch three agents work without a key or a network:
+
+  pi-subagents demo"""
+_NOTHING_MATCHES = "No run matches.\n\nesc shows all again."
+
+
+async def watch(place: Place, project: Path | None = None) -> None:
+    """Show all runs, or those of one project, until the user leaves; what was resumed there ends then."""
+    app = WatchApp(place, project)
+    try:
+        await app.run_async()
+    finally:
+        await app.own_runs.stop()
+
+
+class WatchApp(App[None]):
+    """The program; it only reads what others write, save for what the user asks for."""
+
+    CSS = STYLESHEET
+    TITLE = "pi-subagents watch"
+    ENABLE_COMMAND_PALETTE = False
+    BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
+
+    def __init__(self, place: Place, project: Path | None = None) -> None:
+        super().__init__()
+        self.place = place
+        self.own_runs = OwnRuns(place)
+        self.roster = Roster(place, project)
+        self.selection = Selection()
+        self.list = RunList()
+        self.conversation = ConversationView()
+        self._title = Static(id="title", markup=False)
+        self._search = Input(placeholder="name, profile, model, project, session …", id="search")
+        self._empty = Static(id="empty", markup=False)
+        self._body = Container(id="body")
+        self._actions = RunActions(self, place, self.own_runs)
+        self._looked = False
+
+    def compose(self) -> ComposeResult:
+        yield self._title
+        with self._body:
+            with Vertical(id="runs"):
+                yield self._search
+                yield self.list
+                yield self._empty
+            yield self.conversation
+        yield Footer()
+
+    def on_mount(self) -> None:
+        self._lay_out(self.size.width)
+        self.run_worker(self._watch())
+        self.list.focus()
+
+    # --- keeping up -----------------------------------------------------------------------------------------
+
+    async def _watch(self) -> None:
+        while self.is_running:
+            await self.refresh_runs()
+            await asyncio.sleep(POLL_S if self.roster.is_active else IDLE_S)
+
+    async def refresh_runs(self) -> None:
+        """Look at the disk once and show what is new there."""
+        visible = [run for run in self.list.visible_runs if run.lacks_words]
+        news = await asyncio.to_thread(self.roster.look, visible)
+        changed = self.roster.apply(news)
+        if not self.is_running:
+            return
+        if changed or not self._looked:
+            self._looked = True
+            self._show_list()
+        else:
+            # Of active runs at least the time has changed.
+            self.list.show_news([*visible, *(run for run in self.roster.runs if run.is_active), *_runs(news.events)])
+        if news.events or changed:
+            self._paint_title()
+        if self.conversation.reading is not None and not self.conversation.reading.is_over:
+            self.conversation.paint_header()
+
+    def _show_list(self) -> None:
+        shown = self.selection.of(self.roster.runs)
+        self.list.with_project = self.roster.project is None and self.selection.project is None
+        self.list.show(shown)
+        self.list.display = bool(shown)
+        self._empty.display = not shown
+        self._empty.update(_NOTHING_YET if self.selection.is_empty else _NOTHING_MATCHES)
+        self._paint_title()
+        if not shown:
+            self.conversation.read(None, [])
+
+    def _paint_title(self) -> None:
+        line: Line = [(Style.TITLE, "watch"), (Style.MUTED, "  ")]
+        line += status_segments([run.window for run in self.roster.runs])
+        where = self.roster.project
+        if where is not None:
+            line.append((Style.MUTED, f" • {clean(where.name)}"))
+        if limits := self.selection.description:
+            line.append((Style.WARNING, f" • only {limits}"))
+        self._title.update(painted(line))
+
+    def on_run_list_chosen(self, event: RunList.Chosen) -> None:
+        """Show the conversation of the chosen run."""
+        if event.run is None:
+            self.conversation.read(None, [])
+        else:
+            self.conversation.read(event.run.run_dir, _origin(event.run))
+
+    def on_resize(self) -> None:
+        self._lay_out(self.size.width)
+
+    def _lay_out(self, width: int) -> None:
+        wide = width >= WIDE_FROM
+        self._body.set_class(wide, "-wide").set_class(not wide, "-narrow")
+        self.list.row_height = TALL if wide else FLAT
+
+    # --- finding --------------------------------------------------------------------------------------------
+
+    def _select(self, selection: Selection) -> None:
+        self.selection = selection
+        self._show_list()
+
+    def action_next_status(self) -> None:
+        self._select(self.selection.with_next_status())
+
+    def action_toggle_project(self) -> None:
+        run = self.list.chosen
+        self._select(self.selection.with_project(run.project if run else None))
+
+    def action_search(self) -> None:
+        self._search.add_class("shown")
+        self._search.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        self._select(self.selection.with_text(event.value))
+
+    def on_input_submitted(self) -> None:
+        self.list.focus()
+
+    async def action_back(self) -> None:
+        """From the conversation to the list; from there to the list of all runs."""
+        if self.focused is not self.list and not isinstance(self.focused, Input) and self.list.display:
+            self.list.focus()
+            return
+        with self._search.prevent(Input.Changed):
+            self._search.value = ""
+        self._search.remove_class("shown")
+        self._select(Selection())
+        self.list.focus()
+
+    def action_enter(self) -> None:
+        self.conversation.focus_conversation()
+
+    def action_toggle_folds(self) -> None:
+        self.conversation.toggle_folds()
+
+    # --- doing ----------------------------------------------------------------------------------------------
+
+    def action_with_chosen(self, what: str) -> None:
+        """Stop, resume, copy, open or export the chosen run."""
+        run = self.list.chosen if self.list.display else None
+        if run is None:
+            self.notify("There is no run to do that with.", markup=False)
+            return
+        act: Callable[[WatchedRun], None] = getattr(self._actions, what)
+        act(run)
+
+    # --- the program itself ---------------------------------------------------------------------------------
+
+    def action_toggle_theme(self) -> None:
+        self.theme = "textual-light" if self.current_theme.dark else "textual-dark"
+
+    def action_help(self) -> None:
+        self.push_screen(Help(HELP))
+
+    async def action_quit(self) -> None:
+        """Leave; ask first if that stops runs."""
+        count = self.own_runs.count
+        if not count:
+            self.exit()
+            return
+        words = (
+            f"{counted(count, 'run')} resumed here {'is' if count == 1 else 'are'} still working. Quitting stops them."
+        )
+        self.push_screen(Confirmation(words, "Stop and quit", "Stay"), self._quit_if)
+
+    def _quit_if(self, sure: bool | None) -> None:
+        if sure:
+            self.exit()
+
+
+def _runs(events: Sequence[tuple[WatchedRun, object]]) -> list[WatchedRun]:
+    return [run for run, _ in events]
+
+
+def _origin(run: WatchedRun) -> Line:
+    count = f"run {run.run_count} of session " if run.run_count > 1 else "session "
+    project = shorten_path(str(run.project))
+    return [(Style.MUTED, count), (Style.ACCENT, run.session_id), (Style.MUTED, f" • {clean(project)}")]

@@ -1,0 +1,30 @@
+"""The keys: one table for what they do, what the footer shows and what the help says."""
+
+from __future__ import annotations
+
+from textual.binding import Binding
+
+KEYS = (
+    Binding("slash", "search", "Search", key_display="/", tooltip="search in names, profiles, models, projects"),
+    Binding("f", "next_status", "Filter", tooltip="only running, done or failed runs; again: the next"),
+    Binding("p", "toggle_project", "Project", show=False, tooltip="only the chosen run's project; again: all"),
+    Binding("enter", "enter", "Read", show=False, tooltip="to the conversation; on a tool call: unfold it"),
+    Binding("t", "toggle_folds", "Tools", show=False, tooltip="unfold all tool calls; again: fold them"),
+    Binding("x", "with_chosen('stop')", "Stop", tooltip="stop the chosen run; asks first"),
+    Binding("r", "with_chosen('resume')", "Resume", tooltip="go on with the chosen session: a new prompt"),
+    Binding("y", "with_chosen('copy')", "Copy", tooltip="copy the final output to the clipboard"),
+    Binding(
+        "o", "with_chosen('open')", "Open", show=False, tooltip="copy the run directory's path; on a desktop: open"
+    ),
+    Binding("e", "with_chosen('export')", "Export", tooltip="write the session as an HTML page"),
+    Binding("d", "toggle_theme", "Light/dark", show=False, tooltip="light or dark"),
+    Binding("escape", "back", "Back", show=False, key_display="esc", tooltip="back to the list; there: show all runs"),
+    Binding("question_mark", "help", "Help", key_display="?", tooltip="this help"),
+    Binding("q", "quit", "Quit", tooltip="leave; runs of other programs go on"),
+)
+
+HELP = [
+    ("↑ ↓", "choose a run; in the conversation: scroll (also j k, PgUp PgDn)"),
+    ("tab", "on to the conversation and its tool calls"),
+    *((binding.key_display or binding.key, binding.tooltip) for binding in KEYS),
+]

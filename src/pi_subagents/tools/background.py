@@ -1,0 +1,189 @@
+"""`background_agent` and `background_agent_status`: runs that go on when the caller does something else, or is gone."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from typing import Annotated, Any
+
+import msgspec
+
+from pi_subagents.background import launch
+from pi_subagents.background.registry import KnownRun, Registry, counts
+from pi_subagents.errors import InvalidCall
+from pi_subagents.harness import PiRpc
+from pi_subagents.models import Task
+from pi_subagents.models_offered import OfferedModels
+from pi_subagents.outcome import CANCELLED_SENTENCE
+from pi_subagents.planning import plan_tasks
+from pi_subagents.progress import clean
+from pi_subagents.rows import run_row
+from pi_subagents.settings import load_settings
+from pi_subagents.store import request_stop
+from pi_subagents.tools.arguments import check_arguments
+from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
+from pi_subagents.workshop import Workshop
+
+_POLL_S = 0.2
+_STOP_WAIT_S = 8.0
+_MAX_WAIT_S = 3600
+_NAME_CHARACTERS = 60
+
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    preset: _Text
+    task: _Text
+    model: str | None = None
+    cwd: str | None = None
+
+
+class _Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    run_id: str | None = msgspec.field(default=None, name="runId")
+    include_completed: bool | None = msgspec.field(default=None, name="includeCompleted")
+    wait_s: Annotated[float, msgspec.Meta(ge=0, le=_MAX_WAIT_S)] | None = None
+    stop: bool | None = None
+
+
+# --- background_agent ----------------------------------------------------------------------------------------
+
+
+async def _launch(arguments: object, context: ToolContext) -> ToolResult:
+    checked = check_arguments(arguments, _Launch)
+    run = await asyncio.to_thread(_start, checked, context)
+    registry = Registry(context.place, context.owner)
+    found = counts(await asyncio.to_thread(registry.runs))
+    text = (
+        f"Started in the background: run {run.state.run_id} (session {run.state.session_id}). "
+        f"{_count_words(found)} Ask background_agent_status for it; wait_s waits."
+    )
+    return ToolResult(text, {"run": run_row(run.state, run.run_dir), "counts": found})
+
+
+def _start(asked: _Launch, context: ToolContext) -> KnownRun:
+    place = context.place
+    settings = load_settings(place.cwd, place.agent_dir)
+    task = Task(
+        _name(asked.task),
+        asked.task,
+        cwd=asked.cwd or None,
+        timeout=None,
+        preset=asked.preset,
+        model=asked.model or None,
+    )
+    workshop = Workshop(place, settings, PiRpc())
+    (plan,) = plan_tasks(
+        [task],
+        place,
+        available_tools=context.available_tools,
+        check_model=OfferedModels(place, settings).check,
+    )
+    if plan.problem:
+        raise InvalidCall(plan.problem)
+    prepared = workshop.prepare(plan, background=True, owner=context.owner)
+    launched = launch(prepared, place, settings)
+    return KnownRun(launched.state, launched.run_dir)
+
+
+def _name(task: str) -> str:
+    words = " ".join(task.split())
+    return words if len(words) <= _NAME_CHARACTERS else f"{words[: _NAME_CHARACTERS - 1]}…"
+
+
+# --- background_agent_status ---------------------------------------------------------------------------------
+
+
+async def _status(arguments: object, context: ToolContext) -> ToolResult:
+    checked = check_arguments(arguments, _Status)
+    registry = Registry(context.place, context.owner)
+    if checked.stop:
+        await asyncio.to_thread(_stop, registry, checked.run_id)
+    runs = await _wait(registry, checked.run_id or None, checked.wait_s or 0)
+    everything = await asyncio.to_thread(registry.runs)
+    found = counts(everything)
+    shown = runs if checked.run_id or checked.include_completed else [run for run in runs if not run.is_over]
+    details: Details = {"counts": found, "runs": [run_row(run.state, run.run_dir) for run in shown]}
+    return ToolResult("\n".join([_count_words(found), *(_line(run) for run in shown)]), details)
+
+
+async def _wait(registry: Registry, run_id: str | None, wait_s: float) -> list[KnownRun]:
+    """The runs that are asked for, as soon as one of them ends or the time is up."""
+    deadline = time.monotonic() + wait_s
+    runs = await asyncio.to_thread(_look, registry, run_id)
+    before = sum(run.is_over for run in runs)
+    while time.monotonic() < deadline and sum(run.is_over for run in runs) == before and before < len(runs):
+        await asyncio.sleep(_POLL_S)
+        runs = await asyncio.to_thread(_look, registry, run_id)
+    return runs
+
+
+def _look(registry: Registry, run_id: str | None) -> list[KnownRun]:
+    if run_id is None:
+        return registry.runs()
+    run = registry.find(run_id)
+    if run is None:
+        raise InvalidCall(f'Unknown background run: "{run_id}". Leave runId out to list the runs there are.')
+    return [run]
+
+
+def _stop(registry: Registry, run_id: str | None) -> None:
+    if not run_id:
+        raise InvalidCall("stop needs the runId of the run to stop")
+    (run,) = _look(registry, run_id)
+    if run.is_over:
+        return
+    request_stop(run.run_dir, CANCELLED_SENTENCE)
+    deadline = time.monotonic() + _STOP_WAIT_S
+    while time.monotonic() < deadline and not _look(registry, run_id)[0].is_over:
+        time.sleep(_POLL_S)
+
+
+def _count_words(found: dict[str, int]) -> str:
+    words = ", ".join(f"{found[word]} {word}" for word in ("running", "completed", "failed", "aborted") if found[word])
+    return f"Background runs: {words or 'none'}; {found['total']} in total."
+
+
+def _line(run: KnownRun) -> str:
+    state = run.state
+    word = state.status.value if run.is_over else ("queued" if state.started_at is None else "running")
+    head = f"{state.run_id} {state.preset or state.profile or ''} {word}: {clean(state.name)}"
+    if not run.is_over:
+        return head
+    return f"{head}\n{clean(state.error or '', keep_newlines=True) or state.text}".rstrip()
+
+
+_LAUNCH_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "preset": {"type": "string"},
+        "task": {"type": "string"},
+        "model": {"type": "string", "description": "Overrides the preset's"},
+        "cwd": {"type": "string"},
+    },
+    "required": ["preset", "task"],
+}
+
+_STATUS_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "runId": {"type": "string"},
+        "includeCompleted": {"type": "boolean"},
+        "wait_s": {"type": "number", "description": "Wait so long for a run to end"},
+        "stop": {"type": "boolean", "description": "Stop runId"},
+    },
+}
+
+BACKGROUND_AGENT = Tool(
+    name="background_agent",
+    description="Start one sub-agent of a preset that goes on in the background. Returns at once with its runId.",
+    input_schema=_LAUNCH_SCHEMA,
+    run=_launch,
+)
+
+BACKGROUND_STATUS = Tool(
+    name="background_agent_status",
+    description="Counts and active background runs; with runId that run and its result.",
+    input_schema=_STATUS_SCHEMA,
+    run=_status,
+)

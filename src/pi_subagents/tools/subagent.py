@@ -1,0 +1,178 @@
+"""`subagent`: one task, or several side by side, for agents that named presets configure; waits for them."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated, Any
+
+import msgspec
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.fold import RunState
+from pi_subagents.models import MAX_TASKS, Reason, Status, Task
+from pi_subagents.models.event import Event
+from pi_subagents.progress import ProgressWords, clean
+from pi_subagents.rows import run_row
+from pi_subagents.service import DelegatedRun, Delegation
+from pi_subagents.tools.arguments import check_arguments
+from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
+from pi_subagents.tools.updates import Updates
+from pi_subagents.transcripts import NO_OUTPUT
+
+_LINE_CELLS = 200
+_Text = Annotated[str, msgspec.Meta(min_length=1)]
+
+
+class _Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    preset: _Text
+    task: _Text
+    model: str | None = None
+    cwd: str | None = None
+
+    def to_task(self) -> Task:
+        return Task(self.preset, self.task, cwd=self.cwd or None, preset=self.preset, model=self.model or None)
+
+
+class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Models fill in what they could leave out: an empty text or list counts as left out."""
+
+    preset: str | None = None
+    task: str | None = None
+    model: str | None = None
+    cwd: str | None = None
+    tasks: Annotated[list[_Run], msgspec.Meta(max_length=MAX_TASKS)] | None = None
+    chain: Any = None
+
+    def to_tasks(self) -> list[Task]:
+        """The tasks of either mode; raises InvalidCall for both, for none, and for the mode that does not exist."""
+        if self.chain:
+            raise InvalidCall('There is no "chain": call subagent again and put the result into the next task.')
+        single = self.preset or self.task or self.model or self.cwd
+        if self.tasks and single:
+            raise InvalidCall('Invalid arguments: give "preset" and "task", or "tasks", not both')
+        if self.tasks:
+            return [run.to_task() for run in self.tasks]
+        if not single:
+            raise InvalidCall('Invalid arguments: give "preset" and "task", or "tasks" with at least one of them')
+        for name in ("preset", "task"):
+            if not getattr(self, name):
+                raise InvalidCall(f"Invalid arguments: {name} is required")
+        return [_Run(self.preset or "", self.task or "", self.model, self.cwd).to_task()]
+
+
+_FIELDS: dict[str, Any] = {
+    "preset": {"type": "string"},
+    "task": {"type": "string", "description": "Complete instructions"},
+    "model": {"type": "string", "description": "provider/id; default: the preset's"},
+    "cwd": {"type": "string", "description": "Absolute directory; default: yours"},
+}
+_ITEM = {
+    "type": "object",
+    "properties": {name: {"type": "string"} for name in _FIELDS},
+    "required": ["preset", "task"],
+}
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {**_FIELDS, "tasks": {"type": "array", "maxItems": MAX_TASKS, "items": _ITEM}},
+}
+
+
+async def _run(arguments: object, context: ToolContext) -> ToolResult:
+    checked = check_arguments(arguments, _Arguments)
+    view = _View(context, single=not checked.tasks)
+    delegation = Delegation(
+        checked.to_tasks(),
+        place=context.place,
+        observer=view.observe,
+        available_tools=context.available_tools,
+    )
+    view.delegation = delegation
+    cancelled = False
+    try:
+        await delegation
+    except asyncio.CancelledError:
+        if not context.answer_when_cancelled:
+            raise
+        cancelled = True
+    finally:
+        view.updates.close()
+    nothing_started = all(run.state.reason is Reason.INVALID for run in delegation.runs)
+    return ToolResult(view.text(), view.details(), is_error=cancelled or nothing_started)
+
+
+class _View:
+    """What a call has come to, as text and as details, while it goes on and at its end."""
+
+    delegation: Delegation
+
+    def __init__(self, context: ToolContext, *, single: bool) -> None:
+        self.updates = Updates(context.on_update, self.details)
+        self._single = single
+        self._words: dict[str, ProgressWords] = {}
+        self._lines: dict[str, str] = {}
+
+    def observe(self, state: RunState, events: Sequence[Event]) -> None:
+        words = self._words.setdefault(state.run_id, ProgressWords(width=_LINE_CELLS, cwd=state.cwd))
+        for event in events:
+            if line := words.say(event):
+                self._lines[state.run_id] = line
+                self.updates.changed()
+
+    def details(self) -> Details:
+        """`progress` is what there is to say at the moment, a line for each run."""
+        runs = self.delegation.runs
+        return {
+            "mode": "single" if self._single else "parallel",
+            "runs": [run_row(run.state, run.run_dir) for run in runs],
+            "progress": [self._progress(index, run.state) for index, run in enumerate(runs, 1)],
+            "warnings": self._warnings(),
+        }
+
+    def text(self) -> str:
+        runs = list(enumerate(self.delegation.runs, 1))
+        if self._single:
+            return _single_text(self.delegation.runs[0].state)
+        summary = "\n".join([*self._warnings(), *(_summary_line(index, run) for index, run in runs)])
+        return "\n\n".join([summary, *(_section(index, run) for index, run in runs)])
+
+    def _progress(self, index: int, state: RunState) -> str:
+        line = self._lines.get(state.run_id) or ("Waiting" if state.status is Status.QUEUED else "Starting")
+        return line if self._single else f"{_heading(index, state)}: {line}"
+
+    def _warnings(self) -> list[str]:
+        notes = [run.plan.note for run in self.delegation.runs if run.plan.note]
+        return [*self.delegation.settings.warnings, *dict.fromkeys(notes)]
+
+
+def _single_text(state: RunState) -> str:
+    if state.status is Status.COMPLETED:
+        return state.text.strip() or NO_OUTPUT
+    return f"{state.status}: {clean(state.error or '')} (session: {state.session_id})"
+
+
+def _summary_line(index: int, run: DelegatedRun) -> str:
+    state = run.state
+    head, tail = _heading(index, state), f"(session: {state.session_id})"
+    if state.status is Status.COMPLETED:
+        return f"✓ {head}: completed {tail}"
+    return f"✗ {head}: {state.status} — {clean(state.error or '')} {tail}"
+
+
+def _section(index: int, run: DelegatedRun) -> str:
+    return f"## {_heading(index, run.state)}\n\n{run.state.text.strip() or NO_OUTPUT}"
+
+
+def _heading(index: int, state: RunState) -> str:
+    return f"{index}. {clean(state.preset or '')}"
+
+
+SUBAGENT = Tool(
+    name="subagent",
+    description=(
+        "Run one task (preset, task) or up to 16 in parallel (tasks) in sub-agents set up by named presets. "
+        "Waits; returns their final texts. An unknown preset's error lists those there are."
+    ),
+    input_schema=_SCHEMA,
+    run=_run,
+)
