@@ -12,7 +12,7 @@ from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.errors import SettingsError
 from pi_subagents.paths import ancestors
-from pi_subagents.profiles import load_profiles
+from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles
 from pi_subagents.runners import Mechanism, choose_mechanism
 from pi_subagents.settings import settings_paths
 
@@ -38,14 +38,23 @@ def check_settings(situation: Situation) -> Iterator[Finding]:
 
 def check_profiles(situation: Situation) -> Iterator[Finding]:
     """Profile files that cannot be used, or not as their author meant."""
-    catalog = load_profiles(situation.place.cwd, situation.place.agent_dir)
+    yield from _check_catalog(load_profiles(situation.place.cwd, situation.place.agent_dir))
+
+
+def check_presets(situation: Situation) -> Iterator[Finding]:
+    """Preset files that cannot be used, or not as their author meant."""
+    yield from _check_catalog(load_presets(situation.place.cwd, situation.place.agent_dir))
+
+
+def _check_catalog(catalog: ProfileCatalog) -> Iterator[Finding]:
+    check = f"{catalog.kind.word}s"
     for problem in catalog.broken:
-        yield Finding("profiles", False, f"cannot be used: {problem}", "correct the file")
+        yield Finding(check, False, f"cannot be used: {problem}", "correct the file")
     for warning in catalog.warnings:
-        yield Finding("profiles", False, warning, "correct the file")
+        yield Finding(check, False, warning, "correct the file")
     if not catalog.broken and not catalog.warnings:
         scopes = Counter(profile.scope for profile in catalog.profiles.values())
-        yield Finding("profiles", True, f"{scopes['global']} global, {scopes['project']} of this project")
+        yield Finding(check, True, f"{scopes['global']} global, {scopes['project']} of this project")
 
 
 def check_containment(situation: Situation) -> Iterator[Finding]:

@@ -24,7 +24,13 @@ from pi_subagents.profiles.model_choice import (
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
 from pi_subagents.profiles.summary import profile_detail, profile_summary
 from pi_subagents.profiles.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
-from pi_subagents.profiles.writing import delete_profile, find_profile_file, save_profile
+from pi_subagents.profiles.writing import (
+    create_preset,
+    delete_profile,
+    find_profile_file,
+    save_profile,
+    write_new_file,
+)
 
 __all__ = [
     "BUILTIN_TOOLS",
@@ -44,6 +50,7 @@ __all__ = [
     "check_extra_args",
     "check_tools",
     "choose_model",
+    "create_preset",
     "delete_profile",
     "find_offered",
     "find_profile_file",
@@ -58,4 +65,5 @@ __all__ = [
     "profiles_dir",
     "read_profile",
     "save_profile",
+    "write_new_file",
 ]

@@ -16,8 +16,15 @@ import msgspec
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
-from pi_subagents.profiles.catalog import UnknownProfile, invalidate_profiles_cache, profile_files, profiles_dir
+from pi_subagents.profiles.catalog import (
+    UnknownProfile,
+    invalidate_profiles_cache,
+    presets_dir,
+    profile_files,
+    profiles_dir,
+)
 from pi_subagents.profiles.fields import FIELDS, NAME_RULE
+from pi_subagents.profiles.formats import PRESET, PROFILE, Format
 from pi_subagents.profiles.frontmatter import FrontmatterError
 from pi_subagents.profiles.markdown import edit_markdown, profile_to_markdown
 from pi_subagents.profiles.reading import ProfileFileError, Scope, parse_profile, read_profile, read_text
@@ -26,8 +33,7 @@ from pi_subagents.profiles.reading import ProfileFileError, Scope, parse_profile
 def save_profile(profile: Profile, scope: Scope, *, cwd: Path, agent_dir: Path) -> Path:
     """Create the profile's file in a scope, or change in it what differs; raises ProfileError."""
     profile = _tidy(profile)
-    if not NAME_RULE.fullmatch(profile.name or ""):
-        raise ProfileError(f'the name "{profile.name}" may only have letters, digits, "-" and "_"')
+    _check_name(profile.name)
     directory = profiles_dir(scope, cwd, agent_dir)
     path = find_profile_file(profile.name, directory) or directory / f"{profile.name}.md"
     text = _edited_text(path, profile) if path.exists() else profile_to_markdown(profile)
@@ -54,7 +60,32 @@ def delete_profile(name: str, scope: Scope, *, cwd: Path, agent_dir: Path) -> Pa
     return path
 
 
-def find_profile_file(name: str, directory: Path) -> Path | None:
+def create_preset(name: str, text: str, scope: Scope, *, cwd: Path, agent_dir: Path) -> Path:
+    """Write the file of a preset that is not there yet; raises ProfileError."""
+    _check_name(name)
+    directory = presets_dir(scope, cwd, agent_dir)
+    path = directory / f"{name}.md"
+    other = find_profile_file(name, directory, PRESET)
+    if other is not None or not write_new_file(path, text):
+        raise ProfileError(f'There is a preset "{name}" already: {other or path}')
+    return path
+
+
+def write_new_file(path: Path, text: str) -> bool:
+    """Write a file unless there is something of its name, which is left alone: then False; raises ProfileError."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise ProfileError(f"{path}: cannot be written ({error.strerror})") from error
+    invalidate_profiles_cache()
+    return True
+
+
+def find_profile_file(name: str, directory: Path, kind: Format = PROFILE) -> Path | None:
     """The file in a directory that holds the profile; a broken file counts by its apparent or file name.
 
     Raises ProfileError when the directory cannot be read.
@@ -63,12 +94,17 @@ def find_profile_file(name: str, directory: Path) -> Path | None:
     found: Path | None = None
     for path in _list_files(directory):
         try:
-            if read_profile(path)[0].name == name:
+            if read_profile(path, kind=kind)[0].name == name:
                 found = path  # the last one is the one that loading takes
         except ProfileFileError as error:
             if name in (error.name_guess, path.stem):
                 broken = path
     return found or broken
+
+
+def _check_name(name: str | None) -> None:
+    if not NAME_RULE.fullmatch(name or ""):
+        raise ProfileError(f'the name "{name}" may only have letters, digits, "-" and "_"')
 
 
 def _list_files(directory: Path) -> list[Path]:

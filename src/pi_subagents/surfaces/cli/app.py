@@ -18,6 +18,8 @@ _COMMANDS = {
     "tools": ("call", "Print the tools' names, descriptions and schemas."),
     "sessions": ("sessions", "List, read, resume, stop, export and delete sessions."),
     "profile": ("profile", "List and show profiles."),
+    "preset": ("preset", "List, show and begin presets."),
+    "init": ("init", "Copy example presets and prompt templates."),
     "demo": ("demo", "Watch three sub-agents work, with no key and no network."),
     "doctor": ("doctor", "Check what sub-agents need on this machine."),
     "install-pi": ("install_pi", "Bring the pi coding agent to this machine."),

@@ -11,13 +11,13 @@ import click
 from pi_subagents.models import Profile
 from pi_subagents.planning import Place
 from pi_subagents.profiles import ProfileCatalog, profile_detail, profile_summary
-from pi_subagents.surfaces.cli.json_output import print_json_document
+from pi_subagents.surfaces.cli.json_output import print_json
 
 
 def print_catalog(catalog: ProfileCatalog, *, as_json: bool, if_none: str) -> None:
     """A line for each, or one JSON document; files that cannot be used go to standard error."""
     if as_json:
-        print_json_document(_as_json(catalog))
+        print_json(_as_json(catalog))
         return
     for found in catalog.profiles.values():
         click.echo(f"{profile_summary(found, catalog.kind)}  [{found.scope}]")
@@ -54,7 +54,7 @@ def print_detail(profile: Profile, *, as_json: bool) -> None:
     """Every field that is set; a key is masked."""
     detail = profile_detail(profile)
     if as_json:
-        print_json_document(detail)
+        print_json(detail)
         return
     for key, value in detail.items():
         shown = ", ".join(value) if isinstance(value, list) else str(value)

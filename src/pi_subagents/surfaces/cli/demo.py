@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -28,10 +29,10 @@ from pi_subagents.surfaces.cli.run import run_and_report
 
 _NEXT = """
 What to try next
-  pi-subagents run "Summarise README.md" "List the TODOs in src/"    your own model, two agents side by side
-  pi-subagents profile list                                          the profiles you have
-  pi-subagents doctor                                                is everything in place?
-  pi-subagents call delegate_to_subagents '{"tasks": [{"name": "a", "prompt": "Say hi"}]}'
+  {command} doctor                      is everything in place?
+  {command} run "Summarise README.md"   with your own model
+  {command} sessions list               what has been run here, and how it ended
+  {command} --help                      everything else
 """
 
 
@@ -48,11 +49,26 @@ def demo(live: bool, plain: bool) -> None:
     find_pi(load_settings(place.cwd, place.agent_dir).pi_command, place.environ, data_dir(place.environ))
     with _stage(place, live=live) as stage:
         model = "your own model" if live else "a scripted model (no key, no network)"
-        click.echo(f"Three sub-agents with {model} in {stage.cwd}\n", err=True)
+        where = stage.cwd if stage.cwd == place.cwd else "a small sample project"
+        click.echo(f"Three sub-agents with {model} in {where}\n", err=True)
         tasks = [Task(task.name, task.prompt, profile=task.profile, timeout=120) for task in DEMO_TASKS]
-        code = run_and_report(tasks, stage, profile=None, jobs=MAX_CONCURRENCY, as_json=False, plain=plain)
-    click.echo(_NEXT)
+        code = run_and_report(
+            tasks, stage, profile=None, jobs=MAX_CONCURRENCY, as_json=False, plain=plain, records=stage.cwd == place.cwd
+        )
+    click.echo(_NEXT.format(command=_command()))
     sys.exit(code)
+
+
+def _command() -> str:
+    """How the reader can start this program again: by name if that works, else the way they just did."""
+    return "pi-subagents" if shutil.which("pi-subagents") else _relative(Path(sys.argv[0]))
+
+
+def _relative(path: Path) -> str:
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
 
 
 @contextmanager

@@ -34,13 +34,13 @@ def print_outputs(results: Sequence[RunResult], *, styled: bool = True) -> None:
         click.echo()
 
 
-def print_summary(results: Sequence[RunResult], *, styled: bool = True) -> None:
+def print_summary(results: Sequence[RunResult], *, styled: bool = True, records: bool = True) -> None:
     """One row per task with time, tools, tokens and cost, and where the records are."""
     from rich.console import Console
 
     console = Console(force_terminal=None if styled else False)
     console.print(_fitting_table(results, console))
-    if folder := _common_folder(results):
+    if records and (folder := _common_folder(results)):
         console.print(f"\nRecords: {_short(folder)}", style="dim", highlight=False, soft_wrap=True)
 
 

@@ -67,9 +67,19 @@ def run(
 
 
 def run_and_report(
-    tasks: list[Task], place: Place, *, profile: str | None, jobs: int, as_json: bool, plain: bool
+    tasks: list[Task],
+    place: Place,
+    *,
+    profile: str | None,
+    jobs: int,
+    as_json: bool,
+    plain: bool,
+    records: bool = True,
 ) -> int:
-    """Run tasks, show their progress on stderr and their results on stdout; the exit code for it."""
+    """Run tasks, show their progress on stderr and their results on stdout; the exit code for it.
+
+    Without `records` nothing is said of where they are: in the demo's sample project they go with it.
+    """
     view = choose_view(plain=plain)
     delegation = Delegation(tasks, profile=profile, place=place, concurrency=jobs, observer=view.observe)
     for warning in delegation.settings.warnings:
@@ -84,7 +94,7 @@ def run_and_report(
     else:
         styled = not plain and not forbids_escapes(os.environ)
         print_outputs(delegation.results, styled=styled)
-        print_summary(delegation.results, styled=styled)
+        print_summary(delegation.results, styled=styled, records=records)
     if interrupted is not None:
         click.echo("Stopped. Everything the agents said until then is kept in the records named above.", err=True)
         return interrupted.exit_code

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
 
@@ -109,8 +109,7 @@ class WatchApp(App[None]):
             self._looked = True
             self._show_list()
         else:
-            # Of active runs at least the time has changed.
-            self.list.show_news([*visible, *(run for run in self.roster.runs if run.is_active), *_runs(news.events)])
+            self.list.show_news({*visible, *(run for run, _ in news.events)})
         if news.events or changed:
             self._paint_title()
         if self.conversation.reading is not None and not self.conversation.reading.is_over:
@@ -225,10 +224,6 @@ class WatchApp(App[None]):
     def _quit_if(self, sure: bool | None) -> None:
         if sure:
             self.exit()
-
-
-def _runs(events: Sequence[tuple[WatchedRun, object]]) -> list[WatchedRun]:
-    return [run for run, _ in events]
 
 
 def _origin(run: WatchedRun) -> Line:

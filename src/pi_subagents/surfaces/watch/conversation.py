@@ -7,6 +7,7 @@ from pathlib import Path
 
 from textual.app import ComposeResult
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widgets import Static
 
 from pi_subagents.clock import now_ms
@@ -32,6 +33,7 @@ class ConversationView(Vertical):
         self._origin: Line = []
         self._wanted: Path | None = None
         self._header = Static(id="header", markup=False)
+        self._painted = Content()
         self._timeline = Timeline()
 
     def compose(self) -> ComposeResult:
@@ -49,6 +51,7 @@ class ConversationView(Vertical):
         await asyncio.sleep(_SETTLE_S)
         self.reading = None
         if run_dir is None:
+            self._painted = Content()
             self._header.update("")
             await self._timeline.begin([])
             return
@@ -59,7 +62,8 @@ class ConversationView(Vertical):
             await self._begin(reading, entries)
             while not reading.is_over:
                 await asyncio.sleep(POLL_S)
-                await self._go_on(reading, reading.take(await asyncio.to_thread(reading.look)))
+                if events := await asyncio.to_thread(reading.look):
+                    await self._go_on(reading, reading.take(events))
         except StoreError as error:
             await self._begin(reading, [*entries, Noticed(printable(str(error)), "error")])
 
@@ -87,7 +91,10 @@ class ConversationView(Vertical):
             line.append((Style.MUTED, f" • {short_count(usage.total_tokens)} tokens"))
         if usage.cost:
             line.append((Style.MUTED, f" • {money(usage.cost)}"))
-        self._header.update(painted_lines([line, self._origin]))
+        content = painted_lines([line, self._origin])
+        if content != self._painted:
+            self._painted = content
+            self._header.update(content, layout=False)
 
     def toggle_folds(self) -> None:
         """Unfold every tool call, or fold them again."""

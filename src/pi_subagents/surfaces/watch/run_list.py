@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import ClassVar
 
 from textual.binding import Binding, BindingType
@@ -72,11 +72,13 @@ class RunList(ScrollView, can_focus=True):
         if self._chosen is not before:
             self.post_message(self.Chosen(self._chosen))
 
-    def show_news(self, runs: Sequence[WatchedRun]) -> None:
-        """Draw those again that have changed."""
+    def show_news(self, runs: Collection[WatchedRun]) -> None:
+        """Draw those again that have changed; of those that are active at least the time has."""
         for position, run in enumerate(self._runs):
             if run in runs:
                 self.refresh_lines(position * self.row_height, self.row_height)
+            elif run.is_active:
+                self.refresh_line(position * self.row_height)
 
     # --- drawing --------------------------------------------------------------------------------------------
 

@@ -25,8 +25,8 @@ RunList {
 ConversationView { width: 1fr; height: 1fr; }
 #header { height: 2; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; }
 Timeline {
-    height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; scrollbar-background: $background; scrollbar-color: $foreground 20%;
-    border-left: outer $background;
+    height: 1fr; padding: 0 1; border-left: outer $background;
+    scrollbar-size-vertical: 1; scrollbar-background: $background; scrollbar-color: $foreground 20%;
     &:focus { border-left: outer $primary 60%; }
 }
 

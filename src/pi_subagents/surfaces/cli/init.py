@@ -1,0 +1,67 @@
+"""`init`: copies the example presets and prompt templates to where they are in force. It overwrites nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
+from pi_subagents.models_offered import OfferedModels
+from pi_subagents.planning import Place
+from pi_subagents.profiles import PRESET, Scope, find_profile_file, presets_dir, write_new_file
+from pi_subagents.settings import load_settings
+
+_MODEL_LINE = "# model: provider/id"
+
+
+@click.command()
+@click.option("--presets", is_flag=True, help="Only the presets.")
+@click.option("--prompts", is_flag=True, help="Only the prompt templates.")
+@click.option("--global", "is_global", is_flag=True, help="For all your projects instead of this one.")
+@click.option("--model", metavar="PROVIDER/ID", help="The model of all presets; otherwise each call must name one.")
+def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> None:
+    """Copy example presets and prompt templates into this project, to be used and changed.
+
+    Presets go to .pi/subagents/, prompt templates to .pi/prompts/. What is there already stays as it is.
+    """
+    place = Place.here()
+    scope: Scope = "global" if is_global else "project"
+    both = presets == prompts
+    if presets or both:
+        _copy_presets(presets_dir(scope, place.cwd, place.agent_dir), _model_line(model, place))
+    if prompts or both:
+        base = place.agent_dir if is_global else place.project / ".pi"
+        for example in sorted(EXAMPLE_PROMPTS.glob("*.md")):
+            _copy(example, base / "prompts" / example.name)
+    for hint in _hints(is_global, with_presets=presets or both, with_prompts=prompts or both, model=model):
+        click.echo(f"hint: {hint}", err=True)
+
+
+def _model_line(model: str | None, place: Place) -> str:
+    if model is None:
+        return _MODEL_LINE
+    checked = OfferedModels(place, load_settings(place.cwd, place.agent_dir)).check(model)
+    if checked.warning:
+        click.echo(f"warning: {checked.warning}", err=True)
+    return f"model: {checked.name}"
+
+
+def _copy_presets(directory: Path, model_line: str) -> None:
+    for example in sorted(EXAMPLE_PRESETS.glob("*.md")):
+        # The name of a preset is in its file, whatever the file is called.
+        path = find_profile_file(example.stem, directory, PRESET) or directory / example.name
+        _copy(example, path, model_line)
+
+
+def _copy(example: Path, path: Path, model_line: str = _MODEL_LINE) -> None:
+    text = example.read_text(encoding="utf-8").replace(_MODEL_LINE, model_line)
+    click.echo(f"wrote {path}" if write_new_file(path, text) else f"kept  {path}, which was there already")
+
+
+def _hints(is_global: bool, *, with_presets: bool, with_prompts: bool, model: str | None) -> Iterator[str]:
+    if with_presets and model is None:
+        yield "the presets have no model yet; add a line to each, or name one in every call"
+    if with_prompts and not is_global:
+        yield "pi offers a project's prompt templates once you trust the project: /trust"
