@@ -162,8 +162,10 @@ def test_the_first_cause_to_stop_is_kept_unless_the_agent_had_settled() -> None:
     assert running(ev.AgentEnded(will_retry=False), cancel).stop == cancel
 
 
-def test_the_last_line_of_stderr_is_remembered() -> None:
-    assert running(ev.Stderr(text="one\n  two \n\n"), ev.Stderr(text="\n \n")).last_stderr == "two"
+def test_the_most_telling_line_of_stderr_is_remembered() -> None:
+    assert running(ev.Stderr(text="one\n  two \n\n"), ev.Stderr(text="\n \n")).complaint == "one"
+    told = running(ev.Stderr(text="starting\n"), ev.Stderr(text="Error: no key\n  at x\n"), ev.Stderr(text="fatal\n"))
+    assert told.complaint == "Error: no key"
 
 
 def test_the_thinking_level_follows_the_agent() -> None:

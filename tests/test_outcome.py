@@ -21,7 +21,7 @@ OLD_END = ev.AgentEnded(will_retry=None)
 SETTLED = ev.AgentSettled()
 CANCEL = ev.StopRequested(reason=Reason.CANCELLED, message="Cancelled")
 TIMEOUT = ev.StopRequested(reason=Reason.TIMEOUT, message="Timed out")
-STDERR = ev.Stderr(text="first\nlast words\n\n")
+STDERR = ev.Stderr(text="starting\nError: last words\n\n")
 
 
 def exited(code: int) -> ev.Exited:
@@ -62,7 +62,7 @@ HISTORIES: list[tuple[str, list[ev.AnyEvent], str, str, str | None]] = [
         [STDERR, exited(1)],
         "failed",
         "exit",
-        "Sub-agent exited with code 1 before it finished: last words",
+        "Sub-agent exited with code 1 before it finished: Error: last words",
     ),
     (
         "died before the retry",

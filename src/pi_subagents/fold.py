@@ -6,6 +6,7 @@ them can tell a different story from the others.
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -14,6 +15,10 @@ from typing import Any
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Reason, Status, transition
 from pi_subagents.models.usage import Usage
+
+_TELLING = re.compile(
+    r"\b(error|exception|failed|fatal|cannot|denied|not found|no \w+ \w+ found)\b|error:", re.IGNORECASE
+)
 
 MAX_MESSAGES_IN_MEMORY = 500
 """Bounds memory only: the journal keeps every message."""
@@ -72,7 +77,7 @@ class RunState:
     stop: ev.StopRequested | None = None
     stop_reason: str | None = None
     error_message: str | None = None
-    last_stderr: str | None = None
+    complaint: str | None = None
     last_event_at: int = 0
 
     @property
@@ -208,8 +213,11 @@ def _compaction_ended(state: RunState, event: ev.CompactionEnded) -> None:
 
 
 def _stderr(state: RunState, event: ev.Stderr) -> None:
-    lines = [line for line in event.text.splitlines() if line.strip()]
-    state.last_stderr = lines[-1].strip() if lines else state.last_stderr
+    # Of everything an agent complains about, the line that names an error says most, and without one the first.
+    if state.complaint is None or not _TELLING.search(state.complaint):
+        lines = [line.strip() for line in event.text.splitlines() if line.strip()]
+        telling = (line for line in lines if _TELLING.search(line))
+        state.complaint = next(telling, None) or state.complaint or next(iter(lines), None)
 
 
 def _thinking_level(state: RunState, event: ev.ThinkingLevelChanged) -> None:

@@ -48,5 +48,5 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
 
 def _exit_sentence(state: RunState) -> str:
     before = "" if state.settled or state.pass_ended else " before it finished"
-    detail = f": {state.error_message or state.last_stderr}" if (state.error_message or state.last_stderr) else ""
+    detail = f": {state.error_message or state.complaint}" if (state.error_message or state.complaint) else ""
     return f"Sub-agent exited with code {state.exit_code}{before}{detail}"

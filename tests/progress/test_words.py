@@ -206,11 +206,11 @@ def test_what_happens_around_the_conversation(event: ev.Event, words: str | None
 
 def test_stderr_is_told_only_when_it_explains_a_failure() -> None:
     noise = (ev.Stderr(text="Error: no such model\n\n"), ev.Stderr(text=" \n"))
-    failed = ev.Ended(status=Status.FAILED, reason=Reason.EXIT, message="pi exited with code 1")
+    failed = ev.Ended(status=Status.FAILED, reason=Reason.SPAWN, message="pi exited with code 1")
     assert said(*noise, failed) == ["Failed: pi exited with code 1 [stderr]: Error: no such model"]
     timeout = ev.Ended(status=Status.FAILED, reason=Reason.TIMEOUT, message="Timed out")
     assert said(*noise, timeout) == ["Failed: Timed out"]
-    known = ev.Ended(status=Status.FAILED, reason=Reason.EXIT, message="pi: Error: no such model")
+    known = ev.Ended(status=Status.FAILED, reason=Reason.SPAWN, message="pi: Error: no such model")
     assert said(*noise, known) == ["Failed: pi: Error: no such model"]
 
 

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 from pi_subagents.diagnosis.agent import check_agent, check_model, check_python, check_search_programs
-from pi_subagents.diagnosis.configuration import check_containment, check_profiles, check_settings, check_trust
+from pi_subagents.diagnosis.configuration import (
+    check_containment,
+    check_presets,
+    check_profiles,
+    check_settings,
+    check_trust,
+)
 from pi_subagents.diagnosis.directories import check_agent_dir, check_privacy
 from pi_subagents.diagnosis.finding import Check, Finding
 from pi_subagents.diagnosis.records import check_records, check_unfinished_runs
@@ -25,6 +31,7 @@ CHECKS: tuple[Check, ...] = (
     check_unfinished_runs,
     check_settings,
     check_profiles,
+    check_presets,
     check_trust,
 )
 

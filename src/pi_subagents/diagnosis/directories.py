@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, nearest_existing, tilde
-from pi_subagents.profiles import load_profiles
+from pi_subagents.profiles import load_presets, load_profiles
 
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
 _ENTERED_BY_OTHERS = stat.S_IXGRP | stat.S_IXOTH
@@ -50,9 +50,10 @@ def _files_with_keys(situation: Situation) -> Iterator[Path]:
         path = place.agent_dir / name
         if _has_content(path):
             yield path
-    for profile in load_profiles(place.cwd, place.agent_dir).profiles.values():
-        if profile.api_key is not None and profile.path is not None:
-            yield profile.path
+    for load in (load_profiles, load_presets):
+        for profile in load(place.cwd, place.agent_dir).profiles.values():
+            if profile.api_key is not None and profile.path is not None:
+                yield profile.path
 
 
 def _has_content(path: Path) -> bool:

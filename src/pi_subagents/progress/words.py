@@ -139,7 +139,7 @@ class ProgressWords:
         if event.status is Status.COMPLETED:
             return words
         words += f": {text}" if (text := one_line(event.message)) else f" ({event.reason})"
-        cause = self._last_stderr if event.reason in (Reason.EXIT, Reason.SPAWN) else None
+        cause = self._last_stderr if event.reason is Reason.SPAWN else None
         return f"{words} [stderr]: {cause}" if cause and cause not in words else words
 
 

@@ -134,7 +134,7 @@ class WatchApp(App[None]):
             line.append((Style.MUTED, f" • {clean(where.name)}"))
         if limits := self.selection.description:
             line.append((Style.WARNING, f" • only {limits}"))
-        self._title.update(painted(line))
+        self._title.update(painted(line), layout=False)
 
     def on_run_list_chosen(self, event: RunList.Chosen) -> None:
         """Show the conversation of the chosen run."""

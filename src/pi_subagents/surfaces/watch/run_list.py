@@ -15,7 +15,7 @@ from textual.strip import Strip
 from textual.visual import Visual
 
 from pi_subagents.clock import now_ms
-from pi_subagents.progress import Style
+from pi_subagents.progress import Line, Style
 from pi_subagents.surfaces.watch.colours import painted
 from pi_subagents.surfaces.watch.rows import flat_row, tall_row
 from pi_subagents.surfaces.watch.runs import WatchedRun
@@ -50,6 +50,7 @@ class RunList(ScrollView, can_focus=True):
         super().__init__()
         self._runs: list[WatchedRun] = []
         self._chosen: WatchedRun | None = None
+        self._rows: dict[WatchedRun, list[Line]] = {}
 
     @property
     def chosen(self) -> WatchedRun | None:
@@ -90,10 +91,20 @@ class RunList(ScrollView, can_focus=True):
             return Strip.blank(width, self.rich_style)
         run = self._runs[position]
         style = self.get_visual_style("row--chosen") if run is self._chosen else self.visual_style
-        row = tall_row if self.row_height == TALL else flat_row
-        lines = row(run, max(width - 2, 0), now_ms(), with_project=self.with_project)
-        content = painted([(Style.TEXT, " "), *lines[line]])
+        content = painted([(Style.TEXT, " "), *self._row(run, max(width - 2, 0))[line]])
         return Visual.to_strips(self, content, width, 1, style, pad=True, apply_selection=False)[0]
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The lines of a part of the list, each row of it made once."""
+        self._rows.clear()
+        return super().render_lines(crop)
+
+    def _row(self, run: WatchedRun, width: int) -> list[Line]:
+        lines = self._rows.get(run)
+        if lines is None:
+            make = tall_row if self.row_height == TALL else flat_row
+            lines = self._rows[run] = make(run, width, now_ms(), with_project=self.with_project)
+        return lines
 
     def watch_row_height(self) -> None:
         self._measure()

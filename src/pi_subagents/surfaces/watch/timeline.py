@@ -107,7 +107,10 @@ class Timeline(VerticalScroll):
     def show_live(self, lines: list[Line]) -> None:
         """What is going on at this moment."""
         self._live.display = bool(lines)
-        self._live.update(painted_lines(lines))
+        content = painted_lines(lines)
+        height = len(content.wrap(max(self._live.size.width, 1)))
+        # Laying out everything anew is dear; most of what streams in only makes the last line longer.
+        self._live.update(content, layout=height != self._live.size.height)
 
     def show_earlier(self) -> None:
         """Lay out some of the earlier blocks."""
