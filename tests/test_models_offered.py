@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -76,7 +77,7 @@ def touch(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-CHANGES = {
+CHANGES: dict[str, Callable[[Machine], object]] = {
     "auth.json": lambda machine: touch(machine.agent_dir / "auth.json", "{}"),
     "models.json": lambda machine: touch(machine.agent_dir / "models.json", "{}"),
     "settings.json": lambda machine: touch(machine.agent_dir / "settings.json", "{}"),

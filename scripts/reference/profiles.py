@@ -60,12 +60,30 @@ _ELSEWHERE = {
 }
 
 
+_PRESETS = """
+## Presets
+
+A preset is a profile in a file of the second kind, for the tools `subagent` and `background_agent`. Everything above
+holds for it too, but:
+
+| | profile | preset |
+| --- | --- | --- |
+| global | `~/.pi/agent/agent-profiles/` | `~/.pi/agent/subagents/` |
+| project | `<project>/.pi/agent-profiles/` | `.pi/subagents/` of the nearest directory above that holds a preset |
+| required | `name` | `name`, `description`, and a model here or in the call |
+| body | replaces pi's system prompt | is added to it, behind `appendSystemPrompt` |
+| `timeout` | that of the task | a field: seconds, for runs of this preset |
+
+`tools` becomes `--tools`, which in current `pi` limits the tools of extensions as well as its own.
+"""
+
+
 def profiles_page() -> str:
     """The page; raises LookupError for a field that nobody has described."""
     if missing := {field.key for field in FIELDS} - _MEANINGS.keys():
         raise LookupError(f"say in scripts/reference/profiles.py what these fields mean: {', '.join(sorted(missing))}")
     rows = [(f"`{field.key}`", _KINDS[field.kind], _becomes(field), _MEANINGS[field.key]) for field in FIELDS]
-    return join(_HEAD, table(("field", "value", "becomes", "meaning"), rows))
+    return join(_HEAD, table(("field", "value", "becomes", "meaning"), rows), _PRESETS)
 
 
 def _becomes(field: Field) -> str:

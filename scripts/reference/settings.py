@@ -43,6 +43,7 @@ _MEANINGS = {
     "keepSessions": "The newest so many sessions of a project are kept in any case; alone, all older ones are deleted.",
     "maxBackground": "How many background runs may work at once, over all projects; the rest wait. No command starts "
     "background runs yet.",
+    "maxDepth": "How deep sub-agents may start sub-agents of their own; with 1 only you can start any.",
 }
 _UNSET = {
     "commandPreviewWidth": "160",

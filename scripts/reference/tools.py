@@ -45,7 +45,23 @@ Up to {MAX_TASKS} tasks, {MAX_CONCURRENCY} at once; the rest wait. The call retu
 `runDir` …), `maxLinesPerWindow`, `globalStatus` and `sessionIds`.
 """
 
-_MORE = {"delegate_to_subagents": _DELEGATE}
+_SUBAGENT = f"""
+Either one run (`preset`, `task`) or up to {MAX_TASKS} at a time (`tasks`), {MAX_CONCURRENCY} at once. Presets are
+described in the [guide](../guides/presets.md). The model is the call's, else the preset's, and there must be one; it is
+checked against those that `pi` offers.
+
+- **One run** answers with the agent's final text, or with `failed: …` or `aborted: …`.
+- **Several** answer with a line for each by index and preset, then each output under its heading.
+- A run has {DEFAULT_TIMEOUT_S} seconds unless its preset says otherwise; extension and loops are as above.
+- `isError` means that no run could be started at all, or that the call was cut short.
+
+`details` has `mode`, `progress` (what there is to say of each run at the moment), `warnings` and `runs`: `runId`,
+`sessionId`, `preset`, `task`, `cwd`, `requestedModel`, `resolvedModel`, `status`, `paths`, `usage`, `createdAt`,
+`startedAt`, `completedAt`, and at the end `reason`, `error`, `exitCode` and `finalText`. The sessions can be read with
+`get_subagent_output` and continued with `resume`.
+"""
+
+_MORE = {"delegate_to_subagents": _DELEGATE, "subagent": _SUBAGENT}
 
 
 def tools_page() -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 
 from pi_subagents.models.event import AnyEvent, Ended
@@ -11,6 +12,8 @@ from pi_subagents.models.run import Reason
 from pi_subagents.store import JOURNAL_FILE, JournalTail, is_held, load_run
 
 POLL_S = 0.25
+WATCH_S = 0.1
+"""Where windows are drawn, a quarter of a second would show."""
 
 
 class RunFollower:
@@ -54,6 +57,16 @@ class RunFollower:
         if not any(isinstance(event, Ended) for event in rest):  # a disk that cannot be written: told, not recorded
             at, reason = state.completed_at or state.last_event_at, state.reason or Reason.LOST
             yield Ended(at=at, status=state.status, reason=reason, message=state.error)
+
+
+async def watch_run(run_dir: Path) -> AsyncIterator[list[AnyEvent]]:
+    """The same for a program with an event loop, which goes on meanwhile: all that came since the last time at once."""
+    follower = RunFollower(run_dir)
+    while not follower.ended:
+        if events := await asyncio.to_thread(follower.look):
+            yield events
+        if follower.at_end and not follower.ended:
+            await asyncio.sleep(WATCH_S)
 
 
 def follow_run(run_dir: Path, pause: Callable[[float], None] = time.sleep) -> Iterator[AnyEvent]:

@@ -1,7 +1,8 @@
-"""From what people type to a session's id: the id itself, or enough of its beginning."""
+"""From what people type to a session or a run: the id itself, or enough of its beginning."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from pi_subagents.errors import InvalidCall, SessionNotFound
@@ -12,6 +13,8 @@ from pi_subagents.store import Index, list_runs
 
 MIN_PREFIX = 4
 _MAX_NAMED = 5
+_RUN_ID = re.compile(r"\d{8}T")
+"""How run ids begin, and no session id can: with a date."""
 
 
 def find_session_id(place: Place, text: str) -> str:
@@ -27,6 +30,31 @@ def find_session_id(place: Place, text: str) -> str:
             raise InvalidCall(_ambiguous(text, found)) from None
         raise
     return text
+
+
+def find_run_dir(place: Place, text: str) -> Path:
+    """The directory of a run, named by the beginning of its id or by its session, of which the latest is meant.
+
+    Raises SessionNotFound, and InvalidCall where the text begins several ids.
+    """
+    if not _RUN_ID.match(text.strip()):
+        return Sessions(place).run_dirs(find_session_id(place, text))[-1]
+    found = run_dirs(place, text.strip())
+    if len(found) > 1:
+        raise InvalidCall(_ambiguous(text.strip(), dict.fromkeys(found, ""), "run"))
+    if not found:
+        raise SessionNotFound(f'Run "{text.strip()}" not found.')
+    return next(iter(found.values()))
+
+
+def run_dirs(place: Place, prefix: str, limit: int = 1000) -> dict[str, Path]:
+    """Directories of the runs whose ids begin with `prefix`, newest first; of this project without the index too."""
+    rows = Index(place.agent_dir).rows("run_id >= ? AND run_id < ?", [prefix, f"{prefix}~"], limit=limit)
+    found = {row["run_id"]: folder for row in rows if (folder := Path(row["run_dir"])).is_dir()}
+    for folder in reversed(list_runs(runs_dir(place.project))):
+        if folder.name.startswith(prefix):
+            found.setdefault(folder.name, folder)
+    return found
 
 
 def session_ids(place: Place, prefix: str = "", limit: int = 1000) -> dict[str, str]:
@@ -46,7 +74,7 @@ def session_ids(place: Place, prefix: str = "", limit: int = 1000) -> dict[str, 
     return found
 
 
-def _ambiguous(text: str, found: dict[str, str]) -> str:
-    named = [f"{session_id} ({name})" if name else session_id for session_id, name in found.items()]
+def _ambiguous(text: str, found: dict[str, str], word: str = "session") -> str:
+    named = [f"{one} ({name})" if name else one for one, name in found.items()]
     more = f" and {len(named) - _MAX_NAMED} more" if len(named) > _MAX_NAMED else ""
-    return f'"{text}" begins several session ids: {", ".join(named[:_MAX_NAMED])}{more}. Give more of the one you mean.'
+    return f'"{text}" begins several {word} ids: {", ".join(named[:_MAX_NAMED])}{more}. Give more of the one you mean.'

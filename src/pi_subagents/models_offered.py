@@ -83,13 +83,12 @@ class OfferedModels:
 
     def _list(self, *, fresh: bool = False) -> _Listing:
         if self._listing is None or (fresh and not self._listing.is_fresh):
-            key = self._key()
-            kept = None if fresh else _entries(self._cache).get(key)
+            kept = None if fresh else _entries(self._cache).get(self._key())
             is_valid = kept is not None and 0 <= time.time() - kept.at < MAX_AGE_S
-            self._listing = _Listing(kept.models, False) if kept and is_valid else self._ask(key)
+            self._listing = _Listing(kept.models, False) if kept and is_valid else self._ask()
         return self._listing
 
-    def _ask(self, key: str) -> _Listing:
+    def _ask(self) -> _Listing:
         answer = ask(
             [*self._program.argv, LIST_MODELS],
             environ=self._environ(),
@@ -99,7 +98,8 @@ class OfferedModels:
         models = parse_models(answer.text) if answer.ok else ()
         if not models:
             return _Listing((), True, self._problem(answer))
-        self._keep(key, models)
+        # By now: a program that is started for the first time writes its configuration.
+        self._keep(self._key(), models)
         return _Listing(models, True)
 
     def _environ(self) -> dict[str, str]:

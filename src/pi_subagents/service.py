@@ -9,8 +9,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
+from pi_subagents.background.launch import order_for
+from pi_subagents.background.panes import PaneRun
+from pi_subagents.control import serving
 from pi_subagents.fold import RunState
-from pi_subagents.harness import Harness, PiJson
+from pi_subagents.harness import Harness, harness_named
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
 from pi_subagents.models.event import Event
 from pi_subagents.models_offered import OfferedModels
@@ -21,8 +24,9 @@ from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.results import RunResult, run_result
 from pi_subagents.retention import apply_retention
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism
+from pi_subagents.runners.tmux import TmuxPanes
 from pi_subagents.scheduler import run_bounded
-from pi_subagents.sessions import Claim, Session, Sessions, claim_for_resume
+from pi_subagents.sessions import Session, Sessions, claim_all
 from pi_subagents.settings import load_settings
 from pi_subagents.store import Index, read_file
 from pi_subagents.supervisor import REQUEST_INTERVAL_S, Observer, Supervisor
@@ -44,7 +48,7 @@ class DelegatedRun:
 
     plan: Plan
     run_dir: Path
-    supervisor: Supervisor
+    supervisor: Supervisor | PaneRun
 
     @property
     def state(self) -> RunState:
@@ -70,6 +74,7 @@ class Delegation:
         available_tools: Sequence[str] = BUILTIN_TOOLS,
         harness: Harness | None = None,
         runner: Runner | None = None,
+        tmux: bool | None = None,
     ) -> None:
         self.place = place or Place.here()
         self.settings = load_settings(self.place.cwd, self.place.agent_dir)
@@ -81,8 +86,10 @@ class Delegation:
         self._concurrency = concurrency
         self._observer = observer
         self._available_tools = available_tools
-        self._harness = harness or PiJson()
+        self._harness = harness or harness_named(self.settings.harness)
         self._runner = runner
+        in_panes = self.settings.runner == "tmux" and runner is None if tmux is None else tmux
+        self.panes = TmuxPanes(self.place.environ) if in_panes else None
         self._work: asyncio.Task[list[RunResult]] | None = None
         self._updates: asyncio.Queue[RunUpdate | None] | None = None
         self._stopped = False
@@ -133,7 +140,9 @@ class Delegation:
         """Plan every task and make its record; nothing is started. Raises PiSubagentsError."""
         if self.runs:
             return
-        claims = self._claim_resumed()
+        if self.panes is not None:
+            self.panes.check()
+        claims = claim_all(self._sessions, [task.resume for task in self._tasks if task.resume])
         try:
             homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
             workshop = Workshop(self.place, self.settings, self._harness, homes)
@@ -166,19 +175,11 @@ class Delegation:
             problem=run.plan.problem,
             observer=self._observe,
         )
-        return DelegatedRun(run.plan, run.record.path, supervisor)
-
-    def _claim_resumed(self) -> list[Claim]:
-        claims: list[Claim] = []
-        try:
-            for task in self._tasks:
-                if task.resume:
-                    claims.append(claim_for_resume(self._sessions, task.resume))
-        except BaseException:
-            for claim in claims:
-                claim.lease.release()
-            raise
-        return claims
+        holder: Supervisor | PaneRun = supervisor
+        if self.panes is not None:
+            order = order_for(run, self.place, self.settings)
+            holder = PaneRun(run, order, supervisor, self.panes, self._observe)
+        return DelegatedRun(run.plan, run.record.path, holder)
 
     def _continuation(self, session: Session) -> Continuation:
         told = retelling([run.state for run in session.runs], self.settings.max_resume_characters)
@@ -209,13 +210,18 @@ class Delegation:
             self.stop()
         watching = asyncio.create_task(self._watch_requests())
         try:
-            await run_bounded([partial(self._run_one, run) for run in self.runs], self._concurrency)
+            async with serving(self._steerable()):
+                await run_bounded([partial(self._run_one, run) for run in self.runs], self._concurrency)
         finally:
             watching.cancel()
         # Nobody waits for it but the end of the program.
         tidying = partial(apply_retention, self.place.project, self.place.agent_dir, self.settings)
         asyncio.get_running_loop().run_in_executor(None, tidying)
         return self.results
+
+    def _steerable(self) -> dict[Path, Supervisor]:
+        held_here = [(run.run_dir, run.supervisor) for run in self.runs if isinstance(run.supervisor, Supervisor)]
+        return {run_dir: supervisor for run_dir, supervisor in held_here if supervisor.can_steer}
 
     async def _watch_requests(self) -> None:
         """Another process may ask for a run to be stopped that still waits for its turn."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -150,3 +151,16 @@ def claim_for_resume(sessions: Sessions, session_id: str) -> Claim:
         lease.release()
         raise SessionBusy(busy)
     return Claim(session, lease)
+
+
+def claim_all(sessions: Sessions, session_ids: Iterable[str]) -> list[Claim]:
+    """Claim several sessions or none; raises SessionNotFound or SessionBusy."""
+    claims: list[Claim] = []
+    try:
+        for session_id in session_ids:
+            claims.append(claim_for_resume(sessions, session_id))
+    except BaseException:
+        for claim in claims:
+            claim.lease.release()
+        raise
+    return claims

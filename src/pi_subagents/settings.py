@@ -17,10 +17,12 @@ from typing import Any, Literal, NoReturn, Protocol
 
 import msgspec
 
+from pi_subagents.models.profile import HARNESS_NAMES
 from pi_subagents.paths import project_root
 
 Containment = Literal["auto", "namespace", "guard", "none"]
 ResumeMode = Literal["retell", "native"]
+RunnerName = Literal["local", "tmux"]
 
 MIN_PREVIEW_WIDTH = 20
 DEFAULT_PREVIEW_WIDTH = 160
@@ -40,6 +42,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     resume_mode: ResumeMode = "retell"
     max_resume_characters: int = 400_000
     keep_runs_days: int | None = None
+    harness: str = "pi-json"
+    runner: RunnerName = "local"
     max_background: int = 8
     max_depth: int = 1
     keep_sessions: int | None = None
@@ -197,6 +201,8 @@ _KEYS: dict[str, _Key] = {
     "containment": _Choice("containment", ("auto", "namespace", "guard", "none")),
     "resumeMode": _Choice("resume_mode", ("retell", "native")),
     "maxResumeCharacters": _Number("max_resume_characters", minimum=1000),
+    "harness": _Choice("harness", HARNESS_NAMES),
+    "runner": _Choice("runner", ("local", "tmux")),
     "maxBackground": _Number("max_background", minimum=1),
     "maxDepth": _Number("max_depth", minimum=1),
     "keepRunsDays": _Number("keep_runs_days", minimum=1),

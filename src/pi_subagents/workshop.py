@@ -12,7 +12,7 @@ import msgspec
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import InvalidCall
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import Harness, Invocation, Launch
+from pi_subagents.harness import Harness, Invocation, Launch, harness_named
 from pi_subagents.harness.pi_launch import SYSTEM_PROMPT_FILE, depth_in
 from pi_subagents.models import new_run_id, new_session_id
 from pi_subagents.models.event import Created
@@ -50,6 +50,7 @@ def _check_depth(place: Place, settings: Settings) -> None:
 class Workshop:
     """Makes runs from plans: their records exist and are held, nothing is started.
 
+    A profile may name its harness; `harness` is for those that do not.
     Raises InvalidCall where no further agents may be started, and AgentNotFound.
     """
 
@@ -79,33 +80,34 @@ class Workshop:
         run_id = new_run_id(session_id)
         # A session's runs stay together, wherever it is resumed from.
         run_dir = self._homes.get(session_id, self._runs_dir) / run_id
-        invocation = self._invocation(plan, run_dir)
+        harness = self._harness_for(plan)
+        invocation = harness.invocation(self._launch(plan, run_dir))
         created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
         created = msgspec.structs.replace(created, background=background, owner=owner)
         files = () if plan.problem else invocation.files
         meta = _meta(plan, created, invocation, self._program, run_dir)
         record = publish(run_dir, meta, created, files)
         state = fold(RunState(), [created])
-        return PreparedRun(plan, record, state, invocation, self._harness, self._limits(plan))
+        return PreparedRun(plan, record, state, invocation, harness, self._limits(plan))
 
-    def _invocation(self, plan: Plan, run_dir: Path) -> Invocation:
+    def _harness_for(self, plan: Plan) -> Harness:
+        named = plan.profile.harness if plan.profile else None
+        return harness_named(named) if named else self._harness
+
+    def _launch(self, plan: Plan, run_dir: Path) -> Launch:
         entries: tuple[str, ...] = ()
         if plan.profile is not None and plan.profile.api_key is not None and self._place.agent_dir.is_dir():
             entries = tuple(sorted(path.name for path in self._place.agent_dir.iterdir()))
-        return self._harness.invocation(
-            Launch(
-                program=self._program.argv,
-                prompt=plan.prompt,
-                cwd=plan.cwd,
-                run_dir=run_dir,
-                agent_dir=self._place.agent_dir,
-                environ=self._environ,
-                profile=plan.profile,
-                agent_dir_entries=entries,
-                conversation=plan.continuation.conversation
-                if plan.continuation and plan.resume_mode == "native"
-                else b"",
-            )
+        return Launch(
+            program=self._program.argv,
+            prompt=plan.prompt,
+            cwd=plan.cwd,
+            run_dir=run_dir,
+            agent_dir=self._place.agent_dir,
+            environ=self._environ,
+            profile=plan.profile,
+            agent_dir_entries=entries,
+            conversation=plan.continuation.conversation if plan.continuation and plan.resume_mode == "native" else b"",
         )
 
     def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:
@@ -117,7 +119,7 @@ class Workshop:
             name=redactor.text(plan.task.name),
             prompt=redactor.text(plan.task.prompt),
             cwd=as_utf8(str(plan.cwd)),
-            harness=self._harness.name,
+            harness=self._harness_for(plan).name,
             profile=plan.profile_name,
             provider=profile.provider if profile else None,
             model=profile.model if profile else None,

@@ -11,7 +11,7 @@ import click
 import pytest
 
 from pi_subagents.offline import Say, Script, write_sample_project
-from pi_subagents.profiles import read_profile
+from pi_subagents.profiles import PRESET, PROFILE, read_profile
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.surfaces.cli.task_files import read_tasks
 from tests.contracts.handbook import ROOT, Block, blocks, links
@@ -73,7 +73,7 @@ def test_a_command_in_the_handbook_is_one_that_exists(block: Block, line: str) -
 def test_a_profile_in_the_handbook_can_be_used_as_it_stands(block: Block, tmp_path: Path) -> None:
     path = tmp_path / "profile.md"
     path.write_text(block.text, encoding="utf-8")
-    profile, warnings = read_profile(path)
+    profile, warnings = read_profile(path, kind=PRESET if block.page.name == "presets.md" else PROFILE)
     assert profile.name
     assert not warnings
 

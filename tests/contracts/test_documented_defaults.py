@@ -23,11 +23,12 @@ from pi_subagents.prompts import MAX_FILE_BYTES
 from pi_subagents.service import Delegation
 from pi_subagents.settings import Settings, load_settings, preview_width
 from pi_subagents.supervisor import Limits, supervisor
-from pi_subagents.tools import TOOLS, check_tasks
-from pi_subagents.tools import updates
+from pi_subagents.tools import TOOLS, check_tasks, updates
 
 SCHEMA: Any = TOOLS["delegate_to_subagents"].input_schema
 TASK_SCHEMA: Any = SCHEMA["properties"]["tasks"]["items"]
+SUBAGENT_SCHEMA: Any = TOOLS["subagent"].input_schema
+RUN_SCHEMA: Any = SUBAGENT_SCHEMA["properties"]["tasks"]["items"]
 
 
 def setting(key: str, value: object) -> Callable[[Path], Settings]:
@@ -88,6 +89,13 @@ DEFAULTS: list[tuple[str, object, object]] = [
     ("seconds that profiles are cached", 5, catalog.CACHE_TTL_S),
     ("messages in memory", 500, MAX_MESSAGES_IN_MEMORY),
     ("thinking levels", ["off", "minimal", "low", "medium", "high", "xhigh"], list(ThinkingLevel)),
+    (
+        "fields of a run of a preset",
+        (["preset", "task", "model", "cwd"], ["preset", "task"]),
+        (list(RUN_SCHEMA["properties"]), RUN_SCHEMA["required"]),
+    ),
+    ("runs of one subagent call", 16, SUBAGENT_SCHEMA["properties"]["tasks"]["maxItems"]),
+    ("maxDepth", 1, Settings().max_depth),
     ("masked key", "sk-t****bc123", Secret("sk-test-abc123").masked()),
     ("refused extraArgs", r"^[\s|&;$\\`!]|&&|\|\||;|>|>>|<|<<", arguments._UNSAFE.pattern),
 ]

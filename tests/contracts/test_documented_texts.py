@@ -59,6 +59,18 @@ class Desk:
         path.write_text("\n".join(["---", f"name: {name}", *lines, "---"]))
         return self
 
+    def preset(self, name: str) -> Desk:
+        path = self.project / ".pi" / "subagents" / f"{name}.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(f"---\nname: {name}\ndescription: About it.\n---\n")
+        return self
+
+    def preset_error(self, **call: Any) -> str:
+        """What a run of a preset that failed says."""
+        (row,) = self.call("subagent", task="Go.", **call).details["runs"]
+        assert row["status"] == "failed"
+        return str(row["error"])
+
     def skill(self, name: str) -> Desk:
         path = self.agent_dir / "skills" / name / "SKILL.md"
         path.parent.mkdir(parents=True)
@@ -139,6 +151,28 @@ def unknown_profile(desk: Desk) -> str:
 @documented('Unknown profile: "code-reviewer". Available profiles: (none)')
 def unknown_profile_where_there_is_none(desk: Desk) -> str:
     return desk.error(profile="code-reviewer")
+
+
+@documented('Unknown preset: "x". Available presets: scout, writer')
+def unknown_preset(desk: Desk) -> str:
+    return desk.preset("writer").preset("scout").preset_error(preset="x")
+
+
+@documented('Unknown preset: "x". Available presets: (none)')
+def unknown_preset_where_there_is_none(desk: Desk) -> str:
+    return desk.preset_error(preset="x")
+
+
+@documented(
+    'No model resolved for preset "scout". Pass "model" in the call, or add a line "model: provider/id" to the preset.'
+)
+def preset_without_a_model(desk: Desk) -> str:
+    return desk.preset("scout").preset_error(preset="scout")
+
+
+@documented('There is no "chain": call subagent again and put the result into the next task.')
+def chain(desk: Desk) -> str:
+    return desk.call("subagent", chain=[{"preset": "scout", "task": "Go."}]).text
 
 
 @documented("Failed to spawn sub-agent process")

@@ -61,10 +61,10 @@ class Stage:
         call = json.dumps({"tasks": [{"name": "task", "prompt": script(*actions)}]})
         return self.start([sys.executable, "-m", "pi_subagents", "call", "delegate_to_subagents", call])
 
-    def start(self, argv: list[str]) -> subprocess.Popen[bytes]:
+    def start(self, argv: list[str], environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
         """A program in the project; its output is nobody's business."""
-        null = subprocess.DEVNULL
-        return subprocess.Popen(argv, cwd=self.project, env=self.full_environ(), stdin=null, stdout=null, stderr=null)
+        null, env = subprocess.DEVNULL, self.full_environ(environ)
+        return subprocess.Popen(argv, cwd=self.project, env=env, stdin=null, stdout=null, stderr=null)
 
     def processes(self) -> list[int]:
         """Everything alive that an agent of this stage started, the wrappers around the agent included."""

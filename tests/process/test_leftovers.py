@@ -6,7 +6,9 @@ import os
 import signal
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from shutil import which
 
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models.event import Started
@@ -14,7 +16,7 @@ from pi_subagents.store import is_held, load_run
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, pauses, touches, writes
 from pi_subagents.testing.records import answer
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage, make_stage, wait_until
 from tests.process.test_stopping import FOREVER, READY, until_ready
 
 FAMILY = [
@@ -92,10 +94,33 @@ def test_killing_the_holder_takes_the_agent_and_all_its_descendants_with_it(stag
 
 
 def test_a_holder_that_dies_while_the_agent_starts_leaves_nothing_either(stage: Stage) -> None:
-    delays = [0, 0, 0, 0.001, 0.001, 0.002, 0.003, 0.005]
-    holders = [stage.start([sys.executable, "-c", DIES_AT_ONCE, stage.containment, str(delay)]) for delay in delays]
+    holders = [
+        stage.start([sys.executable, "-c", DIES_AT_ONCE, stage.containment, str(delay_s)])
+        for delay_s in (0, 0, 0.001, 0.002, 0.004)
+    ]
     assert {holder.wait(20) for holder in holders} == {-signal.SIGKILL}
     wait_until(lambda: not stage.processes(), within_s=3)
+
+
+def test_a_holder_that_is_dead_before_a_death_signal_is_set_leaves_nothing_either(stage: Stage, tmp_path: Path) -> None:
+    slow = tmp_path / "slow"
+    slow.mkdir()
+    (slow / "setpriv").write_text(f'#!/bin/sh\nwhile [ -e /proc/$PPID ]; do :; done\nexec {which("setpriv")} "$@"\n')
+    (slow / "setpriv").chmod(0o755)
+    path = f"{slow}:{os.environ['PATH']}"
+    holder = stage.start([sys.executable, "-c", DIES_AT_ONCE, stage.containment, "0"], {"PATH": path})
+    assert holder.wait(20) == -signal.SIGKILL
+    wait_until(lambda: not stage.processes(), within_s=3)
+
+
+async def test_without_containment_a_grandchild_that_keeps_stdout_open_delays_the_end_by_a_second(
+    tmp_path: Path, plain_stage: Stage
+) -> None:
+    stage = replace(make_stage(tmp_path / "inner", "none"), mark=plain_stage.mark)  # whose fixture tidies up
+    started = time.monotonic()
+    result = await stage.run(leaves_behind(), prints(*answer("Done.")))
+    assert (result.status, result.output) == ("completed", "Done.")
+    assert 1 <= time.monotonic() - started < 2.5
 
 
 def test_a_forked_copy_of_the_holder_keeps_neither_the_agent_nor_the_lease(stage: Stage, tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ async def main():
     runner = LocalRunner(sys.argv[1])
     open_files = len(os.listdir("/proc/self/fd"))
     refused = 0
-    for spare in range(1, 12):
+    for spare in range(-1, 12):
         resource.setrlimit(resource.RLIMIT_NOFILE, (open_files + spare, 4096))
         try:
             runner.start(Invocation(("true",), dict(os.environ), Path("/"), b""), None)

@@ -15,7 +15,7 @@ from pi_subagents.control import serving
 from pi_subagents.harness import harness_named
 from pi_subagents.runners import Interrupted, LocalRunner, run_until_signalled
 from pi_subagents.store import Index, Lease, adopt
-from pi_subagents.supervisor import Supervisor
+from pi_subagents.supervisor import Observer, Supervisor
 
 
 def main() -> None:
@@ -25,16 +25,19 @@ def main() -> None:
         if fd >= 0:
             os.set_inheritable(fd, False)
     try:
-        run_until_signalled(keep(unseal(order), Lease(lease)))
+        run_until_signalled(_keep(unseal(order), Lease(lease)))
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)
 
 
-async def keep(order: Order, lease: Lease) -> None:
-    """See a run through and take note of its end."""
-    run_dir = Path(order.run_dir)
-    record, state = adopt(run_dir, lease)
-    supervisor = Supervisor(
+async def _keep(order: Order, lease: Lease) -> None:
+    await see_through(order, supervise(order, lease))
+
+
+def supervise(order: Order, lease: Lease, observer: Observer | None = None) -> Supervisor:
+    """Take a run over from whoever held it until now; raises StoreError."""
+    record, state = adopt(Path(order.run_dir), lease)
+    return Supervisor(
         record,
         state,
         order.invocation,
@@ -42,7 +45,13 @@ async def keep(order: Order, lease: Lease) -> None:
         LocalRunner(order.mechanism),
         order.limits,
         problem=order.problem,
+        observer=observer,
     )
+
+
+async def see_through(order: Order, supervisor: Supervisor) -> None:
+    """See a run through and take note of its end."""
+    run_dir = Path(order.run_dir)
     # It may have been asked to stop while it waited for its turn.
     supervisor.heed_request()
     async with serving({run_dir: supervisor}):

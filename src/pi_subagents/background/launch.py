@@ -30,7 +30,7 @@ def launch(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
     """Give a prepared run to a keeper and return at once; raises StoreError or SettingsError."""
     run_dir = run.record.path
     Index(place.agent_dir).record(place.project, [(run.state, run_dir)])
-    order = seal(_order(run, place, settings))
+    order = seal(order_for(run, place, settings))
     try:
         _hand_over(run, order, Slots(place.agent_dir, settings.max_background))
     except BaseException:
@@ -86,7 +86,8 @@ def _open_door(slots: Slots) -> None:
         start_porter(door.fileno(), str(slots.agent_dir), slots.limit)
 
 
-def _order(run: PreparedRun, place: Place, settings: Settings) -> Order:
+def order_for(run: PreparedRun, place: Place, settings: Settings) -> Order:
+    """What a keeper of this run must know."""
     invocation = run.invocation
     return Order(
         run_dir=str(run.record.path),

@@ -8,6 +8,9 @@ from typing import Literal
 
 import msgspec
 
+HARNESS_NAMES = ("pi-json", "pi-rpc")
+"""How an agent can be spoken to: not at all once it works, or while it does. `harness/` has one for each."""
+
 
 class ThinkingLevel(StrEnum):
     """How much an agent's model thinks before it answers."""
@@ -69,6 +72,7 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     api_key: Secret | None = None
     extra_args: tuple[str, ...] | None = None
     resume_mode: str | None = None
+    harness: str | None = None
     timeout_s: float | None = None
     path: Path | None = None
     scope: Literal["global", "project"] | None = None

@@ -42,6 +42,7 @@ FIELDS: tuple[Field, ...] = (
     Field("apiKey", "api_key", "secret"),
     Field("extraArgs", "extra_args", "list"),
     Field("resumeMode", "resume_mode", "text"),
+    Field("harness", "harness", "text"),
 )
 
 TIMEOUT = Field("timeout", "timeout_s", "seconds")

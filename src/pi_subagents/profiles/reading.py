@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile, Secret, ThinkingLevel
+from pi_subagents.models.profile import HARNESS_NAMES
 from pi_subagents.profiles.fields import NAME_RULE, Field
 from pi_subagents.profiles.formats import PROFILE, Format
 from pi_subagents.profiles.frontmatter import (
@@ -27,6 +28,7 @@ Scope = Literal["global", "project"]
 _CHOICES: dict[str, Sequence[str]] = {
     "thinkingLevel": tuple(ThinkingLevel),
     "resumeMode": ("retell", "native"),
+    "harness": HARNESS_NAMES,
 }
 
 

@@ -101,6 +101,11 @@ class Supervisor:
         else:
             self._escalate()
 
+    @property
+    def can_steer(self) -> bool:
+        """Whether the agent can be told something while it works."""
+        return self._harness.can_steer
+
     def steer(self, text: str) -> str | None:
         """Tell the running agent something before its next turn; returns why not, if it cannot be told."""
         if not self._harness.can_steer:

@@ -2,6 +2,9 @@
 
 The prompt is the script, so every task of a call can have its own. A prompt that is no script is answered with
 itself. A script in the variable `SCRIPT_VARIABLE` goes before, and leaves standard input alone.
+
+In RPC mode the stand-in stays when its script has been played, as `pi` does, until its input ends; told to abort it
+settles, unless the script said otherwise.
 """
 
 from __future__ import annotations
@@ -88,6 +91,16 @@ def counts_input(chunk_bytes: int = 1 << 20, pause_s: float = 0) -> Action:
 def tells(variable: str, way: Way, pause_s: float = 0, *, half_only: bool = False) -> Action:
     """Give away the value of an environment variable, in two halves where the way allows it."""
     return ["tell", variable, way, pause_s, half_only]
+
+
+def repeats_steering() -> Action:
+    """Wait to be steered and answer with what was said; only in RPC mode."""
+    return ["repeat_steering"]
+
+
+def ignores_abort() -> Action:
+    """From here on the request to abort changes nothing; only in RPC mode."""
+    return ["ignore_abort"]
 
 
 def closes_output() -> Action:

@@ -1,15 +1,18 @@
 """The stand-in agent itself: a program of its own that no module imports, played by `testing.agent`.
 
+Asked for RPC mode it takes commands as `pi` does: the script is in the prompt, and the end of its input is its own.
 Standard library only and nothing slow to load: it starts once for every run of a test.
 """
 
 from __future__ import annotations
 
+import _thread
 import json
 import os
 import signal
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -24,18 +27,74 @@ def main() -> None:
     if "--list-models" in sys.argv:
         _list_models(os.environ.get("PI_SUBAGENTS_MODELS", "").split())
         return
-    for verb, *arguments in _script():
+    if "rpc" in sys.argv:
+        _Conversation().play()
+        return
+    given = os.environ.get("PI_SUBAGENTS_SCRIPT")
+    _perform(sys.stdin.read() if given is None else given)
+
+
+def _perform(prompt: str) -> None:
+    for verb, *arguments in _script(prompt):
         _VERBS[verb](*arguments)
 
 
-def _script() -> list[list[Any]]:
-    given = os.environ.get("PI_SUBAGENTS_SCRIPT")
-    prompt = sys.stdin.read() if given is None else given
+def _script(prompt: str) -> list[list[Any]]:
     try:
         actions = json.loads(prompt)
     except ValueError:
         actions = None
     return actions if isinstance(actions, list) else [["write", _echo(prompt), 1]]
+
+
+class _Conversation:
+    """RPC mode: commands are heard in a second thread while the script is played in the first."""
+
+    def __init__(self) -> None:
+        self._prompted = _thread.allocate_lock()
+        self._prompted.acquire()
+        self._prompt = ""
+
+    def play(self) -> NoReturn:
+        warnings.simplefilter("ignore")  # a script may fork, and a second thread is no obstacle to that
+        _thread.start_new_thread(self._listen, ())
+        self._prompted.acquire()
+        _perform(os.environ.get("PI_SUBAGENTS_SCRIPT", self._prompt))
+        while True:
+            signal.pause()  # the end comes with the end of the input, or by a signal
+
+    def _listen(self) -> None:
+        for line in sys.stdin.buffer:
+            command = json.loads(line)
+            self._heed(command, command["type"])
+        os._exit(0)
+
+    def _heed(self, command: dict[str, Any], kind: str) -> None:
+        if kind == "abort" and not _deaf:
+            _print({"type": "message_end", "message": {"role": "assistant", "content": [], "stopReason": "aborted"}})
+            _print({"type": "agent_end"}, {"type": "agent_settled"})
+        data = {"sessionId": "scripted"} if kind == "get_state" else None
+        _print({"type": "response", "id": command.get("id"), "command": kind, "success": True, "data": data})
+        if kind == "prompt":
+            self._prompt = command["message"]
+            self._prompted.release()
+        elif kind == "steer":
+            _heard.append(command["message"])
+
+
+_heard: list[str] = []
+_deaf: list[bool] = []
+
+
+def _print(*records: dict[str, Any]) -> None:
+    _write_all(1, "".join(f"{json.dumps(record)}\n" for record in records).encode())
+
+
+def _repeat_steering() -> None:
+    while not _heard:
+        time.sleep(_POLL_S)
+    content = [{"type": "text", "text": _heard.pop(0)}]
+    _print({"type": "message_end", "message": {"role": "assistant", "content": content, "stopReason": "stop"}})
 
 
 def _list_models(names: list[str]) -> None:
@@ -159,6 +218,8 @@ _VERBS: dict[str, Callable[..., None]] = {
     "leave_behind": _leave_behind,
     "count_input": _count_input,
     "tell": _tell,
+    "repeat_steering": _repeat_steering,
+    "ignore_abort": lambda: _deaf.append(True),
     "close_output": _close_output,
     "exit": os._exit,
     "die_of": lambda number: os.kill(os.getpid(), number),

@@ -112,6 +112,19 @@ def test_a_broken_profile_is_shown_with_file_and_line(ready: Machine) -> None:
     assert f"{path}:3" in finding["detail"]
 
 
+def test_a_broken_preset_is_named_with_its_line(ready: Machine) -> None:
+    path = ready.write(ready.project / ".pi" / "subagents" / "odd.md", "---\nname: odd\n---\n")
+    finding = diagnose(ready).one("presets")
+    assert not finding["ok"]
+    assert finding["detail"].startswith(f"cannot be used: {path}:1: has no description")
+
+
+def test_a_preset_with_a_key_that_others_can_read_is_found(ready: Machine) -> None:
+    text = "---\nname: paid\ndescription: Paid.\napiKey: sk-test-abc123\n---\n"
+    path = ready.write(ready.project / ".pi" / "subagents" / "paid.md", text)
+    assert diagnose(ready).one("keys")["detail"] == f"{path} holds a key and others can read it"
+
+
 def test_profiles_are_counted_by_scope(ready: Machine) -> None:
     ready.write(ready.agent_dir / "agent-profiles" / "a.md", "---\nname: a\n---\n")
     ready.write(ready.project / ".pi" / "agent-profiles" / "b.md", "---\nname: b\n---\n")

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
 from pi_subagents.fold import RunState
 from pi_subagents.models.event import Ended, Event, Started
 from pi_subagents.progress import ProgressWords, Window, name_of, status_line
-from pi_subagents.service import Delegation
+
+if TYPE_CHECKING:
+    from pi_subagents.surfaces.live import Shown
 
 _LINE_CELLS = 200
 
@@ -23,16 +25,19 @@ class View(Protocol):
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None: ...
 
-    def showing(self, delegation: Delegation) -> AbstractAsyncContextManager[None]: ...
+    def showing(self, shown: Shown) -> AbstractAsyncContextManager[None]: ...
 
 
-def choose_view(*, plain: bool) -> View:
-    """Windows if stderr is a terminal that understands escapes and nobody asked for plain lines."""
+def choose_view(*, plain: bool, leave: Callable[[], None] | None = None) -> View:
+    """Windows if stderr is a terminal that understands escapes and nobody asked for plain lines.
+
+    A view of runs that go on without it can be left with a key; `leave` is called then.
+    """
     if plain or forbids_escapes(os.environ) or not sys.stderr.isatty():
         return PlainView()
     from pi_subagents.surfaces.live import LiveView
 
-    return LiveView()
+    return LiveView(leave=leave)
 
 
 def forbids_escapes(environ: Mapping[str, str]) -> bool:
@@ -60,9 +65,9 @@ class PlainView:
                 self._say_standing()
 
     @asynccontextmanager
-    async def showing(self, delegation: Delegation) -> AsyncIterator[None]:
+    async def showing(self, shown: Shown) -> AsyncIterator[None]:
         """Nothing to set up."""
-        self._total = delegation.task_count
+        self._total = shown.task_count
         yield
 
     def _say_standing(self) -> None:

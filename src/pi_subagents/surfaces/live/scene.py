@@ -24,6 +24,8 @@ class Scene:
     expanded: bool = False
     asking: bool = False
     has_keys: bool = True
+    can_leave: bool = False
+    """Whether the runs go on when nobody looks any more."""
 
     @property
     def running(self) -> list[Window]:

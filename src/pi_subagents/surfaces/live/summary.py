@@ -23,6 +23,8 @@ _BAR_CELLS = 10
 _HELP = "↑↓ select • ctrl+o expand • x stop • q stop all"
 _HELP_FOR_ONE = "ctrl+o expand • x stop"
 _HELP_WITHOUT_KEYS = "ctrl+c stops all"
+_HELP_TO_LEAVE = "ctrl+o expand • x stop • q leave it running"
+_HELP_TO_LEAVE_WITHOUT_KEYS = "ctrl+c leaves it running"
 _ASK = "Stop all sub-agents? y yes • any other key no"
 _STOPPING = "Stopping…"
 
@@ -61,6 +63,8 @@ def hint_line(scene: Scene) -> Line:
         return [(Style.WARNING, _STOPPING)]
     if scene.asking:
         return [(Style.WARNING, _ASK)]
+    if scene.can_leave:
+        return [(Style.DIM, _HELP_TO_LEAVE if scene.has_keys else _HELP_TO_LEAVE_WITHOUT_KEYS)]
     if not scene.has_keys:
         return [(Style.DIM, _HELP_WITHOUT_KEYS)]
     return [(Style.DIM, _HELP if scene.total > 1 else _HELP_FOR_ONE)]

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import TextIO
 
@@ -19,7 +19,6 @@ from pi_subagents.fold import RunState
 from pi_subagents.models.event import Event
 from pi_subagents.progress import Line, Style, Window, clean
 from pi_subagents.runners import job_control
-from pi_subagents.service import Delegation
 from pi_subagents.settings import preview_width
 from pi_subagents.surfaces.live.controls import Controls
 from pi_subagents.surfaces.live.interjections import Interjections, diverted_stderr
@@ -27,6 +26,7 @@ from pi_subagents.surfaces.live.keys import Key, Keyboard
 from pi_subagents.surfaces.live.layout import compose, finished_lines
 from pi_subagents.surfaces.live.scene import Scene
 from pi_subagents.surfaces.live.screen import Screen, reflows
+from pi_subagents.surfaces.live.shown import Shown
 from pi_subagents.surfaces.live.summary import closing_lines
 
 FRAME_S = 0.05
@@ -37,16 +37,17 @@ _log = logging.getLogger(__name__)
 
 
 class LiveView:
-    """Windows for the runs of one delegation."""
+    """Windows for the runs of one delegation, or for a run of somebody else that one can `leave` to itself."""
 
-    def __init__(self, stream: TextIO | None = None) -> None:
+    def __init__(self, stream: TextIO | None = None, leave: Callable[[], None] | None = None) -> None:
         self._screen = Screen(stream or sys.stderr, reflows=reflows(os.environ))
         self._keyboard = Keyboard(self._pressed)
         self._controls = Controls()
+        self._leave_it = leave
         self._interjections = Interjections()
         self._windows: dict[str, Window] = {}
         self._in_history: set[str] = set()
-        self._delegation: Delegation | None = None
+        self._shown: Shown | None = None
         self._news = asyncio.Event()
         self._is_over = False
 
@@ -60,9 +61,9 @@ class LiveView:
             self._news.set()
 
     @asynccontextmanager
-    async def showing(self, delegation: Delegation) -> AsyncIterator[None]:
+    async def showing(self, shown: Shown) -> AsyncIterator[None]:
         """Draw while the block runs; afterwards only history is left on the terminal."""
-        self._delegation = delegation
+        self._shown = shown
         signals = job_control(on_resize=self._resized, before_stop=self._leave, after_continue=self._come_back)
         with diverted_stderr() as self._interjections, signals:
             drawing = asyncio.create_task(self._draw_until_cancelled())
@@ -152,29 +153,30 @@ class LiveView:
     # --- what is shown --------------------------------------------------------------------------------------
 
     def _scene(self, size: os.terminal_size) -> Scene:
-        assert self._delegation is not None
+        assert self._shown is not None
         return Scene(
             windows=[self._windows[key] for key in self._in_task_order()],
             columns=size.columns,
             rows=size.lines,
             now_ms=now_ms(),
-            concurrency=self._delegation.concurrency,
-            total=self._delegation.task_count,
+            concurrency=self._shown.concurrency,
+            total=self._shown.task_count,
             selected=self._controls.selected,
             expanded=self._controls.expanded,
             asking=self._controls.asking,
             has_keys=self._keyboard.exists,
+            can_leave=self._leave_it is not None,
         )
 
     def _in_task_order(self) -> list[str]:
-        assert self._delegation is not None
-        return [run.state.run_id for run in self._delegation.runs if run.state.run_id in self._windows]
+        assert self._shown is not None
+        return [run.state.run_id for run in self._shown.runs if run.state.run_id in self._windows]
 
     def _window(self, state: RunState) -> Window:
         window = self._windows.get(state.run_id)
         if window is None:
-            assert self._delegation is not None
-            settings = self._delegation.settings
+            assert self._shown is not None
+            settings = self._shown.settings
             width = preview_width(settings, self._screen.size().columns)
             window = Window(state, max_lines=settings.max_lines_per_window, preview_width=width)
             self._windows[state.run_id] = window
@@ -183,10 +185,13 @@ class LiveView:
     # --- keys -----------------------------------------------------------------------------------------------
 
     def _pressed(self, key: Key) -> None:
-        assert self._delegation is not None
+        if key is Key.QUIT and self._leave_it is not None:
+            self._leave_it()
+            return
+        assert self._shown is not None
         shown = [window.state.run_id for window in self._scene(self._screen.size()).running]
         stop = self._controls.press(key, shown, now_ms())
         if stop is not None:
             window = self._windows.get(stop.run_id or "")
-            self._delegation.stop(window.state.session_id if window else None)
+            self._shown.stop(window.state.session_id if window else None)
         self._news.set()

@@ -74,7 +74,7 @@ class WatchApp(App[None]):
         self._empty = Static(id="empty", markup=False)
         self._body = Container(id="body")
         self._actions = RunActions(self, place, self.own_runs)
-        self._looked = False
+        self.has_looked = False
 
     def compose(self) -> ComposeResult:
         yield self._title
@@ -105,8 +105,8 @@ class WatchApp(App[None]):
         changed = self.roster.apply(news)
         if not self.is_running:
             return
-        if changed or not self._looked:
-            self._looked = True
+        if changed or not self.has_looked:
+            self.has_looked = True
             self._show_list()
         else:
             self.list.show_news({*visible, *(run for run, _ in news.events)})

@@ -57,6 +57,11 @@ class RunList(ScrollView, can_focus=True):
         return self._chosen
 
     @property
+    def runs(self) -> list[WatchedRun]:
+        """All in the list, from the top."""
+        return list(self._runs)
+
+    @property
     def visible_runs(self) -> list[WatchedRun]:
         """Those on the screen."""
         first = int(self.scroll_offset.y) // self.row_height

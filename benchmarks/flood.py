@@ -1,0 +1,181 @@
+"""A flood: four agents print 20,000 records a second together, on a terminal of 80×24, with windows and without.
+
+What the view costs beyond parsing is the difference of the two; keys are pressed meanwhile and their effect is waited
+for, and at the end every figure that the agents printed must have arrived.
+
+    ./scripts/bench flood [--seconds N] [--rate N] [--agents N]
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import json
+import os
+import re
+import select
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.flood_subject import agent_command
+from pi_subagents.programs import PI_VARIABLE
+
+ROOT = Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "benchmarks" / "results" / "flood.json"
+
+GOAL_VIEW_CPU = 25.0
+GOAL_KEY_MS = 200.0
+GOAL_GROWTH_MB = 10.0
+COLUMNS, ROWS = 80, 24
+_KEY_EVERY_S = 0.7
+_BEGIN_FRAME = b"\x1b[?2026h"
+_SELECTED = re.compile(rb"\xe2\x96\x8c[^\n]*?flood-(\d+)")
+_LAST_WORDS = re.compile(r"Printed (\d+) records in (\d+) turns\.")
+_WAIT_S = 120.0
+
+
+@dataclass
+class Flooded:
+    """What was seen of one flood."""
+
+    report: dict[str, Any]
+    frames: int = 0
+    drawn_bytes: int = 0
+    key_ms: list[float] = field(default_factory=list)
+    tail: bytes = b""
+
+    @property
+    def records(self) -> int:
+        """How many records the agents say they printed."""
+        return sum(int(found.group(1)) for found in self._last_words() if found)
+
+    @property
+    def is_right(self) -> bool:
+        """Whether every run was completed and has counted every message and tool call that its agent printed."""
+        expected = [
+            [2 * int(found.group(2)) + 1, int(found.group(2))] if found else None for found in self._last_words()
+        ]
+        return bool(expected == self.report["states"] and self.report["completed"] == len(expected))
+
+    @property
+    def growth_mb(self) -> float:
+        """Memory at the end beyond that of a quarter of the way, when everything that is bounded has been filled."""
+        sizes = [size for _, size in self.report["memory"]]
+        return float(max(sizes[-4:]) - sizes[len(sizes) // 4])
+
+    def _last_words(self) -> list[re.Match[str] | None]:
+        return [_LAST_WORDS.fullmatch(output or "") for output in self.report["outputs"]]
+
+
+def flood(folder: Path, *, seconds: float, rate: int, agents: int, view: bool) -> Flooded:
+    """One flood on a terminal of its own."""
+    (folder / ".git").mkdir(parents=True)
+    order = {
+        "folder": str(folder),
+        "report": str(folder / "report.json"),
+        "seconds": seconds,
+        "rate": rate,
+        "agents": agents,
+        "view": view,
+    }
+    (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
+    environ = {**os.environ, PI_VARIABLE: agent_command(), "PI_AGENT_DIR": str(folder / "agent"), "TERM": "xterm"}
+    terminal, end = os.openpty()
+    fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
+    command = [sys.executable, "-m", "benchmarks.flood_subject", str(folder / "order.json")]
+    with subprocess.Popen(command, cwd=ROOT, env=environ, stdin=end, stdout=end, stderr=end) as process:
+        os.close(end)
+        flooded = Flooded({})
+        try:
+            _watch(terminal, process, flooded, agents if view else 0)
+        finally:
+            process.kill()
+            os.close(terminal)
+    if not (folder / "report.json").exists():
+        raise SystemExit(f"the flood failed:\n{flooded.tail.decode('utf-8', 'replace')}")
+    flooded.report = json.loads((folder / "report.json").read_text(encoding="utf-8"))
+    return flooded
+
+
+def _watch(terminal: int, process: subprocess.Popen[bytes], flooded: Flooded, agents: int) -> None:
+    """Read what is drawn, and press the key for the next window again and again."""
+    deadline = time.monotonic() + _WAIT_S
+    selected, pressed_at, next_press = 0, None, 0.0
+    while time.monotonic() < deadline:
+        data = _read(terminal)
+        if data is None:
+            if process.poll() is not None:
+                return
+            continue
+        flooded.frames += data.count(_BEGIN_FRAME)
+        flooded.drawn_bytes += len(data)
+        flooded.tail = (flooded.tail + data)[-8192:]
+        now = time.monotonic()
+        seen = [int(number) for number in _SELECTED.findall(data)]
+        if pressed_at is not None and selected in seen:
+            flooded.key_ms.append(1000 * (now - pressed_at))
+            pressed_at, next_press = None, now + _KEY_EVERY_S
+        elif pressed_at is None and seen and now > next_press and agents > 1:
+            selected, pressed_at = (seen[-1] + 1) % agents, now
+            os.write(terminal, b"j")
+    raise SystemExit("the flood does not end")
+
+
+def _read(terminal: int) -> bytes | None:
+    if not select.select([terminal], [], [], 0.2)[0]:
+        return None
+    try:
+        return os.read(terminal, 65536) or None
+    except OSError:  # everybody has closed it
+        time.sleep(0.05)
+        return None
+
+
+def table(blind: Flooded, seen: Flooded) -> str:
+    """The figures for people."""
+    wall, blind_wall = seen.report["wall_s"], blind.report["wall_s"]
+    frame_bytes = seen.drawn_bytes / max(seen.frames, 1)
+    view_cpu = 100 * (seen.report["cpu_s"] - blind.report["cpu_s"]) / wall
+    rows = [
+        f"{'records a second':<34}{seen.records / wall:>10.0f}  (without windows {blind.records / blind_wall:.0f})",
+        f"{'CPU of the engine, % of one core':<34}{100 * blind.report['cpu_s'] / blind_wall:>10.1f}",
+        f"{'frames a second':<34}{seen.frames / wall:>10.1f}  ({frame_bytes:.0f} bytes each)",
+        _verdict("CPU of the view, % of one core", view_cpu, GOAL_VIEW_CPU),
+        _verdict("slowest of all keys, ms", max(seen.key_ms, default=-1.0), GOAL_KEY_MS),
+        f"{'median of all keys, ms':<34}{statistics.median(seen.key_ms or [-1.0]):>10.1f}  ({len(seen.key_ms)} keys)",
+        _verdict("growth of memory, MB", seen.growth_mb, GOAL_GROWTH_MB),
+        f"{'memory, MB':<34}{seen.report['memory'][-1][1]:>10.1f}",
+        f"{'the last state is right':<34}{'yes' if seen.is_right and blind.is_right else 'NO':>10}",
+    ]
+    return "\n".join(rows)
+
+
+def _verdict(label: str, value: float, goal: float) -> str:
+    return f"{label:<34}{value:>10.1f}  {'✓' if value <= goal else '✗'} (goal: at most {goal:g})"
+
+
+def main() -> None:
+    """Measure without and with the view, print the table, and keep every figure."""
+    parser = argparse.ArgumentParser(description="What the windows cost while agents print as fast as they can.")
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--rate", type=int, default=20_000)
+    parser.add_argument("--agents", type=int, default=4)
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="flood-") as scratch:
+        runs = {name: flood(Path(scratch) / name, **vars(options), view=name == "seen") for name in ("blind", "seen")}
+    sys.stdout.write(table(runs["blind"], runs["seen"]) + "\n")
+    RESULTS.parent.mkdir(exist_ok=True)
+    kept = {name: {**run.report, "frames": run.frames, "key_ms": run.key_ms} for name, run in runs.items()}
+    RESULTS.write_text(json.dumps({"options": vars(options), **kept}, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

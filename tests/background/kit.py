@@ -1,0 +1,191 @@
+"""A project from which background runs are launched, and eyes for everybody who takes part in them.
+
+Agents carry the mark of their stage in the environment; keepers and porters carry another, which they inherit from
+whoever launched the run.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, cast
+
+from pi_subagents.background.registry import Registry
+from pi_subagents.planning import Place
+from pi_subagents.runners import choose_mechanism
+from pi_subagents.store import Slots
+from pi_subagents.testing import MODELS_VARIABLE, Action, script
+from pi_subagents.tools import ToolContext, ToolResult, call_tool
+from tests.process.kit import Stage, make_stage, wait_until
+
+KEEPER_MARK = "TEST_KEEPER_MARK"
+WAIT_S = 60.0
+PRESET = "worker"
+MODEL = "acme/large"
+_REPOSITORY = Path(__file__).parents[2]
+
+
+@dataclass(frozen=True)
+class Yard:
+    """One project with a preset; `owner` is who launches and asks."""
+
+    stage: Stage
+    limit: int
+    owner: str = "test"
+    keeper_mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        """What agents find in their environment."""
+        environ = self.stage.full_environ({MODELS_VARIABLE: MODEL})
+        environ.pop(KEEPER_MARK, None)
+        return environ
+
+    @property
+    def place(self) -> Place:
+        return Place.here(self.stage.project, self.environ)
+
+    @property
+    def registry(self) -> Registry:
+        return Registry(self.place, self.owner)
+
+    @property
+    def slots(self) -> Slots:
+        return Slots(self.place.agent_dir, self.limit)
+
+    def preset(self, name: str, *fields: str) -> None:
+        """Write a preset; each field is a line of its frontmatter."""
+        folder = self.stage.project / ".pi" / "subagents"
+        folder.mkdir(parents=True, exist_ok=True)
+        lines = ["---", f"name: {name}", "description: Works.", f"model: {MODEL}", *fields, "---", ""]
+        (folder / f"{name}.md").write_text("\n".join(lines))
+
+    # --- what a model does -------------------------------------------------------------------------------------
+
+    async def call(self, tool: str, **arguments: Any) -> ToolResult:
+        """Call one of the two tools."""
+        async with asyncio.timeout(WAIT_S):
+            result = await call_tool(tool, arguments, ToolContext(self.place, owner=self.owner))
+        assert not result.is_error, result.text
+        return result
+
+    async def launch(self, *actions: Action, preset: str = PRESET) -> Path:
+        """Start a script in the background; returns its run directory."""
+        result = await self.call("background_agent", preset=preset, task=script(*actions))
+        return Path(result.details["run"]["paths"]["runDir"])
+
+    async def status(self, **arguments: Any) -> dict[str, Any]:
+        """The details of a status call."""
+        return (await self.call("background_agent_status", **arguments)).details
+
+    async def row(self, run_dir: Path, **arguments: Any) -> dict[str, Any]:
+        """The row of one run."""
+        (row,) = (await self.status(runId=run_dir.name, **arguments))["runs"]
+        return cast(dict[str, Any], row)
+
+    async def see_the_end(self, run_dir: Path) -> dict[str, Any]:
+        """Wait for the end of a run; returns its row."""
+        row = await self.row(run_dir, wait_s=WAIT_S / 2)
+        assert row["completedAt"], "the run did not end"
+        return row
+
+    # --- who is there ------------------------------------------------------------------------------------------
+
+    def keepers(self) -> list[int]:
+        """The keepers at work."""
+        return self._processes("pi_subagents.background.keeper")
+
+    def porters(self) -> list[int]:
+        """The porters, of whom there should be one at most."""
+        return self._processes("pi_subagents.background.porter")
+
+    def keeper_of(self, run_dir: Path) -> int | None:
+        """The process that holds a run's lease, once it is a keeper."""
+        lease = str(run_dir / "lease")
+        return next((pid for pid in self.keepers() if lease in _open_files(pid)), None)
+
+    def kill_everybody(self) -> None:
+        """As if the machine had lost its power: nobody gets a chance to tidy up."""
+        everybody = [*self.keepers(), *self.porters(), *self.stage.processes()]
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for pid in everybody:
+                kill(pid, number)
+        wait_until(lambda: not (self.keepers() or self.porters() or self.stage.processes()))
+
+    def _processes(self, module: str) -> list[int]:
+        marked = f"{KEEPER_MARK}={self.keeper_mark}".encode()
+        found = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
+        return [pid for pid in found if module.encode() in _read(pid, "cmdline") and marked in _read(pid, "environ")]
+
+    # --- launchers of their own ----------------------------------------------------------------------------------
+
+    def order(self, *actions: Action, owner: str | None = None) -> str:
+        """A line for a launcher."""
+        order = {"project": str(self.stage.project), "environ": self.environ, "owner": owner or self.owner}
+        return json.dumps({**order, "preset": PRESET, "task": script(*actions)}) + "\n"
+
+    @contextmanager
+    def launcher(self, **options: Any) -> Iterator[subprocess.Popen[str]]:
+        """A process that launches what it is told to."""
+        environ = {**os.environ, KEEPER_MARK: self.keeper_mark}
+        pipe = subprocess.PIPE
+        argv = [sys.executable, "-m", "tests.background.launcher"]
+        with subprocess.Popen(
+            argv, cwd=_REPOSITORY, env=environ, stdin=pipe, stdout=pipe, text=True, **options
+        ) as program:
+            try:
+                yield program
+            finally:
+                program.kill()
+
+
+def make_yard(folder: Path, limit: int = 8, **settings: Any) -> Yard:
+    """A project whose agents are contained as is the default here."""
+    yard = Yard(make_stage(folder, choose_mechanism(), maxBackground=limit, **settings), limit)
+    yard.preset(PRESET)
+    return yard
+
+
+def tell(launcher: subprocess.Popen[str], order: str) -> None:
+    """Give a launcher an order."""
+    assert launcher.stdin is not None
+    launcher.stdin.write(order)
+    launcher.stdin.flush()
+
+
+def answer_of(launcher: subprocess.Popen[str]) -> Mapping[str, Any]:
+    """The row of the run that it launched."""
+    assert launcher.stdout is not None
+    row: dict[str, Any] = json.loads(launcher.stdout.readline())
+    return row
+
+
+def kill(pid: int, number: int = signal.SIGKILL) -> None:
+    """Send a signal to a process that may be gone."""
+    with suppress(ProcessLookupError):
+        os.kill(pid, number)
+
+
+def _open_files(pid: int) -> set[str]:
+    found = set()
+    with suppress(OSError):
+        for link in Path(f"/proc/{pid}/fd").iterdir():
+            with suppress(OSError):
+                found.add(str(link.readlink()))
+    return found
+
+
+def _read(pid: int, what: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{what}").read_bytes()
+    except OSError:
+        return b""

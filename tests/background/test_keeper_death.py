@@ -1,0 +1,120 @@
+"""However a keeper dies, the first who asks is told the truth, and nothing of the agent is left."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.models import Reason, Status, Task
+from pi_subagents.outcome import LOST_SENTENCE
+from pi_subagents.service import Delegation
+from pi_subagents.sessions import Sessions
+from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
+from pi_subagents.testing.agent import Action, leaves_behind, pauses, prints
+from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
+from tests.background.kit import Yard, kill
+from tests.process.kit import wait_until
+
+KILLS = 20
+ROUNDS = 5
+
+WORK: list[Action] = [
+    prints(AGENT_START, assistant("step 1")),
+    leaves_behind(daemon=True),
+    pauses(0.05),
+    prints(assistant("step 2")),
+    pauses(0.1),
+    prints(assistant("finished"), agent_end(), AGENT_SETTLED),
+]
+
+
+def complete_lines(run_dir: Path) -> bytes:
+    data = (run_dir / JOURNAL_FILE).read_bytes()
+    return data[: data.rfind(b"\n") + 1]
+
+
+@pytest.mark.parametrize("yard", [KILLS], indirect=True)
+@pytest.mark.parametrize("seed", range(ROUNDS))
+async def test_a_keeper_killed_at_random_is_told_as_lost_by_the_first_status_call(seed: int, yard: Yard) -> None:
+    chance = random.Random(seed)
+    descriptors = set(os.listdir("/proc/self/fd"))
+    killed = [await _launch_and_kill(yard, chance) for _ in range(KILLS)]
+    rows = {row["runId"]: row for row in (await yard.status(includeCompleted=True))["runs"]}
+    for run_dir, before in killed:
+        _check_truth(rows[run_dir.name], run_dir, before)
+    lost = [row for row in rows.values() if row["reason"] == "lost"]
+    assert len(rows) == KILLS
+    assert len(lost) > KILLS // 4, "hardly any run was killed while it worked"
+    wait_until(lambda: not yard.stage.processes())
+    await _resume(yard, chance.choice(lost)["sessionId"])
+    assert len(set(os.listdir("/proc/self/fd"))) <= len(descriptors) + 1  # the listing itself
+
+
+async def _launch_and_kill(yard: Yard, chance: random.Random) -> tuple[Path, bytes]:
+    run_dir = await yard.launch(*WORK)
+    if chance.random() < 0.7:  # the others are killed before they have begun
+        wait_until(lambda: b'"started"' in (run_dir / JOURNAL_FILE).read_bytes())
+    await asyncio.sleep(chance.uniform(0, 0.25))
+    if (keeper := yard.keeper_of(run_dir)) is not None:
+        kill(keeper)
+        wait_until(lambda: yard.keeper_of(run_dir) is None)
+    return run_dir, complete_lines(run_dir)
+
+
+def _check_truth(row: dict[str, object], run_dir: Path, before: bytes) -> None:
+    after = (run_dir / JOURNAL_FILE).read_bytes()
+    assert after.startswith(before), "a journalled event is missing"
+    assert sum(b'"type":"ended"' in line for line in after.splitlines()) == 1
+    assert list(read_journal(run_dir / JOURNAL_FILE))
+    assert not is_held(run_dir)
+    if b'"type":"ended"' in before:  # it was quicker than the kill
+        assert (row["status"], row["reason"]) == ("completed", "settled")
+    else:
+        assert (row["status"], row["reason"], row["error"]) == ("failed", "lost", LOST_SENTENCE)
+    assert json.loads((run_dir / "result.json").read_text())["status"] == row["status"]
+
+
+async def _resume(yard: Yard, session_id: str) -> None:
+    (result,) = await Delegation([Task("again", "go on", resume=session_id)], place=yard.place)
+    assert (result.ok, result.session_id) == (True, session_id)
+    assert "Previously:" in result.output
+    assert len(Sessions(yard.place).find(session_id).runs) == 2
+
+
+@pytest.mark.parametrize("yard", [3], indirect=True)
+async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_resumed(yard: Yard) -> None:
+    said: list[Action] = [prints(AGENT_START, assistant("half way")), leaves_behind(), pauses(60)]
+    working = [await yard.launch(*said) for _ in range(3)]
+    waiting = [await yard.launch(*said) for _ in range(3)]
+    wait_until(lambda: all(b"half way" in complete_lines(run_dir) for run_dir in working))
+    assert (await yard.status())["counts"] == {"running": 6, "completed": 0, "failed": 0, "aborted": 0, "total": 6}
+    journals = {run_dir: complete_lines(run_dir) for run_dir in (*working, *waiting)}
+    yard.kill_everybody()
+    details = await yard.status(includeCompleted=True)
+    assert details["counts"] == {"running": 0, "completed": 0, "failed": 6, "aborted": 0, "total": 6}
+    assert {row["reason"] for row in details["runs"]} == {"lost"}
+    assert [row["finalText"] for row in details["runs"]] == ["half way"] * 3 + [None] * 3
+    for run_dir, before in journals.items():
+        assert (run_dir / JOURNAL_FILE).read_bytes().startswith(before)
+    await _resume(yard, details["runs"][0]["sessionId"])
+    await _resume(yard, details["runs"][-1]["sessionId"])
+    again = await yard.launch(prints(AGENT_START, assistant("after"), agent_end(), AGENT_SETTLED))
+    assert (await yard.see_the_end(again))["status"] == "completed"
+
+
+@pytest.mark.parametrize("yard", [1], indirect=True)
+async def test_the_place_of_a_killed_keeper_is_free_again(yard: Yard) -> None:
+    first = await yard.launch(pauses(60))
+    wait_until(lambda: yard.keeper_of(first))
+    second = await yard.launch(prints(AGENT_START, assistant("my turn"), agent_end(), AGENT_SETTLED))
+    keeper = yard.keeper_of(first)
+    assert keeper is not None
+    kill(keeper)
+    assert (await yard.see_the_end(second))["finalText"] == "my turn"
+    (run,) = [run for run in yard.registry.runs() if run.run_dir == first]
+    assert (run.state.status, run.state.reason) == (Status.FAILED, Reason.LOST)

@@ -1,0 +1,108 @@
+"""A background run outlives whoever launched it, and is found and told again."""
+
+from __future__ import annotations
+
+import os
+import pty
+import signal
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.background.registry import mark_announced
+from pi_subagents.testing import answer, prints
+from pi_subagents.testing.agent import pauses, repeats_steering, touches, waits_for
+from tests.background.kit import Yard, answer_of, kill, tell
+from tests.process.kit import wait_until
+
+LAUNCH_S = 0.5
+
+
+async def test_a_launch_returns_at_once_and_the_run_completes_after_its_launcher_was_killed(
+    yard: Yard, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    with yard.launcher() as launcher:
+        tell(launcher, yard.order(prints(*answer("warm"))))
+        await yard.see_the_end(Path(answer_of(launcher)["paths"]["runDir"]))
+        tell(launcher, yard.order(waits_for(gate), prints(*answer("I went on"))))
+        row = answer_of(launcher)
+        run_dir = Path(row["paths"]["runDir"])
+        assert row["elapsed"] < LAUNCH_S
+        assert (await yard.row(run_dir))["status"] == "running"
+        launcher.kill()
+        launcher.wait()
+    assert (await yard.status())["counts"]["running"] == 1
+    gate.touch()
+    row = await yard.see_the_end(run_dir)
+    assert (row["status"], row["finalText"]) == ("completed", "I went on")
+    told = [run.run_dir for run in yard.registry.unannounced() if mark_announced(run.run_dir)]
+    assert run_dir in told
+    assert yard.registry.unannounced() == []
+
+
+async def test_a_launch_that_must_wait_for_a_place_returns_at_once_too(yard: Yard) -> None:
+    with yard.launcher() as launcher:
+        for _ in range(yard.limit):
+            tell(launcher, yard.order(pauses(60)))
+            answer_of(launcher)
+        wait_until(lambda: len(yard.keepers()) == yard.limit)
+        for _ in range(3):
+            tell(launcher, yard.order(pauses(60)))
+            assert answer_of(launcher)["elapsed"] < LAUNCH_S
+
+
+async def test_a_keeper_has_a_session_of_its_own_and_no_terminal(yard: Yard) -> None:
+    run_dir = await yard.launch(pauses(60))
+    wait_until(lambda: yard.keeper_of(run_dir))
+    keeper = yard.keeper_of(run_dir)
+    assert keeper is not None
+    fields = Path(f"/proc/{keeper}/stat").read_text().rpartition(")")[2].split()
+    _state, _parent, group, session, terminal = fields[:5]
+    assert (int(group), int(session), int(terminal)) == (keeper, keeper, 0)
+    for fd in (0, 1, 2):
+        assert Path(f"/proc/{keeper}/fd/{fd}").readlink() == Path(os.devnull)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT])
+async def test_a_signal_to_the_launchers_group_does_not_reach_the_run(yard: Yard, number: int) -> None:
+    with yard.launcher(start_new_session=True) as launcher:
+        tell(launcher, yard.order(repeats_steering()))
+        run_dir = Path(answer_of(launcher)["paths"]["runDir"])
+        os.killpg(launcher.pid, number)
+        launcher.wait(20)
+    wait_until(lambda: (run_dir / "control").exists())
+    assert (await yard.row(run_dir))["status"] == "running"
+
+
+async def test_a_closed_terminal_does_not_reach_the_run(yard: Yard, tmp_path: Path) -> None:
+    gate, begun = tmp_path / "gate", tmp_path / "begun"
+    ours, theirs = pty.openpty()
+    # The launcher leads a session whose terminal is the pseudo-terminal: closing our end hangs it up.
+    with yard.launcher(start_new_session=True, stderr=theirs, preexec_fn=_take_terminal) as launcher:
+        os.close(theirs)
+        tell(launcher, yard.order(touches(begun), waits_for(gate), prints(*answer("still here"))))
+        run_dir = Path(answer_of(launcher)["paths"]["runDir"])
+        wait_until(begun.exists)
+        os.close(ours)
+        assert launcher.wait(20) == -signal.SIGHUP
+    gate.touch()
+    assert (await yard.see_the_end(run_dir))["finalText"] == "still here"
+
+
+def _take_terminal() -> None:
+    import fcntl
+    import termios
+
+    fcntl.ioctl(2, termios.TIOCSCTTY, 0)
+
+
+async def test_a_keeper_that_is_asked_to_end_stops_its_run_truthfully(yard: Yard) -> None:
+    run_dir = await yard.launch(pauses(60))
+    wait_until(lambda: (run_dir / "control").exists())
+    keeper = yard.keeper_of(run_dir)
+    assert keeper is not None
+    kill(keeper, signal.SIGTERM)
+    row = await yard.see_the_end(run_dir)
+    assert (row["status"], row["reason"]) == ("aborted", "cancelled")
+    assert not yard.stage.processes()

@@ -1,0 +1,160 @@
+"""No more agents at once than there are places, and whoever came first goes first, whoever launched them."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import subprocess
+from collections.abc import Iterable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi_subagents.background.registry import KnownRun, counts, mark_announced
+from pi_subagents.models import Status
+from pi_subagents.store import load_run
+from pi_subagents.testing import answer, prints
+from pi_subagents.testing.agent import Action, pauses, waits_for
+from tests.background.kit import WAIT_S, Yard, answer_of, kill, tell
+from tests.process.kit import wait_until
+
+RUNS = 50
+LAUNCHERS = 4
+LIMIT = 8
+
+
+def overlap(runs: Iterable[KnownRun]) -> int:
+    """How many agents were at work at the busiest moment, by the journals."""
+    edges = []
+    for run in runs:
+        if run.state.started_at is not None and run.state.completed_at is not None:
+            edges += [(run.state.started_at, 1), (run.state.completed_at, -1)]
+    most = now = 0
+    for _, step in sorted(edges):  # an end counts before a beginning of the same millisecond
+        now += step
+        most = max(most, now)
+    return most
+
+
+async def test_fifty_runs_of_several_launchers_share_the_places_in_the_order_they_came(yard: Yard) -> None:
+    script: list[Action] = [pauses(0.15), prints(*answer("done"))]
+    with ExitStack() as stack:
+        launchers = [stack.enter_context(yard.launcher()) for _ in range(LAUNCHERS)]
+        await asyncio.gather(
+            *(asyncio.to_thread(_launch_many, yard, launchers[n], n, script) for n in range(LAUNCHERS)), _watch(yard)
+        )
+    runs = yard.registry.runs()
+    assert len(runs) == RUNS
+    assert {run.state.status for run in runs} == {Status.COMPLETED}
+    assert overlap(runs) <= LIMIT
+    _check_order(runs)
+    wait_until(lambda: not (yard.porters() or yard.keepers()))
+    assert not yard.slots.door.exists()
+    told = [run.run_dir for run in yard.registry.unannounced() if mark_announced(run.run_dir)]
+    assert len(told) == RUNS
+
+
+def _launch_many(yard: Yard, launcher: subprocess.Popen[str], number: int, script: list[Action]) -> None:
+    for _ in range(number, RUNS, LAUNCHERS):
+        tell(launcher, yard.order(*script))
+        answer_of(launcher)
+
+
+async def _watch(yard: Yard) -> None:
+    """Look again and again until all have ended: whatever the moment, no count is wrong."""
+    over = 0
+    async with asyncio.timeout(WAIT_S):
+        while over < RUNS:
+            found = counts(await asyncio.to_thread(yard.registry.runs))
+            assert found["failed"] == found["aborted"] == 0
+            assert found["running"] + found["completed"] == found["total"] <= RUNS
+            assert found["completed"] >= over, "a run that had ended is running again"
+            over = found["completed"]
+            assert len(yard.keepers()) <= LIMIT + 1  # one that has let go of its place may still be leaving
+            assert len(yard.porters()) <= 1
+            await asyncio.sleep(0.05)
+
+
+def _check_order(runs: list[KnownRun]) -> None:
+    # Places are given out in order, but whoever has one must start a process first, and so many do so at once.
+    created = sorted(runs, key=lambda run: (run.state.created_at, run.state.run_id))
+    started = sorted(runs, key=lambda run: run.state.started_at or 0)
+    for place, run in enumerate(started):
+        assert abs(created.index(run) - place) <= LIMIT, "somebody pushed in"
+
+
+@pytest.mark.parametrize("yard", [1], indirect=True)
+async def test_with_one_place_the_runs_start_exactly_in_the_order_they_came(yard: Yard) -> None:
+    run_dirs = [await yard.launch(prints(*answer(str(number)))) for number in range(6)]
+    wait_until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs), within_s=30)
+    starts = [load_run(run_dir).started_at or 0 for run_dir in run_dirs]
+    assert starts == sorted(starts)
+    assert overlap(yard.registry.runs()) == 1
+
+
+@pytest.mark.parametrize("yard", [2], indirect=True)
+async def test_those_who_wait_cost_no_process_and_this_process_no_descriptor(yard: Yard, tmp_path: Path) -> None:
+    working = [await yard.launch(pauses(60)) for _ in range(2)]
+    before = len(os.listdir("/proc/self/fd"))
+    waiting = [await yard.launch(pauses(60)) for _ in range(98)]
+    assert len(os.listdir("/proc/self/fd")) == before
+    wait_until(lambda: all(yard.keeper_of(run_dir) for run_dir in working))
+    assert (len(yard.keepers()), len(yard.porters())) == (2, 1)
+    details = await yard.status()
+    assert details["counts"]["running"] == 100
+    assert [row.get("queued", False) for row in details["runs"]].count(True) == 98
+    # Only the porter has to go, and all who waited with it are told so.
+    kill(yard.porters()[0])
+    wait_until(lambda: not yard.porters())
+    rows = {row["runId"]: row for row in (await yard.status(includeCompleted=True))["runs"]}
+    assert {(rows[run.name]["status"], rows[run.name]["reason"]) for run in waiting} == {("failed", "lost")}
+    assert {rows[run.name]["status"] for run in working} == {"running"}
+    # A door without a porter does not keep the next one out.
+    assert yard.slots.door.exists()
+    late = await yard.launch(prints(*answer("after all")))
+    assert (await yard.row(late))["queued"]
+    keeper = yard.keeper_of(working[0])
+    assert keeper is not None
+    kill(keeper)
+    assert (await yard.see_the_end(late))["finalText"] == "after all"
+
+
+@pytest.mark.parametrize("yard", [1], indirect=True)
+async def test_a_waiting_run_is_stopped_at_once_and_the_others_keep_their_turn(yard: Yard, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    first = await yard.launch(waits_for(gate), prints(*answer("first")))
+    unwanted, third = [await yard.launch(prints(*answer(word))) for word in ("unwanted", "third")]
+    row = await yard.row(unwanted, stop=True)
+    assert (row["status"], row["reason"], row["startedAt"]) == ("aborted", "cancelled", None)
+    assert load_run(first).status is Status.RUNNING
+    gate.touch()
+    assert (await yard.see_the_end(third))["finalText"] == "third"
+    assert load_run(unwanted).text == ""
+
+
+async def test_ended_keepers_are_collected(yard: Yard) -> None:
+    run_dirs = [await yard.launch(prints(*answer("done"))) for _ in range(4)]
+    for run_dir in run_dirs:
+        await yard.see_the_end(run_dir)
+
+    async def zombies() -> int:
+        await yard.status()
+        return len([pid for pid in _children() if _is_zombie(pid)])
+
+    async with asyncio.timeout(10):
+        while await zombies():
+            await asyncio.sleep(0.05)
+
+
+def _children() -> list[int]:
+    tasks = Path("/proc/self/task").iterdir()
+    return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
+
+
+def _is_zombie(pid: int) -> Any:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except OSError:
+        return False

@@ -1,0 +1,114 @@
+"""A project with sessions on disk and the full screen in front of it, driven with keys."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from textual.pilot import Pilot
+
+from pi_subagents.planning import Place
+from pi_subagents.surfaces.watch import WatchApp
+from pi_subagents.surfaces.watch.blocks import Fold
+from pi_subagents.testing import SCRIPTED_AGENT
+from tests.session_kit import Shelf
+
+WIDE, NARROW = (140, 40), (80, 24)
+WAIT_S = 20.0
+
+
+class Bench:
+    """Two projects of one user; agents are scripted."""
+
+    def __init__(self, root: Path) -> None:
+        self.agent_dir = root / "agent"
+        self.tea = self._shelf(root / "tea-shop")
+        self.parser = self._shelf(root / "parser")
+        self.place = Place.here(
+            self.tea.project,
+            {"PATH": os.environ["PATH"], "PI_AGENT_DIR": str(self.agent_dir), **dict([SCRIPTED_AGENT])},
+        )
+
+    def _shelf(self, project: Path) -> Shelf:
+        (project / ".pi").mkdir(parents=True)
+        return Shelf(project, self.agent_dir)
+
+    def close(self) -> None:
+        self.tea.close()
+        self.parser.close()
+
+
+@dataclass
+class Eyes:
+    """Somebody at the screen."""
+
+    app: WatchApp
+    pilot: Pilot[None]
+
+    @property
+    def screen(self) -> str:
+        """What is on it, line by line."""
+        # There is no public way to read a screen as text.
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join("".join(segment.text for segment in strip) for strip in strips)
+
+    @property
+    def list_text(self) -> str:
+        """The part of the screen with the runs."""
+        region = self.app.list.parent.region if self.app.list.parent else self.app.list.region  # type: ignore[attr-defined]
+        lines = self.screen.split("\n")[region.y : region.bottom]
+        return "\n".join(line[: region.right] for line in lines)
+
+    @property
+    def names(self) -> list[str]:
+        """The runs in the list, from the top."""
+        return [run.state.name for run in self.app.list.runs]
+
+    @property
+    def chosen(self) -> str:
+        return self.app.list.chosen.state.name if self.app.list.chosen else ""
+
+    @property
+    def folds(self) -> list[Fold]:
+        """The blocks that can be unfolded."""
+        return list(self.app.query(Fold))
+
+    @property
+    def notices(self) -> list[str]:
+        """What was said in the corner."""
+        return [notification.message for notification in self.app._notifications]
+
+    async def press(self, *keys: str) -> None:
+        await self.pilot.press(*keys)
+        await self.pilot.pause()
+
+    async def until(self, condition: Callable[[], object], what: str = "") -> None:
+        """Wait for something that happens by itself."""
+        deadline = asyncio.get_running_loop().time() + WAIT_S
+        while not condition():
+            assert asyncio.get_running_loop().time() < deadline, f"waited in vain: {what}\n{self.screen}"
+            await self.pilot.pause(0.02)
+
+    async def until_seen(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.screen for text in texts), f"{texts} on the screen")
+
+    async def until_gone(self, text: str) -> None:
+        await self.until(lambda: text not in self.screen, f"{text!r} gone from the screen")
+
+
+@asynccontextmanager
+async def watching(bench: Bench, size: tuple[int, int] = WIDE, project: Path | None = None) -> AsyncIterator[Eyes]:
+    """The program, once it has looked at the disk for the first time."""
+    app = WatchApp(bench.place, project)
+    async with app.run_test(size=size) as pilot:
+        eyes = Eyes(app, pilot)
+        await eyes.until(lambda: app.has_looked, "the first look")
+        await pilot.pause()
+        try:
+            yield eyes
+        finally:
+            await app.own_runs.stop()

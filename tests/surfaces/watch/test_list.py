@@ -1,0 +1,167 @@
+"""The list: every run of the machine, in the right order, true at every moment, and cheap to keep."""
+
+from __future__ import annotations
+
+import pytest
+
+from pi_subagents.listing import SessionSummary, Wanted, list_sessions
+from pi_subagents.models import Reason
+from pi_subagents.outcome import ending
+from pi_subagents.planning import Place
+from pi_subagents.store import JOURNAL_FILE
+from tests.session_kit import call, returns, says
+from tests.surfaces.watch.kit import NARROW, WIDE, Bench, watching
+
+
+async def test_runs_of_all_projects_are_there_active_ones_first_then_the_newest(bench: Bench) -> None:
+    bench.tea.add(name="old", age_s=5000)
+    bench.parser.add(name="new", age_s=50)
+    bench.tea.add(name="working", age_s=9000, ends=None)
+    async with watching(bench) as eyes:
+        assert eyes.names == ["working", "new", "old"]
+        assert "Sub-agents: 1 running, 2 done" in eyes.screen
+        assert "tea-shop" in eyes.list_text
+        assert "parser" in eyes.list_text
+
+
+async def test_it_can_be_limited_to_one_project(bench: Bench) -> None:
+    bench.tea.add(name="mine")
+    bench.parser.add(name="other")
+    async with watching(bench, project=bench.tea.project) as eyes:
+        assert eyes.names == ["mine"]
+        assert "tea-shop" not in eyes.list_text
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+async def test_a_row_tells_what_people_ask_for(bench: Bench, size: tuple[int, int]) -> None:
+    used = (says("One", call("1", "ls", path="."), at=1), returns("1", "ls", "a\nb"), says("All is well."))
+    bench.tea.add(*used, name="inspect", profile="reviewer")
+    bench.tea.add(name="broken", ends=Reason.TIMEOUT, message="Timed out after 7s.", age_s=9000)
+    async with watching(bench, size) as eyes:
+        await eyes.until_seen("✓ inspect", "1.0s", "1 tool", "240 tok", "$0.0200", "✗ broken")
+        await eyes.until(lambda: "All is well." in eyes.list_text)
+        assert "Timed out" in eyes.list_text
+
+
+async def test_a_run_of_another_process_appears_by_itself(bench: Bench) -> None:
+    async with watching(bench) as eyes:
+        assert "No runs yet." in eyes.screen
+        assert 'pi-subagents run "' in eyes.screen
+        bench.parser.add(name="newcomer", ends=None)
+        await eyes.until_seen("newcomer", "Sub-agents: 1 running")
+        assert "No runs yet." not in eyes.screen
+
+
+async def test_last_words_and_end_come_from_the_journal(bench: Bench) -> None:
+    kept = bench.tea.add(says("First words"), name="talker", ends=None, age_s=3)
+    async with watching(bench) as eyes:
+        await eyes.until(lambda: "First words" in eyes.list_text)
+        kept.append(says("Second words"))
+        await eyes.until(lambda: "Second words" in eyes.list_text)
+        kept.append(ending(Reason.SETTLED, None, kept.state.last_event_at))
+        kept.let_go()
+        await eyes.until_seen("✓ talker", "Sub-agents: 1 done")
+
+
+async def test_a_run_whose_holder_dies_is_shown_as_lost(bench: Bench) -> None:
+    kept = bench.tea.add(says("Half way"), name="orphan", ends=None)
+    async with watching(bench) as eyes:
+        await eyes.until_seen("orphan", "1 running")
+        kept.let_go()
+        await eyes.until_seen("✗ orphan", "1 error")
+        assert "Session was interrupted" in eyes.list_text
+
+
+async def test_a_deleted_session_goes_away(bench: Bench) -> None:
+    kept = bench.tea.add(name="condemned")
+    bench.tea.add(name="survivor")
+    async with watching(bench) as eyes:
+        assert "condemned" in eyes.names
+        for file in kept.run_dir.iterdir():
+            file.unlink()
+        kept.run_dir.rmdir()
+        await eyes.until(lambda: eyes.names == ["survivor"])
+
+
+@pytest.mark.parametrize(
+    ("keys", "chosen"),
+    [
+        (["down"], "task 1"),
+        (["j", "j"], "task 2"),
+        (["down", "up"], "task 0"),
+        (["j", "j", "k"], "task 1"),
+        (["end"], "task 29"),
+        (["G", "g"], "task 0"),
+        (["end", "home"], "task 0"),
+        (["pagedown", "pagedown", "pageup", "pageup"], "task 0"),
+    ],
+)
+async def test_keys_choose_a_run(bench: Bench, keys: list[str], chosen: str) -> None:
+    for number in range(30):
+        bench.tea.add(name=f"task {number}", age_s=100 + number)
+    async with watching(bench) as eyes:
+        await eyes.press(*keys)
+        assert eyes.chosen == chosen
+        assert chosen in eyes.list_text
+
+
+async def test_a_page_is_about_a_screen(bench: Bench) -> None:
+    for number in range(30):
+        bench.tea.add(name=f"task {number}", age_s=100 + number)
+    async with watching(bench, NARROW) as eyes:
+        visible = eyes.app.list.size.height
+        await eyes.press("pagedown")
+        assert eyes.chosen == f"task {visible - 1}"
+
+
+async def test_a_click_chooses_too(bench: Bench) -> None:
+    for number in range(3):
+        bench.tea.add(name=f"task {number}", age_s=100 + number)
+    async with watching(bench) as eyes:
+        await eyes.pilot.click(eyes.app.list, offset=(5, 4))
+        assert eyes.chosen == "task 1"
+
+
+async def test_the_choice_stays_with_its_session(bench: Bench) -> None:
+    bench.tea.add(name="first", age_s=50)
+    bench.tea.add(name="second", age_s=60)
+    async with watching(bench) as eyes:
+        await eyes.press("down")
+        bench.tea.add(name="newcomer", age_s=1)
+        await eyes.until(lambda: "newcomer" in eyes.names)
+        assert eyes.chosen == "second"
+
+
+async def test_finished_runs_are_not_read_to_be_listed(bench: Bench) -> None:
+    for number in range(200):
+        kept = bench.tea.add(name=f"task {number}", age_s=100 + number)
+        (kept.run_dir / JOURNAL_FILE).unlink()
+    async with watching(bench) as eyes:
+        assert len(eyes.names) == 200
+        assert "200 done" in eyes.screen
+
+
+async def test_nothing_is_listed_again_while_nothing_changes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    listed = []
+
+    def counted(place: Place, wanted: Wanted) -> list[SessionSummary]:
+        listed.append(wanted)
+        return list_sessions(place, wanted)
+
+    monkeypatch.setattr("pi_subagents.surfaces.watch.roster.list_sessions", counted)
+    bench.tea.add(name="working", ends=None)
+    async with watching(bench) as eyes:
+        before = len(listed)
+        for _ in range(5):
+            await eyes.app.refresh_runs()
+        assert len(listed) == before
+        bench.parser.add(name="newcomer")
+        await eyes.app.refresh_runs()
+        assert len(listed) > before
+
+
+async def test_names_cannot_steer_the_terminal_or_the_layout(bench: Bench) -> None:
+    bench.tea.add(name="evil\x1b]0;owned\x07\x1b[2J[bold]name[/bold]\n", prompt="p", age_s=5)
+    async with watching(bench) as eyes:
+        await eyes.until_seen("evil[bold]name[/bold]")
+        assert not any(character in eyes.screen for character in "\x1b\x07\r")

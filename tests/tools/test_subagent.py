@@ -1,0 +1,355 @@
+"""`subagent`, as a model sees it; its agents are stand-ins that play their task as a script."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi_subagents.sessions import Sessions, resumed_task
+from pi_subagents.testing import MODELS_VARIABLE, answer, assistant, prints, script, tool_call
+from pi_subagents.testing.agent import complains, pauses, touches, waits_for
+from pi_subagents.tools import ToolContext, call_tool
+from tests.pi.stage import until
+from tests.tools.preset_desk import WAIT_S, PresetDesk
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> PresetDesk:
+    return PresetDesk(tmp_path)
+
+
+def says(text: str) -> str:
+    return script(prints(*answer(text)))
+
+
+# --- one run ---------------------------------------------------------------------------------------------------
+
+
+async def test_a_single_run_answers_with_its_final_text_and_nothing_else(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    result = await desk.subagent(preset="scout", task=says("Found it."))
+    assert (result.text, result.is_error) == ("Found it.", False)
+
+
+async def test_the_details_have_everything_about_the_run(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: large")
+    task = says("Found it.")
+    details = (await desk.subagent(preset="scout", task=task, model="zoo/TIGER")).details
+    (row,) = details["runs"]
+    (run_dir,) = desk.runs
+    assert details["mode"] == "single"
+    asked = {key: row[key] for key in ("preset", "task", "cwd", "requestedModel", "resolvedModel")}
+    assert asked == {
+        "preset": "scout",
+        "task": task,
+        "cwd": str(desk.project),
+        "requestedModel": "zoo/TIGER",
+        "resolvedModel": "zoo/tiger",
+    }
+    assert (row["status"], row["finalText"], row["error"]) == ("completed", "Found it.", None)
+    assert row["runId"] == run_dir.name == row["paths"]["runDir"].rpartition("/")[2]
+    assert row["sessionId"] == run_dir.name.rpartition("-")[2]
+    files = {str(path) for path in run_dir.iterdir()}
+    assert {row["paths"][name] for name in ("meta", "events", "result", "transcript", "session")} <= files
+    assert row["createdAt"] <= row["startedAt"] <= row["completedAt"]
+    assert isinstance(row["usage"], dict)
+    json.dumps(details)
+
+
+async def test_the_record_says_which_preset_it_was_and_what_it_said(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large", "tools: read,ls", body="You scout.", scope="global")
+    await desk.subagent(preset="scout", task=says("Ok."), model="tiger")
+    (run,) = desk.runs
+    meta, result = desk.meta(run), json.loads((run / "result.json").read_bytes())
+    expected = {
+        "preset": "scout",
+        "presetSource": "global",
+        "profile": None,
+        "requestedModel": "tiger",
+        "resolvedModel": "zoo/tiger",
+        "tools": ["read", "ls"],
+        "systemPrompt": "You scout.",
+        "systemPromptPath": str(run / "system-prompt.md"),
+        "timeout": 600,
+    }
+    assert {key: meta[key] for key in expected} == expected
+    assert (run / "system-prompt.md").read_text() == "You scout."
+    assert (result["preset"], result["requestedModel"], result["resolvedModel"]) == ("scout", "tiger", "zoo/tiger")
+
+
+async def test_the_agent_is_started_with_the_presets_prompt_tools_and_model(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large", "tools: read,ls", "thinkingLevel: low", body="You scout.")
+    await desk.subagent(preset="scout", task=says("Ok."))
+    (run,) = desk.runs
+    argv = desk.meta(run)["argv"]
+    assert argv[argv.index("--model") :] == [
+        *("--model", "acme/large", "--append-system-prompt", str(run / "system-prompt.md")),
+        *("--thinking", "low", "--tools", "read,ls"),
+    ]
+
+
+async def test_without_tools_and_body_nothing_is_restricted_and_nothing_is_added(desk: PresetDesk) -> None:
+    desk.preset("plain", "model: acme/large")
+    await desk.subagent(preset="plain", task=says("Ok."))
+    argv = desk.meta(desk.runs[0])["argv"]
+    assert "--tools" not in argv
+    assert "--append-system-prompt" not in argv
+    assert not (desk.runs[0] / "system-prompt.md").exists()
+
+
+async def test_a_presets_timeout_is_that_of_its_runs(desk: PresetDesk) -> None:
+    desk.preset("quick", "model: acme/large", "timeout: 7")
+    await desk.subagent(preset="quick", task=says("Ok."))
+    assert desk.meta(desk.runs[0])["timeout"] == 7
+
+
+async def test_a_run_that_fails_is_an_outcome_and_no_error_of_the_call(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    result = await desk.subagent(preset="scout", task=script(complains("no such luck"), ["exit", 3]))
+    (row,) = result.details["runs"]
+    assert result.text.startswith("failed: ")
+    assert result.text.endswith(f"(session: {row['sessionId']})")
+    assert not result.is_error
+    assert (row["status"], row["exitCode"]) == ("failed", 3)
+    assert row["error"] in result.text
+
+
+async def test_the_task_runs_in_the_directory_that_the_call_names(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    elsewhere = desk.project / "elsewhere"
+    elsewhere.mkdir()
+    result = await desk.subagent(preset="scout", task=says("Ok."), cwd=str(elsewhere))
+    assert result.details["runs"][0]["cwd"] == str(elsewhere)
+    assert desk.runs, "the record stays with the project"
+
+
+# --- several -----------------------------------------------------------------------------------------------------
+
+
+async def test_parallel_runs_are_summed_up_by_index_and_preset_and_then_told_in_full(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    desk.preset("judge", "model: zoo/tiger")
+    tasks = [
+        {"preset": "scout", "task": says("Found it.")},
+        {"preset": "judge", "task": script(["exit", 2])},
+        {"preset": "scout", "task": says("Two\nlines."), "model": "zoo/tiger"},
+        {"preset": "nobody", "task": "x"},
+    ]
+    result = await desk.subagent(tasks=tasks)
+    rows = result.details["runs"]
+    ids = [row["sessionId"] for row in rows]
+    assert result.text.split("\n") == [
+        f"✓ 1. scout: completed (session: {ids[0]})",
+        f"✗ 2. judge: failed — {rows[1]['error']} (session: {ids[1]})",
+        f"✓ 3. scout: completed (session: {ids[2]})",
+        f'✗ 4. nobody: failed — Unknown preset: "nobody". Available presets: judge, scout (session: {ids[3]})',
+        *("", "## 1. scout", "", "Found it.", "", "## 2. judge", "", "(no text output from sub-agent)"),
+        *("", "## 3. scout", "", "Two", "lines.", "", "## 4. nobody", "", "(no text output from sub-agent)"),
+    ]
+    assert not result.is_error
+    assert [row["status"] for row in rows] == ["completed", "failed", "completed", "failed"]
+    assert [row["resolvedModel"] for row in rows] == ["acme/large", "zoo/tiger", "zoo/tiger", None]
+    assert result.details["mode"] == "parallel"
+
+
+async def test_four_work_at_once_and_the_fifth_waits(desk: PresetDesk, tmp_path: Path) -> None:
+    desk.preset("scout", "model: acme/large")
+    marks = [tmp_path / f"begun-{number}" for number in range(5)]
+    gate = tmp_path / "gate"
+    tasks = [
+        {"preset": "scout", "task": script(touches(mark), waits_for(gate), prints(*answer("Ok.")))} for mark in marks
+    ]
+    call = asyncio.create_task(desk.subagent(tasks=tasks))
+    await asyncio.to_thread(until, lambda: sum(mark.exists() for mark in marks) == 4)
+    await asyncio.sleep(0.2)
+    begun = sum(mark.exists() for mark in marks)
+    gate.touch()
+    result = await call
+    assert begun == 4
+    assert [row["status"] for row in result.details["runs"]] == ["completed"] * 5
+
+
+async def test_one_task_in_the_list_is_still_answered_as_a_list(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    result = await desk.subagent(tasks=[{"preset": "scout", "task": says("Ok.")}])
+    assert result.text.startswith("✓ 1. scout: completed")
+
+
+# --- calls that are wrong ----------------------------------------------------------------------------------------
+
+BOTH = 'Invalid arguments: give "preset" and "task", or "tasks", not both'
+NEITHER = 'Invalid arguments: give "preset" and "task", or "tasks" with at least one of them'
+ONE = {"preset": "scout", "task": "x"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({}, NEITHER),
+        ({"tasks": []}, NEITHER),
+        ({**ONE, "tasks": [ONE]}, BOTH),
+        ({"model": "m", "tasks": [ONE]}, BOTH),
+        ({"preset": "scout"}, "Invalid arguments: task is required"),
+        ({"task": "x"}, "Invalid arguments: preset is required"),
+        ({"tasks": [{"task": "x"}]}, "Invalid arguments: tasks[0].preset is required"),
+        ({"tasks": [ONE] * 17}, "Invalid arguments: tasks: expected array of length <= 16"),
+        ({**ONE, "modle": "m"}, 'Invalid arguments: modle is not a known field; did you mean "model"?'),
+        (
+            {"chain": [ONE]},
+            'There is no "chain": call subagent again and put the result into the next task.',
+        ),
+    ],
+)
+async def test_a_call_that_does_not_fit_starts_nothing_and_says_why(
+    desk: PresetDesk, arguments: dict[str, Any], sentence: str
+) -> None:
+    desk.preset("scout", "model: acme/large")
+    result = await desk.subagent(**arguments)
+    assert (result.text, result.is_error) == (sentence, True)
+    assert not desk.runs
+
+
+async def test_what_a_model_filled_in_without_need_counts_as_left_out(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    result = await desk.subagent(preset="scout", task=says("Ok."), model="", cwd="", tasks=[], chain=[])
+    assert result.text == "Ok."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        ({"preset": "x"}, 'Unknown preset: "x". Available presets: bare, scout'),
+        (
+            {"preset": "bare"},
+            'No model resolved for preset "bare". Pass "model" in the call, '
+            'or add a line "model: provider/id" to the preset.',
+        ),
+        (
+            {"preset": "bare", "model": "zoo/tigre"},
+            'Unknown model: "zoo/tigre". Did you mean "zoo/tiger"? '
+            "Available models: acme/large, acme/small, zoo/small, zoo/tiger",
+        ),
+        ({"preset": "scout", "cwd": "sub"}, "cwd must be an absolute path"),
+        ({"preset": "scout", "cwd": "/no/where"}, "cwd does not exist: /no/where"),
+    ],
+)
+async def test_a_call_of_which_nothing_could_start_is_an_error_and_is_recorded(
+    desk: PresetDesk, arguments: dict[str, Any], sentence: str
+) -> None:
+    desk.preset("scout", "model: acme/large")
+    desk.preset("bare")
+    result = await desk.subagent(task="x", **arguments)
+    (row,) = result.details["runs"]
+    assert (result.text, result.is_error) == (f"failed: {sentence} (session: {row['sessionId']})", True)
+    assert (row["status"], row["reason"], row["startedAt"]) == ("failed", "invalid", None)
+
+
+async def test_a_preset_that_contradicts_itself_fails_the_call(desk: PresetDesk) -> None:
+    desk.preset("odd", "model: acme/large", "tools: read", "excludeTools: bash")
+    result = await desk.subagent(preset="odd", task="x")
+    assert result.is_error
+    assert "mutually exclusive" in result.text
+    assert not desk.runs
+
+
+async def test_a_model_that_cannot_be_checked_is_passed_on_with_a_warning(desk: PresetDesk) -> None:
+    desk.environ[MODELS_VARIABLE] = ""
+    desk.preset("scout", "model: any/thing")
+    result = await desk.subagent(preset="scout", task=says("Ok."))
+    assert result.text == "Ok."
+    assert result.details["warnings"] == ['The model "any/thing" was not checked: pi lists no models.']
+    assert result.details["runs"][0]["resolvedModel"] == "any/thing"
+
+
+# --- while it goes on, and after ---------------------------------------------------------------------------------
+
+
+async def test_progress_is_told_in_the_words_of_one_line_surfaces(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    seen: list[dict[str, Any]] = []
+    started = {"type": "tool_execution_start", "toolCallId": "1", "toolName": "read", "args": {"path": "a.py"}}
+    task = script(prints(assistant("", tool_call("read", path="a.py")), started), pauses(0.3), prints(*answer("Ok.")))
+    await desk.subagent(seen.append, preset="scout", task=task)
+    assert ["Reading a.py"] in [details["progress"] for details in seen]
+    assert {details["runs"][0]["status"] for details in seen} >= {"running"}
+
+
+async def test_the_progress_of_several_names_each_by_index_and_preset(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    seen: list[dict[str, Any]] = []
+    tasks = [{"preset": "scout", "task": script(prints(*answer(text)), pauses(0.3))} for text in ("One.", "Two.")]
+    await desk.subagent(seen.append, tasks=tasks)
+    lines = {line for details in seen for line in details["progress"]}
+    assert {"1. scout: One.", "2. scout: Two."} <= lines
+
+
+async def test_a_cancelled_call_can_answer_how_each_task_ended(desk: PresetDesk, tmp_path: Path) -> None:
+    desk.preset("scout", "model: acme/large")
+    begun = tmp_path / "begun"
+    arguments = {"preset": "scout", "task": script(touches(begun), pauses(60))}
+    context = ToolContext(desk.place, answer_when_cancelled=True)
+    call = asyncio.create_task(call_tool("subagent", arguments, context))
+    await asyncio.to_thread(until, begun.exists)
+    call.cancel()
+    async with asyncio.timeout(WAIT_S):
+        result = await call
+    assert result.is_error
+    assert result.text.startswith("aborted: ")
+    assert result.details["runs"][0]["status"] == "aborted"
+
+
+async def test_the_other_tools_read_such_a_session_and_continue_it(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    first = await desk.subagent(preset="scout", task=says("Found it."))
+    session = first.details["runs"][0]["sessionId"]
+    assert (await desk.call("get_subagent_output", sessionId=session)).text == "Found it."
+    assert "Found it." in (await desk.call("get_subagent_session", sessionId=session)).text
+    task = {"name": "again", "prompt": "And now?", "resume": session}
+    resumed = await desk.call("delegate_to_subagents", tasks=[task])
+    assert resumed.details["sessionIds"] == [session]
+    assert len(desk.runs) == 2
+    told = (await desk.call("get_subagent_output", sessionId=session)).text
+    assert "Found it." in told, "the stand-in says back what it was told: the retelling"
+    assert "And now?" in told
+
+
+async def test_a_person_who_resumes_it_gets_the_same_preset_and_model_unless_they_name_a_profile(
+    desk: PresetDesk,
+) -> None:
+    desk.preset("scout", "model: acme/large")
+    first = await desk.subagent(preset="scout", task=says("Found it."), model="zoo/tiger")
+    latest = Sessions(desk.place).find(first.details["runs"][0]["sessionId"]).latest
+    task = resumed_task(latest, "Go on.")
+    assert (task.preset, task.model, task.profile) == ("scout", "zoo/tiger", None)
+    other = resumed_task(latest, "Go on.", profile="p")
+    assert (other.preset, other.model, other.profile) == (None, None, "p")
+
+
+# --- who may call it ---------------------------------------------------------------------------------------------
+
+
+async def test_a_sub_agent_cannot_start_further_ones(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    desk.environ["PI_SUBAGENTS_DEPTH"] = "1"
+    sentence = (
+        "A sub-agent at depth 1 cannot start further sub-agents: the setting subagents.maxDepth is 1. "
+        "Do the work yourself, or ask whoever started you to hand it out."
+    )
+    for result in (
+        await desk.subagent(preset="scout", task="x"),
+        await desk.call("delegate_to_subagents", tasks=[{"name": "n", "prompt": "x"}]),
+        await desk.call("background_agent", preset="scout", task="x"),
+    ):
+        assert (result.text, result.is_error) == (sentence, True)
+    assert not desk.runs
+
+
+async def test_a_greater_depth_can_be_allowed(desk: PresetDesk) -> None:
+    desk.preset("scout", "model: acme/large")
+    desk.settings(maxDepth=2)
+    desk.environ["PI_SUBAGENTS_DEPTH"] = "1"
+    assert (await desk.subagent(preset="scout", task=says("Ok."))).text == "Ok."
