@@ -54,7 +54,7 @@ class Program:
 
 
 PROGRAMS = (
-    Program(commands=("tmux",), apt_package="tmux", used_for="runs in tmux panes"),
+    Program(commands=("tmux",), apt_package="tmux", used_for="the live view in a real terminal, runs in tmux panes"),
     Program(commands=("chromium", "chromium-browser"), apt_package="chromium", used_for="exported pages in a browser"),
 )
 

@@ -51,6 +51,7 @@ _MEANINGS = {
     "extraArgs": "Further arguments for `pi`, as they are. What looks like shell text is refused, and so is what would "
     "lift a restriction of tools.",
     "resumeMode": "`retell` or `native`; wins over the setting of that name.",
+    "harness": "`pi-json`, or `pi-rpc`, whose agents can be steered while they work; wins over the setting.",
 }
 
 _ELSEWHERE = {

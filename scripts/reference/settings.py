@@ -44,6 +44,8 @@ _MEANINGS = {
     "maxBackground": "How many background runs may work at once, over all projects; the rest wait. No command starts "
     "background runs yet.",
     "maxDepth": "How deep sub-agents may start sub-agents of their own; with 1 only you can start any.",
+    "harness": "How agents are spoken to: with `pi-rpc` they can be steered while they work. A profile's own wins.",
+    "runner": "Where agents work: `local`, or `tmux`, each in a pane of its own.",
 }
 _UNSET = {
     "commandPreviewWidth": "160",

@@ -17,6 +17,7 @@ from typing import Any
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import runtime_dir
+from pi_subagents.planning import as_utf8
 from pi_subagents.supervisor import Supervisor
 
 CONTROL_FILE = "control"
@@ -32,7 +33,7 @@ async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
         return
 
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with suppress(OSError, asyncio.LimitOverrunError, TimeoutError):
+        with suppress(OSError, ValueError, TimeoutError):
             async with asyncio.timeout(_TIMEOUT_S):
                 reply = _answer(await reader.readline(), runs)
             writer.write(json.dumps(reply).encode() + b"\n")
@@ -64,12 +65,12 @@ def _answer(line: bytes, runs: Mapping[Path, Supervisor]) -> dict[str, Any]:
         supervisor = runs[Path(request["run"])]
         match request:
             case {"op": "steer", "text": str(text)}:
-                problem = supervisor.steer(text)
+                problem = supervisor.steer(as_utf8(text))
                 return {"ok": problem is None, "error": problem}
             case {"op": "stop"}:
-                supervisor.stop(Reason.CANCELLED, str(request.get("message") or CANCELLED_SENTENCE))
+                supervisor.stop(Reason.CANCELLED, as_utf8(str(request.get("message") or CANCELLED_SENTENCE)))
                 return {"ok": True}
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         pass
     return {"ok": False, "error": "not a request that this run understands"}
 

@@ -39,7 +39,7 @@ class RunFollower:
         # Asked before reading: whoever lets go of a run has written its end.
         held = is_held(self.run_dir)
         events = list(self._up_to_end(self._tail.read()))
-        if not self.ended and self.at_end and not held:
+        if self.at_end and not held and not self.ended:
             events += self._up_to_end(self._end_of_unheld())
         return events
 

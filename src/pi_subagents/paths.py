@@ -7,9 +7,14 @@ specification's first.
 from __future__ import annotations
 
 import os
+import stat
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+
+_MAX_RUNTIME_BYTES = 70
+"""What leaves room for the name of a socket."""
 
 AGENT_DIR_VARIABLES = ("PI_AGENT_DIR", "PI_CODING_AGENT_DIR")
 
@@ -57,12 +62,32 @@ def project_of(run_dir: Path) -> Path:
 
 def runtime_dir() -> Path:
     """A private place with a short path, for sockets: about a hundred bytes is all a socket's address can hold."""
-    base = os.environ.get("XDG_RUNTIME_DIR")
-    folder = Path(base) / "pi-subagents" if base and Path(base).is_dir() else Path(f"/tmp/pi-subagents-{os.getuid()}")
-    folder.mkdir(mode=0o700, exist_ok=True)
-    if folder.stat().st_uid != os.getuid():
-        raise PermissionError(f"{folder} belongs to somebody else")
-    return folder
+    for folder in _runtime_candidates():
+        with suppress(OSError):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if _is_private(folder):
+                return folder
+    raise PermissionError("there is no private directory with a short path for sockets")
+
+
+def _runtime_candidates() -> Iterator[Path]:
+    # Somebody else's runtime directory (as after `su`) ends with their session; in /tmp anybody can be there first.
+    base = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
+    if base.is_absolute() and base.is_dir() and base.stat().st_uid == os.getuid():
+        yield from _short(base / "pi-subagents")
+    yield Path(f"/tmp/pi-subagents-{os.getuid()}")
+    yield from _short(Path.home() / ".cache" / "pi-subagents")
+
+
+def _short(folder: Path) -> Iterator[Path]:
+    if len(os.fsencode(folder)) <= _MAX_RUNTIME_BYTES:
+        yield folder
+
+
+def _is_private(folder: Path) -> bool:
+    # A link could lead anywhere.
+    status = folder.lstat()
+    return stat.S_ISDIR(status.st_mode) and status.st_uid == os.getuid() and not status.st_mode & 0o077
 
 
 def data_dir(environ: Mapping[str, str] | None = None) -> Path:

@@ -83,7 +83,7 @@ class Delegation:
         self._index = Index(self.place.agent_dir)
         self._tasks = list(tasks)
         self._profile = profile
-        self._concurrency = concurrency
+        self.concurrency = concurrency
         self._observer = observer
         self._available_tools = available_tools
         self._harness = harness or harness_named(self.settings.harness)
@@ -114,11 +114,6 @@ class Delegation:
         while (update := await updates.get()) is not None:
             yield update
         await self._results()
-
-    @property
-    def concurrency(self) -> int:
-        """How many agents may work at once."""
-        return self._concurrency
 
     @property
     def task_count(self) -> int:
@@ -211,7 +206,7 @@ class Delegation:
         watching = asyncio.create_task(self._watch_requests())
         try:
             async with serving(self._steerable()):
-                await run_bounded([partial(self._run_one, run) for run in self.runs], self._concurrency)
+                await run_bounded([partial(self._run_one, run) for run in self.runs], self.concurrency)
         finally:
             watching.cancel()
         # Nobody waits for it but the end of the program.

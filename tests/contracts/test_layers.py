@@ -33,6 +33,7 @@ LAYERS: Mapping[int, frozenset[str]] = {
             "models_offered",
             "pages",
             "retention",
+            "rows",
             "scheduler",
             "sessions",
             "supervisor",

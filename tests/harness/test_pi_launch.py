@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from pi_subagents.models import Profile
 RUN_DIR = Path("/project/.pi/subagents/runs/r")
 
 
+Pi = type[PiJson] | type[PiRpc]
+
+
 def invocation(
-    profile: Profile | None = None, harness: type[PiJson] | type[PiRpc] = PiJson, **environ: str
+    profile: Profile | None = None, harness: Pi = PiJson, environ: Mapping[str, str] | None = None
 ) -> Invocation:
     return harness().invocation(
         Launch(
@@ -22,7 +26,7 @@ def invocation(
             cwd=Path("/project"),
             run_dir=RUN_DIR,
             agent_dir=Path("/agent"),
-            environ=environ,
+            environ=environ or {},
             profile=profile,
         )
     )
@@ -31,14 +35,14 @@ def invocation(
 @pytest.mark.parametrize("harness", [PiJson, PiRpc])
 def test_a_child_knows_that_it_is_one_and_how_deep(harness: Pi) -> None:
     first = invocation(harness=harness).environ
-    second = invocation(harness=harness, **first).environ
+    second = invocation(harness=harness, environ=first).environ
     assert (first["PI_SUBAGENTS_CHILD"], first["PI_SUBAGENTS_DEPTH"]) == ("1", "1")
     assert second["PI_SUBAGENTS_DEPTH"] == "2"
 
 
 @pytest.mark.parametrize("value", ["", "x", "-1", "1.5"])
 def test_a_depth_that_is_no_number_counts_as_none(value: str) -> None:
-    assert invocation(PI_SUBAGENTS_DEPTH=value).environ["PI_SUBAGENTS_DEPTH"] == "1"
+    assert invocation(environ={"PI_SUBAGENTS_DEPTH": value}).environ["PI_SUBAGENTS_DEPTH"] == "1"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +58,7 @@ def test_a_depth_that_is_no_number_counts_as_none(value: str) -> None:
 )
 def test_only_a_child_with_a_copilot_model_is_told_to_mark_its_requests(profile: Profile | None, marked: bool) -> None:
     # The parent may have been told so, which says nothing about the child.
-    environ = invocation(profile, PI_SUBAGENTS_COPILOT_INITIATOR="agent").environ
+    environ = invocation(profile, environ={"PI_SUBAGENTS_COPILOT_INITIATOR": "agent"}).environ
     assert environ.get("PI_SUBAGENTS_COPILOT_INITIATOR") == ("agent" if marked else None)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents.progress import age, data_size, duration, money
+from pi_subagents.progress import age, data_size, duration, money, short_count
 
 
 @pytest.mark.parametrize(
@@ -49,3 +49,11 @@ def test_a_size_has_a_fitting_unit(size: int, words: str) -> None:
 
 def test_money_shows_what_is_less_than_a_cent() -> None:
     assert money(0.00421) == "$0.0042"
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [(0, "0"), (999, "999"), (1000, "1.0k"), (2149, "2.1k"), (35_999, "35k"), (999_999, "999k"), (1_250_000, "1.2M")],
+)
+def test_a_count_at_a_glance(number: int, words: str) -> None:
+    assert short_count(number) == words

@@ -12,6 +12,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.progress import (
     Style,
     Window,
+    body_rows,
     body_segments,
     footer_segments,
     header_segments,
@@ -168,3 +169,26 @@ def test_session_ids_are_given_once_all_have_ended() -> None:
     assert plain(footer_segments([done, failed])) == "Sessions: a 1 • b 2"
     assert (Style.ACCENT, "2") in footer_segments([done, failed])
     assert plain(footer_segments([unnamed])) == "Sessions: (unnamed) a3f7b9c2d1e8f4a1"
+
+
+def rows(window: Window, width: int, most: int, **options: bool) -> list[str]:
+    return [plain(line) for line in body_rows(window, width, most, **options)]
+
+
+def test_on_a_screen_text_goes_on_in_the_next_row_and_a_tools_line_is_cut() -> None:
+    window = window_of(CREATED, STARTED, assistant("one two three four", call("1", "read", path="a/long/path.txt")))
+    assert rows(window, 10, 9) == ["one two", "three four", "→ read → …"]
+    assert rows(window, 10, 2) == ["three four", "→ read → …"]
+    assert rows(window, 10, 0) == []
+
+
+def test_on_a_screen_the_end_of_what_is_being_written_is_shown() -> None:
+    window = window_of(CREATED, STARTED, ev.Delta(kind="text", text="word " * 1000 + "the end"))
+    assert rows(window, 20, 2)[-1].endswith("the end")
+    assert len(rows(window, 20, 50)) == 15
+    assert len(rows(window, 20, 50, expanded=True)) == 50
+
+
+def test_on_a_screen_a_window_without_lines_says_so() -> None:
+    assert rows(window_of(CREATED, STARTED), 20, 5) == ["(starting...)"]
+    assert rows(window_of(CREATED, STARTED, FAILED), 30, 5) == ["(no output)", "Timed out after 7s."]

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import socket
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.background.orders import Order, seal
+from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
 from pi_subagents.planning import Place
 from pi_subagents.runners import choose_mechanism, start_keeper, start_porter
@@ -16,6 +18,8 @@ from pi_subagents.store import Index, Slots
 from pi_subagents.workshop import PreparedRun
 
 _HANDOVER_S = 2.0
+_MAX_KNOCKING = 1024
+"""How many may come before a porter who is still on the way takes the first."""
 
 
 @dataclass(frozen=True)
@@ -33,8 +37,10 @@ def launch(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
     order = seal(order_for(run, place, settings))
     try:
         _hand_over(run, order, Slots(place.agent_dir, settings.max_background))
-    except BaseException:
+    except BaseException as error:
         run.record.close()
+        if isinstance(error, OSError):
+            raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {error.strerror}") from error
         raise
     finally:
         os.close(order)
@@ -50,10 +56,13 @@ def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
             return
         slot = slots.take()
         if slot is not None:
-            start_keeper(lease, order, slot.fileno())
-            slot.leave()
+            try:
+                start_keeper(lease, order, slot.fileno())
+            finally:
+                slot.leave()
             return
-        _open_door(slots)
+        with suppress(OSError):
+            _open_door(slots)
         if not _give_to_porter(run, order, slots):
             start_keeper(lease, order, -1)  # better one too many than one that nobody keeps
     finally:
@@ -66,10 +75,12 @@ def _give_to_porter(run: PreparedRun, order: int, slots: Slots) -> bool:
     Sent is handed over: the descriptors are on their way in the kernel, and should the porter die before it takes
     them, the kernel frees the lease and the run counts as lost. Waiting for an answer could only lead to two keepers.
     """
+    if (door := slots.door) is None:
+        return False
     try:
         with socket.socket(socket.AF_UNIX) as knock:
             knock.settimeout(_HANDOVER_S)
-            knock.connect(str(slots.door))
+            knock.connect(str(door))
             socket.send_fds(knock, [os.fsencode(run.record.path)], [run.record.lease_fd, order])
     except OSError:
         return False
@@ -78,11 +89,11 @@ def _give_to_porter(run: PreparedRun, order: int, slots: Slots) -> bool:
 
 def _open_door(slots: Slots) -> None:
     """Open the porter's door before there is a porter, so that nobody has to wait for it to come."""
-    slots.door.unlink(missing_ok=True)
+    path = slots.move_door()
     with socket.socket(socket.AF_UNIX) as door:
-        door.bind(str(slots.door))
-        slots.door.chmod(0o600)
-        door.listen(128)
+        door.bind(str(path))
+        path.chmod(0o600)
+        door.listen(_MAX_KNOCKING)
         start_porter(door.fileno(), str(slots.agent_dir), slots.limit)
 
 

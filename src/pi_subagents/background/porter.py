@@ -7,10 +7,12 @@ waiting run, so that they count as alive, and starts a keeper for the next whene
 from __future__ import annotations
 
 import os
+import resource
 import select
 import socket
 import sys
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +22,8 @@ from pi_subagents.store.slots import Slots
 
 _POLL_S = 0.1
 _MAX_PATH_BYTES = 4096
+_MAX_DESCRIPTORS = 16384
+"""Every run that waits costs two; what is usual by default would be used up by five hundred of them."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +48,19 @@ class Porter:
         while True:
             self._let_in(_POLL_S)
             self._send_off_the_stopped()
-            while self._queue and (slot := self._slots.take()) is not None:
-                self._send_off(self._queue.popleft(), slot.fileno())
-                slot.leave()
+            self._fill_places()
             if not self._queue and self._close_if_nobody_knocks():
                 return
+
+    def _fill_places(self) -> None:
+        while self._queue and (slot := self._slots.take()) is not None:
+            try:
+                self._send_off(self._queue[0], slot.fileno())
+            except OSError:
+                return  # no process can be started at the moment; nobody loses their turn
+            finally:
+                slot.leave()
+            self._queue.popleft()
 
     def _let_in(self, timeout_s: float) -> None:
         while select.select([self._door], [], [], timeout_s)[0]:
@@ -63,14 +75,18 @@ class Porter:
             name, fds, _flags, _address = socket.recv_fds(guest, _MAX_PATH_BYTES, 2)
             if len(fds) == 2:
                 self._queue.append(Waiting(Path(os.fsdecode(name)), *fds))
+                return
+            for fd in fds:
+                os.close(fd)
         except OSError:
             return  # whoever it was has gone; its descriptors with it
 
     def _send_off_the_stopped(self) -> None:
         # A run that is not wanted any more needs no place to say so.
         for waiting in [each for each in self._queue if stop_request(each.run_dir) is not None]:
-            self._queue.remove(waiting)
-            self._send_off(waiting, -1)
+            with suppress(OSError):
+                self._send_off(waiting, -1)
+                self._queue.remove(waiting)
 
     def _send_off(self, waiting: Waiting, slot: int) -> None:
         start_keeper(waiting.lease, waiting.order, slot)
@@ -85,14 +101,21 @@ class Porter:
             self._let_in(0)
             if self._queue:
                 return False
-            self._slots.door.unlink(missing_ok=True)
+            self._slots.close_door(Path(self._door.getsockname()))
             return True
         finally:
             gate.release()
 
 
+def _allow_many_descriptors() -> None:
+    _soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = _MAX_DESCRIPTORS if hard == resource.RLIM_INFINITY else min(hard, _MAX_DESCRIPTORS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
 def main() -> None:
     """Be the porter of an agent directory, at a door that is open already."""
+    _allow_many_descriptors()
     door = socket.socket(fileno=int(sys.argv[1]))
     Porter(door, Slots(Path(sys.argv[2]), int(sys.argv[3]))).work()
 

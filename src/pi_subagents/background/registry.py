@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.planning import Place
 from pi_subagents.rows import run_row
+from pi_subagents.runners import collect_ended
 from pi_subagents.store import Index, load_run
 
 LAUNCH_ENTRY = "pi-subagents:bg-run"
@@ -47,13 +49,14 @@ class Registry:
 
     def runs(self) -> list[KnownRun]:
         """Every run of the owner, oldest first, each in its true state."""
+        collect_ended()  # a host that launches once and then only asks would keep them for ever
         rows = self._index.rows("background = 1 AND project = ? AND owner = ?", [str(self._place.project), self._owner])
-        return [run for row in reversed(rows) if (run := self._load(Path(row["run_dir"]))) is not None]
+        return load_rows(reversed(rows))
 
     def find(self, run_id: str) -> KnownRun | None:
         """One background run, whoever owns it."""
         rows = self._index.rows("run_id = ? AND background = 1", [run_id])
-        return self._load(Path(rows[0]["run_dir"])) if rows else None
+        return next(iter(load_rows(rows)), None)
 
     def unannounced(self) -> list[KnownRun]:
         """The runs that are over and whose end the owner has not been told."""
@@ -63,14 +66,17 @@ class Registry:
         """Compare the owner's log with the disk after a restart: what the owner was `told` is not told again."""
         known = {str(entry.get("runId")) for entry in entries}
         for run_id in {*told} & known:
-            if (run := self.find(run_id)) is not None:
+            if (run := self.find(run_id)) is not None and run.is_over:
                 mark_announced(run.run_dir)
 
-    def _load(self, run_dir: Path) -> KnownRun | None:
-        try:
-            return KnownRun(load_run(run_dir), run_dir)
-        except StoreError:
-            return None
+
+def load_rows(rows: Iterable[Mapping[str, Any]]) -> list[KnownRun]:
+    """The runs behind rows of the index, each in its true state; those whose records are gone are left out."""
+    runs = []
+    for row in rows:
+        with suppress(StoreError):
+            runs.append(KnownRun(load_run(Path(row["run_dir"])), Path(row["run_dir"])))
+    return runs
 
 
 def counts(runs: Iterable[KnownRun]) -> dict[str, int]:

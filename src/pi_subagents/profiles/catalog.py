@@ -116,7 +116,7 @@ def _load_cached(kind: Format, cwd: Path, agent_dir: Path, moment: float) -> Pro
         "global": directory("global", cwd, agent_dir).absolute(),
         "project": directory("project", cwd, agent_dir),
     }
-    key = (kind.word, *folders.values())
+    key = (kind.word, folders["global"], folders["project"])
     cached = _cache.get(key)
     if cached and 0 <= moment - cached[0] < CACHE_TTL_S:
         return cached[1]

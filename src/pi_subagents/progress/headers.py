@@ -38,8 +38,8 @@ def header_segments(
         line = _header(window, now_ms, icon, left_out, name_cells)
         if _cells(line) <= width:
             return line
-    too_many = _cells(line) - width
-    return fit(_header(window, now_ms, icon, left_out, max(1, name_cells - too_many)), width)
+    name_cells = min(name_cells, cell_width(name_of(window))) - (_cells(line) - width)
+    return fit(_header(window, now_ms, icon, left_out, max(1, name_cells)), width)
 
 
 def name_of(window: Window) -> str:

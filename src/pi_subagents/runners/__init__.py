@@ -2,7 +2,7 @@
 
 from pi_subagents.runners.containment import Mechanism, choose_mechanism, namespace_works
 from pi_subagents.runners.contract import Process, Runner, Sink, SpawnFailed, Stream
-from pi_subagents.runners.detached import start_keeper, start_porter
+from pi_subagents.runners.detached import collect_ended, start_keeper, start_porter
 from pi_subagents.runners.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners.job_control import job_control
 from pi_subagents.runners.local import LocalProcess, LocalRunner
@@ -18,6 +18,7 @@ __all__ = [
     "SpawnFailed",
     "Stream",
     "choose_mechanism",
+    "collect_ended",
     "job_control",
     "namespace_works",
     "run_until_signalled",

@@ -6,7 +6,12 @@ import subprocess
 import sys
 
 _started: list[subprocess.Popen[bytes]] = []
-"""Those that end before we do are collected when the next one starts."""
+"""Those that end before we do stay behind as zombies until they are collected."""
+
+
+def collect_ended() -> None:
+    """Let go of those that have ended."""
+    _started[:] = [process for process in _started if process.poll() is None]
 
 
 def start_keeper(lease: int, order: int, slot: int) -> None:
@@ -20,7 +25,7 @@ def start_porter(door: int, agent_dir: str, limit: int) -> None:
 
 
 def _start(module: str, arguments: list[str], fds: tuple[int, ...]) -> None:
-    _started[:] = [process for process in _started if process.poll() is None]
+    collect_ended()
     process = subprocess.Popen(
         [sys.executable, "-m", module, *arguments],
         stdin=subprocess.DEVNULL,

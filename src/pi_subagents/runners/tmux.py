@@ -17,8 +17,9 @@ from pi_subagents.runners.contract import SpawnFailed
 
 SERVER = "pi-subagents"
 _CALL_S = 10.0
-_PASSED_ON = frozenset(
-    "PATH HOME SHELL TERM LANG LC_ALL LC_CTYPE TZ USER LOGNAME TMUX TMUX_PANE TMUX_TMPDIR XDG_RUNTIME_DIR".split()
+_PASSED_ON = (
+    *("PATH", "HOME", "SHELL", "TERM", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "USER", "LOGNAME"),
+    *("TMUX", "TMUX_PANE", "TMUX_TMPDIR", "XDG_RUNTIME_DIR"),
 )
 _FOR_PROGRAMS = ("PYTHONPATH", "XDG_RUNTIME_DIR")
 """A pane has the variables of the tmux server, which can be a stranger to us; these our programs need."""

@@ -5,7 +5,8 @@ A lock is freed by the kernel when its holder dies, so a place can never be lost
 
 from __future__ import annotations
 
-import hashlib
+import os
+from contextlib import suppress
 from pathlib import Path
 
 from pi_subagents.paths import runtime_dir
@@ -39,7 +40,25 @@ class Slots:
         return Lease.of_file(self._folder / "gate")
 
     @property
-    def door(self) -> Path:
-        """Where the porter is reached; a socket's path must be short."""
-        name = hashlib.sha256(str(self.agent_dir).encode()).hexdigest()[:16]
-        return runtime_dir() / f"porter-{name}.sock"
+    def door(self) -> Path | None:
+        """Where the porter is reached, if there is one.
+
+        A socket's path must be short, so it is elsewhere, and where may differ between launchers: a file here tells.
+        """
+        with suppress(OSError):
+            return Path((self._folder / "door").read_text())
+        return None
+
+    def move_door(self) -> Path:
+        """A new address for a porter, so that one who is thought to be dead and is not keeps out of its way."""
+        if (old := self.door) is not None:
+            old.unlink(missing_ok=True)
+        path = runtime_dir() / f"porter-{os.urandom(8).hex()}.sock"
+        (self._folder / "door").write_text(str(path))
+        return path
+
+    def close_door(self, path: Path) -> None:
+        """Take away the door of a porter who leaves."""
+        path.unlink(missing_ok=True)
+        if self.door == path:
+            (self._folder / "door").unlink(missing_ok=True)

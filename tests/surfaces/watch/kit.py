@@ -64,6 +64,12 @@ class Eyes:
         return "\n".join(line[: region.right] for line in lines)
 
     @property
+    def conversation_text(self) -> str:
+        """The part of the screen with the conversation."""
+        region = self.app.conversation.region
+        return "\n".join(line[region.x :] for line in self.screen.split("\n")[region.y : region.bottom])
+
+    @property
     def names(self) -> list[str]:
         """The runs in the list, from the top."""
         return [run.state.name for run in self.app.list.runs]
@@ -96,8 +102,11 @@ class Eyes:
     async def until_seen(self, *texts: str) -> None:
         await self.until(lambda: all(text in self.screen for text in texts), f"{texts} on the screen")
 
+    async def until_told(self, text: str) -> None:
+        await self.until(lambda: text in self.conversation_text, f"{text!r} in the conversation")
+
     async def until_gone(self, text: str) -> None:
-        await self.until(lambda: text not in self.screen, f"{text!r} gone from the screen")
+        await self.until(lambda: text not in self.conversation_text, f"{text!r} gone from the conversation")
 
 
 @asynccontextmanager

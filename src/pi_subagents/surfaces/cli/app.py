@@ -13,6 +13,8 @@ from pi_subagents.surfaces.cli.lazy import LazyGroup
 
 _COMMANDS = {
     "run": ("run", "Run tasks in sub-agents and show what comes of them."),
+    "background": ("background", "Start, watch and stop agents that work in the background."),
+    "steer": ("steer", "Tell an agent at work something."),
     "watch": ("watch", "Watch all runs of this machine, full-screen."),
     "call": ("call", "Call a tool with the JSON that a model would send."),
     "tools": ("call", "Print the tools' names, descriptions and schemas."),

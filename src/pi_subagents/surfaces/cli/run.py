@@ -13,6 +13,7 @@ from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
+from pi_subagents.surfaces.cli.notices import tell_endings
 from pi_subagents.surfaces.cli.report import print_json, print_outputs, print_summary
 from pi_subagents.surfaces.cli.task_files import read_tasks
 from pi_subagents.surfaces.cli.views import View, choose_view, forbids_escapes
@@ -42,6 +43,9 @@ _NAME_CHARACTERS = 32
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 @click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+@click.option(
+    "--tmux", is_flag=True, help="Every agent in a tmux pane that shows its window; closing it stops the agent."
+)
 def run(
     prompts: tuple[str, ...],
     profile: str | None,
@@ -52,6 +56,7 @@ def run(
     task_file: Path | None,
     as_json: bool,
     plain: bool,
+    tmux: bool,
 ) -> None:
     """Run one sub-agent per PROMPT, side by side, and show what comes of it.
 
@@ -63,7 +68,7 @@ def run(
     if not tasks:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
     place = Place.here(cwd)
-    sys.exit(run_and_report(tasks, place, profile=profile, jobs=jobs, as_json=as_json, plain=plain))
+    sys.exit(run_and_report(tasks, place, profile=profile, jobs=jobs, as_json=as_json, plain=plain, tmux=tmux or None))
 
 
 def run_and_report(
@@ -74,6 +79,7 @@ def run_and_report(
     jobs: int,
     as_json: bool,
     plain: bool,
+    tmux: bool | None = None,
     records: bool = True,
 ) -> int:
     """Run tasks, show their progress on stderr and their results on stdout; the exit code for it.
@@ -81,9 +87,12 @@ def run_and_report(
     Without `records` nothing is said of where they are: in the demo's sample project they go with it.
     """
     view = choose_view(plain=plain)
-    delegation = Delegation(tasks, profile=profile, place=place, concurrency=jobs, observer=view.observe)
+    delegation = Delegation(tasks, profile=profile, place=place, concurrency=jobs, observer=view.observe, tmux=tmux)
     for warning in delegation.settings.warnings:
         click.echo(f"warning: {warning}", err=True)
+    if delegation.panes is not None:
+        delegation.panes.check()
+        click.echo(f"hint: {delegation.panes.hint}", err=True)
     interrupted = None
     try:
         run_until_signalled(_see_through(delegation, view))
@@ -95,6 +104,7 @@ def run_and_report(
         styled = not plain and not forbids_escapes(os.environ)
         print_outputs(delegation.results, styled=styled)
         print_summary(delegation.results, styled=styled, records=records)
+    tell_endings(place)
     if interrupted is not None:
         click.echo("Stopped. Everything the agents said until then is kept in the records named above.", err=True)
         return interrupted.exit_code

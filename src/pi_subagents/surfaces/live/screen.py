@@ -34,7 +34,6 @@ class Screen:
         self._painted: list[str] = []
         self._texts: list[str] = []
         self._stranded: list[str] = []
-        self._joined = ""
 
     def size(self) -> os.terminal_size:
         """Columns and rows at this moment."""
@@ -73,7 +72,7 @@ class Screen:
             change = self._changes(painted)
         self._write(f"{_BEGIN_FRAME}{_HIDE_CURSOR}{change}{_END_FRAME}")
         if above:
-            self._stranded, self._joined = [], ""
+            self._stranded = []
         self._size, self._painted, self._texts = size, painted, [plain(line) for line in lines]
 
     def close(self) -> None:
@@ -83,7 +82,7 @@ class Screen:
 
     def forget(self) -> None:
         """Whatever is drawn now is no longer ours; the next frame begins where the cursor is."""
-        self._painted, self._texts, self._stranded, self._joined = [], [], [], ""
+        self._painted, self._texts, self._stranded = [], [], []
 
     def _changes(self, painted: list[str]) -> str:
         """The frame over the old one of the same size, without what is the same: nothing flickers, little is sent.
@@ -102,33 +101,24 @@ class Screen:
         Row by row and upwards: erased all at once from its first row, a screen is moved into history by tmux. What is
         in the scrollback is out of reach; the terminal stops at its first row by itself.
         """
-        rows = sum(len(self._rows(text, size.columns)) for text in self._ours())
-        if size != self._size:
-            self._strand(rows - (size.lines - 1), size.columns)
-        return f"\r{_ERASE_ROW}" + f"\x1b[A{_ERASE_ROW}" * rows
+        broken = [screen_rows(text, size.columns) if self._reflows else [text] for text in self._ours()]
+        rows = sum(map(len, broken))
+        cut = size != self._size and self._strand(broken, rows - (size.lines - 1))
+        # The end of a line whose beginning has been moved away stays empty, or the next one would be part of it.
+        return f"\r{_ERASE_ROW}" + f"\x1b[A{_ERASE_ROW}" * rows + ("\r\n" if cut else "")
 
     def _ours(self) -> list[str]:
-        # A line whose beginning was moved away is, for the terminal, one with what was drawn after it.
-        first, rest = self._texts[:1], self._texts[1:]
-        return [*self._stranded, *([self._joined + first[0]] if first else []), *rest]
+        return [*self._stranded, *self._texts]
 
-    def _rows(self, text: str, columns: int) -> list[str]:
-        return screen_rows(text, columns) if self._reflows else [text]
-
-    def _strand(self, count: int, columns: int) -> None:
-        """Remember what the first `count` of our rows say: they are in the scrollback now."""
-        stranded: list[str] = []
-        joined = ""
-        for text in self._ours():
-            rows = self._rows(text, columns)
+    def _strand(self, broken: Sequence[Sequence[str]], count: int) -> bool:
+        """Remember what the first `count` of our rows say: they are in the scrollback now. True if a line was cut."""
+        self._stranded = []
+        for rows in broken:
             if count <= 0:
-                break
-            if len(rows) <= count:
-                stranded.append(text)
-            else:
-                joined = "".join(rows[:count])
+                return False
+            self._stranded.append("".join(rows[:count]))
             count -= len(rows)
-        self._stranded, self._joined = stranded, joined
+        return count < 0
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

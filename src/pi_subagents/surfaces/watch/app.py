@@ -102,15 +102,15 @@ class WatchApp(App[None]):
         """Look at the disk once and show what is new there."""
         visible = [run for run in self.list.visible_runs if run.lacks_words]
         news = await asyncio.to_thread(self.roster.look, visible)
-        changed = self.roster.apply(news)
+        self.roster.apply(news)
         if not self.is_running:
             return
-        if changed or not self.has_looked:
+        if self.selection.of(self.roster.runs) != self.list.runs or not self.has_looked:
             self.has_looked = True
             self._show_list()
         else:
             self.list.show_news({*visible, *(run for run, _ in news.events)})
-        if news.events or changed:
+        if news.events or news.listed is not None:
             self._paint_title()
         if self.conversation.reading is not None and not self.conversation.reading.is_over:
             self.conversation.paint_header()

@@ -57,15 +57,15 @@ class Roster:
                 run.read_words()
         return News(self._list_if_changed(), [(run, told) for run, told in events if told])
 
-    def apply(self, news: News) -> bool:
-        """Take in what a look has found; True if the list has other runs, or another order, than before."""
-        before = self.runs
+    def apply(self, news: News) -> None:
+        """Take in what a look has found."""
         for run, events in news.events:
             run.apply(events)
-        known = {run.run_dir: run for run in before}
-        runs = before if news.listed is None else [self._run(known, summary) for summary in news.listed]
+        runs = self.runs
+        if news.listed is not None:
+            known = {run.run_dir: run for run in runs}
+            runs = [self._run(known, summary) for summary in news.listed]
         self.runs = sorted(runs, key=lambda run: run.order)
-        return self.runs != before
 
     def _run(self, known: dict[Path, WatchedRun], summary: SessionSummary) -> WatchedRun:
         run = known.get(summary.run_dir)

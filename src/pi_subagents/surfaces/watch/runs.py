@@ -52,7 +52,7 @@ class WatchedRun:
     def searched(self) -> str:
         """Everything a search looks at."""
         state = self.state
-        parts = (state.name, state.profile, state.provider, state.model, self.session_id, str(self.project))
+        parts = (state.name, state.profile, state.provider, state.model, self.session_id, self.project.name)
         return " ".join(part for part in (*parts, state.error) if part).casefold()
 
     def look(self) -> list[AnyEvent]:

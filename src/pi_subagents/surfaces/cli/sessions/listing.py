@@ -51,9 +51,9 @@ def list_command(
     if as_json:
         print_json([_as_json(session) for session in found])
     elif found:
-        from pi_subagents.surfaces.cli.sessions.table import print_table
+        from pi_subagents.surfaces.cli.sessions.table import print_sessions
 
-        print_table(found, with_project=everywhere)
+        print_sessions(found, with_project=everywhere)
     else:
         click.echo(_nothing(wanted), err=True)
 

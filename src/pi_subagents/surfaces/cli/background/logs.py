@@ -1,0 +1,47 @@
+"""`background logs`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from pi_subagents.following import follow_run
+from pi_subagents.models.event import AnyEvent
+from pi_subagents.planning import Place
+from pi_subagents.progress import ProgressWords
+from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
+from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
+from pi_subagents.surfaces.cli.notices import count_as_told
+
+_INTERRUPTED = 130
+
+
+@click.command()
+@run_argument
+@click.option("-f", "--follow", is_flag=True, help="Go on as it happens, until the run is over.")
+def logs(run: str, follow: bool) -> None:
+    """Print what RUN has done so far, a line for each thing; 'sessions show' has all of it in full.
+
+    Exit code 0 if there is such a run, however it ended; 130 after Ctrl+C, which leaves the run alone.
+    """
+    run_dir = find_run(Place.here(), run)
+    state = load_run(run_dir)  # a lost run is closed first, so that its end is told too
+    words = ProgressWords(cwd=state.cwd, multiline=True)
+    try:
+        for event in _events(run_dir, follow):
+            if line := words.say(event):
+                click.echo(line)
+    except KeyboardInterrupt:
+        click.echo("No longer followed; the run goes on.", err=True)
+        sys.exit(_INTERRUPTED)
+    state = load_run(run_dir)
+    count_as_told(state, run_dir)
+    if not state.status.is_terminal:
+        click.echo(f"Still {state.status}; -f shows the rest as it comes.", err=True)
+
+
+def _events(run_dir: Path, follow: bool) -> Iterable[AnyEvent]:
+    return follow_run(run_dir) if follow else read_journal(run_dir / JOURNAL_FILE)

@@ -1,0 +1,54 @@
+"""`background status`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from pi_subagents.clock import now_ms
+from pi_subagents.export import printable, status_words
+from pi_subagents.fold import RunState
+from pi_subagents.planning import Place
+from pi_subagents.progress import age, counted, duration, money
+from pi_subagents.rows import run_row
+from pi_subagents.store import load_run
+from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
+from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.notices import count_as_told
+
+
+@click.command()
+@run_argument
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(run: str, as_json: bool) -> None:
+    """Say how RUN stands, and when it is over, what came of it: its final text, or why there is none.
+
+    Exit code 0 if there is such a run, however it stands.
+    """
+    run_dir = find_run(Place.here(), run)
+    state = load_run(run_dir)
+    if as_json:
+        print_json(run_row(state, run_dir))
+    else:
+        for name, value in _facts(state):
+            click.echo(f"{name:<8} {printable(value)}")
+        click.echo(f"{'record':<8} {run_dir}")
+        if state.status.is_terminal and state.text.strip():
+            click.echo(f"\n{printable(state.text).strip()}")
+    count_as_told(state, run_dir)
+
+
+def _facts(state: RunState) -> Iterator[tuple[str, str]]:
+    yield "run", state.run_id
+    yield "session", state.session_id
+    yield "preset", state.preset or state.profile or "–"
+    yield "task", " ".join(state.name.split())
+    yield "status", status_words(state)
+    if state.error:
+        yield "error", state.error
+    yield "begun", f"{age(now_ms() - (state.created_at or 0))} ago"
+    if state.started_at is not None:
+        yield "time", duration(((state.completed_at or now_ms()) - state.started_at) / 1000)
+    usage = state.usage
+    yield "used", f"{counted(state.tool_count, 'tool call')}, {usage.total_tokens:,} tokens, {money(usage.cost)}"

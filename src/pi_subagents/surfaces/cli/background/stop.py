@@ -1,0 +1,27 @@
+"""`background stop`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from pi_subagents.planning import Place
+from pi_subagents.store import load_run
+from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
+from pi_subagents.surfaces.cli.notices import count_as_told
+from pi_subagents.surfaces.cli.stopping import stop_runs
+
+
+@click.command()
+@run_argument
+def stop(run: str) -> None:
+    """Stop RUN, also if it still waits for its turn, wait until nothing of it is left, and say what became of it.
+
+    Exit code 0 if it is over, whether it was stopped or had ended before; 1 if it did not end in time, or if there is
+    no such run.
+    """
+    run_dir = find_run(Place.here(), run)
+    exit_code = stop_runs(f"Run {run_dir.name}", [run_dir])
+    count_as_told(load_run(run_dir), run_dir)
+    sys.exit(exit_code)

@@ -1,0 +1,41 @@
+"""The ends of background runs that were started from a terminal: told once, by whichever command comes next."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from pi_subagents.background.registry import Registry, announcement, mark_announced
+from pi_subagents.fold import RunState
+from pi_subagents.planning import Place
+from pi_subagents.progress import clean
+from pi_subagents.store import Lease
+
+OWNER = "terminal"
+_LOCK = "notices"
+
+
+def tell_endings(place: Place) -> None:
+    """Say on standard error which background runs of this project have ended since the last time.
+
+    A message goes out before it is noted that it did, so that a crash loses none; the lock keeps two terminals from
+    telling the same.
+    """
+    registry = Registry(place, OWNER)
+    if not registry.unannounced():
+        return
+    lock = Lease.of_file(place.agent_dir / "subagents" / _LOCK, wait=True)
+    assert lock is not None
+    try:
+        for run in registry.unannounced():
+            click.echo(clean(announcement(run)), err=True)
+            mark_announced(run.run_dir)
+    finally:
+        lock.release()
+
+
+def count_as_told(state: RunState, run_dir: Path) -> None:
+    """Whoever asked for a run and was answered that it is over needs no notice of it."""
+    if state.background and state.owner == OWNER and state.status.is_terminal:
+        mark_announced(run_dir)

@@ -1,0 +1,63 @@
+"""Stopping runs that other processes hold, and the truth about what became of them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from pi_subagents.export import printable, status_words
+from pi_subagents.fold import RunState
+from pi_subagents.models import Status
+from pi_subagents.outcome import CANCELLED_SENTENCE
+from pi_subagents.store import load_run, request_stop
+
+_WAIT_S = 8.0
+"""Longer than an agent gets between the polite request and the kill."""
+_POLL_S = 0.1
+
+
+def stop_runs(what: str, folders: Sequence[Path]) -> int:
+    """Stop those of the runs that are not over, and say what became of `what`; the exit code for it."""
+    states = {folder: load_run(folder) for folder in folders}
+    running = [folder for folder, state in states.items() if not state.status.is_terminal]
+    if not running:
+        click.echo(f"{what} is over already: {ending_words(states[folders[-1]])}")
+        return 0
+    for folder in running:
+        request_stop(folder, CANCELLED_SENTENCE)
+    deadline = time.monotonic() + _WAIT_S
+    for folder in running:
+        if not _wait(folder, deadline):
+            click.echo(_too_long(what, states[folder].session_id), err=True)
+            return 1
+        click.echo(_report(what, load_run(folder)))
+    return 0
+
+
+def ending_words(state: RunState) -> str:
+    """`✗ failed (timeout) – Timed out after 7s.`"""
+    return f"{status_words(state)}{f' – {printable(state.error)}' if state.error else ''}"
+
+
+def _wait(run_dir: Path, deadline: float) -> bool:
+    while not load_run(run_dir).status.is_terminal:
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(_POLL_S)
+    return True
+
+
+def _report(what: str, state: RunState) -> str:
+    if state.status is Status.COMPLETED:
+        return f"{what} completed before it could be stopped."
+    return f"{what} is over: {ending_words(state)}"
+
+
+def _too_long(what: str, session_id: str) -> str:
+    return (
+        f"{what} was asked to stop, but has not ended within {_WAIT_S:g} s; "
+        f"watch it with 'pi-subagents sessions show --follow {session_id}'."
+    )

@@ -1,0 +1,170 @@
+"""The control socket: private, found through the run directory, deaf to nonsense, gone with its run."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import stat
+from pathlib import Path
+
+import pytest
+
+from pi_subagents import control, paths
+from pi_subagents.control import ask
+from pi_subagents.models.event import SteerRequested
+from pi_subagents.paths import runtime_dir
+from pi_subagents.store import JOURNAL_FILE, read_journal
+from pi_subagents.testing import answer, prints
+from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, pauses, repeats_steering, touches, waits_for
+from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START
+from tests.background.kit import Yard
+from tests.process.kit import wait_until
+
+
+def socket_of(run_dir: Path) -> Path:
+    wait_until(lambda: (run_dir / "control").exists() and (run_dir / "control").read_text())
+    return Path((run_dir / "control").read_text())
+
+
+def send(address: Path, data: bytes) -> bytes:
+    """Say something to a socket and hear the answer, which may be none."""
+    with socket.socket(socket.AF_UNIX) as line:
+        line.settimeout(20)
+        line.connect(str(address))
+        try:
+            line.sendall(data)
+            line.shutdown(socket.SHUT_WR)
+        except OSError:
+            return b""
+        with line.makefile("rb") as answers:
+            return answers.readline()
+
+
+async def test_the_socket_is_private_short_and_gone_when_the_run_is_over(yard: Yard, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    run_dir = await yard.launch(waits_for(gate), prints(*answer("done")))
+    address = socket_of(run_dir)
+    assert stat.S_ISSOCK(address.lstat().st_mode)
+    assert stat.S_IMODE(address.lstat().st_mode) == 0o600
+    assert stat.S_IMODE(address.parent.lstat().st_mode) == 0o700
+    assert len(str(address)) < 100
+    gate.touch()
+    await yard.see_the_end(run_dir)
+    wait_until(lambda: not address.exists() and not (run_dir / "control").exists())
+    assert ask(run_dir, {"op": "steer", "text": "too late"}) is None
+
+
+async def test_nonsense_does_not_hurt_and_steering_still_arrives(yard: Yard) -> None:
+    run_dir = await yard.launch(prints(AGENT_START), repeats_steering(), prints(AGENT_SETTLED))
+    address = socket_of(run_dir)
+    run = json.dumps(str(run_dir)).encode()
+    for nonsense in (
+        b"",
+        b"\n",
+        b"\xff\xfe\x00\n",
+        b"null\n",
+        b"5\n",
+        b"[]\n",
+        b'{"run": 7, "op": "stop"}\n',
+        b'{"run": "/somewhere/else", "op": "stop"}\n',
+        b'{"run": ' + run + b"}\n",
+        b'{"run": ' + run + b', "op": "steer"}\n',
+        b'{"run": ' + run + b', "op": "steer", "text": 5}\n',
+        b"[" * 200_000 + b"\n",
+        b"x" * (control._MAX_REQUEST_BYTES + 1024),
+    ):
+        said = send(address, nonsense)
+        assert said == b"" or json.loads(said)["ok"] is False, nonsense[:80]
+    wait_until(lambda: b'"agent_started"' in (run_dir / JOURNAL_FILE).read_bytes())
+    assert ask(run_dir, {"op": "steer", "text": "half of a pair: \ud83d"}) == {"ok": True, "error": None}
+    row = await yard.see_the_end(run_dir)
+    assert (row["status"], row["finalText"]) == ("completed", "half of a pair: ?")
+    told = [event.text for event in read_journal(run_dir / JOURNAL_FILE) if isinstance(event, SteerRequested)]
+    assert told == ["half of a pair: ?"]
+
+
+async def test_a_client_that_says_nothing_holds_nobody_up(yard: Yard, tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    run_dir = await yard.launch(waits_for(gate), prints(*answer("done")))
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(str(socket_of(run_dir)))
+        gate.touch()
+        assert (await yard.see_the_end(run_dir))["status"] == "completed"
+        wait_until(lambda: not yard.keepers())
+
+
+@pytest.mark.parametrize("stubborn", [False, True], ids=["polite", "stubborn"])
+async def test_a_run_that_is_stopped_is_aborted_however_the_agent_takes_it(
+    yard: Yard, tmp_path: Path, stubborn: bool
+) -> None:
+    begun = tmp_path / "begun"
+    manners = [ignores_abort(), ignores_sigterm()] if stubborn else []
+    run_dir = await yard.launch(*manners, prints(AGENT_START), touches(begun), pauses(60))
+    wait_until(begun.exists)
+    assert ask(run_dir, {"op": "stop", "message": "Enough"}) == {"ok": True}
+    row = await yard.see_the_end(run_dir)
+    assert (row["status"], row["reason"], row["error"]) == ("aborted", "cancelled", "Enough")
+    assert row["completedAt"] - row["startedAt"] < 12_000
+    assert not yard.stage.processes()
+
+
+def test_the_runtime_directory_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fallback = Path(f"/tmp/pi-subagents-{os.getuid()}")
+    assert runtime_dir() == fallback
+    short = Path("/tmp") / f"x{os.urandom(4).hex()}"
+    short.mkdir(mode=0o700)
+    try:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(short))
+        assert runtime_dir() == short / "pi-subagents"
+        (short / "pi-subagents").chmod(0o777)
+        assert runtime_dir() == fallback
+        (short / "pi-subagents").rmdir()
+        (short / "pi-subagents").symlink_to(tmp_path)
+        assert runtime_dir() == fallback
+        (short / "pi-subagents").unlink()
+        # As after `su`: the variable leads to a directory that ends with somebody else's session.
+        monkeypatch.setattr(paths.os, "getuid", lambda: os.geteuid() + 1)
+        assert list(paths._runtime_candidates())[0] == Path(f"/tmp/pi-subagents-{os.geteuid() + 1}")
+    finally:
+        short.rmdir()
+
+
+@pytest.mark.parametrize("value", ["/no/such/directory", "relative", "/tmp/" + "long" * 40])
+def test_a_runtime_directory_that_cannot_be_used_is_passed_over(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_RUNTIME_DIR", value)
+    assert runtime_dir() == Path(f"/tmp/pi-subagents-{os.getuid()}")
+
+
+@pytest.mark.parametrize("yard", [1], indirect=True)
+async def test_without_any_place_for_sockets_runs_are_kept_all_the_same(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def nowhere() -> Path:
+        raise PermissionError("nowhere")
+
+    monkeypatch.setattr("pi_subagents.store.slots.runtime_dir", nowhere)
+    gate = tmp_path / "gate"
+    first = await yard.launch(waits_for(gate), prints(*answer("first")))
+    second = await yard.launch(prints(*answer("second")))
+    assert (await yard.see_the_end(second))["finalText"] == "second"
+    gate.touch()
+    assert (await yard.see_the_end(first))["finalText"] == "first"
+
+
+@pytest.mark.parametrize("yard", [1], indirect=True)
+async def test_launchers_with_different_runtime_directories_meet_the_same_porter(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await yard.launch(pauses(60))
+    await yard.launch(pauses(60))
+    short = Path("/tmp") / f"x{os.urandom(4).hex()}"
+    short.mkdir(mode=0o700)
+    try:
+        monkeypatch.setenv("XDG_RUNTIME_DIR", str(short))
+        third = await yard.launch(pauses(60))
+        wait_until(lambda: len(yard.porters()) == 1)
+        assert (await yard.row(third))["queued"]
+        assert list(short.iterdir()) == []
+    finally:
+        short.rmdir()

@@ -1,0 +1,101 @@
+"""The end of a background run is told once, to its owner, whatever happens in between."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from multiprocessing.pool import ThreadPool
+
+import pytest
+
+from pi_subagents.background.registry import (
+    LAUNCH_ENTRY,
+    UPDATE_ENTRY,
+    Registry,
+    announcement,
+    counts,
+    footer,
+    launch_entry,
+    mark_announced,
+    update_entry,
+)
+from pi_subagents.store import Index
+from pi_subagents.testing import answer, prints
+from pi_subagents.testing.agent import exits, pauses
+from tests.background.kit import Yard, kill
+from tests.process.kit import wait_until
+
+READERS = 8
+
+
+async def test_the_end_of_a_run_is_told_to_its_owner_alone(yard: Yard) -> None:
+    run_dir = await yard.launch(prints(*answer("done")))
+    other = await replace(yard, owner="somebody else").launch(exits(3))
+    for each in (run_dir, other):
+        await yard.see_the_end(each)
+    (mine,) = yard.registry.unannounced()
+    assert mine.run_dir == run_dir
+    assert run_dir.name in announcement(mine)
+    assert [run.run_dir for run in Registry(yard.place, "somebody else").unannounced()] == [other]
+    assert Registry(yard.place, "a fork of the session").unannounced() == []
+    assert counts(yard.registry.runs()) == {"running": 0, "completed": 1, "failed": 0, "aborted": 0, "total": 1}
+
+
+async def test_a_run_that_is_not_over_is_not_told(yard: Yard) -> None:
+    run_dir = await yard.launch(pauses(60))
+    assert yard.registry.unannounced() == []
+    (run,) = yard.registry.runs()
+    assert footer([run]) == "bg: 1 running / 1 total"
+    # A log that says otherwise is wrong: the end is still to be told.
+    yard.registry.rebuild([launch_entry(run)], told=[run_dir.name])
+    wait_until(lambda: yard.keeper_of(run_dir))
+    kill(yard.keeper_of(run_dir) or 0)
+    wait_until(lambda: yard.keeper_of(run_dir) is None)
+    (lost,) = yard.registry.unannounced()
+    assert "failed" in announcement(lost)
+
+
+async def test_of_many_who_look_at_once_one_tells(yard: Yard) -> None:
+    run_dirs = [await yard.launch(prints(*answer("done"))) for _ in range(2)]
+    for run_dir in run_dirs:
+        await yard.see_the_end(run_dir)
+
+    def look(_: int) -> list[str]:
+        return [run.run_dir.name for run in yard.registry.unannounced() if mark_announced(run.run_dir)]
+
+    with ThreadPool(READERS) as pool:
+        told = [name for names in pool.map(look, range(READERS)) for name in names]
+    assert sorted(told) == sorted(run_dir.name for run_dir in run_dirs)
+    assert yard.registry.unannounced() == []
+
+
+async def test_what_was_told_before_a_crash_is_not_told_again_and_the_rest_is(yard: Yard) -> None:
+    told, untold, unknown = [await yard.launch(prints(*answer(word))) for word in ("told", "untold", "unknown")]
+    for run_dir in (told, untold, unknown):
+        await yard.see_the_end(run_dir)
+    by_dir = {run.run_dir: run for run in yard.registry.runs()}
+    # The owner's log: the message about the first was appended, and then the host died before it made its mark.
+    entries = [launch_entry(by_dir[told]), update_entry(by_dir[told]), launch_entry(by_dir[untold]), {"junk": 1}]
+    assert [entry.get("customType") for entry in entries] == [LAUNCH_ENTRY, UPDATE_ENTRY, LAUNCH_ENTRY, None]
+    for _ in range(2):
+        yard.registry.rebuild(entries, told=[told.name, "no such run"])
+        assert [run.run_dir for run in yard.registry.unannounced()] == [untold, unknown]
+
+
+async def test_a_lost_index_loses_no_notice(yard: Yard) -> None:
+    run_dir = await yard.launch(prints(*answer("done")))
+    await yard.see_the_end(run_dir)
+    wait_until(lambda: not yard.keepers())
+    index = Index(yard.place.agent_dir)
+    for path in index.path.parent.glob(f"{index.path.name}*"):
+        path.unlink()
+    assert [run.run_dir for run in yard.registry.unannounced()] == [run_dir]
+
+
+@pytest.mark.parametrize("yard", [2], indirect=True)
+async def test_waiting_returns_as_soon_as_one_of_the_runs_ends(yard: Yard) -> None:
+    await yard.launch(pauses(60))
+    await yard.launch(prints(*answer("done")))
+    async with asyncio.timeout(20):
+        details = await yard.status(wait_s=60)
+    assert details["counts"] == {"running": 1, "completed": 1, "failed": 0, "aborted": 0, "total": 2}

@@ -1,0 +1,100 @@
+"""Keys as terminals send them, and what they do."""
+
+from __future__ import annotations
+
+import pytest
+
+from pi_subagents.surfaces.live.controls import Controls, Stop
+from pi_subagents.surfaces.live.keys import Key, KeyParser
+
+RUNS = ["a", "b", "c"]
+
+
+@pytest.mark.parametrize(
+    ("data", "keys"),
+    [
+        (b"\x1b[A\x1b[B", [Key.UP, Key.DOWN]),
+        (b"\x1bOA\x1bOB", [Key.UP, Key.DOWN]),  # application mode
+        (b"kj", [Key.UP, Key.DOWN]),
+        (b"\x0fxq", [Key.EXPAND, Key.STOP, Key.QUIT]),
+        (b"\x1b[1;5Cx", [Key.OTHER, Key.STOP]),  # Ctrl+right is one key, not six
+        (b"\x1b[200~q", [Key.OTHER, Key.QUIT]),
+        (b"\x1b", [Key.OTHER]),  # escape alone is an answer at once
+        (b"\x1bx", [Key.OTHER]),  # Alt+x is not x
+        ("ü日".encode(), [Key.OTHER] * 5),
+        (b"", []),
+    ],
+)
+def test_what_a_terminal_sends_becomes_keys(data: bytes, keys: list[Key]) -> None:
+    assert KeyParser().feed(data) == keys
+
+
+def test_a_key_that_comes_in_pieces_over_a_slow_line_is_one_key() -> None:
+    parser = KeyParser()
+    assert parser.feed(b"x\x1b[") == [Key.STOP]
+    assert parser.feed(b"B") == [Key.DOWN]
+
+
+def test_an_endless_sequence_is_not_collected() -> None:
+    parser = KeyParser()
+    assert parser.feed(b"\x1b[" + b"1" * 1000)
+    assert parser.feed(b"q") == [Key.QUIT]
+
+
+def selecting(*keys: Key) -> Controls:
+    controls = Controls()
+    controls.settle(RUNS, 0)
+    for key in keys:
+        assert controls.press(key, RUNS, 0) is None
+    return controls
+
+
+def test_arrows_go_round() -> None:
+    assert selecting().selected == "a"
+    assert selecting(Key.DOWN, Key.DOWN).selected == "c"
+    assert selecting(Key.UP).selected == "c"
+    assert selecting(Key.UP, Key.DOWN).selected == "a"
+
+
+def test_the_expanded_one_is_the_selected_one() -> None:
+    controls = selecting(Key.DOWN, Key.EXPAND)
+    assert (controls.selected, controls.expanded) == ("b", True)
+    controls.press(Key.EXPAND, RUNS, 0)
+    assert not controls.expanded
+
+
+def test_x_stops_the_selected_one() -> None:
+    assert selecting(Key.DOWN).press(Key.STOP, RUNS, 5000) == Stop("b")
+
+
+def test_x_does_not_stop_the_one_that_has_just_taken_the_place_of_the_selected_one() -> None:
+    controls = selecting(Key.DOWN)
+    assert controls.press(Key.STOP, ["a", "c"], 10_000) is None
+    assert controls.selected == "c"
+    assert controls.press(Key.STOP, ["a", "c"], 11_001) == Stop("c")
+
+
+@pytest.mark.parametrize("answer", [Key.QUIT, Key.YES])
+def test_stopping_all_is_asked_once(answer: Key) -> None:
+    controls = selecting(Key.QUIT)
+    assert controls.asking
+    assert controls.press(answer, RUNS, 0) == Stop()
+    assert not controls.asking
+
+
+@pytest.mark.parametrize("answer", [Key.OTHER, Key.STOP, Key.UP])
+def test_any_other_answer_goes_on(answer: Key) -> None:
+    controls = selecting(Key.QUIT)
+    assert controls.press(answer, RUNS, 0) != Stop()
+    assert not controls.asking
+
+
+def test_without_a_question_y_means_nothing() -> None:
+    assert selecting(Key.YES).selected == "a"
+
+
+def test_without_windows_no_key_does_harm() -> None:
+    controls = Controls()
+    for key in (Key.UP, Key.DOWN, Key.EXPAND, Key.STOP, Key.OTHER):
+        assert controls.press(key, [], 0) is None
+    assert controls.selected is None

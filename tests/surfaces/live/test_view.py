@@ -1,0 +1,160 @@
+"""The view around its drawing: whatever happens to it, the work goes on and the terminal is given back."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import logging
+import sys
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from pi_subagents.fold import RunState, fold
+from pi_subagents.service import Delegation
+from pi_subagents.settings import Settings
+from pi_subagents.surfaces.live import LiveView
+from pi_subagents.surfaces.live import view as view_module
+from pi_subagents.surfaces.live.interjections import diverted_stderr
+from tests.progress.windows_kit import COMPLETED, CREATED, STARTED, assistant
+
+TIMEOUT_S = 20
+
+
+class _Stream(io.StringIO):
+    """Looks like a terminal, as far as the view asks."""
+
+    broken = False
+
+    def write(self, text: str) -> int:
+        if self.broken:
+            raise OSError("the terminal is gone")
+        return super().write(text)
+
+
+def delegation_of(*states: RunState, total: int | None = None) -> Delegation:
+    runs = [SimpleNamespace(state=state) for state in states]
+    fake = SimpleNamespace(runs=runs, settings=Settings(), concurrency=4, task_count=total or len(states), stop=None)
+    return cast(Delegation, fake)
+
+
+def state_of() -> RunState:
+    return fold(RunState(), [CREATED])
+
+
+def happened(view: LiveView, state: RunState, *events: Any) -> None:
+    fold(state, events)
+    view.observe(state, events)
+
+
+async def until(stream: io.StringIO, text: str) -> None:
+    async with asyncio.timeout(TIMEOUT_S):
+        while text not in stream.getvalue():  # noqa: ASYNC110 - there is nothing to wait for but the text
+            await asyncio.sleep(0.01)
+
+
+async def test_what_happens_is_drawn_and_the_end_is_kept() -> None:
+    stream, state = _Stream(), state_of()
+    view = LiveView(stream)
+    async with view.showing(delegation_of(state)):
+        happened(view, state, STARTED, assistant("I am at it."))
+        await until(stream, "I am at it.")
+        happened(view, state, COMPLETED)
+    ending = stream.getvalue()
+    assert "✓" in ending.rpartition("I am at it.")[2]
+    assert ending.endswith("\x1b[?25h")
+
+
+async def test_an_exception_in_the_block_leaves_a_sane_terminal() -> None:
+    stream, state = _Stream(), state_of()
+    view = LiveView(stream)
+
+    async def crash() -> None:
+        async with view.showing(delegation_of(state)):
+            happened(view, state, STARTED)
+            await until(stream, "build")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await crash()
+    assert stream.getvalue().endswith("\x1b[?25h")
+
+
+async def test_a_terminal_that_is_gone_ends_the_drawing_and_nothing_else() -> None:
+    stream, state = _Stream(), state_of()
+    view = LiveView(stream)
+    async with view.showing(delegation_of(state)):
+        happened(view, state, STARTED)
+        await until(stream, "build")
+        stream.broken = True
+        happened(view, state, assistant("Nobody sees this."))
+        await asyncio.sleep(4 * view_module.FRAME_S)
+        happened(view, state, COMPLETED)
+
+
+async def test_a_mistake_in_the_view_is_logged_and_ends_only_the_view(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(_scene: object) -> list[Any]:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(view_module, "compose", fail)
+    stream, state = _Stream(), state_of()
+    view = LiveView(stream)
+    async with view.showing(delegation_of(state)):
+        happened(view, state, STARTED)
+        async with asyncio.timeout(TIMEOUT_S):
+            while not caplog.records:  # noqa: ASYNC110 - as above
+                await asyncio.sleep(0.01)
+        happened(view, state, COMPLETED)
+    assert "the live view failed; the runs go on without it" in caplog.text
+    assert stream.getvalue().endswith("\x1b[?25h")
+
+
+async def test_there_are_at_most_twenty_frames_a_second() -> None:
+    stream, state = _Stream(), state_of()
+    view = LiveView(stream)
+    async with view.showing(delegation_of(state)):
+        happened(view, state, STARTED)
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        for number in range(200):
+            happened(view, state, assistant(f"line {number}"))
+            await asyncio.sleep(0.002)
+        took = loop.time() - start
+        frames = stream.getvalue().count("\x1b[?2026h")
+    assert 1 <= frames <= took / view_module.FRAME_S + 2
+
+
+async def test_what_others_write_to_stderr_appears_above_the_frame() -> None:
+    stream, state = _Stream(), state_of()
+    logger = logging.getLogger("pi_subagents")
+    handler = logging.StreamHandler(sys.stderr)
+    logger.addHandler(handler)
+    real = sys.stderr
+    try:
+        view = LiveView(stream)
+        async with view.showing(delegation_of(state)):
+            happened(view, state, STARTED)
+            await until(stream, "build")
+            logger.error("the disk is full\x1b[2J")
+            sys.stderr.write("half a line")
+            await until(stream, "the disk is full")
+        assert "the disk is full\r\n" in stream.getvalue()
+        assert "\x1b[2J" not in stream.getvalue()
+    finally:
+        logger.removeHandler(handler)
+    assert sys.stderr is real
+    assert handler.stream is real
+
+
+def test_diverted_lines_are_given_once_and_an_unfinished_one_at_the_end() -> None:
+    with diverted_stderr() as kept:
+        sys.stderr.write("one\ntw")
+        assert kept.take() == ["one"]
+        sys.stderr.write("o\nthree")
+        assert kept.take() == ["two"]
+        assert kept.take() == []
+    assert kept.take_all() == ["three"]
+    assert kept.take_all() == []

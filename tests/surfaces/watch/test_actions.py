@@ -1,0 +1,174 @@
+"""What can be done with a run, key by key, and what is said about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from textual.widgets import Button
+
+from pi_subagents.models import Reason, Status
+from pi_subagents.outcome import CANCELLED_SENTENCE, ending
+from pi_subagents.store import load_run, session_runs, stop_request
+from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
+from pi_subagents.testing import script
+from pi_subagents.testing.agent import pauses, touches
+from tests.session_kit import Kept, says
+from tests.surfaces.watch.kit import NARROW, Bench, Eyes, watching
+
+
+def latest(kept: Kept) -> Path:
+    return session_runs(kept.run_dir.parent, kept.session_id)[-1]
+
+
+# --- x ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("keys", [["y"], ["tab", "enter"], ["right", "enter"]])
+async def test_x_asks_and_then_asks_the_holder_to_stop(bench: Bench, keys: list[str]) -> None:
+    kept = bench.tea.add(name="brew", ends=None)
+    async with watching(bench, NARROW) as eyes:
+        await eyes.press("x")
+        assert "Stop “brew”?" in eyes.screen
+        assert stop_request(kept.run_dir) is None
+        await eyes.press(*keys)
+        await eyes.until(lambda: stop_request(kept.run_dir) == CANCELLED_SENTENCE)
+        await eyes.until(lambda: "“brew” was asked to stop." in eyes.notices)
+
+
+@pytest.mark.parametrize("key", ["n", "escape", "q", "enter"])
+async def test_x_is_harmless_without_a_clear_yes(bench: Bench, key: str) -> None:
+    kept = bench.tea.add(name="brew", ends=None)
+    async with watching(bench) as eyes:
+        await eyes.press("x", key)
+        assert not isinstance(eyes.app.screen, Confirmation)
+        assert stop_request(kept.run_dir) is None
+
+
+async def test_the_mouse_answers_too(bench: Bench) -> None:
+    kept = bench.tea.add(name="brew", ends=None)
+    async with watching(bench) as eyes:
+        await eyes.press("x")
+        await eyes.pilot.click("#yes")
+        await eyes.until(lambda: stop_request(kept.run_dir) is not None)
+        assert not eyes.app.query(Button)
+
+
+async def test_a_run_that_is_over_cannot_be_stopped(bench: Bench) -> None:
+    bench.tea.add(name="brew")
+    async with watching(bench) as eyes:
+        await eyes.press("x")
+        assert eyes.notices == ["“brew” is over already."]
+
+
+# --- r ---------------------------------------------------------------------------------------------------------
+
+
+async def test_r_goes_on_with_the_session_and_shows_it(bench: Bench) -> None:
+    kept = bench.tea.add(says("First answer"), name="brew", profile=None)
+    async with watching(bench) as eyes:
+        await eyes.press("r")
+        assert isinstance(eyes.app.screen, PromptDialog)
+        assert "quitting watch stops it" in eyes.screen
+        await eyes.press(*"Stronger", "ctrl+j", *"please", "enter")
+        await eyes.until(lambda: latest(kept) != kept.run_dir)
+        await eyes.until(lambda: load_run(latest(kept)).status.is_terminal)
+        state = load_run(latest(kept))
+        assert (state.status, state.prompt, state.name) == (Status.COMPLETED, "Stronger\nplease", "brew")
+        await eyes.until_told("run 2 of session")
+        await eyes.until(lambda: "“brew” goes on. Quitting watch stops it." in eyes.notices)
+        await eyes.until(lambda: eyes.app.own_runs.count == 0)
+
+
+@pytest.mark.parametrize("keys", [["escape"], ["enter"], ["space", "enter"]])
+async def test_without_a_prompt_nothing_is_resumed(bench: Bench, keys: list[str]) -> None:
+    kept = bench.tea.add(name="brew")
+    async with watching(bench) as eyes:
+        await eyes.press("r", *keys)
+        assert not isinstance(eyes.app.screen, PromptDialog)
+        assert latest(kept) == kept.run_dir
+        assert eyes.app.own_runs.count == 0
+
+
+async def test_a_running_session_is_not_resumed(bench: Bench) -> None:
+    bench.tea.add(name="brew", ends=None)
+    async with watching(bench) as eyes:
+        await eyes.press("r")
+        assert eyes.notices == ["“brew” is still running; it can be resumed when it has ended."]
+
+
+async def test_what_prevents_a_resumption_is_said(bench: Bench) -> None:
+    bench.tea.add(name="brew", cwd=bench.tea.project / "gone")
+    async with watching(bench) as eyes:
+        await eyes.press("r", *"go", "enter")
+        await eyes.until(lambda: any("where the session worked, is gone" in notice for notice in eyes.notices))
+
+
+async def resume_at_length(bench: Bench, eyes: Eyes, kept: Kept) -> None:
+    """Resume a session with something that takes long, and wait until the agent is at it."""
+    ready = bench.agent_dir / "ready"
+    await eyes.app.own_runs.resume(kept.session_id, script(touches(ready), pauses(300)))
+    await eyes.until(ready.exists, "the agent is at work")
+
+
+async def test_q_asks_before_it_stops_what_was_resumed_here(bench: Bench) -> None:
+    kept = bench.tea.add(name="brew")
+    async with watching(bench) as eyes:
+        await resume_at_length(bench, eyes, kept)
+        await eyes.press("q")
+        assert "1 run resumed here is still working. Quitting stops it." in " ".join(eyes.screen.split())
+        await eyes.press("n")
+        assert eyes.app.is_running
+        assert eyes.app.own_runs.count == 1
+        await eyes.press("q", "y")
+        assert not eyes.app.is_running
+    assert load_run(latest(kept)).reason is Reason.CANCELLED
+
+
+# --- y, o, e ---------------------------------------------------------------------------------------------------
+
+
+async def test_y_copies_the_whole_final_text(bench: Bench) -> None:
+    bench.tea.add(says("Before"), says("The\x1b[2J answer\n" * 400), name="brew")
+    async with watching(bench) as eyes:
+        await eyes.press("y")
+        await eyes.until(lambda: eyes.app.clipboard == "The answer\n" * 400)
+        assert eyes.notices == ["Copied 4400 characters, if your terminal allows programs to (OSC 52)."]
+
+
+async def test_y_says_where_there_is_nothing_to_copy(bench: Bench) -> None:
+    kept = bench.tea.add(name="brew", ends=None)
+    async with watching(bench) as eyes:
+        await eyes.press("y")
+        await eyes.until(lambda: eyes.notices == ["“brew” has said nothing yet."])
+        kept.append(ending(Reason.SETTLED, None, 5))
+        kept.let_go()
+        await eyes.until_seen("✓ brew")
+        await eyes.press("y")
+        await eyes.until(lambda: "“brew” has left no text." in eyes.notices)
+        assert eyes.app.clipboard == ""
+
+
+async def test_o_names_the_run_directory(bench: Bench) -> None:
+    kept = bench.tea.add(name="brew")
+    async with watching(bench) as eyes:
+        await eyes.press("o")
+        assert eyes.notices == [f"The run directory, also on the clipboard: {kept.run_dir}"]
+        assert eyes.app.clipboard == str(kept.run_dir)
+
+
+async def test_e_writes_the_page_and_says_where(bench: Bench) -> None:
+    kept = bench.tea.add(says("The answer"), name="brew")
+    page = bench.place.cwd / f"{kept.session_id}.html"
+    async with watching(bench) as eyes:
+        await eyes.press("e")
+        await eyes.until(lambda: any(f"Wrote {page}" in notice for notice in eyes.notices))
+        assert "The answer" in page.read_text()
+
+
+async def test_e_says_what_went_wrong(bench: Bench) -> None:
+    kept = bench.tea.add(says("The answer"), name="brew")
+    (bench.place.cwd / f"{kept.session_id}.html").mkdir()
+    async with watching(bench) as eyes:
+        await eyes.press("e")
+        await eyes.until(lambda: any("cannot write" in notice for notice in eyes.notices))
