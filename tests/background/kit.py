@@ -23,7 +23,8 @@ from pi_subagents.background.registry import Registry
 from pi_subagents.planning import Place
 from pi_subagents.runners import choose_mechanism
 from pi_subagents.store import Slots
-from pi_subagents.testing import MODELS_VARIABLE, Action, script
+from pi_subagents.testing import MODELS_VARIABLE, Action, prints, script
+from pi_subagents.testing.records import AGENT_START
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from tests.process.kit import Stage, make_stage, wait_until
 
@@ -31,6 +32,8 @@ KEEPER_MARK = "TEST_KEEPER_MARK"
 WAIT_S = 60.0
 PRESET = "worker"
 MODEL = "acme/large"
+BEGIN = prints(AGENT_START)
+"""An agent that took its prompt and does not begin is stopped after a while."""
 _REPOSITORY = Path(__file__).parents[2]
 
 
@@ -80,7 +83,7 @@ class Yard:
 
     async def launch(self, *actions: Action, preset: str = PRESET) -> Path:
         """Start a script in the background; returns its run directory."""
-        result = await self.call("background_agent", preset=preset, task=script(*actions))
+        result = await self.call("background_agent", preset=preset, task=script(BEGIN, *actions))
         return Path(result.details["run"]["paths"]["runDir"])
 
     async def status(self, **arguments: Any) -> dict[str, Any]:
@@ -131,7 +134,7 @@ class Yard:
     def order(self, *actions: Action, owner: str | None = None) -> str:
         """A line for a launcher."""
         order = {"project": str(self.stage.project), "environ": self.environ, "owner": owner or self.owner}
-        return json.dumps({**order, "preset": PRESET, "task": script(*actions)}) + "\n"
+        return json.dumps({**order, "preset": PRESET, "task": script(BEGIN, *actions)}) + "\n"
 
     @contextmanager
     def launcher(self, **options: Any) -> Iterator[subprocess.Popen[str]]:

@@ -17,7 +17,7 @@ from pi_subagents.paths import runtime_dir
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, pauses, repeats_steering, touches, waits_for
-from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START
+from pi_subagents.testing.records import AGENT_SETTLED
 from tests.background.kit import Yard
 from tests.process.kit import wait_until
 
@@ -56,7 +56,7 @@ async def test_the_socket_is_private_short_and_gone_when_the_run_is_over(yard: Y
 
 
 async def test_nonsense_does_not_hurt_and_steering_still_arrives(yard: Yard) -> None:
-    run_dir = await yard.launch(prints(AGENT_START), repeats_steering(), prints(AGENT_SETTLED))
+    run_dir = await yard.launch(repeats_steering(), prints(AGENT_SETTLED))
     address = socket_of(run_dir)
     run = json.dumps(str(run_dir)).encode()
     for nonsense in (
@@ -100,7 +100,7 @@ async def test_a_run_that_is_stopped_is_aborted_however_the_agent_takes_it(
 ) -> None:
     begun = tmp_path / "begun"
     manners = [ignores_abort(), ignores_sigterm()] if stubborn else []
-    run_dir = await yard.launch(*manners, prints(AGENT_START), touches(begun), pauses(60))
+    run_dir = await yard.launch(*manners, touches(begun), pauses(60))
     wait_until(begun.exists)
     assert ask(run_dir, {"op": "stop", "message": "Enough"}) == {"ok": True}
     row = await yard.see_the_end(run_dir)

@@ -16,15 +16,16 @@ from pi_subagents.service import Delegation
 from pi_subagents.sessions import Sessions
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
 from pi_subagents.testing.agent import Action, leaves_behind, pauses, prints
-from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
+from pi_subagents.testing.records import AGENT_SETTLED, agent_end, assistant
 from tests.background.kit import Yard, kill
 from tests.process.kit import wait_until
 
 KILLS = 20
+TOGETHER = 5
 ROUNDS = 5
 
 WORK: list[Action] = [
-    prints(AGENT_START, assistant("step 1")),
+    prints(assistant("step 1")),
     leaves_behind(daemon=True),
     pauses(0.05),
     prints(assistant("step 2")),
@@ -43,7 +44,11 @@ def complete_lines(run_dir: Path) -> bytes:
 async def test_a_keeper_killed_at_random_is_told_as_lost_by_the_first_status_call(seed: int, yard: Yard) -> None:
     chance = random.Random(seed)
     descriptors = set(os.listdir("/proc/self/fd"))
-    killed = [await _launch_and_kill(yard, chance) for _ in range(KILLS)]
+    moments = [(chance.random() < 0.7, chance.uniform(0, 0.25)) for _ in range(KILLS)]
+    killed = []
+    for first in range(0, KILLS, TOGETHER):
+        batch = moments[first : first + TOGETHER]
+        killed += await asyncio.gather(*(_launch_and_kill(yard, *moment) for moment in batch))
     rows = {row["runId"]: row for row in (await yard.status(includeCompleted=True))["runs"]}
     for run_dir, before in killed:
         _check_truth(rows[run_dir.name], run_dir, before)
@@ -55,11 +60,12 @@ async def test_a_keeper_killed_at_random_is_told_as_lost_by_the_first_status_cal
     assert len(set(os.listdir("/proc/self/fd"))) <= len(descriptors) + 1  # the listing itself
 
 
-async def _launch_and_kill(yard: Yard, chance: random.Random) -> tuple[Path, bytes]:
+async def _launch_and_kill(yard: Yard, begins: bool, delay_s: float) -> tuple[Path, bytes]:
     run_dir = await yard.launch(*WORK)
-    if chance.random() < 0.7:  # the others are killed before they have begun
-        wait_until(lambda: b'"started"' in (run_dir / JOURNAL_FILE).read_bytes())
-    await asyncio.sleep(chance.uniform(0, 0.25))
+    if begins:  # the others are killed before the agent has started, or soon after
+        started = lambda: b'"type":"started"' in (run_dir / JOURNAL_FILE).read_bytes()  # noqa: E731
+        await asyncio.to_thread(wait_until, started)
+    await asyncio.sleep(delay_s)
     if (keeper := yard.keeper_of(run_dir)) is not None:
         kill(keeper)
         wait_until(lambda: yard.keeper_of(run_dir) is None)
@@ -88,10 +94,10 @@ async def _resume(yard: Yard, session_id: str) -> None:
 
 @pytest.mark.parametrize("yard", [3], indirect=True)
 async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_resumed(yard: Yard) -> None:
-    said: list[Action] = [prints(AGENT_START, assistant("half way")), leaves_behind(), pauses(60)]
+    said: list[Action] = [prints(assistant("half way")), leaves_behind(), pauses(60)]
     working = [await yard.launch(*said) for _ in range(3)]
     waiting = [await yard.launch(*said) for _ in range(3)]
-    wait_until(lambda: all(b"half way" in complete_lines(run_dir) for run_dir in working))
+    wait_until(lambda: all(b'"role":"assistant"' in complete_lines(run_dir) for run_dir in working))
     assert (await yard.status())["counts"] == {"running": 6, "completed": 0, "failed": 0, "aborted": 0, "total": 6}
     journals = {run_dir: complete_lines(run_dir) for run_dir in (*working, *waiting)}
     yard.kill_everybody()
@@ -103,7 +109,7 @@ async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_
         assert (run_dir / JOURNAL_FILE).read_bytes().startswith(before)
     await _resume(yard, details["runs"][0]["sessionId"])
     await _resume(yard, details["runs"][-1]["sessionId"])
-    again = await yard.launch(prints(AGENT_START, assistant("after"), agent_end(), AGENT_SETTLED))
+    again = await yard.launch(prints(assistant("after"), agent_end(), AGENT_SETTLED))
     assert (await yard.see_the_end(again))["status"] == "completed"
 
 
@@ -111,7 +117,7 @@ async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_
 async def test_the_place_of_a_killed_keeper_is_free_again(yard: Yard) -> None:
     first = await yard.launch(pauses(60))
     wait_until(lambda: yard.keeper_of(first))
-    second = await yard.launch(prints(AGENT_START, assistant("my turn"), agent_end(), AGENT_SETTLED))
+    second = await yard.launch(prints(assistant("my turn"), agent_end(), AGENT_SETTLED))
     keeper = yard.keeper_of(first)
     assert keeper is not None
     kill(keeper)

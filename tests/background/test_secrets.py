@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import tells, touches, waits_for
-from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, assistant
+from pi_subagents.testing.records import AGENT_SETTLED, assistant
 from tests.background.kit import Yard
 from tests.process.kit import wait_until
 
@@ -31,7 +31,6 @@ async def test_a_key_is_in_the_environment_of_the_agent_and_nowhere_else(yard: Y
     before = set(_holders("environ"))
     given_away = [tells("PI_API_KEY", way) for way in ("delta", "message", "line", "stderr", "session")]
     run_dir = await yard.launch(
-        prints(AGENT_START),
         *given_away,
         touches(begun),
         waits_for(gate),

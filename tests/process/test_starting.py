@@ -88,6 +88,9 @@ from pathlib import Path
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import LocalRunner, SpawnFailed
 
+class Nobody:
+    on_output = on_exit = lambda *_: None
+
 async def main():
     runner = LocalRunner(sys.argv[1])
     open_files = len(os.listdir("/proc/self/fd"))
@@ -95,7 +98,7 @@ async def main():
     for spare in range(-1, 12):
         resource.setrlimit(resource.RLIMIT_NOFILE, (open_files + spare, 4096))
         try:
-            runner.start(Invocation(("true",), dict(os.environ), Path("/"), b""), None)
+            runner.start(Invocation(("true",), dict(os.environ), Path("/"), b""), Nobody())
         except SpawnFailed:
             refused += 1
         else:

@@ -143,6 +143,11 @@ def test_tasks_that_wait_are_counted() -> None:
     assert shown(scene(running(0), total=16))[-2].startswith("Sub-agents: 1 running, 15 waiting • ────────── 0/16")
 
 
+def test_on_a_narrow_terminal_every_count_is_still_there() -> None:
+    windows = [running(0), finished(1), window(2, STARTED, FAILED)]
+    assert shown(scene(*windows, columns=40, total=16))[-2] == "1 running, 1 done, 1 error, 13 waiting"
+
+
 def test_there_is_an_estimate_once_several_are_completed() -> None:
     done = [finished(number, 30_000) for number in range(3)]
     two = scene(*done[:2], running(3), total=11)
@@ -176,6 +181,8 @@ def test_while_everything_is_being_stopped_nothing_else_is_offered() -> None:
         ({"total": 1}, "ctrl+o expand • x stop"),
         ({"has_keys": False}, "ctrl+c stops all"),
         ({"asking": True}, "Stop all sub-agents? y yes • any other key no"),
+        ({"total": 3, "columns": 40}, "↑↓ • ^o expand • x stop • q all"),
+        ({"asking": True, "columns": 40}, "Stop all? y yes • other keys no"),
     ],
 )
 def test_the_hint_says_what_can_be_done(fields: dict[str, Any], hint: str) -> None:

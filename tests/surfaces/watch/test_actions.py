@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,10 +12,10 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.outcome import CANCELLED_SENTENCE, ending
 from pi_subagents.store import load_run, session_runs, stop_request
 from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
-from pi_subagents.testing import script
+from pi_subagents.testing import SCRIPT_VARIABLE, script
 from pi_subagents.testing.agent import pauses, touches
 from tests.session_kit import Kept, says
-from tests.surfaces.watch.kit import NARROW, Bench, Eyes, watching
+from tests.surfaces.watch.kit import NARROW, Bench, watching
 
 
 def latest(kept: Kept) -> Path:
@@ -104,17 +105,14 @@ async def test_what_prevents_a_resumption_is_said(bench: Bench) -> None:
         await eyes.until(lambda: any("where the session worked, is gone" in notice for notice in eyes.notices))
 
 
-async def resume_at_length(bench: Bench, eyes: Eyes, kept: Kept) -> None:
-    """Resume a session with something that takes long, and wait until the agent is at it."""
-    ready = bench.agent_dir / "ready"
-    await eyes.app.own_runs.resume(kept.session_id, script(touches(ready), pauses(300)))
-    await eyes.until(ready.exists, "the agent is at work")
-
-
 async def test_q_asks_before_it_stops_what_was_resumed_here(bench: Bench) -> None:
     kept = bench.tea.add(name="brew")
+    ready = bench.agent_dir / "ready"
+    variables = {**bench.place.environ, SCRIPT_VARIABLE: script(touches(ready), pauses(300))}
+    bench.place = replace(bench.place, environ=variables)
     async with watching(bench) as eyes:
-        await resume_at_length(bench, eyes, kept)
+        await eyes.press("r", *"go", "enter")
+        await eyes.until(ready.exists, "the agent is at work")
         await eyes.press("q")
         assert "1 run resumed here is still working. Quitting stops it." in " ".join(eyes.screen.split())
         await eyes.press("n")

@@ -6,7 +6,7 @@ import pytest
 
 from pi_subagents.surfaces.watch.dialogs import Help
 from pi_subagents.surfaces.watch.keys import HELP, KEYS
-from pi_subagents.surfaces.watch.run_list import FLAT, TALL
+from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
 from pi_subagents.surfaces.watch.timeline import Timeline
 from tests.session_kit import says
 from tests.surfaces.watch.kit import NARROW, WIDE, Bench, watching
@@ -53,10 +53,11 @@ async def test_q_leaves(bench: Bench) -> None:
 async def test_return_goes_to_the_conversation_and_escape_back(bench: Bench) -> None:
     bench.tea.add(says("x"))
     async with watching(bench) as eyes:
-        await eyes.press("enter")
-        assert isinstance(eyes.app.focused, Timeline)
-        await eyes.press("escape")
-        assert eyes.app.focused is eyes.app.list
+        focused = []
+        for key in ("enter", "escape"):
+            await eyes.press(key)
+            focused.append(type(eyes.app.focused))
+        assert focused == [Timeline, RunList]
 
 
 @pytest.mark.parametrize(("size", "side_by_side"), [(NARROW, False), (WIDE, True), (LARGE, True), ((40, 10), False)])

@@ -79,9 +79,10 @@ def _room(scene: Scene) -> int:
 
 
 def _tail(scene: Scene, room: int) -> list[Line]:
+    summary, hint = summary_line(scene, scene.columns - 1), hint_line(scene, scene.columns - 1)
     if room >= _HINT_FROM_ROWS:
-        return [summary_line(scene, scene.columns - 1), hint_line(scene)]
-    return [hint_line(scene) if scene.asking else summary_line(scene, scene.columns - 1)]
+        return [summary, hint]
+    return [hint if scene.asking else summary]
 
 
 def _fitting(scene: Scene, room: int) -> tuple[list[Window], int]:

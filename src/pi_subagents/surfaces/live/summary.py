@@ -30,16 +30,16 @@ _STOPPING = "Stopping…"
 
 
 def summary_line(scene: Scene, width: int) -> Line:
-    """`Sub-agents: 4 running, 3 done, 9 waiting • ━━━─────── 3/16 • about 2 min left • 17k tokens • $0.0177`.
+    """`Sub-agents: 4 running, 3 done, 9 waiting • about 2 min left • ━━━─────── 3/16 • 17k tokens • $0.0177`.
 
-    What does not fit is left out, from the end.
+    What does not fit is left out.
     """
     line = _counts(scene)
+    if cell_width(plain(line)) > width:
+        line = line[1:]  # without its title
     for part in [*_progress(scene), *_totals(scene.windows)]:
         longer = [*line, BULLET, *part]
-        if cell_width(plain(longer)) > width:
-            break
-        line = longer
+        line = longer if cell_width(plain(longer)) <= width else line
     return line
 
 
@@ -57,17 +57,17 @@ def closing_lines(scene: Scene, *, with_sessions: bool) -> list[Line]:
     return [line, *([footer] if footer else []), []]
 
 
-def hint_line(scene: Scene) -> Line:
+def hint_line(scene: Scene, width: int) -> Line:
     """What can be done now."""
     if scene.is_stopping:
-        return [(Style.WARNING, _STOPPING)]
-    if scene.asking:
-        return [(Style.WARNING, _ASK)]
-    if scene.can_leave:
-        return [(Style.DIM, _HELP_TO_LEAVE if scene.has_keys else _HELP_TO_LEAVE_WITHOUT_KEYS)]
-    if not scene.has_keys:
-        return [(Style.DIM, _HELP_WITHOUT_KEYS)]
-    return [(Style.DIM, _HELP if scene.total > 1 else _HELP_FOR_ONE)]
+        style, variants = Style.WARNING, _STOPPING
+    elif scene.asking:
+        style, variants = Style.WARNING, _ASK
+    elif not scene.has_keys:
+        style, variants = Style.DIM, _HELP_WITHOUT_KEYS
+    else:
+        style, variants = Style.DIM, _HELP if scene.total > 1 else _HELP_FOR_ONE
+    return [(style, next((words for words in variants if cell_width(words) <= width), variants[-1]))]
 
 
 def remaining_s(scene: Scene) -> float | None:
@@ -103,13 +103,13 @@ def _counts(scene: Scene) -> Line:
 
 def _progress(scene: Scene) -> list[Line]:
     parts: list[Line] = []
+    if not scene.is_stopping and (seconds := remaining_s(scene)) is not None:
+        parts.append([(Style.MUTED, about(seconds))])
     if scene.total > 1:
         done = len(scene.finished)
         cells = _BAR_CELLS * done // scene.total
         bar: Line = [(Style.SUCCESS, "━" * cells), (Style.DIM, "─" * (_BAR_CELLS - cells))]
         parts.append([*bar, (Style.MUTED, f" {done}/{scene.total}")])
-    if not scene.is_stopping and (seconds := remaining_s(scene)) is not None:
-        parts.append([(Style.MUTED, about(seconds))])
     return parts
 
 

@@ -10,6 +10,7 @@ from typing import ClassVar
 from textual.app import App, ComposeResult
 from textual.binding import BindingType
 from textual.containers import Container, Vertical
+from textual.events import Resize
 from textual.widgets import Footer, Input, Static
 
 from pi_subagents.following import POLL_S
@@ -51,6 +52,9 @@ async def watch(place: Place, project: Path | None = None) -> None:
         await app.run_async()
     finally:
         await app.own_runs.stop()
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():  # textual leaves then, but keeps quiet about why
+        raise asyncio.CancelledError
 
 
 class WatchApp(App[None]):
@@ -143,8 +147,8 @@ class WatchApp(App[None]):
         else:
             self.conversation.read(event.run.run_dir, _origin(event.run))
 
-    def on_resize(self) -> None:
-        self._lay_out(self.size.width)
+    def on_resize(self, event: Resize) -> None:
+        self._lay_out(event.size.width)
 
     def _lay_out(self, width: int) -> None:
         wide = width >= WIDE_FROM
@@ -216,9 +220,8 @@ class WatchApp(App[None]):
         if not count:
             self.exit()
             return
-        words = (
-            f"{counted(count, 'run')} resumed here {'is' if count == 1 else 'are'} still working. Quitting stops them."
-        )
+        verb, them = ("is", "it") if count == 1 else ("are", "them")
+        words = f"{counted(count, 'run')} resumed here {verb} still working. Quitting stops {them}."
         self.push_screen(Confirmation(words, "Stop and quit", "Stay"), self._quit_if)
 
     def _quit_if(self, sure: bool | None) -> None:

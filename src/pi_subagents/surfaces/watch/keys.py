@@ -24,7 +24,7 @@ KEYS = (
 )
 
 HELP = [
-    ("↑ ↓", "choose a run; in the conversation: scroll (also j k, PgUp PgDn)"),
+    ("↑ ↓", "choose a run, or scroll (also j k PgUp PgDn Home End)"),
     ("tab", "on to the conversation and its tool calls"),
     *((binding.key_display or binding.key, binding.tooltip) for binding in KEYS),
 ]

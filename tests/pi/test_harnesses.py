@@ -1,0 +1,98 @@
+"""One suite for both ways to speak to pi: the same task gives the same events and the same result."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi_subagents import RunResult, Status, Task
+from pi_subagents.harness import Harness, PiJson, PiRpc
+from pi_subagents.models import event as ev
+from pi_subagents.offline import Attempts, Call, CutStream, Fail, Hang, Say, Script, Turn
+from pi_subagents.offline.script import Step
+from pi_subagents.store import JOURNAL_FILE, read_journal
+from tests.pi.stage import Play, Stage, processes_below
+
+WORK = Call("bash", {"command": "echo worked"})
+MEGABYTE = 1024 * 1024
+
+# What belongs to the way of speaking, to the process, or to the moment at which bytes arrived.
+_LEFT_OUT = (
+    *(ev.Created, ev.Started, ev.Exited, ev.AgentSession, ev.PromptAccepted),
+    *(ev.Delta, ev.ToolProgress, ev.QueueChanged),
+)
+FIELDS = ("status", "reason", "error", "output", "tool_count", "model", "usage", "exit_code")
+_VARYING = ("at", "delayMs", "entry")
+
+CASES: dict[str, tuple[list[Step], dict[str, Any]]] = {
+    "text and a tool call": ([Turn("Let me see.", (WORK,)), Say("Done.")], {}),
+    "thinking": ([Turn("The answer is 42.", thinking="Hm, let me think.", chunks=5)], {}),
+    "a tool that fails": ([Call("bash", {"command": "exit 3"}), Call("no-such-tool"), Say("Recovered.")], {}),
+    "a busy provider": ([Attempts(Fail(429, "slow down"), Say("After all."))], {}),
+    "a broken provider": ([Fail(500, "on fire")], {}),
+    "a refused key": ([Fail(401, "bad key")], {}),
+    "a stream that is cut": ([Attempts(CutStream("Half an ans"), Say("The whole answer."))], {}),
+    "a stream that is cut for good": ([CutStream("Half an ans")], {}),
+    "a loop": ([WORK] * 10, {}),
+    "a timeout": ([Hang("I was about to")], {"timeout": 2.0}),
+    "a prompt that begins with a slash": ([Say("Ok.")], {"prompt": "/review the code"}),
+    "a prompt like a command of pi": ([Say("Ok.")], {"prompt": "/compact"}),
+    "ten megabytes": ([Say("Read.")], {"prompt": "0123456789abcde\n" * (10 * MEGABYTE // 16) + "the end"}),
+}
+
+
+async def run_with(stage: Stage, harness: Harness, prompt: str = "Go.", **task: Any) -> RunResult:
+    (result,) = await stage.delegate(Task("t", prompt, **task), harness=harness)
+    return result
+
+
+def story(run_dir: Path) -> list[dict[str, Any]]:
+    """What happened in a run, without what may differ; after a request to stop only how it ended."""
+    told = []
+    stopped = False
+    for event in read_journal(run_dir / JOURNAL_FILE):
+        if isinstance(event, _LEFT_OUT) or (stopped and not isinstance(event, ev.Ended)):
+            continue
+        stopped = stopped or isinstance(event, ev.StopRequested)
+        told.append({key: value for key, value in _plain(event).items() if key not in _VARYING})
+    return told
+
+
+def _plain(event: ev.AnyEvent) -> dict[str, Any]:
+    document: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(event))
+    return document
+
+
+def kinds(run_dir: Path, of: Iterable[type[ev.Event]]) -> list[type[ev.AnyEvent]]:
+    return [type(event) for event in read_journal(run_dir / JOURNAL_FILE) if isinstance(event, tuple(of))]
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_both_ways_tell_the_same_story(case: str, play: Play) -> None:
+    steps, task = CASES[case]
+    stage = play(Script().otherwise(steps))
+    stage.write_settings(extend_timeout_debounce=0)
+    by_json, by_rpc = await asyncio.gather(run_with(stage, PiJson(), **task), run_with(stage, PiRpc(), **task))
+    # How far an agent has come at its timeout is a matter of luck.
+    since = -2 if "timeout" in task else 0
+    assert story(by_rpc.run_dir)[since:] == story(by_json.run_dir)[since:]
+    for field in ("status", "reason", "error") if since else FIELDS:
+        assert getattr(by_rpc, field) == getattr(by_json, field), field
+    if "prompt" in task:
+        assert {request.first_user_text for request in stage.model.requests} == {task["prompt"]}
+        assert by_rpc.status is Status.COMPLETED
+    # What each says for itself.
+    assert kinds(by_rpc.run_dir, [ev.PromptAccepted]) == [ev.PromptAccepted]
+    assert kinds(by_json.run_dir, [ev.PromptAccepted]) == []
+    for result in (by_json, by_rpc):
+        assert kinds(result.run_dir, [ev.AgentSession]) == [ev.AgentSession]
+    assert processes_below(stage.project) == []
+
+
+def test_the_cases_are_not_all_of_one_kind() -> None:
+    assert len(CASES) > 10

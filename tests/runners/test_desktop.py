@@ -1,0 +1,47 @@
+"""A directory is shown where there is a desktop, and nothing is started where there is none."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.runners.desktop import open_on_desktop
+from tests.process.kit import wait_until
+
+pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="macOS has another opener")
+
+
+@pytest.fixture
+def programs(tmp_path: Path) -> Path:
+    """A PATH with an opener that writes down what it was asked to open."""
+    opener = tmp_path / "bin" / "xdg-open"
+    opener.parent.mkdir()
+    opener.write_text(
+        f'#!/bin/sh\nprintf %s "$1" > "{tmp_path}/asked.new" && mv "{tmp_path}/asked.new" "{tmp_path}/asked"\n'
+    )
+    opener.chmod(0o755)
+    return opener.parent
+
+
+@pytest.mark.parametrize("display", ["DISPLAY", "WAYLAND_DISPLAY"])
+def test_the_desktop_is_asked_to_show_it(programs: Path, tmp_path: Path, display: str) -> None:
+    asked = tmp_path / "asked"
+    assert open_on_desktop(tmp_path / "a run", {"PATH": f"{programs}:/usr/bin:/bin", display: ":0"})
+    wait_until(asked.exists)
+    assert asked.read_text() == str(tmp_path / "a run")
+
+
+def test_without_a_display_nothing_is_started(programs: Path, tmp_path: Path) -> None:
+    assert not open_on_desktop(tmp_path, {"PATH": str(programs)})
+    assert not open_on_desktop(tmp_path, {"PATH": str(programs), "DISPLAY": ""})
+
+
+def test_without_an_opener_it_says_no(tmp_path: Path) -> None:
+    assert not open_on_desktop(tmp_path, {"PATH": str(tmp_path), "DISPLAY": ":0"})
+
+
+def test_an_opener_that_cannot_be_run_is_no_opener(programs: Path, tmp_path: Path) -> None:
+    (programs / "xdg-open").write_text("#!/does/not/exist\n")
+    assert not open_on_desktop(tmp_path, {"PATH": str(programs), "DISPLAY": ":0"})

@@ -1,0 +1,121 @@
+"""The live view and the shell around it: job control, signals, redirection, and terminals that want no escapes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.offline import Fail, Script, Turn
+from tests.pi.stage import Play, Stage
+from tests.surfaces.live.tmux import PROMPT, Terminal
+from tests.surfaces.live.watching import (
+    NAMES,
+    TALK,
+    WAITING,
+    Open,
+    assert_history_is_whole,
+    assert_shell_is_sane,
+    count,
+    needs_tmux,
+    once,
+    start,
+)
+
+pytestmark = needs_tmux
+
+
+def test_ctrl_z_gives_the_shell_its_terminal_and_fg_brings_the_windows_back(play: Play, open_terminal: Open) -> None:
+    terminal = open_terminal(play(WAITING), 80, 24)
+    start(terminal)
+    terminal.press("C-z")
+    terminal.until_shown("Stopped")
+    assert_shell_is_sane(terminal)
+    assert count(terminal.everything(), *NAMES) == dict.fromkeys(NAMES, 0)
+    terminal._tmux("send-keys", "-l", "fg")
+    terminal.press("Enter")
+    terminal.until(lambda: count(terminal.screen(), *NAMES) == once(*NAMES), "the windows are back")
+    terminal.press("Down")
+    terminal.until(lambda: "▌" in terminal.screen() and ": beta" in _marked(terminal), "keys work again")
+    terminal.press("q", "y")
+    terminal.until_prompt()
+    assert_history_is_whole(terminal.everything())
+    assert_shell_is_sane(terminal)
+
+
+def _marked(terminal: Terminal) -> str:
+    return next((line for line in terminal.screen().splitlines() if line.startswith("▌")), "")
+
+
+def test_in_the_background_nothing_is_drawn_over_the_shell(play: Play, open_terminal: Open) -> None:
+    stage = play(Script().otherwise([Turn("Done in the background.", delay_s=1)]))
+    terminal = open_terminal(stage, 80, 24)
+    terminal.run("run", "alone", redirect=" > out.txt &")
+    terminal.until(lambda: "Sub-agents" in terminal.everything(), "it ends")
+    assert "ctrl+o" not in terminal.everything()
+    assert "✓ 1: alone" in terminal.everything()
+    assert_shell_is_sane(terminal)
+
+
+def test_with_stdout_in_a_file_and_the_prompt_from_a_pipe_the_view_still_works(play: Play, open_terminal: Open) -> None:
+    stage = play(WAITING)
+    terminal = open_terminal(stage, 80, 24)
+    terminal.run("run", "-", "second", before="echo from a pipe | ", redirect=" > out.txt")
+    screen = terminal.until_shown("Sub-agents: 2 running")
+    assert "ctrl+c stops all" in screen  # nobody can press keys
+    assert "▌" not in screen
+    terminal.press("C-c")
+    everything = terminal.until_prompt()
+    assert "Sessions: 1: from a pipe " in everything
+    assert "1: from a pipe" in (stage.project / "out.txt").read_text()
+    assert "\x1b" not in (stage.project / "out.txt").read_text()
+
+
+def test_sigterm_leaves_a_sane_terminal(play: Play, open_terminal: Open) -> None:
+    stage = play(WAITING)
+    terminal = open_terminal(stage, 80, 24)
+    start(terminal)
+    os.kill(_pid_of_command(stage), signal.SIGTERM)
+    everything = terminal.until_prompt()
+    assert_history_is_whole(everything)
+    assert "select" not in everything
+    assert_shell_is_sane(terminal)
+
+
+def _pid_of_command(stage: Stage) -> int:
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = process.joinpath("cmdline").read_bytes().split(b"\0")
+            if b"pi_subagents" in command and process.joinpath("cwd").readlink() == stage.project:
+                return int(process.name)
+        except OSError:
+            continue
+    raise AssertionError("the command is not running")
+
+
+@pytest.mark.parametrize(("variables", "options"), [("NO_COLOR=1 ", ()), ("TERM=dumb ", ()), ("", ("--plain",))])
+def test_plain_lines_on_a_terminal_have_no_escapes(
+    play: Play, open_terminal: Open, variables: str, options: tuple[str, ...]
+) -> None:
+    stage = play(Script().when("bad", [Fail(400, "no")]).otherwise([TALK, Turn("Done.")]))
+    terminal = open_terminal(stage, 100, 30)
+    recording = stage.root / "recording"
+    terminal.type(f"{variables}script -qec {_quoted(*options, 'good', 'bad')} {recording}")
+    terminal.until(lambda: "Records: " in terminal.everything(), "it ends")
+    terminal.until_prompt()
+    # `script` writes two lines of its own around what it recorded.
+    recorded = b"".join(recording.read_bytes().splitlines(keepends=True)[1:-1])
+    assert b"\x1b" not in recorded
+    assert not [byte for byte in recorded if byte < 0x20 and byte not in b"\r\n"]
+    text = recorded.decode().replace("\r\n", "\n")
+    for line in ("1: good: Started", "1: good: Listing .", "1: good: Completed", "Sub-agents: 1 done, 1 error"):
+        assert f"{line}\n" in text
+    assert PROMPT not in text
+
+
+def _quoted(*arguments: str) -> str:
+    return shlex.quote(shlex.join([sys.executable, "-m", "pi_subagents", "run", *arguments]))

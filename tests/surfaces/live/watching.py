@@ -1,0 +1,58 @@
+"""Agents for people to watch in a terminal, and what must be true of it whatever they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from pi_subagents.offline import Call, Hang, Script, Turn, Usage
+from scripts.bootstrap import PROGRAMS
+from tests.pi.stage import Stage
+from tests.surfaces.live.tmux import Terminal
+
+_PROGRAM = next(program for program in PROGRAMS if program.apt_package == "tmux")
+
+needs_tmux = pytest.mark.skipif(
+    _PROGRAM.is_missing,
+    reason=f"not run, because the program is not installed: {_PROGRAM.commands[0]} ({_PROGRAM.used_for})",
+)
+
+Open = Callable[[Stage, int, int], Terminal]
+
+NAMES = ("alpha", "beta", "gamma")
+LONG = "This answer is one long line, as models write them, and its end is what a person wants to see: the end."
+TALK = Turn(f"{LONG}\nsecond\nthird", calls=(Call("ls", {"path": "."}),), usage=Usage(1000, 100))
+WAITING = Script().otherwise([TALK, Hang("Now I wait for you.")])
+
+
+def count(text: str, *names: str) -> dict[str, int]:
+    """How many headers of each task there are."""
+    return {name: sum(f": {name}" in line and " • " in line for line in text.splitlines()) for name in names}
+
+
+def once(*names: str) -> dict[str, int]:
+    return dict.fromkeys(names, 1)
+
+
+def start(terminal: Terminal, *options: str, **how: str) -> str:
+    """Start three agents that go on until they are stopped, below thirty lines of history."""
+    terminal.run("run", *options, *NAMES, before="seq 101 130; ", **how)
+    terminal.until(lambda: terminal.screen().count("Now I wait") == 3, "all agents wait")
+    return terminal.screen()
+
+
+def assert_history_is_whole(everything: str) -> None:
+    lines = everything.splitlines()
+    assert [lines.count(str(number)) for number in range(101, 131)] == [1] * 30
+
+
+def assert_shell_is_sane(terminal: Terminal) -> None:
+    """Echo is on, a line is a line, and the cursor can be seen."""
+    terminal.press("Enter")
+    terminal.until_prompt()
+    assert terminal.cursor_is_visible()
+    terminal._tmux("send-keys", "-l", "echo to''gether")
+    terminal.until_shown("echo to''gether")
+    terminal.press("Enter")
+    terminal.until_shown("\ntogether")

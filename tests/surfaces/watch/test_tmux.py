@@ -1,0 +1,76 @@
+"""The program in a real terminal of 80×24, with a run of another process in front of it."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.testing import script
+from pi_subagents.testing.agent import pauses, prints
+from pi_subagents.testing.records import assistant, delta, tool_call
+from scripts.bootstrap import PROGRAMS
+from tests.session_kit import says
+from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
+from tests.surfaces.live.tmux import Terminal
+
+_PROGRAM = next(program for program in PROGRAMS if program.apt_package == "tmux")
+
+pytestmark = pytest.mark.skipif(
+    _PROGRAM.is_missing,
+    reason=f"not run, because the program is not installed: {_PROGRAM.commands[0]} ({_PROGRAM.used_for})",
+)
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    desk = Desk(tmp_path)
+    yield desk
+    desk.shelf.close()
+
+
+@pytest.fixture
+def terminal(desk: Desk) -> Iterator[Terminal]:
+    terminal = Terminal(desk.project, desk.environ, 80, 24)
+    yield terminal
+    terminal.close()
+
+
+def test_a_run_of_another_process_is_seen_read_and_stopped(desk: Desk, terminal: Terminal) -> None:
+    desk.shelf.add(says("All **done**"), name="yesterday")
+    terminal.run("watch")
+    terminal.until_shown("✓ yesterday •")
+    call = prints(assistant("I begin.", tool_call("bash", command="make tea")), delta("Pouring the wat"))
+    holder = desk.start("run", "--json", script(call, pauses(300)))
+    screen = terminal.until_shown("Sub-agents: 1 running, 1 done")
+    assert len(screen.splitlines()) <= 24
+    assert "q Quit" in screen
+    terminal.press("Home")
+    terminal.until_shown("Pouring the wat")
+    terminal.until_shown("▶ → bash → make tea")
+    terminal.press("x")
+    terminal.until_shown("Stop it (y)")
+    terminal.press("y")
+    holder.communicate(timeout=TIMEOUT_S)
+    terminal.until_shown("1 done, 1 error")
+    terminal.press("q")
+    assert "watch" not in terminal.until_prompt()
+    assert terminal.cursor_is_visible()
+
+
+def test_a_signal_leaves_a_sane_shell(desk: Desk, terminal: Terminal) -> None:
+    terminal.run("watch", redirect="; echo left $?", before=f"echo $$ > {desk.root}/shell; ")
+    terminal.until_shown("No runs yet.")
+    (watch,) = _children(int((desk.root / "shell").read_text()))
+    os.kill(watch, signal.SIGTERM)
+    assert "left 143" in terminal.until_prompt()
+    assert terminal.cursor_is_visible()
+    terminal.type("echo still here")
+    assert "still here" in terminal.until_prompt()
+
+
+def _children(pid: int) -> list[int]:
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
