@@ -22,7 +22,8 @@ _EXIT_CODES = (
     ("1", "something failed, and a sentence on standard error or in the result says what"),
     ("2", "the command line itself is wrong"),
     ("3", "`sessions output`: the run is still going on"),
-    ("128 + n", "ended by signal n: 130 after Ctrl+C, 143 after SIGTERM; every agent was stopped first"),
+    ("124", "`background wait`: the time is up"),
+    ("128 + n", "ended by signal n: 130 after Ctrl+C, 143 after SIGTERM; every agent of `run` was stopped first"),
 )
 
 _VARIABLES = (

@@ -41,11 +41,12 @@ _MEANINGS = {
     "keepRunsDays": "Sessions that ended so many days ago are deleted, once a day. Without it and `keepSessions` all "
     "are kept.",
     "keepSessions": "The newest so many sessions of a project are kept in any case; alone, all older ones are deleted.",
-    "maxBackground": "How many background runs may work at once, over all projects; the rest wait. No command starts "
-    "background runs yet.",
+    "maxBackground": "How many background runs may work at once, over all projects; the rest wait in the order they "
+    "came.",
     "maxDepth": "How deep sub-agents may start sub-agents of their own; with 1 only you can start any.",
-    "harness": "How agents are spoken to: with `pi-rpc` they can be steered while they work. A profile's own wins.",
-    "runner": "Where agents work: `local`, or `tmux`, each in a pane of its own.",
+    "harness": "How agents in the foreground are spoken to: with `pi-rpc` they can be steered while they work. A profile's own "
+    "wins; those in the background use `pi-rpc` unless theirs says otherwise.",
+    "runner": "Where agents in the foreground work: `local`, or `tmux`, each in a pane that shows its window.",
 }
 _UNSET = {
     "commandPreviewWidth": "160",

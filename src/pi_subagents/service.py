@@ -151,7 +151,7 @@ class Delegation:
                 check_model=OfferedModels(self.place, self.settings).check,
             )
             self._runner = self._runner or LocalRunner(choose_mechanism(self.settings.containment))
-            self.runs = [self._supervised(workshop.prepare(plan), self._runner) for plan in plans]
+            self.runs = [self._supervised(run, self._runner) for run in workshop.prepare_all(plans)]
         finally:
             for claim in claims:
                 claim.lease.release()

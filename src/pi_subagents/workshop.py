@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,12 +11,13 @@ from typing import Any
 import msgspec
 
 from pi_subagents.clock import now_ms
-from pi_subagents.errors import InvalidCall
+from pi_subagents.errors import InvalidCall, StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Harness, Invocation, Launch, harness_named
 from pi_subagents.harness.pi_launch import SYSTEM_PROMPT_FILE, depth_in
-from pi_subagents.models import new_run_id, new_session_id
+from pi_subagents.models import Reason, new_run_id, new_session_id
 from pi_subagents.models.event import Created
+from pi_subagents.outcome import ending
 from pi_subagents.paths import data_dir, runs_dir
 from pi_subagents.planning import Place, Plan, as_utf8
 from pi_subagents.programs import Program, child_path, find_pi
@@ -70,6 +72,18 @@ class Workshop:
         self._program: Program = find_pi(settings.pi_command, place.environ, data)
         self._environ = {**place.environ, "PATH": child_path(place.environ, data)}
         self._runs_dir = runs_dir(place.project)
+
+    def prepare_all(self, plans: Sequence[Plan]) -> list[PreparedRun]:
+        """A record for every plan, or none that is left open; raises StoreError."""
+        made: list[PreparedRun] = []
+        try:
+            for plan in plans:
+                made.append(self.prepare(plan))
+        except StoreError as error:
+            for run in made:
+                _give_up(run, str(error))
+            raise
+        return made
 
     def prepare(self, plan: Plan, *, background: bool = False, owner: str | None = None) -> PreparedRun:
         """Publish the record of a run and hold it; raises StoreError.
@@ -139,6 +153,13 @@ class Workshop:
             extension_s=self._settings.extend_timeout_debounce_s,
             loop_count=self._settings.looping_tool_count,
         )
+
+
+def _give_up(run: PreparedRun, message: str) -> None:
+    """End a run whose call cannot be started as a whole."""
+    with suppress(StoreError):
+        run.record.append([ending(Reason.RECORD, message, now_ms())])
+    run.record.close()
 
 
 def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program, run_dir: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Launches background runs for tests that treat launchers badly: one for every order it reads, timed on a warm start."""
+"""Launches background runs for tests that treat launchers badly: one for every order it reads, and timed."""
 
 from __future__ import annotations
 

@@ -124,8 +124,8 @@ def test_the_runtime_directory_is_the_users_own(tmp_path: Path, monkeypatch: pyt
         assert runtime_dir() == fallback
         (short / "pi-subagents").unlink()
         # As after `su`: the variable leads to a directory that ends with somebody else's session.
-        monkeypatch.setattr(paths.os, "getuid", lambda: os.geteuid() + 1)
-        assert list(paths._runtime_candidates())[0] == Path(f"/tmp/pi-subagents-{os.geteuid() + 1}")
+        monkeypatch.setattr("os.getuid", lambda: os.geteuid() + 1)
+        assert next(paths._runtime_candidates()) == Path(f"/tmp/pi-subagents-{os.geteuid() + 1}")
     finally:
         short.rmdir()
 

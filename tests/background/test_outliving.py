@@ -18,6 +18,11 @@ from tests.process.kit import wait_until
 LAUNCH_S = 0.5
 
 
+def stat_of(process: Path) -> list[int]:
+    """Group, session and terminal of a process."""
+    return [int(field) for field in (process / "stat").read_text().rpartition(")")[2].split()[2:5]]
+
+
 async def test_a_launch_returns_at_once_and_the_run_completes_after_its_launcher_was_killed(
     yard: Yard, tmp_path: Path
 ) -> None:
@@ -57,11 +62,10 @@ async def test_a_keeper_has_a_session_of_its_own_and_no_terminal(yard: Yard) -> 
     wait_until(lambda: yard.keeper_of(run_dir))
     keeper = yard.keeper_of(run_dir)
     assert keeper is not None
-    fields = Path(f"/proc/{keeper}/stat").read_text().rpartition(")")[2].split()
-    _state, _parent, group, session, terminal = fields[:5]
-    assert (int(group), int(session), int(terminal)) == (keeper, keeper, 0)
-    for fd in (0, 1, 2):
-        assert Path(f"/proc/{keeper}/fd/{fd}").readlink() == Path(os.devnull)
+    process = Path(f"/proc/{keeper}")
+    group, session, terminal = stat_of(process)
+    assert (group, session, terminal) == (keeper, keeper, 0)
+    assert [str((process / "fd" / fd).readlink()) for fd in "012"] == [os.devnull] * 3
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGHUP, signal.SIGTERM, signal.SIGQUIT])

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import subprocess
 from collections.abc import Iterable
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +15,7 @@ from pi_subagents.models import Status
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import Action, pauses, waits_for
-from tests.background.kit import WAIT_S, Yard, answer_of, kill, tell
+from tests.background.kit import WAIT_S, Yard, answer_of, descriptors, kill, tell
 from tests.process.kit import wait_until
 
 RUNS = 50
@@ -76,7 +74,8 @@ async def _watch(yard: Yard) -> set[Path]:
             over = found["completed"]
             assert len(yard.keepers()) <= LIMIT + 1  # one that has let go of its place may still be leaving
             assert len(yard.porters()) <= 1
-            doors |= {yard.slots.door} - {None}
+            if (door := yard.slots.door) is not None:
+                doors.add(door)
             await asyncio.sleep(0.05)
     return doors
 
@@ -101,9 +100,9 @@ async def test_with_one_place_the_runs_start_exactly_in_the_order_they_came(yard
 @pytest.mark.parametrize("yard", [2], indirect=True)
 async def test_those_who_wait_cost_no_process_and_this_process_no_descriptor(yard: Yard, tmp_path: Path) -> None:
     working = [await yard.launch(pauses(60)) for _ in range(2)]
-    before = len(os.listdir("/proc/self/fd"))
+    before = descriptors()
     waiting = [await yard.launch(pauses(60)) for _ in range(98)]
-    assert len(os.listdir("/proc/self/fd")) == before
+    assert descriptors() == before
     wait_until(lambda: all(yard.keeper_of(run_dir) for run_dir in working))
     assert (len(yard.keepers()), len(yard.porters())) == (2, 1)
     details = await yard.status()
@@ -143,13 +142,10 @@ async def test_ended_keepers_are_collected(yard: Yard) -> None:
     for run_dir in run_dirs:
         await yard.see_the_end(run_dir)
 
-    async def zombies() -> int:
-        await yard.status()
-        return len([pid for pid in _children() if _is_zombie(pid)])
-
-    async with asyncio.timeout(10):
-        while await zombies():
-            await asyncio.sleep(0.05)
+    wait_until(lambda: all(_is_zombie(pid) for pid in _children()))
+    assert _children()
+    await yard.status()
+    assert not _children()
 
 
 def _children() -> list[int]:
@@ -157,7 +153,7 @@ def _children() -> list[int]:
     return [int(pid) for task in tasks for pid in (task / "children").read_text().split()]
 
 
-def _is_zombie(pid: int) -> Any:
+def _is_zombie(pid: int) -> bool:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi_subagents import RunResult, Status, Task
+from pi_subagents import Reason, RunResult, Status, Task
 from pi_subagents.harness import Harness, PiJson, PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Attempts, Call, CutStream, Fail, Hang, Say, Script, Turn
@@ -39,7 +39,7 @@ CASES: dict[str, tuple[list[Step], dict[str, Any]]] = {
     "a stream that is cut": ([Attempts(CutStream("Half an ans"), Say("The whole answer."))], {}),
     "a stream that is cut for good": ([CutStream("Half an ans")], {}),
     "a loop": ([WORK] * 10, {}),
-    "a timeout": ([Hang("I was about to")], {"timeout": 2.0}),
+    "a timeout": ([Hang("I was about to")], {"timeout": 2.5}),
     "a prompt that begins with a slash": ([Say("Ok.")], {"prompt": "/review the code"}),
     "a prompt like a command of pi": ([Say("Ok.")], {"prompt": "/compact"}),
     "ten megabytes": ([Say("Read.")], {"prompt": "0123456789abcde\n" * (10 * MEGABYTE // 16) + "the end"}),
@@ -81,7 +81,9 @@ async def test_both_ways_tell_the_same_story(case: str, play: Play) -> None:
     # How far an agent has come at its timeout is a matter of luck.
     since = -2 if "timeout" in task else 0
     assert story(by_rpc.run_dir)[since:] == story(by_json.run_dir)[since:]
-    for field in ("status", "reason", "error") if since else FIELDS:
+    # One that can be asked to stop exits by itself, the other one of a signal, and not at the same moment.
+    was_stopped = by_json.reason in (Reason.LOOP, Reason.TIMEOUT)
+    for field in FIELDS[:3] if was_stopped else FIELDS:
         assert getattr(by_rpc, field) == getattr(by_json, field), field
     if "prompt" in task:
         assert {request.first_user_text for request in stage.model.requests} == {task["prompt"]}
@@ -92,7 +94,3 @@ async def test_both_ways_tell_the_same_story(case: str, play: Play) -> None:
     for result in (by_json, by_rpc):
         assert kinds(result.run_dir, [ev.AgentSession]) == [ev.AgentSession]
     assert processes_below(stage.project) == []
-
-
-def test_the_cases_are_not_all_of_one_kind() -> None:
-    assert len(CASES) > 10

@@ -12,7 +12,9 @@ from pi_subagents.harness import PiJson, PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.offline.request import text_of
+from pi_subagents.service import Delegation
 from pi_subagents.store import JOURNAL_FILE, read_journal
+from pi_subagents.supervisor import Supervisor
 from pi_subagents.tools import ToolContext, call_tool
 from tests.pi.stage import WAIT_S, Play, Stage, processes_below, until
 
@@ -31,6 +33,13 @@ def said_to_the_model(stage: Stage, number: int) -> list[str]:
 
 def events(run_dir: Path, kind: type[ev.Event]) -> list[Any]:
     return [event for event in read_journal(run_dir / JOURNAL_FILE) if isinstance(event, kind)]
+
+
+def steer(delegation: Delegation) -> str | None:
+    """Give the one agent of a delegation the advice; returns why it cannot be told."""
+    supervisor = delegation.runs[0].supervisor
+    assert isinstance(supervisor, Supervisor)
+    return supervisor.steer(ADVICE)
 
 
 async def background(stage: Stage, task: str) -> Path:
@@ -74,7 +83,7 @@ async def test_an_agent_that_has_finished_is_not_said_to_have_heard(play: Play) 
     async with stage.delegation(Task("t", "Go."), harness=PiRpc()) as delegation:
         async for update in delegation:
             if update.state.settled:
-                answers.add(delegation.runs[0].supervisor.steer(ADVICE))
+                answers.add(steer(delegation))
     (result,) = delegation.results
     assert result.ok
     assert answers == {"the agent has finished and would not hear it"}
@@ -88,7 +97,7 @@ async def test_a_run_in_json_mode_says_plainly_that_it_cannot_be_steered(play: P
     async with stage.delegation(Task("t", "Go."), harness=PiJson()) as delegation:
         work = asyncio.ensure_future(delegation)
         await asyncio.to_thread(until, Path(f"{gate}.begun").exists)
-        answer = delegation.runs[0].supervisor.steer(ADVICE)
+        answer = steer(delegation)
         assert answer is not None
         assert "cannot be steered" in answer
         assert "pi-json" in answer
@@ -129,13 +138,13 @@ export default function (pi) {
       await ctx.ui.select("Which one?", ["the first", "the second"]),
       await ctx.ui.input("Your password?"),
     ];
-    appendFileSync(%r, JSON.stringify(answers.map((answer) => answer ?? null)));
+    appendFileSync(process.env.HEARD, JSON.stringify(answers.map((answer) => answer ?? null)));
   });
 }
 """
-        % str(heard)
     )
     stage.write_profile("asks", "extraArgs:", "  - --extension", f"  - {extension}")
+    stage.environ["HEARD"] = str(heard)
     (result,) = await stage.delegate(Task("t", "Go.", profile="asks"), harness=PiRpc())
     assert (result.ok, result.output) == (True, "Done.")
     assert heard.read_text() == "[false,null,null]"

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pi_subagents.errors import StoreError
-from pi_subagents.store import JOURNAL_FILE, load_run
+from pi_subagents.store import JOURNAL_FILE, RunRecord, is_held, load_run, publish
 from pi_subagents.testing.agent import prints, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant
 from tests.process.kit import Stage, make_stage, wait_until
@@ -96,3 +97,22 @@ async def test_a_journal_that_is_gone_is_a_clear_error_for_readers(tmp_path: Pat
     (result.run_dir / JOURNAL_FILE).unlink()
     with pytest.raises(StoreError, match="cannot read the journal"):
         load_run(result.run_dir)
+
+
+async def test_when_a_later_record_cannot_be_made_the_earlier_runs_of_the_call_are_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = make_stage(tmp_path, "guard")
+    delegation = stage.delegation(*[[prints(*answer("never"))]] * 3)
+    made = iter([publish, publish])
+
+    def run_out_of_space(*arguments: Any) -> RunRecord:
+        if (still_room := next(made, None)) is None:
+            raise StoreError("No space left on device")
+        return still_room(*arguments)
+
+    monkeypatch.setattr("pi_subagents.workshop.publish", run_out_of_space)
+    with pytest.raises(StoreError, match="No space left"):
+        await delegation
+    assert [load_run(run_dir).reason for run_dir in stage.run_dirs] == ["record", "record"]
+    assert not any(is_held(run_dir) for run_dir in stage.run_dirs)

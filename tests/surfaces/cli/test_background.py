@@ -265,8 +265,8 @@ def test_attach_shows_the_live_window_and_q_leaves_the_run_alone(
     until(ready.exists, "the agent is at work")
     terminal = open_terminal()
     terminal.run("background", "attach", run_dir.name)
-    screen = terminal.until_shown("I am at work.")
-    assert "x stop • q leave it running" in screen
+    terminal.until_shown("I am at work.")
+    terminal.until_shown("x stop • q leave it running")
     terminal.press("q")
     assert f"Left running: {run_dir.name} goes on without you." in terminal.until_prompt()
     assert load_run(run_dir).status == "running"

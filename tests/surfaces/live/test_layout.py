@@ -180,6 +180,8 @@ def test_while_everything_is_being_stopped_nothing_else_is_offered() -> None:
         ({"total": 3}, "↑↓ select • ctrl+o expand • x stop • q stop all"),
         ({"total": 1}, "ctrl+o expand • x stop"),
         ({"has_keys": False}, "ctrl+c stops all"),
+        ({"can_leave": True}, "ctrl+o expand • x stop • q leave it running"),
+        ({"can_leave": True, "has_keys": False}, "ctrl+c leaves it running"),
         ({"asking": True}, "Stop all sub-agents? y yes • any other key no"),
         ({"total": 3, "columns": 40}, "↑↓ • ^o expand • x stop • q all"),
         ({"asking": True, "columns": 40}, "Stop all? y yes • other keys no"),

@@ -36,7 +36,7 @@ def test_every_size_shows_each_window_once_and_leaves_a_sane_shell(
     screen = start(terminal)
     assert count(screen, *NAMES) == once(*NAMES)
     assert "Sub-agents: 3 running" in screen
-    assert "↑↓ select" in screen
+    assert " • x stop • q " in screen
     assert len(screen.splitlines()) <= rows
     if columns >= 80:
         assert "1 tool • " in screen
@@ -47,7 +47,7 @@ def test_every_size_shows_each_window_once_and_leaves_a_sane_shell(
     assert_history_is_whole(everything)
     assert "Sub-agents: 3 error" in everything
     assert everything.count("✗ 1: alpha") == 1
-    assert "select" not in everything  # the frame is gone
+    assert "x stop" not in everything  # the frame is gone
     assert processes_below(stage.project) == [] or all("bash" in line for line in processes_below(stage.project))
     assert_shell_is_sane(terminal)
 

@@ -65,7 +65,7 @@ class Screen:
         resized = size != self._size
         if painted == self._painted and not resized and not above:
             return
-        if above or resized:
+        if above or resized or not painted:
             new = "".join(f"{text}\r\n" for text in (*map(paint, above), *painted))
             change = f"{self._erased(size)}{new}"
         else:

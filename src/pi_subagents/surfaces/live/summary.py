@@ -20,13 +20,14 @@ from pi_subagents.surfaces.live.scene import Scene
 
 _MIN_FINISHED_FOR_ESTIMATE = 3
 _BAR_CELLS = 10
-_HELP = "↑↓ select • ctrl+o expand • x stop • q stop all"
-_HELP_FOR_ONE = "ctrl+o expand • x stop"
-_HELP_WITHOUT_KEYS = "ctrl+c stops all"
-_HELP_TO_LEAVE = "ctrl+o expand • x stop • q leave it running"
-_HELP_TO_LEAVE_WITHOUT_KEYS = "ctrl+c leaves it running"
-_ASK = "Stop all sub-agents? y yes • any other key no"
-_STOPPING = "Stopping…"
+# In full, and for narrow terminals.
+_HELP = ("↑↓ select • ctrl+o expand • x stop • q stop all", "↑↓ • ^o expand • x stop • q all")
+_HELP_FOR_ONE = ("ctrl+o expand • x stop",)
+_HELP_WITHOUT_KEYS = ("ctrl+c stops all",)
+_HELP_TO_LEAVE = ("ctrl+o expand • x stop • q leave it running", "^o expand • x stop • q leave it")
+_HELP_TO_LEAVE_WITHOUT_KEYS = ("ctrl+c leaves it running",)
+_ASK = ("Stop all sub-agents? y yes • any other key no", "Stop all? y yes • other keys no")
+_STOPPING = ("Stopping…",)
 
 
 def summary_line(scene: Scene, width: int) -> Line:
@@ -59,15 +60,17 @@ def closing_lines(scene: Scene, *, with_sessions: bool) -> list[Line]:
 
 def hint_line(scene: Scene, width: int) -> Line:
     """What can be done now."""
-    if scene.is_stopping:
-        style, variants = Style.WARNING, _STOPPING
-    elif scene.asking:
-        style, variants = Style.WARNING, _ASK
-    elif not scene.has_keys:
-        style, variants = Style.DIM, _HELP_WITHOUT_KEYS
-    else:
-        style, variants = Style.DIM, _HELP if scene.total > 1 else _HELP_FOR_ONE
+    variants = _STOPPING if scene.is_stopping else _ASK if scene.asking else _help(scene)
+    style = Style.WARNING if scene.is_stopping or scene.asking else Style.DIM
     return [(style, next((words for words in variants if cell_width(words) <= width), variants[-1]))]
+
+
+def _help(scene: Scene) -> tuple[str, ...]:
+    if scene.can_leave:
+        return _HELP_TO_LEAVE if scene.has_keys else _HELP_TO_LEAVE_WITHOUT_KEYS
+    if not scene.has_keys:
+        return _HELP_WITHOUT_KEYS
+    return _HELP if scene.total > 1 else _HELP_FOR_ONE
 
 
 def remaining_s(scene: Scene) -> float | None:

@@ -231,5 +231,5 @@ class WatchApp(App[None]):
 
 def _origin(run: WatchedRun) -> Line:
     count = f"run {run.run_count} of session " if run.run_count > 1 else "session "
-    project = shorten_path(str(run.project))
+    project = shorten_path(str(run.project), home=str(Path.home()))
     return [(Style.MUTED, count), (Style.ACCENT, run.session_id), (Style.MUTED, f" • {clean(project)}")]
