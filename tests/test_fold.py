@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import pytest
 
 from pi_subagents.fold import MAX_MESSAGES_IN_MEMORY, RunState, fold
@@ -184,3 +185,9 @@ def test_what_is_unknown_changes_nothing_but_the_time() -> None:
     before = running()
     before.last_event_at = 500
     assert state == before
+
+
+def test_a_damaged_line_hides_a_move_but_not_the_end() -> None:
+    damaged = ev.Unknown(kind="damaged", record=msgspec.Raw(b'"{"'))
+    ended = ev.Ended(at=9, status=Status.COMPLETED, reason=Reason.SETTLED)
+    assert fold(RunState(), [damaged, ended]).status is Status.COMPLETED

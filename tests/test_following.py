@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.errors import StoreError
 from pi_subagents.following import POLL_S, follow_run
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE, ending
-from pi_subagents.store import JOURNAL_FILE
+from pi_subagents.store import JOURNAL_FILE, LEASE_FILE
 from tests.session_kit import Kept, Shelf, says
 
 
@@ -109,3 +110,12 @@ def test_a_journal_of_many_megabytes_is_read_at_once(shelf: Shelf) -> None:
     big = "x" * 1_500_000
     kept = shelf.add(*(says(big) for _ in range(8)), says("y" * 9_000_000))
     assert len([event for event in follow(kept) if isinstance(event, ev.Message)]) == 9
+
+
+def test_a_run_of_which_nobody_can_tell_who_holds_it_is_a_sentence(shelf: Shelf) -> None:
+    kept = shelf.add(says("One"))
+    lease = kept.run_dir / LEASE_FILE
+    lease.unlink()
+    lease.symlink_to(lease)
+    with pytest.raises(StoreError, match="cannot tell who holds the run"):
+        follow(kept)

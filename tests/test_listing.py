@@ -94,6 +94,11 @@ def test_a_project_from_another_machine_is_listed_whole(shelf: Shelf) -> None:
     assert names(shelf, status=Status.FAILED) == ["1"]
 
 
+def test_a_project_new_to_the_index_is_there_at_the_first_look_at_all(shelf: Shelf) -> None:
+    shelf.add(name="copied", indexed=False)
+    assert names(shelf, project=None) == ["copied"]
+
+
 @pytest.mark.parametrize("damage", ["locked out", "a directory"])
 def test_without_an_index_the_disk_is_listed(shelf: Shelf, damage: str) -> None:
     resumed = shelf.add(name="a", age_s=9, ends=Reason.TIMEOUT, indexed=False)

@@ -44,8 +44,8 @@ _MEANINGS = {
     "maxBackground": "How many background runs may work at once, over all projects; the rest wait in the order they "
     "came.",
     "maxDepth": "How deep sub-agents may start sub-agents of their own; with 1 only you can start any.",
-    "harness": "How agents in the foreground are spoken to: with `pi-rpc` they can be steered while they work. A profile's own "
-    "wins; those in the background use `pi-rpc` unless theirs says otherwise.",
+    "harness": "How agents in the foreground are spoken to: with `pi-rpc` they can be steered while they work. "
+    "A profile's own wins; those in the background use `pi-rpc` unless theirs says otherwise.",
     "runner": "Where agents in the foreground work: `local`, or `tmux`, each in a pane that shows its window.",
 }
 _UNSET = {

@@ -29,7 +29,8 @@ class RunState:
     """Everything that is known of one run at one point of its journal.
 
     `settled`: the agent said it has nothing left to do. `pass_ended`: its last pass is over and it announced
-    no other; on versions that never say they have settled this is all one can know.
+    no other; on versions that never say they have settled this is all one can know. `is_damaged`: a line of the
+    journal could not be read, so that a move from one state to the next may be missing.
     """
 
     run_id: str = ""
@@ -70,6 +71,7 @@ class RunState:
     todo_total: int = 0
     todo_completed: int = 0
 
+    is_damaged: bool = False
     settled: bool = False
     pass_ended: bool = False
     accepted: bool = False
@@ -111,8 +113,17 @@ def _created(state: RunState, event: ev.Created) -> None:
 
 
 def _started(state: RunState, event: ev.Started) -> None:
-    state.status = transition(state.status, Status.RUNNING)
+    _move(state, Status.RUNNING)
     state.started_at = event.at
+
+
+def _move(state: RunState, status: Status) -> None:
+    # What an unreadable line hides is no reason to refuse what the others tell.
+    state.status = status if state.is_damaged else transition(state.status, status)
+
+
+def _unknown(state: RunState, event: ev.Unknown) -> None:
+    state.is_damaged = state.is_damaged or event.kind == "damaged"
 
 
 def _stop_requested(state: RunState, event: ev.StopRequested) -> None:
@@ -126,7 +137,7 @@ def _exited(state: RunState, event: ev.Exited) -> None:
 
 
 def _ended(state: RunState, event: ev.Ended) -> None:
-    state.status = transition(state.status, event.status)
+    _move(state, event.status)
     state.reason = event.reason
     state.error = event.message
     # Nobody saw a lost run end: its last sign of life is nearer to the truth than the moment it was found.
@@ -244,4 +255,5 @@ _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.CompactionEnded: _compaction_ended,
     ev.Stderr: _stderr,
     ev.ThinkingLevelChanged: _thinking_level,
+    ev.Unknown: _unknown,
 }

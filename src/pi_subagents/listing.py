@@ -71,9 +71,11 @@ class Wanted:
 def list_sessions(place: Place, wanted: Wanted) -> list[SessionSummary]:
     """The newest sessions that are wanted, at most `wanted.limit` of them."""
     index = Index(place.agent_dir)
-    projects = [wanted.project] if wanted.project else index.projects()
     here = wanted.project or place.project
-    if index.is_usable() and _is_complete(index, here, wanted.limit):
+    known = index.is_usable() and _is_complete(index, here, wanted.limit)
+    # Asked for afterwards: the project at hand may have been new to the index.
+    projects = [wanted.project] if wanted.project else index.projects()
+    if known:
         found = _from_index(index, projects, wanted)
     else:
         found = _from_disk({*projects, here}, wanted)

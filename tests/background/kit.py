@@ -126,8 +126,12 @@ class Yard:
 
     def _processes(self, module: str) -> list[int]:
         marked = f"{KEEPER_MARK}={self.keeper_mark}".encode()
-        found = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
-        return [pid for pid in found if module.encode() in _read(pid, "cmdline") and marked in _read(pid, "environ")]
+        everybody = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
+        found = {
+            pid for pid in everybody if module.encode() in _read(pid, "cmdline") and marked in _read(pid, "environ")
+        }
+        # What one of them has just forked looks like itself until it executes.
+        return [pid for pid in found if _parent_of(pid) not in found]
 
     # --- launchers of their own ----------------------------------------------------------------------------------
 
@@ -190,6 +194,11 @@ def _open_files(pid: int) -> set[str]:
             with suppress(OSError):
                 found.add(str(link.readlink()))
     return found
+
+
+def _parent_of(pid: int) -> int:
+    fields = _read(pid, "stat").rpartition(b")")[2].split()
+    return int(fields[1]) if fields else 0
 
 
 def _read(pid: int, what: str) -> bytes:

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
 import stat
 from pathlib import Path
+from typing import cast
 
 import pytest
 
 from pi_subagents import control, paths
-from pi_subagents.control import ask
+from pi_subagents.control import ask, serving
 from pi_subagents.models.event import SteerRequested
 from pi_subagents.paths import runtime_dir
 from pi_subagents.store import JOURNAL_FILE, read_journal
+from pi_subagents.supervisor import Supervisor
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, pauses, repeats_steering, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED
 from tests.background.kit import Yard
 from tests.process.kit import wait_until
+
+NONSENSE = (
+    b"",
+    b"\xff\xfe\x00",
+    b"null",
+    b"5",
+    b"[]",
+    b'{"run": 7, "op": "stop"}',
+    b'{"run": "/somewhere/else", "op": "stop"}',
+    b"[" * 200_000,
+)
 
 
 def socket_of(run_dir: Path) -> Path:
@@ -34,11 +48,10 @@ def send(address: Path, data: bytes) -> bytes:
         line.connect(str(address))
         try:
             line.sendall(data)
-            line.shutdown(socket.SHUT_WR)
-        except OSError:
+            with line.makefile("rb") as answers:
+                return answers.readline()
+        except ConnectionError:
             return b""
-        with line.makefile("rb") as answers:
-            return answers.readline()
 
 
 async def test_the_socket_is_private_short_and_gone_when_the_run_is_over(yard: Yard, tmp_path: Path) -> None:
@@ -59,29 +72,25 @@ async def test_nonsense_does_not_hurt_and_steering_still_arrives(yard: Yard) -> 
     run_dir = await yard.launch(repeats_steering(), prints(AGENT_SETTLED))
     address = socket_of(run_dir)
     run = json.dumps(str(run_dir)).encode()
-    for nonsense in (
-        b"",
-        b"\n",
-        b"\xff\xfe\x00\n",
-        b"null\n",
-        b"5\n",
-        b"[]\n",
-        b'{"run": 7, "op": "stop"}\n',
-        b'{"run": "/somewhere/else", "op": "stop"}\n',
-        b'{"run": ' + run + b"}\n",
-        b'{"run": ' + run + b', "op": "steer"}\n',
-        b'{"run": ' + run + b', "op": "steer", "text": 5}\n',
-        b"[" * 200_000 + b"\n",
-        b"x" * (control._MAX_REQUEST_BYTES + 1024),
-    ):
-        said = send(address, nonsense)
-        assert said == b"" or json.loads(said)["ok"] is False, nonsense[:80]
+    ours = [b"{}", b'{"op": "steer"}', b'{"op": "steer", "text": 5}', b'{"op": "dance"}']
+    for nonsense in [*NONSENSE, *(b'{"run": ' + run + b", " + request[1:] for request in ours)]:
+        assert json.loads(send(address, nonsense + b"\n"))["ok"] is False, nonsense[:80]
     wait_until(lambda: b'"agent_started"' in (run_dir / JOURNAL_FILE).read_bytes())
     assert ask(run_dir, {"op": "steer", "text": "half of a pair: \ud83d"}) == {"ok": True, "error": None}
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["finalText"]) == ("completed", "half of a pair: ?")
     told = [event.text for event in read_journal(run_dir / JOURNAL_FILE) if isinstance(event, SteerRequested)]
     assert told == ["half of a pair: ?"]
+
+
+async def test_a_request_without_end_is_cut_off_without_a_word(tmp_path: Path) -> None:
+    problems: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _loop, context: problems.append(context))
+    async with serving({tmp_path: cast(Supervisor, None)}):
+        address = socket_of(tmp_path)
+        assert await asyncio.to_thread(send, address, b"x" * (control._MAX_REQUEST_BYTES + 1024)) == b""
+        assert json.loads(await asyncio.to_thread(send, address, b"\n"))["ok"] is False
+    assert problems == []
 
 
 async def test_a_client_that_says_nothing_holds_nobody_up(yard: Yard, tmp_path: Path) -> None:

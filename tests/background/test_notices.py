@@ -66,6 +66,7 @@ async def test_of_many_who_look_at_once_one_tells(yard: Yard) -> None:
     with ThreadPool(READERS) as pool:
         told = [name for names in pool.map(look, range(READERS)) for name in names]
     assert sorted(told) == sorted(run_dir.name for run_dir in run_dirs)
+    assert not any(mark_announced(run_dir) for run_dir in run_dirs)
     assert yard.registry.unannounced() == []
 
 

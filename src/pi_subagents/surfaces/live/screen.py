@@ -113,12 +113,13 @@ class Screen:
     def _strand(self, broken: Sequence[Sequence[str]], count: int) -> bool:
         """Remember what the first `count` of our rows say: they are in the scrollback now. True if a line was cut."""
         self._stranded = []
+        left = max(count, 0)
         for rows in broken:
-            if count <= 0:
-                return False
-            self._stranded.append("".join(rows[:count]))
-            count -= len(rows)
-        return count < 0
+            if left <= 0:
+                break
+            self._stranded.append("".join(rows[:left]))
+            left -= len(rows)
+        return left < 0
 
     def _write(self, text: str) -> None:
         self._stream.write(text)

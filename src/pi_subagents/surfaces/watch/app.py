@@ -30,7 +30,7 @@ from pi_subagents.surfaces.watch.stylesheet import STYLESHEET
 
 IDLE_S = 1.0
 """How long a new run may stay unseen while no other is active."""
-WIDE_FROM = 100
+WIDE_FROM = 110
 """Columns from which list and conversation stand side by side."""
 
 _NOTHING_YET = """No runs yet.

@@ -143,6 +143,7 @@ class Fold(Vertical):
         if is_open == self.is_open:
             return
         self.is_open = is_open
+        self.set_class(is_open, "-open")
         if self.is_attached:
             self._paint_title()
             self._lay_out()

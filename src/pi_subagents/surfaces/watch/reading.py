@@ -5,11 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi_subagents.export import Conversation, Entry
-from pi_subagents.fold import RunState
+from pi_subagents.fold import RunState, fold
 from pi_subagents.following import RunFollower
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.progress import Window
-from pi_subagents.surfaces.watch.runs import fold_leniently
 
 
 class Reading:
@@ -40,7 +39,7 @@ class Reading:
         """The entries that the events complete."""
         entries: list[Entry] = []
         for event in events:
-            fold_leniently(self.state, event)
+            fold(self.state, [event])
             self.window.apply(event)
             entries += self._conversation.take(event)
         return entries

@@ -31,7 +31,7 @@ def flat_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) ->
     line = [*_icon(run, now_ms), (Style.BOLD, name + " " * (_NAME_CELLS - cell_width(name)))]
     line += [(Style.MUTED, f" {figure:>{cells}}") for figure, cells in zip(figures, _FIGURE_CELLS, strict=True)]
     line.append((Style.TEXT, "  "))
-    agent = " · ".join(_origin(run, with_project))
+    agent = " · ".join(filter(None, _origin(run, with_project)))
     if plain(run.words).strip():
         return [fit([*line, *run.words], width)]
     return [fit([*line, (Style.MUTED, agent)], width)]
@@ -69,16 +69,14 @@ def _elapsed(run: WatchedRun, now_ms: int) -> str:
 
 
 def _facts(run: WatchedRun, with_project: bool) -> Iterator[str]:
-    yield from filter(None, (_tools(run), _tokens(run), _cost(run)))
-    yield from _origin(run, with_project)
+    profile, *rest = _origin(run, with_project)
+    yield from filter(None, (profile, _tools(run), _tokens(run), _cost(run), *rest))
 
 
 def _origin(run: WatchedRun, with_project: bool) -> Iterator[str]:
-    if with_project:
-        yield clean(run.project.name)
-    for part in (run.state.profile, run.state.model):
-        if part:
-            yield clean(part)
+    project = run.project.name if with_project else None
+    for part in (run.state.profile, run.state.model, project):
+        yield clean(part or "")
 
 
 def _tools(run: WatchedRun) -> str:

@@ -75,7 +75,7 @@ class WatchedRun:
             self._told = True
             self.window = Window(RunState(), max_lines=1)
         for event in events:
-            fold_leniently(self.state, event)
+            fold(self.state, [event])
             self.window.apply(event)
         if self._follower is not None and self._follower.ended:
             self._follower = None
@@ -98,14 +98,6 @@ class WatchedRun:
             lines = body_segments(self.window)
             return lines[-1]
         return [(Style.MUTED, clean(self._final_words or "").strip())]
-
-
-def fold_leniently(state: RunState, event: AnyEvent) -> None:
-    """Fold one event; of a damaged journal, in which a state is missing, the state that it tells last holds."""
-    try:
-        fold(state, [event])
-    except ValueError:
-        state.status = getattr(event, "status", state.status)
 
 
 class _Result(msgspec.Struct, rename="camel"):

@@ -9,7 +9,7 @@ Screen { layout: vertical; background: $background; }
 #body.-narrow { layout: vertical; }
 
 #runs { background: $background; }
-.-wide #runs { width: 30%; min-width: 40; max-width: 64; height: 1fr; border-right: vkey $foreground 15%; }
+.-wide #runs { width: 32%; min-width: 46; max-width: 64; height: 1fr; border-right: vkey $foreground 15%; }
 .-narrow #runs { height: 35%; min-height: 4; border-bottom: hkey $foreground 15%; }
 
 #search { display: none; height: 1; border: none; padding: 0 1; background: $boost; }
@@ -44,8 +44,9 @@ Timeline {
 .titled > Static { height: auto; }
 
 .fold { height: auto; }
+.fold.-open { margin-bottom: 1; }
 FoldTitle { height: auto; &:focus { background: $primary 25%; } }
-.inside { height: auto; padding: 0 1; margin: 0 0 1 2; border-left: solid $foreground 20%; }
+.inside { height: auto; padding: 0 1; margin: 0 0 0 2; border-left: solid $foreground 20%; }
 .inside > Static { height: auto; }
 
 ModalScreen { align: center middle; background: $background 60%; }
@@ -56,6 +57,6 @@ ModalScreen { align: center middle; background: $background 60%; }
 .dialog Static { height: auto; }
 .buttons { height: auto; margin-top: 1; align-horizontal: right; }
 .buttons Button { margin-left: 2; }
-.dialog TextArea { height: 5; margin: 1 0; padding: 0 1; border: none; background: $boost; }
+.dialog TextArea { height: 5; margin: 1 0; padding: 0 1; border: round $primary 60%; background: $surface; }
 .help { width: 72; padding: 0 2; scrollbar-size-vertical: 1; }
 """
