@@ -75,10 +75,7 @@ def list_sessions(place: Place, wanted: Wanted) -> list[SessionSummary]:
     known = index.is_usable() and _is_complete(index, here, wanted.limit)
     # Asked for afterwards: the project at hand may have been new to the index.
     projects = [wanted.project] if wanted.project else index.projects()
-    if known:
-        found = _from_index(index, projects, wanted)
-    else:
-        found = _from_disk({*projects, here}, wanted)
+    found = _from_index(index, projects, wanted) if known else _from_disk({*projects, here}, wanted)
     return list(islice(found, wanted.limit))
 
 

@@ -79,7 +79,7 @@ def _check_truth(row: dict[str, object], run_dir: Path, before: bytes) -> None:
     assert sum(b'"type":"ended"' in line for line in after.splitlines()) == 1
     assert list(read_journal(run_dir / JOURNAL_FILE))
     assert not is_held(run_dir)
-    if b'"type":"ended"' in before:  # it was quicker than the kill
+    if b'"reason":"settled"' in before:  # it was quicker than the kill
         assert (row["status"], row["reason"]) == ("completed", "settled")
     else:
         assert (row["status"], row["reason"], row["error"]) == ("failed", "lost", LOST_SENTENCE)

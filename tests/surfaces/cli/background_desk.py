@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -81,3 +82,9 @@ class BackgroundDesk(Desk):
                 request_stop(run_dir, "the test is over")
         for run_dir in self.run_dirs:
             self.until_over(run_dir)
+
+
+def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Press Ctrl+C; what was printed and said."""
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=TIMEOUT_S)

@@ -1,12 +1,8 @@
-"""`background`: start, list, status, wait, logs, stop, attach, and the notice that comes once."""
+"""`background start`, `list`, `status` and `logs`."""
 
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +11,13 @@ import pytest
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches
-from scripts.bootstrap import PROGRAMS
-from tests.surfaces.cli.background_desk import BackgroundDesk
+from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt
 from tests.surfaces.cli.session_desk import TIMEOUT_S, until
-from tests.surfaces.live.tmux import Terminal
-
-_TMUX = next(program for program in PROGRAMS if program.apt_package == "tmux")
-needs_tmux = pytest.mark.skipif(
-    _TMUX.is_missing,
-    reason=f"not run, because the program is not installed: {_TMUX.commands[0]} ({_TMUX.used_for})",
-)
-NOTICE = "Background agent"
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[BackgroundDesk]:
-    desk = BackgroundDesk(tmp_path)
-    yield desk
-    desk.close()
-
-
-def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
-    process.send_signal(signal.SIGINT)
-    return process.communicate(timeout=TIMEOUT_S)
-
-
-# --- start and list -------------------------------------------------------------------------------------------
+def desk(background_desk: BackgroundDesk) -> BackgroundDesk:
+    return background_desk
 
 
 def test_start_prints_the_run_and_the_agent_works_on_without_the_command(desk: BackgroundDesk) -> None:
@@ -109,9 +86,6 @@ def test_the_list_is_of_this_project_unless_all_are_asked_for(desk: BackgroundDe
     assert str(desk.project) in out
 
 
-# --- status and logs ------------------------------------------------------------------------------------------
-
-
 def naming(run_dir: Path) -> list[str]:
     """All the ways to name a run."""
     session = run_dir.name.rpartition("-")[2]
@@ -166,180 +140,6 @@ def test_ctrl_c_ends_the_following_and_not_the_run(desk: BackgroundDesk) -> None
     assert following.returncode == 130
     assert "the run goes on" in err
     assert load_run(run_dir).status == "running"
-
-
-# --- wait -----------------------------------------------------------------------------------------------------
-
-
-def test_wait_ends_when_all_are_over_and_says_how_each_ended(desk: BackgroundDesk) -> None:
-    first, second = desk.launch_patient(word="one"), desk.launch_patient(word="two")
-    waiting = desk.start("background", "wait", first.name, second.name)
-    desk.go("one")
-    desk.until_over(first)
-    assert waiting.poll() is None
-    desk.go("two")
-    out, err = waiting.communicate(timeout=TIMEOUT_S)
-    assert waiting.returncode == 0
-    assert [line.split()[0] for line in out.splitlines()] == [first.name, second.name]
-    assert all(line.endswith("✓ completed") for line in out.splitlines())
-    assert NOTICE not in err  # they were told already
-
-
-def test_wait_has_exit_code_one_when_a_run_failed(desk: BackgroundDesk) -> None:
-    good, bad = desk.launch(prints(*answer("Fine"))), desk.launch(["exit", 3])
-    done = desk.background("wait", good.name, bad.name)
-    assert done.exit_code == 1
-    assert "✗ failed (exit) – Sub-agent exited with code 3" in done.out
-
-
-def test_wait_for_any_ends_with_the_first(desk: BackgroundDesk) -> None:
-    slow, quick = desk.launch_patient(word="slow"), desk.launch(prints(*answer("Quick")))
-    done = desk.background("wait", "--any", slow.name, quick.name)
-    assert done.exit_code == 0
-    assert quick.name in done.out
-    assert slow.name not in done.out
-
-
-def test_wait_gives_up_with_124_when_the_time_is_up(desk: BackgroundDesk) -> None:
-    run_dir = desk.launch_patient()
-    for names in ((), (run_dir.name,)):  # without a name, all of them are meant
-        done = desk.background("wait", "--timeout", "0.2", *names)
-        assert (done.exit_code, done.out) == (124, "")
-        assert "The time is up; 1 run not over yet." in done.err
-    assert load_run(run_dir).status == "running"
-
-
-def test_ctrl_c_ends_the_waiting_and_not_the_runs(desk: BackgroundDesk) -> None:
-    run_dir = desk.launch_patient(word="one")
-    over = desk.launch(prints(*answer("Hello")))
-    waiting = desk.start("background", "wait", run_dir.name, over.name)
-    assert waiting.stdout is not None
-    assert over.name in waiting.stdout.readline()
-    _, err = interrupt(waiting)
-    assert waiting.returncode == 130
-    assert "the runs go on" in err
-    assert load_run(run_dir).status == "running"
-
-
-def test_wait_without_anything_to_wait_for_says_so(desk: BackgroundDesk) -> None:
-    done = desk.background("wait")
-    assert (done.exit_code, done.out) == (0, "")
-    assert "No background run of yours is active" in done.err
-
-
-# --- stop -----------------------------------------------------------------------------------------------------
-
-
-def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: BackgroundDesk) -> None:
-    (desk.project / ".pi" / "settings.json").write_text(json.dumps({"subagents": {"maxBackground": 1}}))
-    running = desk.launch_patient()
-    waiting = desk.launch(prints(*answer("Never")))
-    for run_dir in (waiting, running):
-        done = desk.background("stop", run_dir.name.rpartition("-")[2])
-        assert (done.exit_code, done.out) == (0, f"Run {run_dir.name} is over: ✗ aborted (cancelled) – Cancelled\n")
-        assert NOTICE not in done.err
-    assert "is over already: ✗ aborted" in desk.background("stop", running.name).out
-
-
-# --- attach ---------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def open_terminal(desk: BackgroundDesk) -> Iterator[Callable[[], Terminal]]:
-    with ExitStack() as terminals:
-
-        def opened() -> Terminal:
-            terminal = Terminal(desk.project, desk.environ, 140, 24)
-            terminals.callback(terminal.close)
-            return terminal
-
-        yield opened
-
-
-@needs_tmux
-def test_attach_shows_the_live_window_and_q_leaves_the_run_alone(
-    desk: BackgroundDesk, open_terminal: Callable[[], Terminal]
-) -> None:
-    ready = desk.root / "ready"
-    run_dir = desk.launch(prints(*answer("I am at work.")[:-2]), touches(ready), pauses(300))
-    until(ready.exists, "the agent is at work")
-    terminal = open_terminal()
-    terminal.run("background", "attach", run_dir.name)
-    terminal.until_shown("I am at work.")
-    terminal.until_shown("x stop • q leave it running")
-    terminal.press("q")
-    assert f"Left running: {run_dir.name} goes on without you." in terminal.until_prompt()
-    assert load_run(run_dir).status == "running"
-    terminal.run("background", "attach", run_dir.name)
-    terminal.until_shown("I am at work.")
-    terminal.press("C-c")
-    assert f"Left running: {run_dir.name} goes on without you." in terminal.until_prompt()
-    assert load_run(run_dir).status == "running"
-    terminal.run("background", "attach", run_dir.name)
-    terminal.until_shown("I am at work.")
-    terminal.press("x")
-    assert f"Run {run_dir.name} is over: ✗ aborted (cancelled) – Cancelled" in terminal.until_prompt()
-    assert load_run(run_dir).reason == "cancelled"
-
-
-def test_attach_in_a_pipe_prints_lines_until_the_end(desk: BackgroundDesk) -> None:
-    run_dir = desk.launch_patient()
-    attached = desk.start("background", "attach", run_dir.name)
-    assert attached.stderr is not None
-    assert attached.stderr.readline().endswith(": Started\n")
-    desk.go()
-    out, err = attached.communicate(timeout=TIMEOUT_S)
-    assert (attached.returncode, out) == (0, f"Run {run_dir.name} is over: ✓ completed\n")
-    assert "Done at last." in err
-    assert NOTICE not in err
-
-
-# --- notices --------------------------------------------------------------------------------------------------
-
-
-def test_an_end_is_told_once_by_the_next_command(desk: BackgroundDesk) -> None:
-    run_dir = desk.launch(prints(*answer("Hello")))
-    desk.until_over(run_dir)
-    first = desk.background("list")
-    assert first.err.count(f'{NOTICE} "worker" completed: ') == 1
-    assert run_dir.name in first.err
-    assert NOTICE not in first.out
-    assert NOTICE not in desk.background("list").err
-    assert NOTICE not in desk.call("run", "hello").err
-
-
-def test_run_tells_of_an_end_too(desk: BackgroundDesk) -> None:
-    run_dir = desk.launch(prints(*answer("Hello")))
-    desk.until_over(run_dir)
-    done = desk.call("run", "--json", "hello")
-    assert run_dir.name in done.err
-    assert NOTICE in done.err
-    assert len(json.loads(done.out)) == 1
-
-
-def test_racing_terminals_tell_every_end_once(desk: BackgroundDesk) -> None:
-    runs = [desk.launch(prints(*answer(f"{number}"))) for number in range(4)]
-    for run_dir in runs:
-        desk.until_over(run_dir)
-        (run_dir / "notified").unlink(missing_ok=True)  # the next start may have told of it
-    commands = [desk.start("background", "list") for _ in range(6)]
-    told = "".join(command.communicate(timeout=TIMEOUT_S)[1] for command in commands)
-    assert [told.count(f"(run {run_dir.name},") for run_dir in runs] == [1] * 4
-
-
-def test_a_run_of_somebody_else_is_not_announced_here(desk: BackgroundDesk) -> None:
-    run_dir = desk.launch_patient()
-    journal = run_dir / "events.jsonl"
-    journal.write_bytes(journal.read_bytes().replace(b'"owner":"terminal"', b'"owner":"elsewher"'))
-    desk.go()
-    desk.until_over(run_dir)
-    desk.run("reindex")
-    done = desk.background("list")
-    assert run_dir.name in done.out
-    assert NOTICE not in done.err
-
-
-# --- the shell ------------------------------------------------------------------------------------------------
 
 
 def complete(desk: BackgroundDesk, *words: str) -> list[str]:

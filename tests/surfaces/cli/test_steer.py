@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from pi_subagents.offline import Call, Script, Turn
@@ -22,10 +19,8 @@ TOLD = "Look at the tests too."
 
 
 @pytest.fixture
-def desk(tmp_path: Path) -> Iterator[BackgroundDesk]:
-    desk = BackgroundDesk(tmp_path)
-    yield desk
-    desk.close()
+def desk(background_desk: BackgroundDesk) -> BackgroundDesk:
+    return background_desk
 
 
 def steered(stage: Stage, *before: str) -> None:
