@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -84,10 +87,31 @@ def test_what_is_no_readable_text_file_is_a_placeholder_and_never_hangs(cwd: Pat
     assert compose_prompt("Go.", (path,), cwd) == f"=== {path} ===\n[could not read file: {path}]\n\nGo."
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_a_file_without_permission_is_a_placeholder(cwd: Path) -> None:
-    (cwd / "ten.txt").chmod(0)
-    assert "[could not read file: ten.txt]" in compose_prompt("Go.", ("ten.txt",), cwd)
+def test_a_file_without_permission_is_a_placeholder(nobodys_folder: Path) -> None:
+    (nobodys_folder / "ten.txt").write_text("secret")
+    (nobodys_folder / "ten.txt").chmod(0)
+    with _not_root():
+        assert "[could not read file: ten.txt]" in compose_prompt("Go.", ("ten.txt",), nobodys_folder)
+
+
+@pytest.fixture
+def nobodys_folder() -> Iterator[Path]:
+    """A folder that every user can enter, unlike those that pytest makes."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
+
+
+@contextmanager
+def _not_root() -> Iterator[None]:
+    """Root may read everything, so be somebody else for a moment."""
+    before = os.geteuid()
+    if before == 0:
+        os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(before)
 
 
 @pytest.mark.parametrize(("size", "kilobytes"), [(1024 * 1024 + 1, 1024), (1024 * 1024 + 512, 1025), (3_000_000, 2930)])

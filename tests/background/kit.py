@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -119,9 +120,11 @@ class Yard:
     def kill_everybody(self) -> None:
         """As if the machine had lost its power: nobody gets a chance to tidy up."""
         everybody = [*self.keepers(), *self.porters(), *self.stage.processes()]
-        for number in (signal.SIGSTOP, signal.SIGKILL):
-            for pid in everybody:
-                kill(pid, number)
+        for pid in everybody:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGSTOP)
+        for pid in everybody:
+            kill(pid)
         wait_until(lambda: not (self.keepers() or self.porters() or self.stage.processes()))
 
     def _processes(self, module: str) -> list[int]:
@@ -181,10 +184,16 @@ def descriptors() -> int:
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
 
 
-def kill(pid: int, number: int = signal.SIGKILL) -> None:
-    """Send a signal to a process that may be gone."""
+def kill(pid: int) -> None:
+    """Kill a process and wait until the kernel has taken everything from it, its locks included."""
     with suppress(ProcessLookupError):
-        os.kill(pid, number)
+        pidfd = os.pidfd_open(pid)
+        try:
+            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            ended, _, _ = select.select([pidfd], [], [], WAIT_S)
+            assert ended, "it did not die"
+        finally:
+            os.close(pidfd)
 
 
 def _open_files(pid: int) -> set[str]:

@@ -49,8 +49,7 @@ async def test_a_run_that_is_not_over_is_not_told(yard: Yard) -> None:
     # A log that says otherwise is wrong: the end is still to be told.
     yard.registry.rebuild([launch_entry(run)], told=[run_dir.name])
     wait_until(lambda: yard.keeper_of(run_dir))
-    kill(yard.keeper_of(run_dir) or 0)
-    wait_until(lambda: yard.keeper_of(run_dir) is None)
+    kill(yard.keepers()[0])
     (lost,) = yard.registry.unannounced()
     assert "failed" in announcement(lost)
 

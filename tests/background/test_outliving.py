@@ -12,7 +12,7 @@ import pytest
 from pi_subagents.background.registry import mark_announced
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, repeats_steering, touches, waits_for
-from tests.background.kit import Yard, answer_of, kill, tell
+from tests.background.kit import Yard, answer_of, tell
 from tests.process.kit import wait_until
 
 LAUNCH_S = 0.5
@@ -106,7 +106,7 @@ async def test_a_keeper_that_is_asked_to_end_stops_its_run_truthfully(yard: Yard
     wait_until(lambda: (run_dir / "control").exists())
     keeper = yard.keeper_of(run_dir)
     assert keeper is not None
-    kill(keeper, signal.SIGTERM)
+    os.kill(keeper, signal.SIGTERM)
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["reason"]) == ("aborted", "cancelled")
     assert not yard.stage.processes()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
+import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from pi_subagents.models import event as ev
 from pi_subagents.testing import script
 from pi_subagents.testing.agent import pauses, prints
 from pi_subagents.testing.records import assistant, delta, tool_call
@@ -74,3 +77,25 @@ def test_a_signal_leaves_a_sane_shell(desk: Desk, terminal: Terminal) -> None:
 
 def _children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def test_it_ends_with_its_terminal_however_much_it_has_to_draw(desk: Desk, terminal: Terminal) -> None:
+    kept = desk.shelf.add(says("I begin."), name="talker", ends=None)
+    terminal.run("watch", before=f"echo $$ > {desk.root}/shell; ")
+    terminal.until_shown("I begin.")
+    (watch,) = _children(int((desk.root / "shell").read_text()))
+    closing = threading.Thread(target=terminal.close)
+    closing.start()
+    deadline = time.monotonic() + TIMEOUT_S
+    while _is_alive(watch):
+        assert time.monotonic() < deadline, "it outlives its terminal"
+        kept.append(ev.Delta(kind="text", text="Still talking. " * 20))
+        time.sleep(0.02)
+    closing.join()
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False

@@ -19,7 +19,7 @@ def watch(only_project: bool) -> None:
     """
     if find_spec("textual") is None:
         raise InvalidCall("watch needs textual, which is not installed: pip install 'pi-subagents[watch]'")
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):  # textual draws on standard error
         raise InvalidCall("watch needs a terminal; 'pi-subagents sessions list --all' prints the runs anywhere")
     from pi_subagents.planning import Place
     from pi_subagents.runners import Interrupted, run_until_signalled

@@ -68,9 +68,10 @@ class RunActions:
         self._attempt(self._copy(run))
 
     async def _copy(self, run: WatchedRun) -> None:
-        text = printable((await asyncio.to_thread(load_run, run.run_dir)).text)
+        state = await asyncio.to_thread(load_run, run.run_dir)
+        text = printable(state.text)
         if not text.strip():
-            self._say(f"{_name(run)} has said nothing yet." if run.is_active else f"{_name(run)} has left no text.")
+            self._say(f"{_name(run)} has {'left no text' if state.status.is_terminal else 'said nothing yet'}.")
             return
         self._app.copy_to_clipboard(text)
         self._say(f"Copied {counted(len(text), 'character')}, if your terminal allows programs to (OSC 52).")

@@ -27,6 +27,7 @@ from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
 from pi_subagents.surfaces.watch.runs import WatchedRun
 from pi_subagents.surfaces.watch.selection import Selection
 from pi_subagents.surfaces.watch.stylesheet import STYLESHEET
+from pi_subagents.surfaces.watch.terminal import LastingDriver
 
 IDLE_S = 1.0
 """How long a new run may stay unseen while no other is active."""
@@ -66,7 +67,7 @@ class WatchApp(App[None]):
     BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
 
     def __init__(self, place: Place, project: Path | None = None) -> None:
-        super().__init__()
+        super().__init__(driver_class=LastingDriver)
         self.place = place
         self.own_runs = OwnRuns(place)
         self.roster = Roster(place, project)
