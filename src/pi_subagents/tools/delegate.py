@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -46,15 +45,7 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
         available_tools=context.available_tools,
     )
     view.delegation = delegation
-    cancelled = False
-    try:
-        await delegation
-    except asyncio.CancelledError:
-        if not context.answer_when_cancelled:
-            raise
-        cancelled = True
-    finally:
-        view.updates.close()
+    cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
     lines = [summary_line(run) for run in delegation.runs]
     return ToolResult("\n".join([*delegation.settings.warnings, *lines]), view.details(), is_error=cancelled)
 

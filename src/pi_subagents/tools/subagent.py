@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Sequence
 from typing import Annotated, Any
 
@@ -88,15 +87,7 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
         available_tools=context.available_tools,
     )
     view.delegation = delegation
-    cancelled = False
-    try:
-        await delegation
-    except asyncio.CancelledError:
-        if not context.answer_when_cancelled:
-            raise
-        cancelled = True
-    finally:
-        view.updates.close()
+    cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
     nothing_started = all(run.state.reason is Reason.INVALID for run in delegation.runs)
     return ToolResult(view.text(), view.details(), is_error=cancelled or nothing_started)
 

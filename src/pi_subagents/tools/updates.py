@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from pi_subagents.tools.contract import Details, OnUpdate
 
@@ -24,8 +25,19 @@ class Updates:
         if self._on_update is not None and self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self._tell)
 
-    def close(self) -> None:
-        """Say nothing more: the result follows."""
+    async def see_through(self, work: Awaitable[Any], *, answer_when_cancelled: bool) -> bool:
+        """Wait for the end of a call's work; whether it was cancelled, for a caller who wants an answer even then."""
+        try:
+            await work
+        except asyncio.CancelledError:
+            if not answer_when_cancelled:
+                raise
+            return True
+        finally:
+            self._close()
+        return False
+
+    def _close(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
