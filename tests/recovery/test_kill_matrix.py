@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 
 import pytest
@@ -58,7 +59,7 @@ def test_a_holder_that_dies_at_a_write_leaves_the_truth(nth: int, share: float, 
 async def test_a_holder_killed_at_random_leaves_the_truth_and_sessions_that_can_be_resumed(
     seed: int, stage: Stage, holders: Holders
 ) -> None:
-    chance = random.Random(seed)
+    chance = random.Random(seed + int(os.environ.get("SOAK_SEED", "0")))
     for number in range(KILLS_PER_TEST):
         known = len(stage.run_dirs)
         holder = holders.start(stage, work())
