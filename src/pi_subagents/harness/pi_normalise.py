@@ -100,24 +100,14 @@ def _last_line(result: Any) -> str:
     return ""
 
 
-def _summary_retry(record: pi.SummaryRetryScheduled, at: int) -> ev.AnyEvent:
+def _retry(record: pi.RetryStart | pi.SummaryRetryScheduled, at: int) -> ev.AnyEvent:
     return ev.RetryStarted(
         at=at,
         attempt=record.attempt,
         max_attempts=record.max_attempts,
         delay_ms=int(record.delay_ms),
         message=record.error_message,
-        what="summary",
-    )
-
-
-def _retry(record: pi.RetryStart, at: int) -> ev.AnyEvent:
-    return ev.RetryStarted(
-        at=at,
-        attempt=record.attempt,
-        max_attempts=record.max_attempts,
-        delay_ms=int(record.delay_ms),
-        message=record.error_message,
+        what="turn" if isinstance(record, pi.RetryStart) else "summary",
     )
 
 
@@ -174,7 +164,7 @@ _NORMALISERS: dict[type, Callable[[Any, int], ev.AnyEvent | None]] = {
     pi.CompactionEnd: _compaction_end,
     pi.RetryStart: _retry,
     pi.RetryEnd: lambda r, at: ev.RetryEnded(at=at, success=r.success, attempt=r.attempt, message=r.final_error),
-    pi.SummaryRetryScheduled: _summary_retry,
+    pi.SummaryRetryScheduled: _retry,
     pi.SummaryRetryAttempt: lambda _r, _at: None,
     pi.SummaryRetryFinished: lambda _r, at: ev.RetryEnded(at=at, what="summary"),
     pi.Response: _response,

@@ -14,10 +14,9 @@ from pi_subagents.clock import now_ms
 from pi_subagents.errors import StoreError
 from pi_subagents.export import Added, Entry, Noticed, printable
 from pi_subagents.following import POLL_S
-from pi_subagents.progress import Line, Style, header_segments, money
+from pi_subagents.progress import Line, Style, header_segments, money, short_count
 from pi_subagents.surfaces.watch.colours import painted_lines
 from pi_subagents.surfaces.watch.reading import Reading
-from pi_subagents.surfaces.watch.rows import short_count
 from pi_subagents.surfaces.watch.timeline import Timeline
 
 _SETTLE_S = 0.08

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pi_subagents.models import Status
-from pi_subagents.progress import Line, Style, age, cell_width, clean, clip, counted, duration, fit, money, plain
+from pi_subagents.progress import (
+    Line,
+    Style,
+    age,
+    cell_width,
+    clean,
+    clip,
+    counted,
+    duration,
+    fit,
+    money,
+    plain,
+    short_count,
+)
 from pi_subagents.surfaces.watch.runs import WatchedRun
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -89,10 +102,3 @@ def _tokens(run: WatchedRun) -> str:
 
 def _cost(run: WatchedRun) -> str:
     return money(run.state.usage.cost) if run.state.usage.cost else ""
-
-
-def short_count(number: int) -> str:
-    """`812`, `38.2k`, `1.4M`."""
-    if number < 1000:
-        return str(number)
-    return f"{number / 1000:.1f}k" if number < 1_000_000 else f"{number / 1_000_000:.1f}M"
