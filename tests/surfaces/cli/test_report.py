@@ -1,4 +1,4 @@
-"""The table at the end fits its terminal: names are cut and columns left out, a session id never."""
+"""The report at the end fits its terminal: names are cut and columns left out, a session id never."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from pi_subagents.fold import RunState, fold
 from pi_subagents.progress import cell_width
 from pi_subagents.results import run_result
-from pi_subagents.surfaces.cli.report import print_summary
+from pi_subagents.surfaces.cli.report import print_outputs, print_summary
 from tests.progress.windows_kit import COMPLETED, CREATED, STARTED
 
 NAMES = ("map the project and everything in it", "日本語の名前はここでも切られる", "[red]short")
@@ -30,6 +30,17 @@ def test_every_session_id_is_whole(
     assert all(cell_width(line) <= columns for line in rows)
     assert ("cost" in lines[0]) is (columns >= 60)
     assert any("[red]short" in row or "[red]s" in row for row in rows)
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80])
+def test_a_heading_never_wraps(
+    columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", str(columns))
+    print_outputs([run_result(_state("short"), Path("/p"))], styled=False)
+    heading = capsys.readouterr().out.splitlines()[0]
+    assert heading.startswith("── short ──")
+    assert cell_width(heading) <= columns
 
 
 def _state(name: str) -> RunState:

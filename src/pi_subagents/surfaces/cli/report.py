@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,9 +23,10 @@ _RULE_CELLS = 60
 def print_outputs(results: Sequence[RunResult], *, styled: bool = True) -> None:
     """Every task's final text under its name; on a terminal with colours if `styled`."""
     color = None if styled else False
+    rule_cells = min(_RULE_CELLS, get_terminal_size().columns - len("──  "))
     for result in results:
         name = clean(result.name)
-        click.secho(f"── {name} " + "─" * max(3, _RULE_CELLS - cell_width(name)), bold=True, color=color)
+        click.secho(f"── {name} " + "─" * max(3, rule_cells - cell_width(name)), bold=True, color=color)
         if result.output:
             click.echo(clean(result.output, keep_newlines=True).strip())
         elif result.ok:
