@@ -30,6 +30,7 @@ DIES_AT_ONCE = """
 import os, signal, subprocess, sys, time
 from pi_subagents.runners.containment import contain
 
+os.environ["HOLDER"] = str(os.getpid())
 containment = contain(sys.argv[1])
 argv = containment.wrap(["sh", "-c", "trap '' TERM; sleep 300"])
 subprocess.Popen(argv, stdin=subprocess.PIPE, start_new_session=True, pass_fds=containment.inherited_fds)
@@ -105,7 +106,7 @@ def test_a_holder_that_dies_while_the_agent_starts_leaves_nothing_either(stage: 
 def test_a_holder_that_is_dead_before_a_death_signal_is_set_leaves_nothing_either(stage: Stage, tmp_path: Path) -> None:
     slow = tmp_path / "slow"
     slow.mkdir()
-    (slow / "setpriv").write_text(f'#!/bin/sh\nwhile [ -e /proc/$PPID ]; do :; done\nexec {which("setpriv")} "$@"\n')
+    (slow / "setpriv").write_text(f'#!/bin/sh\nwhile [ -e /proc/$HOLDER ]; do :; done\nexec {which("setpriv")} "$@"\n')
     (slow / "setpriv").chmod(0o755)
     path = f"{slow}:{os.environ['PATH']}"
     holder = stage.start([sys.executable, "-c", DIES_AT_ONCE, stage.containment, "0"], {"PATH": path})
