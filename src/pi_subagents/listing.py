@@ -46,6 +46,28 @@ class SessionSummary:
     cost: float
     tool_count: int
 
+    def to_json(self) -> dict[str, Any]:
+        """The summary for programs."""
+        return {
+            "sessionId": self.session_id,
+            "name": self.name,
+            "status": self.status,
+            "reason": self.reason,
+            "error": self.error,
+            "profile": self.profile,
+            "provider": self.provider,
+            "model": self.model,
+            "runCount": self.run_count,
+            "project": str(self.project),
+            "runDir": str(self.run_dir),
+            "createdAt": self.created_at,
+            "startedAt": self.started_at,
+            "completedAt": self.completed_at,
+            "toolCount": self.tool_count,
+            "tokens": self.tokens,
+            "cost": self.cost,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Wanted:

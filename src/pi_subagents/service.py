@@ -16,22 +16,20 @@ from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, harness_named
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
 from pi_subagents.models.event import Event
-from pi_subagents.models_offered import OfferedModels
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of
-from pi_subagents.planning import Continuation, Place, Plan, plan_tasks
+from pi_subagents.planning import Place, Plan
+from pi_subagents.preparation import prepare_runs
 from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.results import RunResult, run_result
 from pi_subagents.retention import apply_retention
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism
 from pi_subagents.runners.tmux import TmuxPanes
 from pi_subagents.scheduler import run_bounded
-from pi_subagents.sessions import Session, Sessions, claim_all
 from pi_subagents.settings import load_settings
-from pi_subagents.store import Index, read_file
+from pi_subagents.store import Index
 from pi_subagents.supervisor import REQUEST_INTERVAL_S, Observer, Supervisor
-from pi_subagents.transcripts import retelling
-from pi_subagents.workshop import PreparedRun, Workshop
+from pi_subagents.workshop import PreparedRun
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +77,6 @@ class Delegation:
         self.place = place or Place.here()
         self.settings = load_settings(self.place.cwd, self.place.agent_dir)
         self.runs: list[DelegatedRun] = []
-        self._sessions = Sessions(self.place)
         self._index = Index(self.place.agent_dir)
         self._tasks = list(tasks)
         self._profile = profile
@@ -137,24 +134,16 @@ class Delegation:
             return
         if self.panes is not None:
             self.panes.check()
-        claims = claim_all(self._sessions, [task.resume for task in self._tasks if task.resume])
-        try:
-            homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-            workshop = Workshop(self.place, self.settings, self._harness, homes)
-            plans = plan_tasks(
-                self._tasks,
-                self.place,
-                default_profile=self._profile,
-                available_tools=self._available_tools,
-                continuations={claim.session.id: self._continuation(claim.session) for claim in claims},
-                resume_mode=self.settings.resume_mode,
-                check_model=OfferedModels(self.place, self.settings).check,
-            )
-            self._runner = self._runner or LocalRunner(choose_mechanism(self.settings.containment))
-            self.runs = [self._supervised(run, self._runner) for run in workshop.prepare_all(plans)]
-        finally:
-            for claim in claims:
-                claim.lease.release()
+        self._runner = self._runner or LocalRunner(choose_mechanism(self.settings.containment))
+        prepared = prepare_runs(
+            self._tasks,
+            self.place,
+            self.settings,
+            harness=self._harness,
+            default_profile=self._profile,
+            available_tools=self._available_tools,
+        )
+        self.runs = [self._supervised(run, self._runner) for run in prepared]
         for project in {project_of(run.run_dir) for run in self.runs}:
             runs = [(run.state, run.run_dir) for run in self.runs if project_of(run.run_dir) == project]
             self._index.record(project, runs)
@@ -175,11 +164,6 @@ class Delegation:
             order = order_for(run, self.place, self.settings)
             holder = PaneRun(run, order, supervisor, self.panes, self._observe)
         return DelegatedRun(run.plan, run.record.path, holder)
-
-    def _continuation(self, session: Session) -> Continuation:
-        told = retelling([run.state for run in session.runs], self.settings.max_resume_characters)
-        conversation = read_file(session.latest.run_dir / self._harness.conversation_file)
-        return Continuation(session.id, told, conversation)
 
     # --- inside ---------------------------------------------------------------------------------------------
 

@@ -73,22 +73,22 @@ class Workshop:
         self._environ = {**place.environ, "PATH": child_path(place.environ, data)}
         self._runs_dir = runs_dir(place.project)
 
-    def prepare_all(self, plans: Sequence[Plan]) -> list[PreparedRun]:
+    def prepare_all(self, plans: Sequence[Plan], *, owner: str | None = None) -> list[PreparedRun]:
         """A record for every plan, or none that is left open; raises StoreError."""
         made: list[PreparedRun] = []
         try:
             for plan in plans:
-                made.append(self.prepare(plan))
+                made.append(self.prepare(plan, owner=owner))
         except StoreError as error:
             for run in made:
                 _give_up(run, str(error))
             raise
         return made
 
-    def prepare(self, plan: Plan, *, background: bool = False, owner: str | None = None) -> PreparedRun:
+    def prepare(self, plan: Plan, *, owner: str | None = None) -> PreparedRun:
         """Publish the record of a run and hold it; raises StoreError.
 
-        A background run belongs to an `owner`: the session, client or terminal that is told of its end.
+        With an `owner` it is a background run: the session, client or terminal is told of its end.
         """
         session_id = plan.continuation.session_id if plan.continuation else new_session_id()
         run_id = new_run_id(session_id)
@@ -97,7 +97,7 @@ class Workshop:
         harness = self._harness_for(plan)
         invocation = harness.invocation(self._launch(plan, run_dir))
         created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
-        created = msgspec.structs.replace(created, background=background, owner=owner)
+        created = msgspec.structs.replace(created, background=owner is not None, owner=owner)
         files = () if plan.problem else invocation.files
         meta = _meta(plan, created, invocation, self._program, run_dir)
         record = publish(run_dir, meta, created, files)
@@ -175,6 +175,7 @@ def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program
         "program": {"argv": program.argv, "foundIn": program.found_in},
         "argv": invocation.argv,
         "profile": plan.profile_name,
+        "summary": plan.summary,
         "profilePath": str(profile.path) if profile and profile.path else None,
         "preset": plan.preset,
         "presetSource": profile.scope if profile and plan.preset is not None else None,

@@ -22,6 +22,7 @@ from pi_subagents.settings import load_settings
 from pi_subagents.store import request_stop
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
+from pi_subagents.tools.outputs import COUNTS, PRESET_RUN, listed, record
 from pi_subagents.workshop import Workshop
 
 _POLL_S = 0.2
@@ -81,7 +82,7 @@ def _start(asked: _Launch, context: ToolContext) -> KnownRun:
     )
     if plan.problem:
         raise InvalidCall(plan.problem)
-    prepared = workshop.prepare(plan, background=True, owner=context.owner)
+    prepared = workshop.prepare(plan, owner=context.owner)
     launched = launch(prepared, place, settings)
     return KnownRun(launched.state, launched.run_dir)
 
@@ -178,6 +179,7 @@ BACKGROUND_AGENT = Tool(
     name="background_agent",
     description="Start one sub-agent of a preset that goes on in the background. Returns at once with its runId.",
     input_schema=_LAUNCH_SCHEMA,
+    output_schema=record({"run": PRESET_RUN, "counts": COUNTS}),
     run=_launch,
 )
 
@@ -185,5 +187,6 @@ BACKGROUND_STATUS = Tool(
     name="background_agent_status",
     description="Counts and active background runs; with runId that run and its result.",
     input_schema=_STATUS_SCHEMA,
+    output_schema=record({"counts": COUNTS, "runs": listed(PRESET_RUN)}),
     run=_status,
 )

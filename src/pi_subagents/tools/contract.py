@@ -12,6 +12,7 @@ from pi_subagents.sessions import Sessions
 
 Details = dict[str, Any]
 OnUpdate = Callable[[Details], None]
+OnProgress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -35,13 +36,15 @@ class ToolResult:
 class ToolContext:
     """Where a call comes from and who wants to hear of its progress.
 
-    `on_update` gets the details as they would be if the call ended now, at most every 50 ms. A cancelled call
-    raises CancelledError once its agents are gone, or with `answer_when_cancelled` says how each task ended.
+    `on_update` gets the details as they would be if the call ended now, at most every 50 ms; `on_progress` gets a line
+    in words whenever there is something new to say. A cancelled call raises CancelledError once its agents are gone,
+    or with `answer_when_cancelled` says how each task ended.
     A host that makes many calls passes its `sessions`, which remember what was read.
     """
 
     place: Place
     on_update: OnUpdate | None = None
+    on_progress: OnProgress | None = None
     available_tools: Sequence[str] = BUILTIN_TOOLS
     answer_when_cancelled: bool = False
     sessions: Sessions | None = None
@@ -55,6 +58,8 @@ class Tool:
     name: str
     description: str
     input_schema: Mapping[str, Any]
+    output_schema: Mapping[str, Any]
+    """What the details of a result are; they are also the structured content that MCP clients get."""
     run: Callable[[Any, ToolContext], Awaitable[ToolResult]]
 
     def to_json(self) -> dict[str, Any]:

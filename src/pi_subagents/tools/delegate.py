@@ -8,20 +8,26 @@ from typing import Annotated, Any
 import msgspec
 
 from pi_subagents.fold import RunState
-from pi_subagents.models import MAX_TASKS, Status
+from pi_subagents.models import MAX_TASKS, Status, Task
 from pi_subagents.models.event import Event
 from pi_subagents.progress import Window, clean
 from pi_subagents.service import DelegatedRun, Delegation
-from pi_subagents.settings import preview_width
+from pi_subagents.settings import Settings, preview_width
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
+from pi_subagents.tools.outputs import WINDOW, listed, record
+from pi_subagents.tools.spoken import Spoken
 from pi_subagents.tools.tasks import TASK_SCHEMA, TaskArguments
 from pi_subagents.tools.updates import Updates
 
 
-class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     tasks: Annotated[list[TaskArguments], msgspec.Meta(min_length=1, max_length=MAX_TASKS)]
     profile: str | None = None
+
+    def to_tasks(self) -> list[Task]:
+        """The tasks, checked."""
+        return [task.to_task() for task in self.tasks]
 
 
 _SCHEMA: dict[str, Any] = {
@@ -35,10 +41,10 @@ _SCHEMA: dict[str, Any] = {
 
 
 async def _run(arguments: object, context: ToolContext) -> ToolResult:
-    checked = check_arguments(arguments, _Arguments)
+    checked = check_arguments(arguments, DelegateArguments)
     view = _View(context)
     delegation = Delegation(
-        [task.to_task() for task in checked.tasks],
+        checked.to_tasks(),
         profile=checked.profile or None,
         place=context.place,
         observer=view.observe,
@@ -46,18 +52,33 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
     )
     view.delegation = delegation
     cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
-    lines = [summary_line(run) for run in delegation.runs]
+    lines = [summary_line(run.state, run.plan.summary) for run in delegation.runs]
     return ToolResult("\n".join([*delegation.settings.warnings, *lines]), view.details(), is_error=cancelled)
 
 
-def summary_line(run: DelegatedRun) -> str:
+def summary_line(state: RunState, summary: str | None) -> str:
     """How a task ended, in one line with its session id."""
-    state = run.state
     name = clean(state.name)
-    profile = f" ({clean(run.plan.summary)})" if run.plan.summary else ""
+    profile = f" ({clean(summary)})" if summary else ""
     if state.status is Status.COMPLETED:
         return f"✓ {name}: completed (session: {state.session_id}){profile}"
     return f"✗ {name}: error — {clean(state.error or '')} (session: {state.session_id}){profile}"
+
+
+def new_window(state: RunState, settings: Settings) -> Window:
+    """A window that has seen nothing of its run yet."""
+    return Window(state, max_lines=settings.max_lines_per_window, preview_width=preview_width(settings, None))
+
+
+def details_of(windows: Sequence[Window], settings: Settings) -> Details:
+    """The details of a call with these windows."""
+    states = [window.state for window in windows]
+    return {
+        "windows": [window.to_details() for window in windows],
+        "maxLinesPerWindow": settings.max_lines_per_window,
+        "globalStatus": "done" if all(state.status.is_terminal for state in states) else "running",
+        "sessionIds": [state.session_id for state in states],
+    }
 
 
 class _View:
@@ -67,6 +88,7 @@ class _View:
 
     def __init__(self, context: ToolContext) -> None:
         self.updates = Updates(context.on_update, self.details)
+        self._spoken = Spoken(context.on_progress, lambda: len(self.delegation.runs)) if context.on_progress else None
         self._windows: dict[str, Window] = {}
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
@@ -74,27 +96,17 @@ class _View:
         changed = [window.apply(event) for event in events]
         if any(changed):
             self.updates.changed()
+        if self._spoken is not None:
+            self._spoken.observe(state, events)
 
     def details(self) -> Details:
-        runs = self.delegation.runs
-        done = all(run.state.status.is_terminal for run in runs)
-        return {
-            "windows": [self._window(run.state, run).to_details() for run in runs],
-            "maxLinesPerWindow": self.delegation.settings.max_lines_per_window,
-            "globalStatus": "done" if done else "running",
-            "sessionIds": [run.state.session_id for run in runs],
-        }
+        windows = [self._window(run.state, run) for run in self.delegation.runs]
+        return details_of(windows, self.delegation.settings)
 
     def _window(self, state: RunState, run: DelegatedRun | None = None) -> Window:
         window = self._windows.get(state.run_id)
         if window is None:
-            settings = self.delegation.settings
-            window = Window(
-                state,
-                max_lines=settings.max_lines_per_window,
-                preview_width=preview_width(settings, None),
-            )
-            self._windows[state.run_id] = window
+            window = self._windows[state.run_id] = new_window(state, self.delegation.settings)
         if run is not None:
             window.run_dir = str(run.run_dir)
         return window
@@ -108,5 +120,13 @@ DELEGATE = Tool(
         "Leave optional fields out unless needed."
     ),
     input_schema=_SCHEMA,
+    output_schema=record(
+        {
+            "windows": listed(WINDOW),
+            "maxLinesPerWindow": {"type": "integer"},
+            "globalStatus": {"enum": ["running", "done"]},
+            "sessionIds": listed({"type": "string"}),
+        }
+    ),
     run=_run,
 )

@@ -7,6 +7,7 @@ import msgspec
 from pi_subagents.profiles import load_profiles, profile_summary
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
+from pi_subagents.tools.outputs import record
 
 _NONE_FOUND = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
 
@@ -29,5 +30,12 @@ LIST_PROFILES = Tool(
     name="list_subagent_profiles",
     description="List the profiles (model, tools, prompt) that delegate_to_subagents tasks can name.",
     input_schema={"type": "object", "properties": {}},
+    output_schema={
+        **record({"count": {"type": "integer"}}),
+        "properties": {
+            "count": {"type": "integer"},
+            "profiles": {"type": "object", "additionalProperties": {"type": "string"}},
+        },
+    },
     run=_run,
 )

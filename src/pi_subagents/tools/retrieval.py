@@ -12,6 +12,7 @@ from pi_subagents.settings import load_settings
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
+from pi_subagents.tools.outputs import SESSION, record
 from pi_subagents.transcripts import NO_OUTPUT, documented_status, session_transcript, was_cut
 
 
@@ -70,6 +71,7 @@ GET_OUTPUT = Tool(
     name="get_subagent_output",
     description="Get a sub-agent's final text (its latest run), or the text so far while it runs.",
     input_schema=_SCHEMA,
+    output_schema=record(SESSION),
     run=_output,
 )
 
@@ -77,5 +79,6 @@ GET_SESSION = Tool(
     name="get_subagent_session",
     description="Get a session's transcript: all runs with texts, tool calls and results; can be long.",
     input_schema=_SCHEMA,
+    output_schema=record({**SESSION, "messageCount": {"type": "integer"}}),
     run=_session,
 )

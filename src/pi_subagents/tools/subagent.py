@@ -11,15 +11,16 @@ from pi_subagents.errors import InvalidCall
 from pi_subagents.fold import RunState
 from pi_subagents.models import MAX_TASKS, Reason, Status, Task
 from pi_subagents.models.event import Event
-from pi_subagents.progress import ProgressWords, clean
+from pi_subagents.progress import clean
 from pi_subagents.rows import run_row
-from pi_subagents.service import DelegatedRun, Delegation
+from pi_subagents.service import Delegation
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
+from pi_subagents.tools.outputs import PRESET_RUN, listed, record
+from pi_subagents.tools.spoken import Spoken
 from pi_subagents.tools.updates import Updates
 from pi_subagents.transcripts import NO_OUTPUT
 
-_LINE_CELLS = 200
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
 
@@ -33,7 +34,7 @@ class _Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Task(self.preset, self.task, cwd=self.cwd or None, preset=self.preset, model=self.model or None)
 
 
-class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Models fill in what they could leave out: an empty text or list counts as left out."""
 
     preset: str | None = None
@@ -42,6 +43,10 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     cwd: str | None = None
     tasks: Annotated[list[_Run], msgspec.Meta(max_length=MAX_TASKS)] | None = None
     chain: Any = None
+
+    @property
+    def single(self) -> bool:
+        return not self.tasks
 
     def to_tasks(self) -> list[Task]:
         """The tasks of either mode; raises InvalidCall for both, for none, and for the mode that does not exist."""
@@ -78,8 +83,8 @@ _SCHEMA: dict[str, Any] = {
 
 
 async def _run(arguments: object, context: ToolContext) -> ToolResult:
-    checked = check_arguments(arguments, _Arguments)
-    view = _View(context, single=not checked.tasks)
+    checked = check_arguments(arguments, SubagentArguments)
+    view = _View(context, single=checked.single)
     delegation = Delegation(
         checked.to_tasks(),
         place=context.place,
@@ -88,8 +93,7 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
     )
     view.delegation = delegation
     cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
-    nothing_started = all(run.state.reason is Reason.INVALID for run in delegation.runs)
-    return ToolResult(view.text(), view.details(), is_error=cancelled or nothing_started)
+    return ToolResult(view.text(), view.details(), is_error=cancelled or nothing_started(view.states))
 
 
 class _View:
@@ -100,15 +104,11 @@ class _View:
     def __init__(self, context: ToolContext, *, single: bool) -> None:
         self.updates = Updates(context.on_update, self.details)
         self._single = single
-        self._words: dict[str, ProgressWords] = {}
-        self._lines: dict[str, str] = {}
+        self._spoken = Spoken(context.on_progress, lambda: len(self.delegation.runs))
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
-        words = self._words.setdefault(state.run_id, ProgressWords(width=_LINE_CELLS, cwd=state.cwd))
-        for event in events:
-            if line := words.say(event):
-                self._lines[state.run_id] = line
-                self.updates.changed()
+        if self._spoken.observe(state, events):
+            self.updates.changed()
 
     def details(self) -> Details:
         """`progress` is what there is to say at the moment, a line for each run."""
@@ -121,19 +121,33 @@ class _View:
         }
 
     def text(self) -> str:
-        runs = list(enumerate(self.delegation.runs, 1))
-        if self._single:
-            return _single_text(self.delegation.runs[0].state)
-        summary = "\n".join([*self._warnings(), *(_summary_line(index, run) for index, run in runs)])
-        return "\n\n".join([summary, *(_section(index, run) for index, run in runs)])
+        return text_of(self.states, single=self._single, warnings=self._warnings())
+
+    @property
+    def states(self) -> list[RunState]:
+        return [run.state for run in self.delegation.runs]
 
     def _progress(self, index: int, state: RunState) -> str:
-        line = self._lines.get(state.run_id) or ("Waiting" if state.status is Status.QUEUED else "Starting")
+        line = self._spoken.line(state)
         return line if self._single else f"{_heading(index, state)}: {line}"
 
     def _warnings(self) -> list[str]:
         notes = [run.plan.note for run in self.delegation.runs if run.plan.note]
         return [*self.delegation.settings.warnings, *dict.fromkeys(notes)]
+
+
+def text_of(states: Sequence[RunState], *, single: bool, warnings: Sequence[str] = ()) -> str:
+    """The final text of the one run, or a line for every run and then each output under its heading."""
+    if single:
+        return _single_text(states[0])
+    numbered = list(enumerate(states, 1))
+    summary = "\n".join([*warnings, *(_summary_line(index, state) for index, state in numbered)])
+    return "\n\n".join([summary, *(_section(index, state) for index, state in numbered)])
+
+
+def nothing_started(states: Sequence[RunState]) -> bool:
+    """Whether the call was no use at all, because of how it was put."""
+    return all(state.reason is Reason.INVALID for state in states)
 
 
 def _single_text(state: RunState) -> str:
@@ -142,16 +156,15 @@ def _single_text(state: RunState) -> str:
     return f"{state.status}: {clean(state.error or '')} (session: {state.session_id})"
 
 
-def _summary_line(index: int, run: DelegatedRun) -> str:
-    state = run.state
+def _summary_line(index: int, state: RunState) -> str:
     head, tail = _heading(index, state), f"(session: {state.session_id})"
     if state.status is Status.COMPLETED:
         return f"✓ {head}: completed {tail}"
     return f"✗ {head}: {state.status} — {clean(state.error or '')} {tail}"
 
 
-def _section(index: int, run: DelegatedRun) -> str:
-    return f"## {_heading(index, run.state)}\n\n{run.state.text.strip() or NO_OUTPUT}"
+def _section(index: int, state: RunState) -> str:
+    return f"## {_heading(index, state)}\n\n{state.text.strip() or NO_OUTPUT}"
 
 
 def _heading(index: int, state: RunState) -> str:
@@ -165,5 +178,13 @@ SUBAGENT = Tool(
         "Waits; returns their final texts. An unknown preset's error lists those there are."
     ),
     input_schema=_SCHEMA,
+    output_schema=record(
+        {
+            "mode": {"enum": ["single", "parallel"]},
+            "runs": listed(PRESET_RUN),
+            "progress": listed({"type": "string"}),
+            "warnings": listed({"type": "string"}),
+        }
+    ),
     run=_run,
 )

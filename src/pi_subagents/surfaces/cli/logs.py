@@ -9,6 +9,7 @@ from pathlib import Path
 from pi_subagents.redaction import Redactor, secrets_in
 
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+_MAX_LOG_BYTES = 1_000_000
 _VERBOSITY = {0: logging.WARNING, 1: logging.INFO}
 
 
@@ -27,6 +28,22 @@ def set_up_logging(verbose: int, level_name: str | None) -> None:
         else:
             _add(logger, handler, min(level, logging.INFO))
     logger.setLevel(min((handler.level for handler in logger.handlers), default=level))
+
+
+def log_to_file_too(path: Path) -> None:
+    """Keep a log of a server that nobody watches, with what its libraries say; the oldest half goes when it is full."""
+    from logging.handlers import RotatingFileHandler
+
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handler = RotatingFileHandler(_private(path), maxBytes=_MAX_LOG_BYTES, backupCount=1, encoding="utf-8")
+    except OSError as error:
+        logging.getLogger("pi_subagents").warning("cannot log to %s: %s", path, error.strerror)
+        return
+    for name in ("pi_subagents", "mcp", "uvicorn"):
+        logger = logging.getLogger(name)
+        _add(logger, handler, logging.INFO)
+        logger.setLevel(min(logger.level or logging.INFO, logging.INFO))
 
 
 def _level(verbose: int, level_name: str | None) -> int:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from pi_subagents.listing import SessionSummary, Wanted, list_sessions
+from pi_subagents.listing import Wanted, list_sessions
 from pi_subagents.models import Status
 from pi_subagents.paths import project_root
 from pi_subagents.planning import Place
@@ -49,7 +48,7 @@ def list_command(
     wanted = Wanted(root, Status(status) if status else None, profile, since, limit)
     found = list_sessions(place, wanted)
     if as_json:
-        print_json([_as_json(session) for session in found])
+        print_json([session.to_json() for session in found])
     elif found:
         from pi_subagents.surfaces.cli.sessions.table import print_sessions
 
@@ -64,25 +63,3 @@ def _nothing(wanted: Wanted) -> str:
     where = "" if wanted.project is None else f" in {wanted.project}"
     other = "" if wanted.project is None else ", or look in all projects with --all"
     return f"No sessions{where} yet; begin one with 'pi-subagents run PROMPT'{other}."
-
-
-def _as_json(session: SessionSummary) -> dict[str, Any]:
-    return {
-        "sessionId": session.session_id,
-        "name": session.name,
-        "status": session.status,
-        "reason": session.reason,
-        "error": session.error,
-        "profile": session.profile,
-        "provider": session.provider,
-        "model": session.model,
-        "runCount": session.run_count,
-        "project": str(session.project),
-        "runDir": str(session.run_dir),
-        "createdAt": session.created_at,
-        "startedAt": session.started_at,
-        "completedAt": session.completed_at,
-        "toolCount": session.tool_count,
-        "tokens": session.tokens,
-        "cost": session.cost,
-    }

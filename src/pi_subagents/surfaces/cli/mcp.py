@@ -1,0 +1,86 @@
+"""`mcp`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.paths import agent_dir
+
+_DEFAULT_SILENCE_S = 30.0
+
+
+@click.command()
+@click.option("--http", "address", metavar="HOST:PORT", help="Serve over HTTP instead, at http://HOST:PORT/mcp.")
+@click.option("--tools", metavar="NAME,…", help="Serve only these tools.")
+@click.option(
+    "--token-file",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Over HTTP: ask every client for the token in this file.",
+)
+@click.option(
+    "--silence",
+    metavar="SECONDS",
+    type=click.FloatRange(min=0),
+    default=_DEFAULT_SILENCE_S,
+    show_default=True,
+    help="Over HTTP: stop the calls of a client that has not answered for so long; 0 never does.",
+)
+def mcp(address: str | None, tools: str | None, token_file: Path | None, silence: float) -> None:
+    """Offer the tools to an MCP client: over standard input and output, or over HTTP.
+
+    Clients start it themselves; 'pi-subagents install mcp --client NAME' tells them how. It logs to standard error and
+    to subagents/mcp.log in the agent directory.
+    """
+    if find_spec("mcp") is None:
+        raise InvalidCall("mcp needs the MCP SDK, which is not installed: pip install 'pi-subagents[mcp]'")
+    if address is None and token_file is not None:
+        raise InvalidCall("--token-file is for --http; over standard input and output there is only one client")
+    from pi_subagents.surfaces.cli.logs import log_to_file_too
+
+    names = _chosen(tools)
+    log = agent_dir() / "subagents" / "mcp.log"
+    if address is None:
+        from pi_subagents.surfaces.mcp.stdio import serve_stdio
+
+        _until_signalled(lambda: serve_stdio(names, lambda: log_to_file_too(log)))
+        return
+    log_to_file_too(log)
+    from pi_subagents.surfaces.mcp.http import parse_address, read_token, serve_http
+
+    token = read_token(token_file) if token_file else None
+    where = parse_address(address)
+    _until_signalled(lambda: serve_http(where, names, token, silence or None, _announce))
+
+
+def _chosen(tools: str | None) -> list[str] | None:
+    """The tools that are asked for; None, and nothing loaded for it, if no choice was made."""
+    if tools is None:
+        return None
+    from pi_subagents.tools import TOOLS
+
+    names = [name.strip() for name in tools.split(",") if name.strip()]
+    unknown = [name for name in names if name not in TOOLS]
+    if unknown or not names:
+        raise InvalidCall(f"--tools: {', '.join(unknown) or 'no tool'} is not among {', '.join(TOOLS)}")
+    return names
+
+
+def _announce(url: str) -> None:
+    click.echo(f"serving on {url}", err=True)
+
+
+def _until_signalled(serve: Callable[[], None]) -> None:
+    from pi_subagents.runners import Interrupted
+
+    try:
+        serve()
+    except Interrupted as interrupted:
+        sys.exit(interrupted.exit_code)
+    except KeyboardInterrupt:  # nobody had said a word yet
+        sys.exit(130)

@@ -1,0 +1,160 @@
+"""Clients over streamable HTTP: on this machine, or elsewhere with a token.
+
+Web pages can reach a server on this machine too. So the Host a request names must be the one that is served, and a
+request that comes from a page (it has an Origin) must come from a page of this very server.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hmac
+import ipaddress
+import socket
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.runners import run_until_signalled
+from pi_subagents.surfaces.mcp.server import SubagentServer
+from pi_subagents.surfaces.mcp.wire import MAX_MESSAGE_BYTES
+
+PATH = "/mcp"
+_MIN_TOKEN = 16
+_LEAVE_S = 2
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where to listen."""
+
+    host: str
+    port: int
+
+    @property
+    def is_loopback(self) -> bool:
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def netloc(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def names(self) -> list[str]:
+        """What clients may call it."""
+        loopback = [f"{name}:{self.port}" for name in ("127.0.0.1", "localhost", "[::1]")] if self.is_loopback else []
+        return list(dict.fromkeys([self.netloc, *loopback]))
+
+
+def parse_address(text: str) -> Address:
+    """`HOST:PORT`, or only the port for this machine; raises InvalidCall."""
+    host, _, port = text.rpartition(":")
+    host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
+    if not port.isdecimal() or int(port) > 65535:
+        raise InvalidCall(f'"{text}" is not an address; say HOST:PORT, for example 127.0.0.1:8790')
+    with contextlib.suppress(ValueError):
+        if ipaddress.ip_address(host).is_unspecified:
+            raise InvalidCall(f"{host} stands for every address of this machine; name the one that clients use")
+    return Address(host, int(port))
+
+
+def read_token(path: Path) -> str:
+    """The token in a file; raises InvalidCall if it is too short to protect anything or others can read it."""
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+        open_to_others = path.stat().st_mode & 0o077
+    except (OSError, UnicodeDecodeError) as error:
+        raise InvalidCall(f"the token file {path} cannot be read: {error}") from error
+    if len(token) < _MIN_TOKEN:
+        raise InvalidCall(
+            f"the token in {path} is shorter than {_MIN_TOKEN} characters; 'openssl rand -hex 32' makes one"
+        )
+    if open_to_others:
+        raise InvalidCall(f"others can read the token file {path}; close it with: chmod 600 {path}")
+    return token
+
+
+def serve_http(
+    address: Address,
+    tools: Sequence[str] | None,
+    token: str | None,
+    silence_s: float | None,
+    announce: Callable[[str], None],
+) -> None:
+    """Serve until a signal; raises Interrupted then, and InvalidCall for an address that cannot be used."""
+    if token is None and not address.is_loopback:
+        raise InvalidCall(
+            f"{address.host} can be reached from other machines, which may start agents here: "
+            "give --token-file, or listen on 127.0.0.1"
+        )
+    listening, address = _listen(address)
+    announce(f"http://{address.netloc}{PATH}")
+    run_until_signalled(_serve(listening, address, tools, token, silence_s))
+
+
+def _listen(address: Address) -> tuple[socket.socket, Address]:
+    try:
+        family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
+        listening = socket.create_server((address.host, address.port), family=family, backlog=128)
+    except OSError as error:
+        raise InvalidCall(f"cannot listen on {address.netloc}: {error.strerror or error}") from error
+    return listening, Address(address.host, listening.getsockname()[1])
+
+
+async def _serve(
+    listening: socket.socket, address: Address, tools: Sequence[str] | None, token: str | None, silence_s: float | None
+) -> None:
+    async with SubagentServer(tools, silence_s) as server:
+        app = server.mcp.streamable_http_app(
+            streamable_http_path=PATH,
+            max_request_body_size=MAX_MESSAGE_BYTES,
+            transport_security=TransportSecuritySettings(
+                allowed_hosts=address.names, allowed_origins=[f"http://{name}" for name in address.names]
+            ),
+        )
+        config = uvicorn.Config(
+            _with_token(app, token), log_config=None, access_log=False, timeout_graceful_shutdown=_LEAVE_S
+        )
+        web = _Web(config)
+        serving = asyncio.create_task(web.serve(sockets=[listening]))
+        try:
+            await asyncio.shield(serving)
+        finally:
+            await server.close()
+            web.should_exit = True
+            await asyncio.wait([serving])
+
+
+class _Web(uvicorn.Server):
+    """Signals are for whoever runs the program: they stop the agents first."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def _with_token(app: ASGIApp, token: str | None) -> ASGIApp:
+    if token is None:
+        return app
+    expected = f"Bearer {token}".encode()
+
+    async def checked(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            given = dict(scope["headers"]).get(b"authorization", b"")
+            if not hmac.compare_digest(given, expected):
+                refusal = PlainTextResponse(
+                    "The token is missing or wrong.\n", 401, headers={"WWW-Authenticate": "Bearer"}
+                )
+                return await refusal(scope, receive, send)
+        return await app(scope, receive, send)
+
+    return checked

@@ -1,0 +1,116 @@
+"""What is kept, as MCP resources: sessions with their transcripts, outputs and events; profiles and presets."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote, unquote
+
+import mcp_types as types
+import msgspec
+from mcp.shared.exceptions import MCPError
+
+from pi_subagents.errors import PiSubagentsError
+from pi_subagents.listing import Wanted, list_sessions
+from pi_subagents.planning import Place
+from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, profile_detail, profile_summary
+from pi_subagents.sessions import Session, Sessions
+from pi_subagents.store import JOURNAL_FILE, read_file
+from pi_subagents.surfaces.mcp.clients import Context, place_of
+from pi_subagents.transcripts import NO_OUTPUT, documented_status, session_transcript
+
+SCHEME = "subagent://"
+RESOURCE_NOT_FOUND = -32002
+_MAX_LISTED = 50
+_MAX_IN_LIST = 1000
+_JSON, _TEXT, _LINES = "application/json", "text/plain", "application/jsonl"
+
+
+async def list_resources(ctx: Context, _params: Any) -> types.ListResourcesResult:
+    """The lists, and the outputs of the newest sessions; everything else has a template."""
+    place = await place_of(ctx)
+    sessions = await asyncio.to_thread(list_sessions, place, Wanted(project=place.project, limit=_MAX_LISTED))
+    lists = [_resource(name, f"All {name}", _JSON) for name in ("sessions", "profiles", "presets")]
+    outputs = [
+        _resource(f"sessions/{session.session_id}/output", f"{session.name} ({documented_status(session.status)})")
+        for session in sessions
+    ]
+    return types.ListResourcesResult(resources=[*lists, *outputs])
+
+
+async def list_templates(_ctx: Context, _params: Any) -> types.ListResourceTemplatesResult:
+    """How the address of everything that is kept is made."""
+    return types.ListResourceTemplatesResult(
+        resource_templates=[
+            types.ResourceTemplate(name=name, uri_template=SCHEME + path, description=description, mime_type=kind)
+            for name, path, description, kind in (
+                ("output", "sessions/{id}/output", "A session's final text", _TEXT),
+                ("transcript", "sessions/{id}/transcript", "What was said and done in a session", _TEXT),
+                ("events", "sessions/{id}/events", "The journal of a session's latest run", _LINES),
+                ("profile", "profiles/{name}", "A profile with its prompt", _JSON),
+                ("preset", "presets/{name}", "A preset with its prompt", _JSON),
+            )
+        ]
+    )
+
+
+async def read_resource(ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    """One resource; raises MCPError if there is none at that address."""
+    uri = str(params.uri)
+    place = await place_of(ctx)
+    try:
+        text, kind = await asyncio.to_thread(_read, place, uri)
+    except (PiSubagentsError, LookupError) as error:
+        message = str(error) if isinstance(error, PiSubagentsError) else f"Resource not found: {uri}"
+        raise MCPError(RESOURCE_NOT_FOUND, message, {"uri": uri}) from error
+    return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type=kind, text=text)])
+
+
+def _read(place: Place, uri: str) -> tuple[str, str]:
+    if not uri.startswith(SCHEME):
+        raise LookupError(uri)
+    match [unquote(part) for part in uri.removeprefix(SCHEME).split("/")]:
+        case ["sessions"]:
+            return _to_json([session.to_json() for session in list_sessions(place, Wanted(limit=_MAX_IN_LIST))]), _JSON
+        case ["sessions", session_id, part] if part in _SESSION_PARTS:
+            read, kind = _SESSION_PARTS[part]
+            return read(Sessions(place).find(session_id)), kind
+        case [("profiles" | "presets") as kind]:
+            catalog = _catalog(kind, place)
+            return _to_json({name: profile_summary(each) for name, each in catalog.profiles.items()}), _JSON
+        case [("profiles" | "presets") as kind, name]:
+            return _to_json(profile_detail(_catalog(kind, place).resolve(name))), _JSON
+    raise LookupError(uri)
+
+
+def _catalog(kind: str, place: Place) -> ProfileCatalog:
+    load = load_profiles if kind == "profiles" else load_presets
+    return load(place.cwd, place.agent_dir)
+
+
+def _output(session: Session) -> str:
+    return session.latest.state.text.strip() or NO_OUTPUT
+
+
+def _transcript(session: Session) -> str:
+    return session_transcript([run.state for run in session.runs])
+
+
+def _events(session: Session) -> str:
+    return (read_file(session.latest.run_dir / JOURNAL_FILE) or b"").decode("utf-8", "replace")
+
+
+_SESSION_PARTS: dict[str, tuple[Callable[[Session], str], str]] = {
+    "output": (_output, _TEXT),
+    "transcript": (_transcript, _TEXT),
+    "events": (_events, _LINES),
+}
+
+
+def _resource(path: str, title: str, kind: str = _TEXT) -> types.Resource:
+    return types.Resource(name=path, title=title, uri=SCHEME + quote(path), mime_type=kind)
+
+
+def _to_json(value: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()

@@ -1,0 +1,119 @@
+"""One client over standard input and output; when it hangs up, foreground runs are stopped and the server ends."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pi_subagents.jsonl import Frame, Oversized
+from pi_subagents.surfaces.mcp.handshake import early_answer
+from pi_subagents.surfaces.mcp.wire import MAX_MESSAGE_BYTES, Wire
+
+if TYPE_CHECKING:
+    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+    from mcp.shared.message import SessionMessage
+
+logger = logging.getLogger(__name__)
+
+
+def serve_stdio(tools: Sequence[str] | None, once_greeted: Callable[[], None]) -> None:
+    """Serve the client that started this process until it hangs up; raises Interrupted at a signal.
+
+    `once_greeted` is called when the client has its first answer: what can wait until then, should.
+    """
+    wire = Wire()
+    first = wire.first()
+    if first is None:
+        return
+    answer = early_answer(first) if isinstance(first, bytes) else None
+    if answer is not None:
+        try:
+            wire.write(answer)
+        except BrokenPipeError:
+            return
+
+    once_greeted()
+    from pi_subagents.runners import run_until_signalled
+
+    run_until_signalled(_serve(wire, tools, answered=answer is not None))
+
+
+async def _serve(wire: Wire, tools: Sequence[str] | None, *, answered: bool) -> None:
+    import anyio
+
+    from pi_subagents.surfaces.mcp.server import SubagentServer
+
+    to_server, incoming = anyio.create_memory_object_stream[Any](0)
+    outgoing, from_server = anyio.create_memory_object_stream[Any](0)
+    async with SubagentServer(tools) as server, anyio.create_task_group() as group:
+        group.start_soon(_read, wire, to_server, outgoing.clone())
+        group.start_soon(_write, wire, from_server, answered, group.cancel_scope.cancel)
+        await server.run(incoming, outgoing)
+        group.cancel_scope.cancel()
+
+
+async def _read(
+    wire: Wire,
+    to_server: MemoryObjectSendStream[SessionMessage | Exception],
+    outgoing: MemoryObjectSendStream[SessionMessage],
+) -> None:
+    """Pass on what the client says; what is not a message is answered here, because the SDK would say nothing."""
+    import mcp_types as types
+    from mcp.shared.message import SessionMessage
+
+    async with to_server, outgoing:
+        async for frame in wire.messages():
+            try:
+                message = types.jsonrpc_message_adapter.validate_json(_checked(frame), by_name=False)
+            except ValueError as error:
+                logger.warning("a message could not be understood: %s", error)
+                refusal = types.JSONRPCError(jsonrpc="2.0", id=None, error=_refusal(frame, error))
+                await outgoing.send(SessionMessage(refusal))
+            else:
+                await to_server.send(SessionMessage(message))
+
+
+def _checked(frame: Frame) -> bytes:
+    if isinstance(frame, Oversized):
+        raise _TooLarge(f"a message of {frame.size} bytes is too large; the limit is {MAX_MESSAGE_BYTES} bytes")
+    return frame
+
+
+class _TooLarge(ValueError):  # noqa: N818 - reads as a sentence where it is raised
+    """The client sent more than anybody reads."""
+
+
+def _refusal(frame: Frame, error: ValueError) -> Any:
+    import json
+
+    import mcp_types as types
+
+    if isinstance(error, _TooLarge):
+        return types.ErrorData(code=types.INVALID_REQUEST, message=str(error))
+    try:
+        json.loads(frame if isinstance(frame, bytes) else b"")
+    except ValueError as syntax:
+        return types.ErrorData(code=types.PARSE_ERROR, message=f"not JSON: {syntax}")
+    return types.ErrorData(code=types.INVALID_REQUEST, message="not a JSON-RPC 2.0 message")
+
+
+async def _write(
+    wire: Wire,
+    from_server: MemoryObjectReceiveStream[SessionMessage],
+    answered: bool,
+    hang_up: Callable[[], None],
+) -> None:
+    """Pass on what the server says, but not its answer to what was answered before it was there."""
+    import mcp_types as types
+
+    async with from_server:
+        async for item in from_server:
+            if answered and isinstance(item.message, types.JSONRPCResponse):
+                answered = False
+                continue
+            try:
+                await wire.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+            except OSError:
+                logger.info("the client no longer reads; stopping")
+                hang_up()

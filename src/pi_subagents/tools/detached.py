@@ -1,0 +1,166 @@
+"""A waiting tool's call as background runs: for hosts that come back for the result instead of waiting for it.
+
+Such a call needs no record of its own. Its id names the runs, and they know everything else, so it can be asked about
+by anybody who has the id, as long as the runs are kept.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+
+from pi_subagents.background import launch
+from pi_subagents.background.registry import KnownRun, Registry
+from pi_subagents.errors import InvalidCall
+from pi_subagents.harness import PiRpc
+from pi_subagents.models import Status, Task
+from pi_subagents.outcome import CANCELLED_SENTENCE
+from pi_subagents.preparation import prepare_runs
+from pi_subagents.progress import clean
+from pi_subagents.rows import run_row
+from pi_subagents.settings import load_settings
+from pi_subagents.store import JOURNAL_FILE, META_FILE, read_file, read_journal, request_stop
+from pi_subagents.tools.arguments import check_arguments
+from pi_subagents.tools.contract import ToolContext, ToolResult
+from pi_subagents.tools.delegate import DelegateArguments, details_of, new_window, summary_line
+from pi_subagents.tools.subagent import SubagentArguments, nothing_started, text_of
+
+_SEPARATOR = "."
+
+
+@dataclass(frozen=True)
+class DetachedCall:
+    """A call that goes on by itself: what kind it is, and its runs as they are now."""
+
+    kind: str
+    runs: tuple[KnownRun, ...]
+
+    @property
+    def id(self) -> str:
+        return _SEPARATOR.join([self.kind, *(run.state.run_id for run in self.runs)])
+
+    @property
+    def is_over(self) -> bool:
+        return all(run.is_over for run in self.runs)
+
+    @property
+    def was_stopped(self) -> bool:
+        """Whether nothing came of it because somebody stopped it."""
+        return all(run.state.status is Status.ABORTED for run in self.runs)
+
+    @property
+    def words(self) -> str:
+        """How it stands, in a line."""
+        if len(self.runs) == 1:
+            state = self.runs[0].state
+            return f"{clean(state.name)}: {'waiting' if state.status is Status.QUEUED else state.status.value}"
+        return f"{sum(run.is_over for run in self.runs)} of {len(self.runs)} sub-agents are done"
+
+
+def can_detach(tool: str) -> bool:
+    """Whether a call of this tool waits for agents; the others answer at once."""
+    return tool in _STARTERS
+
+
+async def start_detached(tool: str, arguments: object, context: ToolContext) -> DetachedCall:
+    """Start a call's runs in the background; raises PiSubagentsError for what is wrong with the call."""
+    kind, tasks, profile = _STARTERS[tool](arguments)
+    runs = await asyncio.to_thread(_launch, tasks, profile, context)
+    return DetachedCall(kind, tuple(runs))
+
+
+def find_detached(call_id: str, context: ToolContext) -> DetachedCall:
+    """A call as it stands now; raises InvalidCall if its id means nothing or its runs are gone."""
+    kind, *run_ids = call_id.split(_SEPARATOR)
+    registry = Registry(context.place, context.owner)
+    runs = [run for run_id in run_ids if (run := registry.find(run_id))] if kind in _CONCLUSIONS else []
+    if not runs or len(runs) != len(run_ids):
+        raise InvalidCall(f'Unknown task: "{call_id}". Its runs may have been removed, or the id is wrong.')
+    return DetachedCall(kind, tuple(runs))
+
+
+def stop_detached(call: DetachedCall) -> None:
+    """Ask every run of a call to end; returns at once."""
+    for run in call.runs:
+        if not run.is_over:
+            request_stop(run.run_dir, CANCELLED_SENTENCE)
+
+
+def conclude(call: DetachedCall, context: ToolContext) -> ToolResult:
+    """What the tool would have answered, had somebody waited."""
+    return _CONCLUSIONS[call.kind](call, context)
+
+
+def _launch(tasks: Sequence[Task], profile: str | None, context: ToolContext) -> list[KnownRun]:
+    place = context.place
+    settings = load_settings(place.cwd, place.agent_dir)
+    prepared = prepare_runs(
+        tasks,
+        place,
+        settings,
+        harness=PiRpc(),
+        default_profile=profile,
+        available_tools=context.available_tools,
+        owner=context.owner,
+    )
+    launched = [launch(run, place, settings) for run in prepared]
+    return [KnownRun(run.state, run.run_dir) for run in launched]
+
+
+# --- the tools that wait -------------------------------------------------------------------------------------
+
+
+def _delegate(arguments: object) -> tuple[str, list[Task], str | None]:
+    checked = check_arguments(arguments, DelegateArguments)
+    return "delegate", checked.to_tasks(), checked.profile or None
+
+
+def _subagent(arguments: object) -> tuple[str, list[Task], str | None]:
+    checked = check_arguments(arguments, SubagentArguments)
+    return "single" if checked.single else "parallel", checked.to_tasks(), None
+
+
+def _conclude_delegate(call: DetachedCall, context: ToolContext) -> ToolResult:
+    settings = load_settings(context.place.cwd, context.place.agent_dir)
+    windows = []
+    for run in call.runs:
+        window = new_window(run.state, settings)
+        window.run_dir = str(run.run_dir)
+        for event in read_journal(run.run_dir / JOURNAL_FILE):
+            window.apply(event)
+        windows.append(window)
+    lines = [summary_line(run.state, _summary(run.run_dir)) for run in call.runs]
+    return ToolResult("\n".join([*settings.warnings, *lines]), details_of(windows, settings))
+
+
+def _summary(run_dir: Path) -> str | None:
+    meta = msgspec.json.decode(read_file(run_dir / META_FILE) or b"{}")
+    return cast("str | None", meta.get("summary"))
+
+
+def _conclude_subagent(call: DetachedCall, _context: ToolContext) -> ToolResult:
+    states = [run.state for run in call.runs]
+    single = call.kind == "single"
+    details: dict[str, Any] = {
+        "mode": call.kind,
+        "runs": [run_row(run.state, run.run_dir) for run in call.runs],
+        "progress": [],
+        "warnings": [state.note for state in states if state.note],
+    }
+    return ToolResult(text_of(states, single=single), details, is_error=nothing_started(states))
+
+
+_STARTERS: dict[str, Callable[[object], tuple[str, list[Task], str | None]]] = {
+    "delegate_to_subagents": _delegate,
+    "subagent": _subagent,
+}
+_CONCLUSIONS: dict[str, Callable[[DetachedCall, ToolContext], ToolResult]] = {
+    "delegate": _conclude_delegate,
+    "single": _conclude_subagent,
+    "parallel": _conclude_subagent,
+}
