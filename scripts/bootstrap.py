@@ -60,6 +60,37 @@ PROGRAMS = (
 
 
 @dataclass(frozen=True)
+class Host:
+    """An agent program from npm that only the tests of the MCP server need; without it they are skipped."""
+
+    pin: str
+    program_pattern: str
+    """Where the package for this platform has the program, below `node_modules`."""
+    used_for: str
+
+    @property
+    def folder(self) -> Path:
+        return DATA / "hosts" / f"{self.command}-{self.pin.rpartition('==')[2]}"
+
+    @property
+    def program(self) -> Path | None:
+        return self.program_in(self.folder)
+
+    def program_in(self, folder: Path) -> Path | None:
+        return next(folder.glob(f"node_modules/{self.program_pattern}"), None)
+
+    @property
+    def command(self) -> str:
+        return Path(self.program_pattern).name
+
+
+HOSTS = (
+    Host("@anthropic-ai/claude-code==2.1.325", "@anthropic-ai/claude-code-*/claude", "the MCP server in Claude Code"),
+    Host("@openai/codex==0.166.0", "@openai/codex-*/vendor/*/bin/codex", "the MCP server in Codex"),
+)
+
+
+@dataclass(frozen=True)
 class Step:
     """Something to bring: again when `key` differs from the stamp, or when `evidence` is gone."""
 
@@ -143,7 +174,7 @@ def runs_inside_venv() -> bool:
 def bring_packages() -> None:
     """Install the package itself, so that edits take effect, and what it needs at run time, extras included."""
     say("installing pi-subagents and the Python packages it needs")
-    pip_install("-e", ".[watch]")
+    pip_install("-e", ".[mcp,watch]")
 
 
 def bring_dev() -> None:
@@ -168,13 +199,17 @@ def pinned_environment() -> dict[str, str]:
     return os.environ | {"PIP_CONSTRAINT": pins, "PIP_BUILD_CONSTRAINT": pins, "PIP_USER": "0"}
 
 
+def make_importable() -> None:
+    """Let this process import the package, which may have come after the process started."""
+    sys.path.insert(0, str(ROOT / "src"))
+    importlib.invalidate_caches()
+
+
 def bring_pi() -> None:
     """Bring pi, Node and ripgrep with the code that users have as `pi-subagents install-pi`."""
     DATA.mkdir(parents=True, exist_ok=True)
     os.environ.update(pinned_environment())
-    # The packages may have come after this process started.
-    sys.path.insert(0, str(ROOT / "src"))
-    importlib.invalidate_caches()
+    make_importable()
     from pi_subagents.errors import InstallError
     from pi_subagents.runners.install import install_pi
 
@@ -203,6 +238,47 @@ def bring_programs() -> None:
         log(error)
 
 
+def bring_hosts() -> None:
+    """Try to bring the hosts that are not there; `missing` names what stays missing, the next time tries again."""
+    make_importable()
+    for host in HOSTS:
+        if host.program:
+            continue
+        say(f"fetching {host.pin} from npm, for tests only")
+        try:
+            bring_host(host)
+        except SetupError as error:
+            say(f"{error}; the tests go on without it")
+            log(error)
+
+
+def bring_host(host: Host) -> None:
+    """Put one host in the place of its other versions; its folder appears whole or not at all."""
+    from pi_subagents.runners.install import _NPM_OPTIONS, _npm_environment, find_node
+
+    node = find_node(DATA)
+    if node is None or not node.npm:
+        raise SetupError(f"{host.pin} cannot be fetched, because Node comes without npm here")
+    staged = host.folder.with_name(".new")
+    shutil.rmtree(staged, ignore_errors=True)
+    staged.mkdir(parents=True)
+    try:
+        run(
+            [*node.npm, "install", *_NPM_OPTIONS, "--prefix", staged, host.pin.replace("==", "@")],
+            f"{host.pin} could not be fetched",
+            _npm_environment(),
+        )
+        program = host.program_in(staged)
+        if program is None:  # npm counts a package for the platform that it could not get as no failure
+            raise SetupError(f"{host.pin} came without a program for this platform")
+        run([program, "--version"], f"{host.pin} does not start here", os.environ | {"HOME": str(staged)})
+        for other in host.folder.parent.glob(f"{host.command}-*"):
+            shutil.rmtree(other)
+        staged.rename(host.folder)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+
+
 VENV_STEP = Step("venv", lambda: str(VENV), (PYTHON,), bring_venv)
 PACKAGES_STEP = Step(
     "packages",
@@ -218,11 +294,12 @@ DEV_STEP = Step(
 )
 PI_STEP = Step("pi", lambda: digest(INSTALLER, CONSTRAINTS), (DATA / "bin" / "pi",), bring_pi)
 PROGRAMS_STEP = Step("programs", lambda: repr(PROGRAMS), (), bring_programs)
+HOSTS_STEP = Step("hosts", lambda: repr(HOSTS), tuple(host.folder for host in HOSTS), bring_hosts)
 
 NEEDS = {
-    "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP),
+    "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP, HOSTS_STEP),
     "demo": (PACKAGES_STEP, PI_STEP),
-    "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP),
+    "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP, HOSTS_STEP),
     "check": (PACKAGES_STEP, DEV_STEP, PI_STEP),
     "docs": (PACKAGES_STEP,),
 }
@@ -261,8 +338,9 @@ def log(error: SetupError) -> None:
 
 
 def name_missing() -> None:
-    """Say in one line which system programs are missing and what is not run without them."""
+    """Say in one line which programs are missing and what is not run without them."""
     missing = [f"{program.commands[0]} ({program.used_for})" for program in PROGRAMS if program.is_missing]
+    missing += [f"{host.command} ({host.used_for})" for host in HOSTS if not host.program]
     if missing:
         sys.stdout.write(f"not run, because the program is not installed: {', '.join(missing)}\n")
 

@@ -6,6 +6,7 @@
     ├── SettingsError      a settings value cannot be used
     ├── AgentNotFound      no agent program (`pi`) was found
     ├── InstallError       bringing the agent program failed
+    ├── ClientConfigError  another program's configuration cannot be changed
     ├── SessionNotFound    no session has that id
     ├── SessionBusy        the session is still running
     └── StoreError         a run's record could not be written or read
@@ -38,6 +39,10 @@ class AgentNotFound(PiSubagentsError):  # noqa: N818
 
 class InstallError(PiSubagentsError):
     """Bringing the agent program failed; the text says what to do next."""
+
+
+class ClientConfigError(PiSubagentsError):
+    """The configuration file of another program cannot be changed; it was left as it is."""
 
 
 class SessionNotFound(PiSubagentsError):  # noqa: N818

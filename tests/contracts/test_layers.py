@@ -39,7 +39,7 @@ LAYERS: Mapping[int, frozenset[str]] = {
             "supervisor",
         }
     ),
-    5: frozenset({"background", "diagnosis", "service", "tools", "workshop"}),
+    5: frozenset({"background", "diagnosis", "installing", "preparation", "service", "tools", "wizard", "workshop"}),
     6: frozenset({"surfaces", ""}),  # "" is the package itself: the surface for Python programs
     7: frozenset({"__main__"}),
 }

@@ -11,7 +11,8 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pi_subagents.offline import OfflineModel, Request
-from pi_subagents.offline.request import parse_request
+from pi_subagents.offline.protocols.chat import ChatCompletions
+from pi_subagents.offline.request import Arrival
 
 CHAT = "/v1/chat/completions"
 WAIT_S = 10.0
@@ -38,7 +39,7 @@ def payload(messages: Messages, **fields: Any) -> bytes:
 
 def request_of(*messages: Mapping[str, Any], session: str = "", **fields: Any) -> Request:
     """A parsed request, for what needs no server."""
-    return parse_request(payload(messages, **fields), {"X-Session-Affinity": session}, 0.0)
+    return ChatCompletions().read(Arrival(payload(messages, **fields), {"X-Session-Affinity": session}, 0.0))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from pi_subagents.offline import (
     write_sample_project,
 )
 from pi_subagents.offline.player import Player
-from pi_subagents.offline.wire import turn_frames
+from pi_subagents.offline.protocols.chat import ChatCompletions
 from tests.offline.client import assistant, request_of, tool_result, user
 
 Tool = Callable[[Path, dict[str, Any]], str]
@@ -146,7 +146,7 @@ def test_a_search_that_failed_is_not_sold_as_no_match(project: Path) -> None:
 @pytest.mark.parametrize("task", DEMO_TASKS, ids=lambda task: task.name)
 def test_the_play_takes_long_enough_to_watch_and_not_longer(task: DemoTask, project: Path) -> None:
     turns, _ = perform(task, project)
-    frames = [frame for turn in turns for frame in turn_frames(turn, request_of(user("x")))]
+    frames = [frame for turn in turns for frame in ChatCompletions().turn(turn, request_of(user("x")))]
     assert 6 < sum(frame.pause_s for frame in frames) < 9
     assert max(frame.pause_s for frame in frames) < 0.5
 

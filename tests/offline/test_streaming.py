@@ -8,7 +8,8 @@ import time
 import pytest
 
 from pi_subagents.offline import Call, OfflineModel, Request, Say, Script, Turn, Usage
-from pi_subagents.offline.wire import MAX_GUESSED_PROMPT_TOKENS, turn_frames
+from pi_subagents.offline.protocols.chat import ChatCompletions
+from pi_subagents.offline.protocols.frames import MAX_GUESSED_PROMPT_TOKENS
 from tests.offline.client import Reply, ask, assistant, connect, payload, receive, request_of, send, user
 
 
@@ -97,7 +98,7 @@ def test_the_answer_waits_as_long_as_the_script_says() -> None:
 
 def test_pauses_stand_before_the_first_event_and_before_each_piece() -> None:
     turn = Turn("abc", (Call("ls"),), "de", delay_s=2.0, chunks=3, chunk_delay_s=0.5)
-    pauses = [frame.pause_s for frame in turn_frames(turn, request_of(user("x")))]
+    pauses = [frame.pause_s for frame in ChatCompletions().turn(turn, request_of(user("x")))]
     assert pauses[:6] == [2.0, 0.5, 0.5, 0.5, 0.5, 0.5]
     assert not any(pauses[6:])
 

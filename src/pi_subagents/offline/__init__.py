@@ -1,4 +1,4 @@
-"""The offline model: a scripted, OpenAI-compatible server for real agents, with no key and no network."""
+"""The offline model: a scripted server in the place of a provider, for real agents without key or network."""
 
 from pi_subagents.offline.agent_dir import PROVIDER, agent_environment
 from pi_subagents.offline.request import Request, ToolResult

@@ -18,9 +18,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 from pi_subagents.offline.player import Played, Player
-from pi_subagents.offline.request import Request, RequestError, parse_request
+from pi_subagents.offline.protocols import FALLBACK, PROTOCOLS, SIDE_ANSWERS, Frame, WireProtocol
+from pi_subagents.offline.request import Arrival, Request, RequestError
 from pi_subagents.offline.script import CutStream, Fail, Hang, Turn
-from pi_subagents.offline.wire import Frame, error_body, partial_frames, turn_frames
 
 # How long close() may wait for the accept loop to look up, and for the answering threads to end.
 _ACCEPT_POLL_S = 0.02
@@ -97,46 +97,53 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
         """Print nothing: the server lives inside other programs' terminals."""
 
+    def do_HEAD(self) -> None:
+        """Tell a client that only looks whether anyone is there."""
+        self._send(200, b"")
+
     def do_GET(self) -> None:
         """List the one model."""
         if self._route() != "/v1/models":
-            return self._refuse(Fail(404, f"no such address: {self.path}"))
+            return self._refuse(Fail(404, f"no such address: {self.path}"), FALLBACK)
         models = [{"id": self.server.model_id, "object": "model", "owned_by": "offline"}]
         return self._send(200, json.dumps({"object": "list", "data": models}).encode())
 
     def do_POST(self) -> None:
-        """Answer a chat completion from the script."""
+        """Answer from the script, in the protocol that belongs to the address."""
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
-        if self._route() != "/v1/chat/completions":
-            return self._refuse(Fail(404, f"no such address: {self.path}"))
+        if side_answer := SIDE_ANSWERS.get(self._route()):
+            return self._send(200, side_answer(raw))
+        protocol = PROTOCOLS.get(self._route())
+        if protocol is None:
+            return self._refuse(Fail(404, f"no such address: {self.path}"), FALLBACK)
         try:
-            request = parse_request(raw, dict(self.headers.items()), time.monotonic())
+            request = protocol.read(Arrival(raw, dict(self.headers.items()), time.monotonic()))
         except RequestError as error:
-            return self._refuse(Fail(400, str(error)))
+            return self._refuse(Fail(400, str(error)), protocol)
         self.server.record(request)
-        return self._play(self._answer(request), request)
+        return self._play(self._answer(request, protocol), request, protocol)
 
-    def _answer(self, request: Request) -> Played:
+    def _answer(self, request: Request, protocol: WireProtocol) -> Played:
         try:
             return self.server.player.answer(request)
         except Exception as error:
             # 400, because agents do not try such an error again.
-            self._refuse(Fail(400, f"the script failed: {error!r}"))
+            self._refuse(Fail(400, f"the script failed: {error!r}"), protocol)
             raise
 
-    def _play(self, answer: Played, request: Request) -> None:
+    def _play(self, answer: Played, request: Request, protocol: WireProtocol) -> None:
         match answer:
             case Turn():
-                self._stream(turn_frames(answer, request))
+                self._stream(protocol.turn(answer, request))
                 self._write_chunk(b"")
             case Fail():
-                self._refuse(answer)
+                self._refuse(answer, protocol)
             case CutStream():
-                self._stream(partial_frames(answer, request))
+                self._stream(protocol.beginning(answer, request))
                 self.close_connection = True
             case Hang():
                 if answer.text:
-                    self._stream(partial_frames(answer, request))
+                    self._stream(protocol.beginning(answer, request))
                 self._pause(None)
 
     def _stream(self, frames: Iterable[Frame]) -> None:
@@ -166,9 +173,9 @@ class _Handler(BaseHTTPRequestHandler):
             if selector.select(seconds):
                 raise ConnectionAbortedError("the client left while its answer was due")
 
-    def _refuse(self, fail: Fail) -> None:
+    def _refuse(self, fail: Fail, protocol: WireProtocol) -> None:
         headers = {} if fail.retry_after_s is None else {"Retry-After": str(fail.retry_after_s)}
-        self._send(fail.status, error_body(fail), headers)
+        self._send(fail.status, protocol.error(fail), headers)
 
     def _send(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)

@@ -1,4 +1,4 @@
-"""What an agent asked of the offline model, read once from the bytes of a chat-completion request.
+"""What an agent asked of the offline model, the same whichever provider's protocol it spoke.
 
 Everything a script or a test wants to know about a request is a field here, so that neither has to walk
 the provider's JSON. A conversation's position is derived from the request itself, never from memory.
@@ -8,18 +8,27 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# pi puts its session id here when its model entry says so (see `agent_dir`); other clients may leave it out.
-CONVERSATION_HEADER = "x-session-affinity"
+# Where pi (when its model entry says so, see `agent_dir`), Claude Code and Codex put the id of their session.
+CONVERSATION_HEADERS = ("x-session-affinity", "x-claude-code-session-id", "session-id")
 
 Message = Mapping[str, Any]
 
 
 class RequestError(ValueError):
-    """The body is not a chat-completion request; the text says what is missing."""
+    """The body is not a request of its protocol; the text says what is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """A request as it came: `at_s` is on the monotonic clock."""
+
+    raw: bytes
+    headers: Mapping[str, str]
+    at_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +43,11 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """One recorded request; `body` is the whole JSON for whatever the named fields do not show."""
+    """One recorded request; `body` is the whole JSON for whatever the named fields do not show.
+
+    `messages` have the form of a chat completion in every protocol: calls in an assistant's `tool_calls`, each
+    result in a message of the role `tool`.
+    """
 
     model: str
     messages: tuple[Message, ...]
@@ -58,28 +71,50 @@ class Request:
     @property
     def conversation(self) -> str:
         """The key under which failed attempts are counted: first user message plus the client's session."""
-        parts = (self.headers.get(CONVERSATION_HEADER, ""), self.first_user_text)
+        sessions = (self.headers[name] for name in CONVERSATION_HEADERS if name in self.headers)
+        parts = (next(sessions, ""), self.first_user_text)
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def parse_request(raw: bytes, headers: Mapping[str, str], arrived_at_s: float) -> Request:
-    """Read a request body; raises RequestError if it is not a chat-completion request."""
-    body = _load(raw)
-    messages = tuple(body["messages"])
+def read_body(arrival: Arrival) -> dict[str, Any]:
+    """The JSON object of a request; raises RequestError if there is none or if it asks for no stream."""
+    try:
+        body = json.loads(arrival.raw)
+    except ValueError as error:
+        raise RequestError(f"the request body is not JSON: {error}") from error
+    if not isinstance(body, dict):
+        raise RequestError("the request body is not a JSON object with `messages` or `input`")
+    if not body.get("stream"):
+        raise RequestError("the offline model only streams: send `stream: true`")
+    return body
+
+
+def messages_in(body: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The list `messages` of a body; raises RequestError if it is not one."""
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(m, dict) and "role" in m for m in messages):
+        raise RequestError("the request body has no list `messages` of objects with a `role`")
+    return messages
+
+
+def make_request(
+    arrival: Arrival, body: Mapping[str, Any], messages: Sequence[Message], tools: Iterable[str]
+) -> Request:
+    """A request from what its protocol has read: messages in the form of a chat completion, names of tools."""
     users = [text_of(message) for message in messages if message["role"] == "user"]
-    lowered = {name.lower(): value for name, value in headers.items()}
+    headers = {name.lower(): value for name, value in arrival.headers.items()}
     return Request(
         model=str(body.get("model", "")),
-        messages=messages,
-        tools=tuple(tool["function"]["name"] for tool in body.get("tools") or () if "function" in tool),
-        authorization=lowered.get("authorization", ""),
-        headers=lowered,
+        messages=tuple(messages),
+        tools=tuple(tools),
+        authorization=headers.get("authorization") or headers.get("x-api-key", ""),
+        headers=headers,
         system_text="\n".join(text_of(m) for m in messages if m["role"] in ("system", "developer")),
         first_user_text=users[0] if users else "",
         last_user_text=users[-1] if users else "",
         tool_results=tuple(_tool_results(messages)),
-        arrived_at_s=arrived_at_s,
-        body_bytes=len(raw),
+        arrived_at_s=arrival.at_s,
+        body_bytes=len(arrival.raw),
         body=body,
     )
 
@@ -90,20 +125,6 @@ def text_of(message: Message) -> str:
     if isinstance(content, str):
         return content
     return "".join(part.get("text", "") for part in content)
-
-
-def _load(raw: bytes) -> dict[str, Any]:
-    try:
-        body = json.loads(raw)
-    except ValueError as error:
-        raise RequestError(f"the request body is not JSON: {error}") from error
-    messages = body.get("messages") if isinstance(body, dict) else None
-    if not isinstance(messages, list) or not all(isinstance(m, dict) and "role" in m for m in messages):
-        raise RequestError("the request body has no list `messages` of objects with a `role`")
-    if not body.get("stream"):
-        raise RequestError("the offline model only streams: send `stream: true`")
-    loaded: dict[str, Any] = body
-    return loaded
 
 
 def _tool_results(messages: Sequence[Message]) -> Iterator[ToolResult]:

@@ -16,6 +16,7 @@ _COMMANDS = {
     "background": ("background", "Start, watch and stop agents that work in the background."),
     "steer": ("steer", "Tell an agent at work something."),
     "watch": ("watch", "Watch all runs of this machine, full-screen."),
+    "mcp": ("mcp", "Offer the tools to an MCP client."),
     "call": ("call", "Call a tool with the JSON that a model would send."),
     "tools": ("call", "Print the tools' names, descriptions and schemas."),
     "sessions": ("sessions", "List, read, resume, stop, export and delete sessions."),
@@ -25,6 +26,8 @@ _COMMANDS = {
     "demo": ("demo", "Watch three sub-agents work, with no key and no network."),
     "doctor": ("doctor", "Check what sub-agents need on this machine."),
     "install-pi": ("install_pi", "Bring the pi coding agent to this machine."),
+    "install": ("install", "Make other programs use pi-subagents: MCP clients."),
+    "uninstall": ("uninstall", "Undo what `install` did to other programs."),
     "completion": ("completion", "Print shell completion for bash, zsh or fish."),
 }
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from textwrap import indent
 from typing import Any
 
 import click
 
 from pi_subagents.models import Profile
 from pi_subagents.planning import Place
-from pi_subagents.profiles import ProfileCatalog, profile_detail, profile_summary
+from pi_subagents.profiles import ProfileCatalog, detail_text, profile_detail, profile_summary
 from pi_subagents.surfaces.cli.json_output import print_json
 
 
@@ -52,13 +51,10 @@ def _as_json(catalog: ProfileCatalog) -> dict[str, Any]:
 
 def print_detail(profile: Profile, *, as_json: bool) -> None:
     """Every field that is set; a key is masked."""
-    detail = profile_detail(profile)
     if as_json:
-        print_json(detail)
-        return
-    for key, value in detail.items():
-        shown = ", ".join(value) if isinstance(value, list) else str(value)
-        click.echo(f"{key}:\n{indent(shown, '  ')}" if "\n" in shown else f"{key}: {shown}")
+        print_json(profile_detail(profile))
+    else:
+        click.echo(detail_text(profile))
 
 
 Load = Callable[..., ProfileCatalog]

@@ -1,60 +1,138 @@
-"""Answers `initialize` before the SDK is loaded.
+"""Answers a client's first requests before the SDK is loaded.
 
-The answer is the one that the SDK would give, which a test makes sure of. Whatever is not a plain `initialize` request
-is left to the SDK, and so is everything after it; the SDK is shown the request too, and its own answer is dropped.
+Clients wait a second or so for the server to say who it is and what it offers, and then go on without it. The answers
+are those that the SDK would give, which tests make sure of; whatever is not answered here is left to the SDK. The SDK
+is shown the answered requests too, so that it knows where the conversation stands, and what it says to them is dropped.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 
-from pi_subagents.surfaces.mcp.identity import HANDSHAKE_VERSIONS, INSTRUCTIONS, NAME, TITLE, VERSION
+from pi_subagents.surfaces.mcp.identity import (
+    HANDSHAKE_VERSIONS,
+    INSTRUCTIONS,
+    MODERN_VERSIONS,
+    NAME,
+    TASKS_EXTENSION,
+    TITLE,
+    VERSION,
+)
+
+Id = int | str
+
+_VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+_SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+_CLIENT_KEYS = ("io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities")
 
 
-class _Client(msgspec.Struct):
-    name: str
-    version: str
-
-
-class _Parameters(msgspec.Struct, rename="camel"):
-    protocol_version: str
-    capabilities: dict[str, Any]
-    client_info: _Client
-
-
-class _Initialize(msgspec.Struct, tag_field="method", tag="initialize"):
-    id: int | str
-    params: _Parameters
+class _Message(msgspec.Struct):
+    method: str
     jsonrpc: str
+    id: Id | None = None
+    params: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-_DECODER = msgspec.json.Decoder(_Initialize)
+_DECODER = msgspec.json.Decoder(_Message)
 _ENCODER = msgspec.json.Encoder()
 
 
-def early_answer(line: bytes) -> bytes | None:
-    """The answer to a client's first line, or None if it is not a request that can be answered here."""
-    try:
-        request = _DECODER.decode(line)
-    except msgspec.MsgspecError:
+class Greeting:
+    """What has been said so far; `answered` are the requests whose answers by the SDK nobody waits for."""
+
+    def __init__(self, tools: Sequence[str] | None = None) -> None:
+        self._tools = tools
+        self._greeted = False
+        self.answered: set[Id] = set()
+
+    def answer(self, line: bytes) -> bytes | None:
+        """The answer to a message, empty if it needs none; None if it is the SDK's to answer, and all that follow."""
+        try:
+            message = _DECODER.decode(line)
+        except msgspec.MsgspecError:
+            return None
+        if message.jsonrpc != "2.0":
+            return None
+        if message.id is None:
+            return b"" if message.method == "notifications/initialized" and self._greeted else None
+        result = self._result(message.method, message.params)
+        if result is None:
+            return None
+        self.answered.add(message.id)
+        return _ENCODER.encode({"jsonrpc": "2.0", "id": message.id, "result": result}) + b"\n"
+
+    def _result(self, method: str, params: dict[str, Any]) -> dict[str, Any] | None:
+        if method == "initialize" and not self._greeted and _introduces_itself(params):
+            self._greeted = True
+            return initialize_result(params["protocolVersion"])
+        if method == "server/discover" and _is_modern(params):
+            return discover_result()
+        if method == "tools/list" and self._greeted and "cursor" not in params:
+            return list_tools_result(self._tools)
         return None
-    if request.jsonrpc != "2.0":
-        return None
-    answer = {"jsonrpc": "2.0", "id": request.id, "result": initialize_result(request.params.protocol_version)}
-    return _ENCODER.encode(answer) + b"\n"
 
 
 def initialize_result(asked_version: str) -> dict[str, Any]:
     """What the server can do, in the version that the client asked for if it is known, else in the newest."""
     return {
         "protocolVersion": asked_version if asked_version in HANDSHAKE_VERSIONS else HANDSHAKE_VERSIONS[-1],
-        "capabilities": {
-            "prompts": {"listChanged": False},
-            "resources": {"subscribe": False, "listChanged": True},
-            "tools": {"listChanged": False},
-        },
-        "serverInfo": {"name": NAME, "title": TITLE, "version": VERSION},
+        "capabilities": _capabilities(changes_are_told=False),
+        "serverInfo": _server_info(),
         "instructions": INSTRUCTIONS,
     }
+
+
+def discover_result() -> dict[str, Any]:
+    """The same for clients of later revisions, which begin without a handshake."""
+    return {
+        "_meta": {_SERVER_KEY: _server_info()},
+        "resultType": "complete",
+        "ttlMs": 0,
+        "cacheScope": "private",
+        "supportedVersions": list(MODERN_VERSIONS),
+        "capabilities": {**_capabilities(changes_are_told=True), "extensions": {TASKS_EXTENSION: {}}},
+        "instructions": INSTRUCTIONS,
+    }
+
+
+def list_tools_result(tools: Sequence[str] | None) -> dict[str, Any]:
+    """The tools that are served."""
+    from pi_subagents.surfaces.mcp.results import definition
+    from pi_subagents.tools import TOOLS
+
+    return {"tools": [definition(TOOLS[name]) for name in tools or TOOLS]}
+
+
+def _capabilities(*, changes_are_told: bool) -> dict[str, Any]:
+    return {
+        "prompts": {"listChanged": changes_are_told},
+        "resources": {"subscribe": changes_are_told, "listChanged": True},
+        "tools": {"listChanged": changes_are_told},
+    }
+
+
+def _server_info() -> dict[str, str]:
+    return {"name": NAME, "title": TITLE, "version": VERSION}
+
+
+def _introduces_itself(params: dict[str, Any]) -> bool:
+    client = params.get("clientInfo")
+    return (
+        isinstance(params.get("protocolVersion"), str)
+        and isinstance(params.get("capabilities"), dict)
+        and isinstance(client, dict)
+        and isinstance(client.get("name"), str)
+        and isinstance(client.get("version"), str)
+    )
+
+
+def _is_modern(params: dict[str, Any]) -> bool:
+    meta = params.get("_meta")
+    return (
+        isinstance(meta, dict)
+        and meta.get(_VERSION_KEY) in MODERN_VERSIONS
+        and all(isinstance(meta.get(key), dict) for key in _CLIENT_KEYS)
+    )

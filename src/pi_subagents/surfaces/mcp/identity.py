@@ -14,4 +14,6 @@ INSTRUCTIONS = (
 )
 HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions of the protocol that begin with `initialize`, oldest first."""
+MODERN_VERSIONS = ("2026-07-28",)
+"""Revisions that do without it."""
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"

@@ -20,7 +20,7 @@ from pi_subagents.surfaces.mcp.calls import Calls
 from pi_subagents.surfaces.mcp.clients import Context, owner_of, place_of, takes_tasks
 from pi_subagents.surfaces.mcp.presence import while_present
 from pi_subagents.surfaces.mcp.reporting import Send, reporting
-from pi_subagents.surfaces.mcp.results import to_mcp
+from pi_subagents.surfaces.mcp.results import definition, to_mcp
 from pi_subagents.surfaces.mcp.tasks import CallTasks
 from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
 from pi_subagents.tools.detached import can_detach
@@ -82,15 +82,7 @@ class SubagentServer:
 
     async def _list_tools(self, _ctx: Context, _params: Any) -> types.ListToolsResult:
         return types.ListToolsResult(
-            tools=[
-                types.Tool(
-                    name=tool.name,
-                    description=tool.description,
-                    input_schema=dict(tool.input_schema),
-                    output_schema=dict(tool.output_schema),
-                )
-                for tool in self._tools.values()
-            ]
+            tools=[types.Tool.model_validate(definition(tool)) for tool in self._tools.values()]
         )
 
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> Any:

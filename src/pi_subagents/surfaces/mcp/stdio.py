@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents.jsonl import Frame, Oversized
-from pi_subagents.surfaces.mcp.handshake import early_answer
+from pi_subagents.surfaces.mcp.handshake import Greeting, Id
 from pi_subagents.surfaces.mcp.wire import MAX_MESSAGE_BYTES, Wire
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared.message import SessionMessage
+
+_NEXT_WITHIN_S = 0.05
+"""Clients that have been answered go on at once; for what takes longer the SDK had better be loaded by then."""
 
 logger = logging.getLogger(__name__)
 
@@ -23,34 +28,48 @@ def serve_stdio(tools: Sequence[str] | None, once_greeted: Callable[[], None]) -
     `once_greeted` is called when the client has its first answer: what can wait until then, should.
     """
     wire = Wire()
-    first = wire.first()
-    if first is None:
+    greeting = Greeting(tools)
+    if not _greet(wire, greeting):
         return
-    answer = early_answer(first) if isinstance(first, bytes) else None
-    if answer is not None:
-        try:
-            wire.write(answer)
-        except BrokenPipeError:
-            return
-
     once_greeted()
     from pi_subagents.runners import run_until_signalled
 
-    run_until_signalled(_serve(wire, tools, answered=answer is not None))
+    run_until_signalled(_serve(wire, tools, greeting.answered))
 
 
-async def _serve(wire: Wire, tools: Sequence[str] | None, *, answered: bool) -> None:
+def _greet(wire: Wire, greeting: Greeting) -> bool:
+    """Answer what can be answered at once, as long as it comes at once; whether the client is still there."""
+    frame = wire.look()
+    if frame is None:
+        return False
+    try:
+        while isinstance(frame, bytes) and (answer := greeting.answer(frame)) is not None:
+            wire.write(answer)
+            frame = wire.look(_NEXT_WITHIN_S)
+    except BrokenPipeError:
+        return False
+    return True
+
+
+async def _serve(wire: Wire, tools: Sequence[str] | None, answered: set[Id]) -> None:
     import anyio
 
     from pi_subagents.surfaces.mcp.server import SubagentServer
 
     to_server, incoming = anyio.create_memory_object_stream[Any](0)
     outgoing, from_server = anyio.create_memory_object_stream[Any](0)
-    async with SubagentServer(tools) as server, anyio.create_task_group() as group:
-        group.start_soon(_read, wire, to_server, outgoing.clone())
-        group.start_soon(_write, wire, from_server, answered, group.cancel_scope.cancel)
-        await server.run(incoming, outgoing)
-        group.cancel_scope.cancel()
+    try:
+        async with SubagentServer(tools) as server, anyio.create_task_group() as group:
+            group.start_soon(_read, wire, to_server, outgoing.clone())
+            group.start_soon(_write, wire, from_server, answered, group.cancel_scope.cancel)
+            await server.run(incoming, outgoing)
+            group.cancel_scope.cancel()
+    except* (anyio.BrokenResourceError, anyio.ClosedResourceError):
+        logger.debug("messages were under way when the server ended")
+    # Such an end takes the place of the cancellation that brought it about.
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
 
 
 async def _read(
@@ -59,19 +78,21 @@ async def _read(
     outgoing: MemoryObjectSendStream[SessionMessage],
 ) -> None:
     """Pass on what the client says; what is not a message is answered here, because the SDK would say nothing."""
+    import anyio
     import mcp_types as types
     from mcp.shared.message import SessionMessage
 
-    async with to_server, outgoing:
-        async for frame in wire.messages():
-            try:
-                message = types.jsonrpc_message_adapter.validate_json(_checked(frame), by_name=False)
-            except ValueError as error:
-                logger.warning("a message could not be understood: %s", error)
-                refusal = types.JSONRPCError(jsonrpc="2.0", id=None, error=_refusal(frame, error))
-                await outgoing.send(SessionMessage(refusal))
-            else:
-                await to_server.send(SessionMessage(message))
+    with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server is ending
+        async with to_server, outgoing:
+            async for frame in wire.messages():
+                try:
+                    message = types.jsonrpc_message_adapter.validate_json(_checked(frame), by_name=False)
+                except ValueError as error:
+                    logger.warning("a message could not be understood: %s", error)
+                    refusal = types.JSONRPCError(jsonrpc="2.0", id=None, error=_refusal(frame, error))
+                    await outgoing.send(SessionMessage(refusal))
+                else:
+                    await to_server.send(SessionMessage(message))
 
 
 def _checked(frame: Frame) -> bytes:
@@ -101,7 +122,7 @@ def _refusal(frame: Frame, error: ValueError) -> Any:
 async def _write(
     wire: Wire,
     from_server: MemoryObjectReceiveStream[SessionMessage],
-    answered: bool,
+    answered: set[Id],
     hang_up: Callable[[], None],
 ) -> None:
     """Pass on what the server says, but not its answer to what was answered before it was there."""
@@ -109,8 +130,8 @@ async def _write(
 
     async with from_server:
         async for item in from_server:
-            if answered and isinstance(item.message, types.JSONRPCResponse):
-                answered = False
+            if isinstance(item.message, types.JSONRPCResponse) and item.message.id in answered:
+                answered.discard(item.message.id)
                 continue
             try:
                 await wire.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")

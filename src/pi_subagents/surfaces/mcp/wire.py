@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import queue
+import select
 import threading
-from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 
@@ -31,17 +31,21 @@ class Wire:
             os.dup2(nothing.fileno(), 0)
         os.dup2(2, 1)
         self._framer = Framer(MAX_MESSAGE_BYTES)
-        self._early: deque[Frame] = deque()
+        self._unread: list[Frame] = []
+        self._looked_at = 0
+        self._ended = False
         self._to_write: queue.SimpleQueue[tuple[bytes, asyncio.Future[None]]] | None = None
 
-    def first(self) -> Frame | None:
-        """Wait for the first message; it stays to be read again. None if the client left without a word."""
-        while not self._early:
+    def look(self, within_s: float | None = None) -> Frame | None:
+        """Wait for the next message; it stays to be read. None if there is none in time, or never will be."""
+        while self._looked_at == len(self._unread):
+            if self._ended or not select.select([self._input], [], [], within_s)[0]:
+                return None
             chunk = os.read(self._input, _CHUNK)
-            self._early.extend(self._framer.feed(chunk) if chunk else self._framer.finish())
-            if not chunk:
-                break
-        return self._early[0] if self._early else None
+            self._ended = not chunk
+            self._unread.extend(self._framer.feed(chunk) if chunk else self._framer.finish())
+        self._looked_at += 1
+        return self._unread[self._looked_at - 1]
 
     def write(self, message: bytes) -> None:
         """Send a message with its line ending; raises BrokenPipeError when nobody reads any more."""
@@ -60,8 +64,11 @@ class Wire:
 
     async def messages(self) -> AsyncIterator[Frame]:
         """Every message until the client hangs up."""
-        while self._early:
-            yield self._early.popleft()
+        for frame in self._unread:
+            yield frame
+        self._unread.clear()
+        if self._ended:
+            return
         chunks: asyncio.Queue[bytes] = asyncio.Queue(_WAITING_CHUNKS)
         _in_thread(self._pump, chunks, asyncio.get_running_loop())
         while chunk := await chunks.get():

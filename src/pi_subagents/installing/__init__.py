@@ -1,0 +1,24 @@
+"""Makes other programs use pi-subagents: writes, and takes out again, our entry in their configuration files."""
+
+from pi_subagents.installing.change import Change, Status
+from pi_subagents.installing.clients import CLIENTS, SERVER_NAME, Client, Scope, Surroundings
+from pi_subagents.installing.launch import Launch, find_launch
+from pi_subagents.installing.mcp import Installation, generic_snippet, hints, install, snippet, uninstall
+
+__all__ = [
+    "CLIENTS",
+    "SERVER_NAME",
+    "Change",
+    "Client",
+    "Installation",
+    "Launch",
+    "Scope",
+    "Status",
+    "Surroundings",
+    "find_launch",
+    "generic_snippet",
+    "hints",
+    "install",
+    "snippet",
+    "uninstall",
+]

@@ -1,0 +1,167 @@
+"""The clients we know: where each keeps its servers, and what an entry looks like there."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+from pi_subagents.installing.formats import Format
+from pi_subagents.installing.jsonc import Jsonc
+from pi_subagents.installing.launch import VARIABLES, Launch
+from pi_subagents.installing.toml import Toml
+
+Scope = Literal["user", "project"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+SERVER_NAME = "pi-subagents"
+
+_CALL_TIMEOUT_S = 24 * 60 * 60
+"""Runs have time limits of their own; a client's must not come first."""
+
+_START_TIMEOUT_S = 30
+"""A cold Python on a busy machine needs more than the ten seconds that codex waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """Whose configuration is meant: a user's and a project's directories."""
+
+    home: Path
+    project: Path
+    environ: Mapping[str, str] = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """Files below a directory: the one that a variable names, else `default`. The first is made if there is none."""
+
+    files: tuple[str, ...]
+    variable: str = ""
+    default: str = "."
+
+    def paths(self, base: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
+        """The files, with `base` for the directory that `default` begins in."""
+        named = environ.get(self.variable, "")
+        folder = Path(named).expanduser().absolute() if named else base / self.default
+        return tuple(folder / file for file in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A program that can start MCP servers."""
+
+    name: str
+    title: str
+    locations: Mapping[Scope, Location]
+    table: str
+    entry: Callable[[Launch, Scope], dict[str, Any]]
+    file_format: Format = field(default_factory=Jsonc)
+    hints: Mapping[Scope, str] = field(default_factory=dict)
+
+    def paths(self, scope: Scope, around: Surroundings) -> tuple[Path, ...]:
+        """The files in which servers of that scope can stand."""
+        base = around.home if scope == "user" else around.project
+        return self.locations[scope].paths(base, around.environ)
+
+
+def _plain(launch: Launch) -> dict[str, Any]:
+    entry: dict[str, Any] = {"command": launch.command, "args": list(launch.args)}
+    if launch.env:
+        entry["env"] = dict(launch.env)
+    return entry
+
+
+def _stdio(launch: Launch, _scope: Scope) -> dict[str, Any]:
+    return {"type": "stdio", **_plain(launch)}
+
+
+def _gemini(launch: Launch, _scope: Scope) -> dict[str, Any]:
+    return {**_plain(launch), "timeout": _CALL_TIMEOUT_S * 1000}
+
+
+def _opencode(launch: Launch, _scope: Scope) -> dict[str, Any]:
+    entry: dict[str, Any] = {"type": "local", "command": [launch.command, *launch.args], "enabled": True}
+    if launch.env:
+        entry["environment"] = dict(launch.env)
+    return {**entry, "timeout": _CALL_TIMEOUT_S * 1000}
+
+
+def _codex(launch: Launch, scope: Scope) -> dict[str, Any]:
+    # codex passes servers a handful of variables only, and others where it is told their names.
+    names = {"env_vars": list(VARIABLES)} if scope == "project" else {}
+    limits = {"startup_timeout_sec": _START_TIMEOUT_S, "tool_timeout_sec": _CALL_TIMEOUT_S}
+    return {**_plain(launch), **limits, **names}
+
+
+_APPLICATIONS = ("", "Library/Application Support") if sys.platform == "darwin" else ("XDG_CONFIG_HOME", ".config")
+
+CLIENTS: Mapping[str, Client] = {
+    client.name: client
+    for client in (
+        Client(
+            "claude",
+            "Claude Code",
+            {"user": Location((".claude.json",), "CLAUDE_CONFIG_DIR"), "project": Location((".mcp.json",))},
+            "mcpServers",
+            _stdio,
+            hints={"project": "Claude Code asks everybody once whether they want the servers of .mcp.json"},
+        ),
+        Client(
+            "codex",
+            "Codex",
+            {
+                "user": Location(("config.toml",), "CODEX_HOME", ".codex"),
+                "project": Location((".codex/config.toml",)),
+            },
+            "mcp_servers",
+            _codex,
+            Toml(),
+            hints={
+                "user": "codex hides keys in variables from servers; if pi needs one, add its name: "
+                'env_vars = ["NAME"] in the same table',
+                "project": "codex reads the file once you trust the project",
+            },
+        ),
+        Client(
+            "opencode",
+            "opencode",
+            {
+                "user": Location(("opencode/opencode.json", "opencode/opencode.jsonc"), "XDG_CONFIG_HOME", ".config"),
+                "project": Location(("opencode.json", "opencode.jsonc")),
+            },
+            "mcp",
+            _opencode,
+        ),
+        Client(
+            "cursor",
+            "Cursor",
+            {"user": Location((".cursor/mcp.json",)), "project": Location((".cursor/mcp.json",))},
+            "mcpServers",
+            _stdio,
+        ),
+        Client(
+            "vscode",
+            "VS Code",
+            {"user": Location(("Code/User/mcp.json",), *_APPLICATIONS), "project": Location((".vscode/mcp.json",))},
+            "servers",
+            _stdio,
+        ),
+        Client(
+            "gemini",
+            "Gemini CLI",
+            {
+                "user": Location((".gemini/settings.json",), "GEMINI_CLI_HOME"),
+                "project": Location((".gemini/settings.json",)),
+            },
+            "mcpServers",
+            _gemini,
+        ),
+    )
+}
+
+
+def generic_entry(launch: Launch) -> dict[str, Any]:
+    """What most clients understand."""
+    return _plain(launch)

@@ -1,0 +1,78 @@
+"""What an editor of a file format can do, and the check that it did exactly that.
+
+Every edit is parsed again and compared with what was meant. An editor may therefore be simple: what it does not
+understand ends as `CannotEdit`, never as a damaged file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+Table = Mapping[str, Any]
+
+
+class CannotEdit(ValueError):  # noqa: N818 - reads as a sentence where it is raised
+    """The text cannot be parsed, or not be changed without touching what is not ours."""
+
+
+class Format(Protocol):
+    """A file format whose texts can be changed in place, so that comments, order and layout stay."""
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """The values in a text; raises CannotEdit."""
+        ...
+
+    def put(self, text: str, patch: Table) -> str:
+        """Set the values of `patch`, table by table, and leave all others."""
+        ...
+
+    def drop(self, text: str, path: Sequence[str]) -> str:
+        """Take out what is at `path`."""
+        ...
+
+
+def merge(file_format: Format, text: str, patch: Table) -> str:
+    """The text with the values of `patch` in it; raises CannotEdit."""
+    wanted = _merged(file_format.parse(text), patch)
+    return _checked(file_format, file_format.put(text, patch), wanted)
+
+
+def remove(file_format: Format, text: str, path: Sequence[str]) -> str:
+    """The text without what is at `path`; raises CannotEdit."""
+    wanted = file_format.parse(text)
+    parent = value_at(wanted, path[:-1])
+    if parent is None or path[-1] not in parent:
+        return text
+    del parent[path[-1]]
+    return _checked(file_format, file_format.drop(text, path), wanted, ignoring_empty=path[:-1])
+
+
+def value_at(tables: Table, path: Sequence[str]) -> Any:
+    """What is at `path`, or None."""
+    found: Any = tables
+    for key in path:
+        if not isinstance(found, Mapping) or key not in found:
+            return None
+        found = found[key]
+    return found
+
+
+def _merged(tables: Table, patch: Table, where: str = "the file") -> dict[str, Any]:
+    if not isinstance(tables, Mapping):
+        raise CannotEdit(f"{where} holds something else than named values")
+    merged = dict(tables)
+    for key, value in patch.items():
+        nested = isinstance(value, Mapping)
+        merged[key] = _merged(merged.get(key, {}), value, f"{key!r}") if nested else value
+    return merged
+
+
+def _checked(file_format: Format, text: str, wanted: dict[str, Any], ignoring_empty: Sequence[str] = ()) -> str:
+    found = file_format.parse(text)
+    # In TOML a table is gone with the last one inside it.
+    if ignoring_empty and value_at(found, ignoring_empty) is None and not value_at(wanted, ignoring_empty):
+        wanted = {key: value for key, value in wanted.items() if key != ignoring_empty[0]}
+    if found != wanted:
+        raise CannotEdit("it is written in a way that cannot be changed safely")
+    return text

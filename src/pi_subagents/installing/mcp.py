@@ -1,0 +1,175 @@
+"""Puts our MCP server into a client's configuration, and takes it out without a trace."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.errors import ClientConfigError, InvalidCall
+from pi_subagents.installing import files
+from pi_subagents.installing.change import Change, Status
+from pi_subagents.installing.clients import SERVER_NAME, Client, Scope, Surroundings, generic_entry
+from pi_subagents.installing.formats import CannotEdit, merge, remove, value_at
+from pi_subagents.installing.launch import SHARED_LAUNCH, Launch
+
+
+@dataclass(frozen=True, slots=True)
+class Installation:
+    """A client, whose configuration of it is meant, and how our server is started."""
+
+    client: Client
+    scope: Scope
+    around: Surroundings
+    launch: Launch
+
+    @property
+    def entry(self) -> dict[str, Any]:
+        """What the client is to know of our server."""
+        return self.client.entry(self.launch if self.scope == "user" else SHARED_LAUNCH, self.scope)
+
+    @property
+    def place(self) -> tuple[str, str]:
+        """Where in a file our entry stands."""
+        return self.client.table, SERVER_NAME
+
+    def patch(self, entry: dict[str, Any]) -> dict[str, Any]:
+        """A document with nothing in it but an entry of ours."""
+        return {self.client.table: {SERVER_NAME: entry}}
+
+
+def install(installation: Installation, *, dry_run: bool = False) -> Change:
+    """Add our entry or bring it up to date; raises ClientConfigError, and then nothing was changed."""
+    by_hand = f"add this by hand:\n\n{snippet(installation)}"
+    return _change(installation, _plan_install, by_hand, dry_run=dry_run)
+
+
+def uninstall(installation: Installation, *, dry_run: bool = False) -> Change:
+    """Take our entry out: the file is again what it was, or has lost just that entry; raises ClientConfigError."""
+    by_hand = f"take {SERVER_NAME!r} out of {installation.client.table!r} by hand."
+    return _change(installation, _plan_uninstall, by_hand, dry_run=dry_run)
+
+
+def snippet(installation: Installation) -> str:
+    """What a file with nothing but our entry holds."""
+    return merge(installation.client.file_format, "", installation.patch(installation.entry))
+
+
+def generic_snippet(launch: Launch) -> str:
+    """The lines that most clients understand."""
+    return json.dumps({"mcpServers": {SERVER_NAME: generic_entry(launch)}}, indent=2)
+
+
+def hints(installation: Installation) -> Iterator[str]:
+    """What is left for people to do."""
+    if installation.scope == "project":
+        yield f"everybody who works on the project needs {SHARED_LAUNCH.command} on their PATH"
+    if hint := installation.client.hints.get(installation.scope):
+        yield hint
+    yield f"{installation.client.title} starts the server the next time it starts itself"
+
+
+def _change(
+    installation: Installation, plan: Callable[[Installation, Path], Change], by_hand: str, *, dry_run: bool
+) -> Change:
+    _check_scope(installation)
+    path = _choose_file(installation)
+    with _explained(path, by_hand), nullcontext() if dry_run else files.one_at_a_time():
+        change = plan(installation, path)
+        if not dry_run:
+            change.apply(is_private=installation.scope == "user")
+    return change
+
+
+def _check_scope(installation: Installation) -> None:
+    client, scope = installation.client, installation.scope
+    if scope not in client.locations:
+        known = " or ".join(client.locations)
+        raise InvalidCall(f"{client.title} has no servers of scope {scope!r}; use --scope {known}.")
+
+
+def _choose_file(installation: Installation) -> Path:
+    """The file that has our entry, else the first there is, else the first of all."""
+    paths = installation.client.paths(installation.scope, installation.around)
+    there = [path for path in paths if path.exists()]
+    return next((path for path in there if _has_entry(installation, path)), next(iter(there), paths[0]))
+
+
+def _has_entry(installation: Installation, path: Path) -> bool:
+    try:
+        return _entry_in(installation, path.read_text(encoding="utf-8")) is not None
+    except (OSError, ValueError):
+        return False
+
+
+@contextmanager
+def _explained(path: Path, by_hand: str) -> Iterator[None]:
+    try:
+        yield
+    except CannotEdit as error:
+        raise ClientConfigError(
+            f"{path} was left as it is, because it cannot be changed safely: {error}. "
+            f"Mend it and run this again, or {by_hand}"
+        ) from None
+    except UnicodeError:
+        raise ClientConfigError(
+            f"{path} was left as it is, because it would not be UTF-8. Mend it and run this again, or {by_hand}"
+        ) from None
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise ClientConfigError(f"{path} cannot be read or written: {reason}. Mend that, or {by_hand}") from None
+
+
+def _plan_install(installation: Installation, path: Path) -> Change:
+    before = files.read(path)
+    text = (before or b"").decode()
+    after = merge(installation.client.file_format, text, installation.patch(installation.entry)).encode()
+    if before is None:
+        return Change(path, "created", before, after)
+    if after == before:
+        return Change(path, "unchanged", before, after)
+    status: Status = "added" if _entry_in(installation, text) is None else "updated"
+    is_kept = any(backup.read_bytes() == before for backup in files.backups(path))
+    return Change(path, status, before, after, backup=None if is_kept else files.next_backup(path))
+
+
+def _plan_uninstall(installation: Installation, path: Path) -> Change:
+    before = files.read(path)
+    text = (before or b"").decode()
+    if _entry_in(installation, text) is None:
+        return Change(path, "absent", before, before)
+    origin = next((one for one in files.backups(path) if _differs_by_us(installation, text, _read(one))), None)
+    if origin is not None:
+        obsolete = _obsolete_backups(installation, path, _read(origin))
+        return Change(path, "restored", before, origin.read_bytes(), obsolete=(*obsolete, origin))
+    if _differs_by_us(installation, text, ""):
+        return Change(path, "deleted", before, None, obsolete=_obsolete_backups(installation, path, ""))
+    after = remove(installation.client.file_format, text, installation.place)
+    return Change(path, "removed", before, after.encode())
+
+
+def _obsolete_backups(installation: Installation, path: Path, origin: str) -> tuple[Path, ...]:
+    """Those made before updates: they hold nothing but what is there again, and an entry that is to go."""
+    return tuple(one for one in files.backups(path) if _differs_by_us(installation, _read(one), origin))
+
+
+def _read(path: Path) -> str:
+    return path.read_bytes().decode(errors="replace")
+
+
+def _entry_in(installation: Installation, text: str) -> Any:
+    return value_at(installation.client.file_format.parse(text), installation.place)
+
+
+def _differs_by_us(installation: Installation, text: str, origin: str) -> bool:
+    """Whether installing into `origin` gave exactly this text."""
+    try:
+        entry = _entry_in(installation, text)
+        if not isinstance(entry, dict) or _entry_in(installation, origin) is not None:
+            return False
+        return merge(installation.client.file_format, origin, installation.patch(entry)) == text
+    except CannotEdit:
+        return False

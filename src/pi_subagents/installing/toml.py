@@ -1,0 +1,182 @@
+"""Changes TOML texts, one table at a time.
+
+Only tables with a header of their own are changed, as all programs write them; whatever is written in another way
+fails the check that follows every edit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pi_subagents.installing.formats import CannotEdit, Table
+
+_TOKEN = re.compile(
+    r'"""(?:\\.|[^\\])*?"{3,5}'
+    r"|'''.*?'{3,5}"
+    r'|"(?:\\.|[^"\\\n])*"'
+    r"|'[^'\n]*'"
+    r"|\#[^\n]*"
+    r"|[\[\]{}\n]"
+    r"|[^\"'\#\[\]{}\n]+"
+    r"|.",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """One logical line, with its line break, and the table it stands in."""
+
+    start: int
+    end: int
+    kind: Literal["header", "value", "blank", "comment"]
+    table: tuple[str, ...]
+    text: str
+
+
+class Toml:
+    """TOML as codex reads and writes it."""
+
+    def parse(self, text: str) -> dict[str, Any]:
+        """The values in a text."""
+        try:
+            return tomllib.loads(text.removeprefix("\ufeff"))
+        except (tomllib.TOMLDecodeError, RecursionError) as error:
+            raise CannotEdit(str(error)) from None
+
+    def put(self, text: str, patch: Table) -> str:
+        """Set values: what is there is replaced where it stands, a new table comes at the end."""
+        return _put(text, (), patch)
+
+    def drop(self, text: str, path: Sequence[str]) -> str:
+        """Take out a table and those below it; comments that follow them stay."""
+        statements = list(_statements(text))
+        doomed = [index for index, one in enumerate(statements) if _is_below(one, path) and one.kind in _SOLID]
+        if not doomed:
+            return text
+        keep = [one.text for index, one in enumerate(statements) if not _goes(statements, index, doomed, path)]
+        return "".join(keep)
+
+
+_SOLID = ("header", "value")
+
+
+def _is_below(statement: _Statement, path: Sequence[str]) -> bool:
+    return statement.table[: len(path)] == tuple(path)
+
+
+def _goes(statements: Sequence[_Statement], index: int, doomed: Sequence[int], path: Sequence[str]) -> bool:
+    one = statements[index]
+    if index in doomed:
+        return True
+    if index + 1 == doomed[0]:
+        return one.kind == "blank"
+    next_solid = next((number for number in range(index, len(statements)) if statements[number].kind in _SOLID), -1)
+    return _is_below(one, path) and next_solid in doomed
+
+
+def _put(text: str, table: tuple[str, ...], patch: Table) -> str:
+    values = {key: value for key, value in patch.items() if not isinstance(value, Mapping)}
+    if values:
+        text = _set_values(text, table, values) if _has_header(text, table) else _add_table(text, table, values)
+    for key, value in patch.items():
+        if isinstance(value, Mapping):
+            text = _put(text, (*table, key), value)
+    return text
+
+
+def _has_header(text: str, table: tuple[str, ...]) -> bool:
+    return any(one.kind == "header" and one.table == table for one in _statements(text))
+
+
+def _set_values(text: str, table: tuple[str, ...], values: Table) -> str:
+    for key, value in values.items():
+        own = [one for one in _statements(text) if one.table == table and one.kind in _SOLID]
+        written = f"{_key(key)} = {_value(value)}{_newline(text)}"
+        there = next((one for one in own if one.kind == "value" and list(tomllib.loads(one.text)) == [key]), None)
+        if there is None:
+            text = _ended(text[: own[-1].end], text) + written + text[own[-1].end :]
+        elif tomllib.loads(there.text) != {key: value}:
+            text = text[: there.start] + written + text[there.end :]
+    return text
+
+
+def _add_table(text: str, table: tuple[str, ...], values: Table) -> str:
+    newline = _newline(text)
+    lines = [f"[{'.'.join(map(_key, table))}]", *(f"{_key(key)} = {_value(value)}" for key, value in values.items())]
+    block = "".join(line + newline for line in lines)
+    parent = [one for one in _statements(text) if one.table == table[:-1] and one.kind in _SOLID]
+    at = parent[-1].end if len(table) > 1 and _has_header(text, table[:-1]) else len(text)
+    head = _ended(text[:at], text)
+    return head + (newline if head.strip("\ufeff") else "") + block + text[at:]
+
+
+def _ended(head: str, text: str) -> str:
+    return head if not head.strip("\ufeff") or head.endswith("\n") else head + _newline(text)
+
+
+def _statements(text: str) -> Iterator[_Statement]:
+    table: tuple[str, ...] = ()
+    start = len(text) - len(text.removeprefix("\ufeff"))
+    if start:
+        yield _Statement(0, start, "comment", table, text[:start])
+    for end in _line_ends(text):
+        line = text[start:end]
+        kind = _kind(line)
+        if kind == "header":
+            table = _path(line)
+        yield _Statement(start, end, kind, table, line)
+        start = end
+
+
+def _line_ends(text: str) -> Iterator[int]:
+    """Where logical lines end: at line breaks that are in no string, array or inline table."""
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        depth += (token[0] in ("[", "{")) - (token[0] in ("]", "}"))
+        if token[0] == "\n" and depth == 0:
+            yield token.end()
+    if text and not text.endswith("\n"):
+        yield len(text)
+
+
+def _kind(line: str) -> Literal["header", "value", "blank", "comment"]:
+    line = line.strip()
+    if not line:
+        return "blank"
+    if line.startswith("#"):
+        return "comment"
+    return "header" if line.startswith("[") else "value"
+
+
+def _path(header: str) -> tuple[str, ...]:
+    path: list[str] = []
+    found: Any = tomllib.loads(header)
+    while found:
+        if isinstance(found, list):
+            (found,) = found
+        else:
+            ((key, found),) = found.items()
+            path.append(key)
+    return tuple(path)
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else _value(key)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_value, value))}]"
+    return json.dumps(value)

@@ -1,0 +1,144 @@
+"""`install`: makes other programs use pi-subagents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.installing import (
+    CLIENTS,
+    SERVER_NAME,
+    Change,
+    Installation,
+    Scope,
+    Surroundings,
+    find_launch,
+    generic_snippet,
+    hints,
+)
+from pi_subagents.installing import install as write_entry
+from pi_subagents.planning import Place
+from pi_subagents.surfaces.cli.json_output import print_json
+
+_NAMES = ", ".join(CLIENTS)
+_SDK = "pip install 'pi-subagents[mcp]'"
+_SENTENCES = {
+    "created": "wrote {path}, with {server} as its only server",
+    "added": "added {server} to {path}",
+    "updated": "brought {server} in {path} up to date",
+    "unchanged": "{server} is already there: {path} was not changed",
+    "deleted": "deleted {path}, which had nothing but {server} in it",
+    "restored": "{path} is as it was before {server} came",
+    "removed": "took {server} out of {path}",
+    "absent": "{server} is not in {path}: nothing to do",
+}
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
+
+
+def _complete_client(_ctx: click.Context, _param: click.Parameter, start: str) -> list[Any]:
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(name, help=client.title) for name, client in CLIENTS.items() if name.startswith(start)]
+
+
+def client_options(command: _Command) -> _Command:
+    """The options that say whose file is meant, and how to tell of it."""
+    for option in reversed(
+        (
+            click.option("--client", metavar="NAME", help=f"One of {_NAMES}.", shell_complete=_complete_client),
+            click.option(
+                "--scope",
+                type=click.Choice(["user", "project"]),
+                default="user",
+                show_default=True,
+                help="For you in all projects, or for everybody in this one.",
+            ),
+            click.option("--dry-run", is_flag=True, help="Print the file and the change, and write nothing."),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.group()
+def install() -> None:
+    """Make other programs use pi-subagents; `uninstall` undoes it."""
+
+
+@install.command("mcp")
+@client_options
+def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) -> None:
+    """Write the MCP server of pi-subagents into the configuration of a client.
+
+    Everything else in the file stays as it is, and a copy of it is made beside it first (.bak). Without --client,
+    or with one that is not in the list, the lines to add by hand are printed.
+    """
+    if find_spec("mcp") is None:
+        click.echo("warning: the server needs the MCP SDK, which is not installed: " + _SDK, err=True)
+    if client not in CLIENTS:
+        _print_generic(client, as_json=as_json)
+        return
+    installation = installation_for(client, scope)
+    change = write_entry(installation, dry_run=dry_run)
+    print_change(change, installation, dry_run=dry_run, as_json=as_json)
+    if not as_json and not dry_run and change.is_needed:
+        if change.backup is not None:
+            click.echo(f"backup: {change.backup}")
+        for hint in hints(installation):
+            click.echo(f"hint: {hint}", err=True)
+
+
+def installation_for(client: str | None, scope: Scope) -> Installation:
+    """What is meant, here and now; raises InvalidCall for a client that is not in the list."""
+    if client is None or client not in CLIENTS:
+        said = "Say which client is meant" if client is None else f"There is no client {client!r} in the list"
+        raise InvalidCall(f"{said}: --client with one of {_NAMES}.")
+    place = Place.here()
+    around = Surroundings(Path.home(), place.project, place.environ)
+    return Installation(CLIENTS[client], scope, around, find_launch(place.environ))
+
+
+def print_change(change: Change, installation: Installation, *, dry_run: bool, as_json: bool) -> None:
+    """Say what became of the file, or what would."""
+    if as_json:
+        print_json(_as_data(change, installation, dry_run=dry_run))
+    elif dry_run and change.is_needed:
+        click.echo(f"would change {change.path}:\n\n{change.diff()}", nl=False)
+    else:
+        click.echo(_SENTENCES[change.status].format(path=change.path, server=SERVER_NAME))
+
+
+def _as_data(change: Change, installation: Installation, *, dry_run: bool) -> dict[str, Any]:
+    return {
+        "client": installation.client.name,
+        "scope": installation.scope,
+        "path": str(change.path),
+        "status": change.status,
+        "changed": change.is_needed and not dry_run,
+        "backup": str(change.backup) if change.backup is not None else None,
+        "server": {SERVER_NAME: installation.entry},
+        "diff": change.diff(),
+        "dryRun": dry_run,
+    }
+
+
+def _print_generic(client: str | None, *, as_json: bool) -> None:
+    launch = find_launch(Place.here().environ)
+    snippet = generic_snippet(launch)
+    if as_json:
+        import msgspec
+
+        print_json({"clients": list(CLIENTS), "snippet": msgspec.json.decode(snippet)})
+    else:
+        click.echo("Most MCP clients understand these lines in their configuration:", err=True)
+        click.echo(snippet)
+        click.echo(f"hint: for these the file is written for you, with --client NAME: {_NAMES}", err=True)
+    if client is not None:
+        raise click.UsageError(f"There is no client {client!r} in the list; nothing was written.")

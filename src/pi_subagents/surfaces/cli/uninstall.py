@@ -1,0 +1,26 @@
+"""`uninstall`: undoes what `install` did to other programs."""
+
+from __future__ import annotations
+
+import click
+
+from pi_subagents.installing import Scope
+from pi_subagents.installing import uninstall as remove_entry
+from pi_subagents.surfaces.cli.install import client_options, installation_for, print_change
+
+
+@click.group()
+def uninstall() -> None:
+    """Undo what `install` did to other programs."""
+
+
+@uninstall.command("mcp")
+@client_options
+def uninstall_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) -> None:
+    """Take the MCP server of pi-subagents out of the configuration of a client.
+
+    If nobody else changed the file in the meantime, it is again what it was, byte for byte, and gone if there was
+    none. Otherwise it loses that server and nothing else.
+    """
+    installation = installation_for(client, scope)
+    print_change(remove_entry(installation, dry_run=dry_run), installation, dry_run=dry_run, as_json=as_json)

@@ -1,0 +1,125 @@
+"""Our server in a process of its own, and the SDK's client in front of it, over stdio or over HTTP."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import mcp_types as types
+from mcp import Client, StdioServerParameters
+from mcp.client.stdio import stdio_client
+
+from pi_subagents.testing import MODELS_VARIABLE, Action, script
+from tests.process.kit import Stage
+
+Era = Literal["legacy", "2026-07-28"]
+ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
+PRESET, MODEL = "worker", "acme/large"
+WAIT_S = 60.0
+
+
+@dataclass
+class Desk:
+    """A project with a scripted agent, a profile and a preset, where clients call the server from."""
+
+    stage: Stage
+    era: Era = "legacy"
+    messages: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        dot_pi = self.stage.project / ".pi"
+        _write(dot_pi / "agent-profiles" / "quick.md", "---\nname: quick\nmodel: acme/small\n---\nBe quick.\n")
+        preset = f"---\nname: {PRESET}\ndescription: Works.\nmodel: {MODEL}\n---\n"
+        _write(dot_pi / "subagents" / f"{PRESET}.md", preset)
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return self.stage.full_environ({MODELS_VARIABLE: MODEL})
+
+    def argv(self, *options: str) -> list[str]:
+        return [sys.executable, "-m", "pi_subagents", "mcp", *options]
+
+    @asynccontextmanager
+    async def client(self, *options: str, cwd: Path | None = None, **more: Any) -> AsyncIterator[Client]:
+        """A client over stdio; what the server sends unasked is in `messages`."""
+        command, *arguments = self.argv(*options)
+        folder = cwd or self.stage.project
+        server = StdioServerParameters(command=command, args=arguments, env=self.environ, cwd=folder)
+        async with self.connected(stdio_client(server), **more) as client:
+            yield client
+
+    @asynccontextmanager
+    async def connected(self, server: Any, **more: Any) -> AsyncIterator[Client]:
+        """A client of a server, wherever it is."""
+
+        async def take(message: Any) -> None:
+            self.messages.append(message)
+
+        async with asyncio.timeout(2 * WAIT_S), Client(server, mode=self.era, message_handler=take, **more) as client:
+            yield client
+
+    @contextmanager
+    def http_server(self, *options: str) -> Iterator[str]:
+        """The server over HTTP in the project's directory; yields its address."""
+        process = subprocess.Popen(
+            self.argv("--http", "127.0.0.1:0", *options),
+            cwd=self.stage.project,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stderr is not None
+        try:
+            line = process.stderr.readline()
+            found = re.search(r"http://\S+", line)
+            assert found, line
+            yield found[0]
+        finally:
+            process.terminate()
+            process.wait(20)
+            process.stderr.close()
+
+    def agents(self) -> list[int]:
+        """The processes of agents, wrappers included; servers are not meant."""
+        return [pid for pid in self.stage.processes() if "-m pi_subagents mcp" not in _command_line(pid)]
+
+
+def tasks(*scripts: list[Action], **fields: Any) -> dict[str, Any]:
+    """The arguments of a delegation, one task for each script."""
+    return {
+        "tasks": [{"name": f"task {i}", "prompt": script(*actions), **fields} for i, actions in enumerate(scripts, 1)]
+    }
+
+
+def text_of(result: types.CallToolResult) -> str:
+    """The text of a result."""
+    (content,) = result.content
+    assert isinstance(content, types.TextContent)
+    return content.text
+
+
+def text_in(read: types.ReadResourceResult) -> str:
+    """The text of a resource."""
+    (content,) = read.contents
+    assert isinstance(content, types.TextResourceContents)
+    return content.text
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _command_line(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
+    except OSError:
+        return ""

@@ -1,0 +1,134 @@
+"""The first answer comes before the SDK is loaded, and is the one that the SDK would have given."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import Any
+
+import anyio
+import mcp_types as types
+import pytest
+from mcp.shared.message import SessionMessage
+from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
+
+from pi_subagents.surfaces.mcp.handshake import Greeting, discover_result, initialize_result, list_tools_result
+from pi_subagents.surfaces.mcp.identity import HANDSHAKE_VERSIONS, MODERN_VERSIONS
+from pi_subagents.surfaces.mcp.server import SubagentServer
+from pi_subagents.tools import TOOLS
+from tests.surfaces.mcp.kit import Desk
+
+
+def request(**changes: Any) -> bytes:
+    parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": parameters, **changes}).encode()
+
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+MODERN: dict[str, Any] = {
+    "_meta": {
+        VERSION_KEY: "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+}
+
+
+def test_the_revisions_with_a_handshake_are_those_of_the_sdk() -> None:
+    assert HANDSHAKE_VERSIONS == HANDSHAKE_PROTOCOL_VERSIONS
+    assert MODERN_VERSIONS == MODERN_PROTOCOL_VERSIONS
+
+
+@pytest.mark.parametrize("version", [*HANDSHAKE_VERSIONS, "1999-01-01", *MODERN_VERSIONS])
+async def test_the_answer_to_a_handshake_is_what_the_sdk_answers(version: str) -> None:
+    asked = json.loads(request())["params"] | {"protocolVersion": version}
+    assert initialize_result(version) == await _sdk_answer(("initialize", asked))
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
+@pytest.mark.parametrize("tools", [None, ["subagent"]])
+async def test_the_tools_are_listed_as_the_sdk_lists_them(version: str, tools: list[str] | None) -> None:
+    asked = json.loads(request())["params"] | {"protocolVersion": version}
+    listed = await _sdk_answer(("initialize", asked), ("tools/list", {}), tools=tools)
+    assert list_tools_result(tools) == listed
+
+
+async def test_the_answer_to_a_discovery_is_what_the_sdk_answers() -> None:
+    assert discover_result() == await _sdk_answer(("server/discover", MODERN))
+
+
+async def _sdk_answer(*requests: tuple[str, dict[str, Any]], tools: list[str] | None = None) -> dict[str, Any]:
+    """What the SDK answers to the last of some requests."""
+    to_server, incoming = anyio.create_memory_object_stream[Any](1)
+    outgoing, from_server = anyio.create_memory_object_stream[Any](1)
+    async with SubagentServer(tools) as server, anyio.create_task_group() as group, to_server, from_server:
+        group.start_soon(server.run, incoming, outgoing)
+        result: dict[str, Any] = {}
+        for number, (method, params) in enumerate(requests):
+            asked = types.JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=params)
+            await to_server.send(SessionMessage(asked))
+            answer = (await from_server.receive()).message
+            result = json.loads(answer.model_dump_json(by_alias=True, exclude_unset=True))["result"]
+        group.cancel_scope.cancel()
+    return result
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"not json",
+        b"[]",
+        request(method="tools/list"),
+        request(method="tools/call"),
+        request(method="server/discover"),
+        request(method="server/discover", params={"_meta": MODERN["_meta"] | {VERSION_KEY: "2031-01-01"}}),
+        request(jsonrpc="1.0"),
+        request(id=None),
+        request(params={"protocolVersion": "2025-06-18"}),
+        request(params=None),
+        b'{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+    ],
+)
+def test_whatever_else_a_client_begins_with_is_left_to_the_sdk(line: bytes) -> None:
+    assert Greeting().answer(line) is None
+
+
+def test_what_is_answered_early_is_answered_once(desk: Desk) -> None:
+    initialized = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'
+    requests = [request(id=1), initialized, request(id="2", method="tools/list"), request(id=3, method="ping")]
+    said = b"".join(line + b"\n" for line in requests)
+    process = subprocess.run(desk.argv(), cwd=desk.stage.project, env=desk.environ, input=said, stdout=-1, timeout=60)
+    out = process.stdout
+    assert [json.loads(line)["id"] for line in out.splitlines()] == [1, "2", 3]
+    assert [tool["name"] for tool in json.loads(out.splitlines()[1])["result"]["tools"]] == list(TOOLS)
+
+
+def test_a_text_is_an_id_too() -> None:
+    answer = Greeting().answer(request(id="seven"))
+    assert answer is not None
+    assert answer.endswith(b"\n")
+    assert json.loads(answer)["id"] == "seven"
+
+
+def test_nothing_that_is_needed_for_it_loads_the_sdk(desk: Desk) -> None:
+    program = """
+import sys
+sys.argv = ["pi-subagents", "mcp"]
+from pi_subagents.surfaces.mcp import wire
+write = wire.Wire.write
+def telling(self, message):
+    write(self, message)
+    unwanted = {"mcp", "mcp_types", "pydantic", "rich", "pi_subagents.tools"}
+    write(self, repr(sorted(unwanted & set(sys.modules))).encode())
+    sys.exit()
+wire.Wire.write = telling
+from pi_subagents.surfaces.cli import main
+main()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], input=request(), capture_output=True, env=desk.environ, timeout=60, check=True
+    )
+    answer, loaded = done.stdout.splitlines()
+    assert json.loads(answer)["result"]["serverInfo"]["name"] == "pi-subagents"
+    assert loaded == b"[]"

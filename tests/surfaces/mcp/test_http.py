@@ -1,0 +1,163 @@
+"""The tools over HTTP: for clients on this machine, or with a token; never for a web page."""
+
+from __future__ import annotations
+
+import asyncio
+import http.client
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx2
+import pytest
+from mcp.client.streamable_http import streamable_http_client
+
+from pi_subagents.testing import prints
+from pi_subagents.testing.agent import pauses, touches
+from pi_subagents.testing.records import answer
+from tests.process.kit import wait_until
+from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_of
+
+DONE = prints(*answer("All is well."))
+TOKEN = "0123456789abcdef0123456789abcdef"
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
+}
+
+
+@pytest.fixture
+def url(either_desk: Desk) -> Iterator[str]:
+    """A server whose clients count as gone after three seconds."""
+    with either_desk.http_server("--silence", "3") as url:
+        yield url
+
+
+async def test_a_client_delegates_reads_back_and_hears_of_progress(either_desk: Desk, url: str) -> None:
+    said: list[str | None] = []
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        said.append(message)
+
+    async with either_desk.connected(url) as client:
+        assert len((await client.list_tools()).tools) == 7
+        result = await client.call_tool("delegate_to_subagents", tasks([DONE]), progress_callback=on_progress)
+        (session_id,) = result.structured_content["sessionIds"]
+        output = await client.call_tool("get_subagent_output", {"sessionId": session_id})
+        assert text_of(output) == "All is well."
+        assert (await client.session.call_tool("get_subagent_output", {"sessionId": "x"})).is_error
+        outputs = [client.call_tool("get_subagent_output", {"sessionId": session_id}) for _ in range(20)]
+        assert {text_of(each) for each in await asyncio.gather(*outputs)} == {"All is well."}
+    assert said
+
+
+async def test_a_cancelled_call_stops_its_agents(either_desk: Desk, url: str, tmp_path: Path) -> None:
+    async with either_desk.connected(url) as client:
+        call = asyncio.create_task(
+            client.call_tool("delegate_to_subagents", tasks([touches(tmp_path / "ready"), pauses(300)]))
+        )
+        await asyncio.to_thread(wait_until, (tmp_path / "ready").exists, WAIT_S)
+        call.cancel()
+        await asyncio.wait([call])
+        await asyncio.to_thread(wait_until, lambda: not either_desk.agents(), 7)
+        assert len((await client.list_tools()).tools) == 7
+
+
+def test_a_client_that_is_gone_without_a_word_does_not_keep_its_agents(
+    either_desk: Desk, url: str, tmp_path: Path
+) -> None:
+    program = f"""
+import asyncio, json
+from mcp import Client
+async def main():
+    async with Client({url!r}, mode={either_desk.era!r}) as client:
+        await client.call_tool("delegate_to_subagents", {tasks([touches(tmp_path / "ready"), pauses(300)])!r})
+asyncio.run(main())
+"""
+    client = either_desk.stage.start([sys.executable, "-c", program], either_desk.environ)
+    wait_until((tmp_path / "ready").exists, within_s=60)
+    client.kill()
+    client.wait()
+    wait_until(lambda: not either_desk.agents(), within_s=20)
+
+
+async def test_a_client_that_is_only_silent_for_a_while_keeps_them(desk: Desk, tmp_path: Path) -> None:
+    with desk.http_server("--silence", "1") as url:
+        async with desk.connected(url) as client:
+            result = await client.call_tool("delegate_to_subagents", tasks([pauses(4), DONE]))
+    assert text_of(result).startswith("✓ task 1: completed")
+
+
+def test_requests_of_web_pages_and_for_other_hosts_are_refused(desk: Desk) -> None:
+    with desk.http_server() as url:
+        port = urlsplit(url).port
+        assert post(url, INITIALIZE) == 200
+        assert post(url, INITIALIZE, Origin="https://example.org") == 403
+        assert post(url, INITIALIZE, Origin=f"http://127.0.0.1:{port}") == 200
+        assert post(url, INITIALIZE, Host="example.org") == 421
+        assert post(url, INITIALIZE, Host=f"localhost:{port}") == 200
+
+
+def test_malformed_and_oversized_requests_are_refused(desk: Desk) -> None:
+    with desk.http_server() as url:
+        assert post(url, b"{") == 400
+        assert post(url, b'{"jsonrpc": "3"}') == 400
+        assert post(url, b" " * (17 * 1024 * 1024)) == 413
+        assert post(url, INITIALIZE) == 200
+
+
+async def test_with_a_token_nobody_gets_in_without_it(desk: Desk, tmp_path: Path) -> None:
+    file = tmp_path / "token"
+    file.touch(mode=0o600)
+    file.write_text(TOKEN + "\n")
+    with desk.http_server("--token-file", str(file)) as url:
+        assert post(url, INITIALIZE) == 401
+        assert post(url, INITIALIZE, Authorization="Bearer wrong") == 401
+        authorized = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"})
+        async with authorized, desk.connected(streamable_http_client(url, http_client=authorized)) as client:
+            assert len((await client.list_tools()).tools) == 7
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--http", "192.0.2.1:8790"], "192.0.2.1 can be reached from other machines"),
+        (["--http", "0.0.0.0:8790"], "0.0.0.0 stands for every address of this machine"),
+        (["--http", "somewhere"], '"somewhere" is not an address'),
+        (["--http", "127.0.0.1:99999"], '"127.0.0.1:99999" is not an address'),
+        (["--http", "127.0.0.1:0", "--token-file", "short"], "is shorter than 16 characters"),
+        (["--http", "127.0.0.1:0", "--token-file", "open"], "others can read the token file"),
+        (["--http", "127.0.0.1:0", "--token-file", "missing"], "cannot be read"),
+        (["--token-file", "open"], "--token-file is for --http"),
+        (["--tools", "subagent,nothing"], "--tools: nothing is not among"),
+    ],
+)
+def test_what_cannot_be_served_is_refused_with_a_sentence(desk: Desk, options: list[str], sentence: str) -> None:
+    for name, text, mode in (("short", "abc", 0o600), ("open", TOKEN, 0o644)):
+        (desk.stage.project / name).write_text(text)
+        (desk.stage.project / name).chmod(mode)
+    done = subprocess.run(
+        desk.argv(*options), cwd=desk.stage.project, env=desk.environ, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert sentence in done.stderr
+
+
+def post(url: str, body: object, **headers: str) -> int:
+    """The status of a request that no MCP client would make."""
+    parts = urlsplit(url)
+    assert parts.hostname
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    data = body if isinstance(body, bytes) else json.dumps(body).encode()
+    kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    try:
+        connection.request("POST", parts.path, data, kinds | headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()

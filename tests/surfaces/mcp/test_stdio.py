@@ -1,0 +1,196 @@
+"""The tools through a real client over standard input and output."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import mcp_types as types
+import pytest
+
+from pi_subagents.offline import Say, Script
+from pi_subagents.testing import prints, script
+from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, touches, waits_for
+from pi_subagents.testing.records import AGENT_START, answer
+from pi_subagents.tools import TOOLS
+from tests.pi.stage import Play
+from tests.process.kit import Stage, wait_until
+from tests.surfaces.mcp.kit import PRESET, WAIT_S, Desk, tasks, text_in, text_of
+
+DONE = prints(*answer("All is well."))
+FOREVER = pauses(300)
+
+
+async def test_the_tools_are_offered_as_they_are_defined(either_desk: Desk) -> None:
+    async with either_desk.client() as client:
+        offered = (await client.list_tools()).tools
+    assert [(tool.name, tool.description, tool.input_schema) for tool in offered] == [
+        (tool.name, tool.description, tool.input_schema) for tool in TOOLS.values()
+    ]
+
+
+async def test_every_tool_answers_in_text_and_in_structure(either_desk: Desk) -> None:
+    # The client checks the structure against the output schema.
+    async with either_desk.client() as client:
+        delegated = await client.call_tool("delegate_to_subagents", tasks([DONE], profile="quick"))
+        content: Any = delegated.structured_content
+        (session_id,) = content["sessionIds"]
+        assert text_of(delegated) == (
+            f"✓ task 1: completed (session: {session_id}) (profile: quick, model=acme/small, custom-system-prompt)"
+        )
+        assert content["text"] == text_of(delegated), "many clients show their model nothing but the structure"
+        assert content["windows"][0]["lines"] == [{"text": "All is well.", "kind": "text"}]
+        assert "allMessages" not in content["windows"][0]
+        output = await client.call_tool("get_subagent_output", {"sessionId": session_id})
+        assert text_of(output) == "All is well."
+        transcript = await client.call_tool("get_subagent_session", {"sessionId": session_id})
+        assert "All is well." in text_of(transcript)
+        profiles = await client.call_tool("list_subagent_profiles", {})
+        assert profiles.structured_content["count"] == 1
+        single = await client.call_tool("subagent", {"preset": PRESET, "task": script(DONE)})
+        assert text_of(single) == "All is well."
+        started = await client.call_tool(
+            "background_agent", {"preset": PRESET, "task": script(prints(AGENT_START), DONE)}
+        )
+        asked = {"runId": started.structured_content["run"]["runId"], "wait_s": 30}
+        status = await client.call_tool("background_agent_status", asked)
+        assert "All is well." in text_of(status)
+        assert status.structured_content["counts"]["completed"] == 1
+
+
+async def test_what_is_wrong_with_a_call_is_a_result_that_the_model_can_read(either_desk: Desk) -> None:
+    calls: dict[str, dict[str, Any]] = {
+        "delegate_to_subagents": {"tasks": []},
+        "get_subagent_output": {"sessionId": "0123456789abcdef"},
+        "subagent": {"preset": "nobody", "task": "Work."},
+        "delegate_to_subagent": {},
+    }
+    async with either_desk.client() as client:
+        results = [await client.session.call_tool(name, arguments) for name, arguments in calls.items()]
+    assert [result.is_error for result in results] == [True] * 4
+    wrong, unknown_session, unknown_preset, unknown_tool = map(text_of, results)
+    assert "tasks" in wrong
+    assert unknown_session.startswith('Session "0123456789abcdef" not found')
+    assert PRESET in unknown_preset
+    assert 'Did you mean "delegate_to_subagents"?' in unknown_tool
+
+
+async def test_a_subset_of_the_tools_can_be_served(desk: Desk) -> None:
+    async with desk.client("--tools", "subagent, get_subagent_output") as client:
+        assert [tool.name for tool in (await client.list_tools()).tools] == ["subagent", "get_subagent_output"]
+        refused = await client.session.call_tool("list_subagent_profiles", {})
+    assert refused.is_error
+    assert text_of(refused) == (
+        '"list_subagent_profiles" is not served here. Available tools: subagent, get_subagent_output'
+    )
+
+
+async def test_a_long_call_says_in_words_what_its_agents_do(either_desk: Desk, tmp_path: Path) -> None:
+    started = {"type": "tool_execution_start", "toolCallId": "1", "toolName": "read", "args": {"path": "src/app.py"}}
+    work = [prints(AGENT_START, started), waits_for(tmp_path / "go on"), DONE]
+    said: list[tuple[float, str | None]] = []
+    heard = asyncio.Event()
+
+    async def on_progress(progress: float, total: float | None, message: str | None) -> None:
+        said.append((progress, message))
+        heard.set()
+
+    async with either_desk.client() as client:
+        started = {
+            "type": "tool_execution_start",
+            "toolCallId": "1",
+            "toolName": "read",
+            "args": {"path": "src/app.py"},
+        }
+        work.insert(1, prints(started))
+        call = asyncio.create_task(
+            client.call_tool("delegate_to_subagents", tasks(work, work), progress_callback=on_progress)
+        )
+        while not any(message and "Reading src/app.py" in message for _, message in said):
+            await asyncio.wait_for(heard.wait(), WAIT_S)
+            heard.clear()
+        (tmp_path / "go on").touch()
+        await call
+    assert {message for _, message in said} & {f"[0/2 done] task {n}: Reading src/app.py" for n in (1, 2)}
+    moments = [moment for moment, _ in said]
+    assert moments == sorted(set(moments)), "progress must grow"
+    assert all(later - earlier > 0.2 for earlier, later in pairwise(moments))
+
+
+async def test_a_cancelled_call_stops_its_agents_and_the_next_one_works(either_desk: Desk, tmp_path: Path) -> None:
+    stubborn = [ignores_sigterm(), leaves_behind(daemon=True), touches(tmp_path / "ready"), FOREVER]
+    async with either_desk.client() as client:
+        call = asyncio.create_task(client.call_tool("delegate_to_subagents", tasks(stubborn)))
+        await _until((tmp_path / "ready").exists)
+        call.cancel()
+        await asyncio.wait([call])
+        started = time.monotonic()
+        await _until(lambda: not either_desk.agents())
+        assert time.monotonic() - started < 7, "5 s of grace for those who ignore SIGTERM"
+        assert '"aborted"' in text_in(await client.read_resource("subagent://sessions"))
+        assert not (await client.call_tool("delegate_to_subagents", tasks([DONE]))).is_error
+
+
+async def test_twenty_calls_at_once_all_get_their_own_answer(either_desk: Desk) -> None:
+    async with either_desk.client() as client:
+        delegated = await client.call_tool("delegate_to_subagents", tasks([DONE], [prints(*answer("Other."))]))
+        ids = delegated.structured_content["sessionIds"]
+        calls = [client.call_tool("get_subagent_output", {"sessionId": ids[n % 2]}) for n in range(20)]
+        texts = [text_of(result) for result in await asyncio.gather(*calls)]
+    assert texts == ["All is well.", "Other."] * 10
+
+
+async def test_a_client_that_hangs_up_stops_its_runs_and_leaves_those_in_the_background(
+    desk: Desk, tmp_path: Path
+) -> None:
+    here = [touches(tmp_path / "here"), FOREVER]
+    there = [prints(AGENT_START), touches(tmp_path / "there"), waits_for(tmp_path / "go on"), DONE]
+    async with desk.client() as client:
+        started = await client.call_tool("background_agent", {"preset": PRESET, "task": script(*there)})
+        call = asyncio.create_task(client.call_tool("delegate_to_subagents", tasks(here)))
+        await _until(lambda: (tmp_path / "here").exists() and (tmp_path / "there").exists())
+    await asyncio.wait([call])
+    async with desk.client() as client:
+        run_id = started.structured_content["run"]["runId"]
+        status = await client.call_tool("background_agent_status", {"runId": run_id})
+        assert status.structured_content["runs"][0]["status"] == "running"
+        assert '"aborted"' in text_in(await client.read_resource("subagent://sessions"))
+        (tmp_path / "go on").touch()
+        status = await client.call_tool("background_agent_status", {"runId": run_id, "wait_s": 30})
+        assert status.structured_content["runs"][0]["status"] == "completed"
+
+
+@pytest.mark.parametrize("has_root", [True, False])
+async def test_the_first_root_that_a_client_offers_is_where_it_works(
+    desk: Desk, tmp_path: Path, has_root: bool
+) -> None:
+    elsewhere = tmp_path / "else where"
+    elsewhere.mkdir()
+
+    async def roots(_context: Any) -> types.ListRootsResult:
+        found = [tmp_path / "gone", desk.stage.project] if has_root else []
+        return types.ListRootsResult(roots=[types.Root.model_validate({"uri": folder.as_uri()}) for folder in found])
+
+    async with desk.client(cwd=elsewhere, list_roots_callback=roots) as client:
+        result = await client.call_tool("list_subagent_profiles", {})
+    assert result.structured_content["count"] == (1 if has_root else 0)
+
+
+async def test_the_real_pi_works_for_a_client(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Four.")]))
+    desk = Desk(Stage(stage.project, "auto", stage.environ))
+    async with desk.client() as client:
+        result = await client.call_tool(
+            "delegate_to_subagents", {"tasks": [{"name": "sum", "prompt": "How much is two and two?"}]}
+        )
+        (session_id,) = result.structured_content["sessionIds"]
+        output = await client.call_tool("get_subagent_output", {"sessionId": session_id})
+    assert text_of(output) == "Four."
+    assert "How much is two and two?" in stage.model.requests[0].last_user_text
+
+
+async def _until(condition: Any) -> None:
+    await asyncio.to_thread(wait_until, condition, WAIT_S)

@@ -1,0 +1,177 @@
+"""What is not a proper message is answered and does no harm; nothing but messages is ever written to the client."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi_subagents.store import load_run
+from pi_subagents.surfaces.mcp.wire import MAX_MESSAGE_BYTES
+from pi_subagents.testing import prints
+from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, touches
+from pi_subagents.testing.records import answer
+from tests.process.kit import wait_until
+from tests.surfaces.mcp.kit import Desk, tasks, text_of
+
+INITIALIZE = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+
+
+class RawClient:
+    """Writes what it likes."""
+
+    def __init__(self, desk: Desk) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen(
+            desk.argv(), cwd=desk.stage.project, env=desk.environ, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
+        )
+
+    def write(self, data: bytes) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(data)
+        self.process.stdin.flush()
+
+    def request(self, request_id: int, method: str, **parameters: Any) -> None:
+        self.write(json.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, "params": parameters}).encode())
+        self.write(b"\n")
+
+    def answer(self) -> dict[str, Any]:
+        """The next message that is no notification."""
+        assert self.process.stdout is not None
+        while True:
+            message: dict[str, Any] = json.loads(self.process.stdout.readline())
+            if "id" in message:
+                return message
+
+    def shake_hands(self) -> None:
+        self.request(0, "initialize", **INITIALIZE)
+        assert self.answer()["result"]["serverInfo"]["name"] == "pi-subagents"
+        self.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+
+    def call(self, request_id: int, tool: str, arguments: dict[str, Any]) -> None:
+        self.request(request_id, "tools/call", name=tool, arguments=arguments)
+
+
+@pytest.fixture
+def raw(desk: Desk) -> Iterator[RawClient]:
+    """A client that has shaken hands."""
+    client = RawClient(desk)
+    client.shake_hands()
+    yield client
+    client.process.kill()
+    client.process.wait()
+    for stream in (client.process.stdin, client.process.stdout):
+        assert stream is not None
+        with suppress(BrokenPipeError):
+            stream.close()
+
+
+@pytest.mark.parametrize(
+    ("line", "code"),
+    [
+        (b"this is not JSON\n", -32700),
+        (b'{"jsonrpc": "2.0", "id": 1,\n', -32700),
+        (b"\xff\xfe\n", -32700),
+        (b"[1, 2, 3]\n", -32600),
+        (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}\n', -32600),
+        (b'{"jsonrpc": "2.0", "id": 1}\n', -32600),
+        (b'"' + b"x" * (MAX_MESSAGE_BYTES + 1) + b'"\n', -32600),
+    ],
+    ids=["text", "half", "no utf-8", "list", "other version", "no method", "oversized"],
+)
+def test_what_is_no_message_is_refused_and_the_next_one_is_answered(raw: RawClient, line: bytes, code: int) -> None:
+    raw.write(line)
+    refused = raw.answer()
+    assert (refused["id"], refused["error"]["code"]) == (None, code)
+    raw.request(2, "ping")
+    assert raw.answer() == {"jsonrpc": "2.0", "id": 2, "result": {}}
+
+
+def test_a_prompt_of_ten_megabytes_goes_through(raw: RawClient, desk: Desk) -> None:
+    call = tasks([prints(*answer("Long."))])
+    call["tasks"][0]["prompt"] += " " * 10_000_000
+    raw.call(3, "delegate_to_subagents", call)
+    assert raw.answer()["result"]["content"][0]["text"].startswith("✓ task 1: completed")
+
+
+def test_methods_that_do_not_exist_and_odd_parameters_are_refused(raw: RawClient) -> None:
+    raw.request(4, "tools/destroy")
+    assert raw.answer()["error"]["code"] == -32601
+    raw.request(5, "tools/call", name=5)
+    assert raw.answer()["error"]["code"] == -32602
+
+
+def test_a_client_killed_during_a_delegation_leaves_no_agent_and_a_session_that_others_resume(
+    desk: Desk, tmp_path: Path
+) -> None:
+    import asyncio
+
+    stubborn = [ignores_sigterm(), leaves_behind(daemon=True), touches(tmp_path / "ready"), pauses(300)]
+    # The client is a process of its own that starts the server, as an editor would.
+    program = f"""
+import json, subprocess, sys
+server = subprocess.Popen({desk.argv()!r}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+def say(message):
+    server.stdin.write(json.dumps({{"jsonrpc": "2.0", **message}}).encode() + b"\\n"); server.stdin.flush()
+say({{"id": 0, "method": "initialize", "params": {INITIALIZE!r}}})
+server.stdout.readline()
+say({{"method": "notifications/initialized"}})
+call = {{"name": "delegate_to_subagents", "arguments": {tasks(stubborn)!r}}}
+say({{"id": 1, "method": "tools/call", "params": call}})
+for line in server.stdout: pass
+"""
+    client = desk.stage.start(["python3", "-c", program], desk.environ)
+    wait_until((tmp_path / "ready").exists, within_s=60)
+    client.send_signal(signal.SIGKILL)
+    client.wait()
+    wait_until(lambda: not desk.stage.processes(), within_s=6)
+    (run_dir,) = desk.stage.run_dirs
+    state = load_run(run_dir)
+    assert state.status.is_terminal
+
+    async def resume() -> str:
+        call = tasks([prints(*answer("Carried on."))], resume=state.session_id)
+        async with desk.client() as other:
+            return text_of(await other.call_tool("delegate_to_subagents", call))
+
+    assert asyncio.run(resume()).startswith("✓ task 1: completed")
+
+
+def test_a_signal_stops_the_agents_before_the_server_ends(raw: RawClient, desk: Desk, tmp_path: Path) -> None:
+    raw.call(1, "delegate_to_subagents", tasks([touches(tmp_path / "ready"), pauses(300)]))
+    wait_until((tmp_path / "ready").exists, within_s=60)
+    raw.process.send_signal(signal.SIGTERM)
+    assert raw.process.wait(20) == 128 + signal.SIGTERM
+    assert desk.stage.processes() == []
+    (run_dir,) = desk.stage.run_dirs
+    assert load_run(run_dir).status == "aborted"
+
+
+def test_a_client_that_does_not_read_does_not_keep_the_server_from_ending(raw: RawClient) -> None:
+    raw.request(9, "ping")
+    assert raw.answer()["id"] == 9
+    for number in range(10, 40):
+        raw.request(number, "tools/list")
+    raw.process.send_signal(signal.SIGTERM)
+    assert raw.process.wait(20) == 128 + signal.SIGTERM
+
+
+def test_the_server_ends_with_its_input_and_logs_to_a_file(raw: RawClient, desk: Desk) -> None:
+    raw.write(b"nonsense\n")
+    raw.answer()
+    assert raw.process.stdin is not None
+    raw.process.stdin.close()
+    assert raw.process.wait(20) == 0
+    log = Path(desk.environ["PI_AGENT_DIR"]) / "subagents" / "mcp.log"
+    assert "could not be understood" in log.read_text()
+    assert log.stat().st_mode & 0o077 == 0
