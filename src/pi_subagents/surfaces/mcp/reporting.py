@@ -6,7 +6,6 @@ Clients give up on a call that is silent for long, and choke on one that never i
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
@@ -26,7 +25,8 @@ class Reporter:
         self._send = send
         self._words = "Starting"
         self._news = asyncio.Event()
-        self._began = time.monotonic()
+        self._clock = asyncio.get_running_loop().time
+        self._began = self._clock()
 
     def say(self, words: str) -> None:
         """There is something new."""
@@ -40,8 +40,8 @@ class Reporter:
                 await asyncio.wait_for(self._news.wait(), MAX_INTERVAL_S)
             is_news = self._news.is_set()
             self._news.clear()
-            elapsed = time.monotonic() - self._began
-            words = self._words if is_news else f"{self._words} ({duration(elapsed * 1000)})"
+            elapsed = self._clock() - self._began
+            words = self._words if is_news else f"{self._words} ({duration(elapsed)})"
             await self._send(elapsed, words)
             await asyncio.sleep(MIN_INTERVAL_S)
 

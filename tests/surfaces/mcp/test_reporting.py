@@ -1,0 +1,53 @@
+"""A long call is never silent for long, and never says too much."""
+
+from __future__ import annotations
+
+import asyncio
+from itertools import pairwise
+
+from pi_subagents.surfaces.mcp.reporting import MAX_INTERVAL_S, MIN_INTERVAL_S, reporting
+from pi_subagents.testing import run_on_virtual_clock
+
+
+def test_a_call_without_news_is_heard_of_every_ten_seconds() -> None:
+    sent: list[tuple[float, str]] = []
+
+    async def send(elapsed_s: float, words: str) -> None:
+        sent.append((asyncio.get_running_loop().time(), words))
+
+    async def call() -> None:
+        async with reporting(send) as say:
+            assert say is not None
+            say("Reading")
+            await asyncio.sleep(35)
+
+    run_on_virtual_clock(call())
+    assert [words for _, words in sent] == ["Reading", "Reading (10.2s)", "Reading (20.5s)", "Reading (30.8s)"]
+    assert all(later - earlier <= MAX_INTERVAL_S + MIN_INTERVAL_S for (earlier, _), (later, _) in pairwise(sent))
+
+
+def test_of_many_news_only_the_latest_are_told_four_times_a_second() -> None:
+    sent: list[str] = []
+
+    async def send(elapsed_s: float, words: str) -> None:
+        sent.append(words)
+
+    async def call() -> None:
+        async with reporting(send) as say:
+            assert say is not None
+            for number in range(200):
+                say(f"line {number}")
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(MIN_INTERVAL_S)
+
+    run_on_virtual_clock(call())
+    assert 8 <= len(sent) <= 10
+    assert sent[-1] == "line 199"
+
+
+def test_a_client_that_did_not_ask_hears_nothing() -> None:
+    async def call() -> None:
+        async with reporting(None) as say:
+            assert say is None
+
+    run_on_virtual_clock(call())
