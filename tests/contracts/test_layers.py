@@ -23,7 +23,7 @@ LAYERS: Mapping[int, frozenset[str]] = {
         {"transcripts", "fold", "harness", "outcome", "planning", "profiles", "programs", "progress", "prompts"}
     )
     | frozenset({"export", "redaction", "results", "settings", "skills"}),
-    3: frozenset({"runners", "store"}),
+    3: frozenset({"runners", "store", "wire"}),
     4: frozenset(
         {
             "control",

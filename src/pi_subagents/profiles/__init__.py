@@ -22,7 +22,7 @@ from pi_subagents.profiles.model_choice import (
     find_offered,
 )
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
-from pi_subagents.profiles.summary import profile_detail, profile_summary
+from pi_subagents.profiles.summary import detail_text, profile_detail, profile_summary
 from pi_subagents.profiles.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
 from pi_subagents.profiles.writing import (
     create_preset,
@@ -52,6 +52,7 @@ __all__ = [
     "choose_model",
     "create_preset",
     "delete_profile",
+    "detail_text",
     "find_offered",
     "find_profile_file",
     "invalidate_profiles_cache",

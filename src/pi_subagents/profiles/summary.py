@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import indent
+
 from pi_subagents.models import Profile, Secret
 from pi_subagents.profiles.fields import FIELDS, TIMEOUT
 from pi_subagents.profiles.formats import PROFILE, Format
@@ -43,6 +45,15 @@ def profile_detail(profile: Profile) -> dict[str, Shown]:
     if profile.path:
         detail["path"] = str(profile.path)
     return detail
+
+
+def detail_text(profile: Profile) -> str:
+    """The same as lines for people; a text of several lines stands below its key."""
+    lines = []
+    for key, value in profile_detail(profile).items():
+        shown = ", ".join(value) if isinstance(value, list) else str(value)
+        lines.append(f"{key}:\n{indent(shown, '  ')}" if "\n" in shown else f"{key}: {shown}")
+    return "\n".join(lines)
 
 
 def _model(profile: Profile) -> str:

@@ -30,13 +30,16 @@ from pi_subagents.profiles.markdown import edit_markdown, profile_to_markdown
 from pi_subagents.profiles.reading import ProfileFileError, Scope, parse_profile, read_profile, read_text
 
 
-def save_profile(profile: Profile, scope: Scope, *, cwd: Path, agent_dir: Path) -> Path:
-    """Create the profile's file in a scope, or change in it what differs; raises ProfileError."""
+def save_profile(profile: Profile, scope: Scope, *, cwd: Path, agent_dir: Path, like: Path | None = None) -> Path:
+    """Create the profile's file in a scope, or change in it what differs; raises ProfileError.
+
+    A new file is a copy of `like`, if that is given, comments and all, with what differs changed.
+    """
     profile = _tidy(profile)
     _check_name(profile.name)
     directory = profiles_dir(scope, cwd, agent_dir)
     path = find_profile_file(profile.name, directory) or directory / f"{profile.name}.md"
-    text = _edited_text(path, profile) if path.exists() else profile_to_markdown(profile)
+    text = _text(profile, path, like)
     _require_same(text, profile, path)
     try:
         _write(path, text, is_private=profile.api_key is not None)
@@ -112,6 +115,12 @@ def _list_files(directory: Path) -> list[Path]:
         return profile_files(directory)
     except OSError as error:
         raise ProfileError(f"{directory}: cannot be read ({error.strerror})") from error
+
+
+def _text(profile: Profile, path: Path, like: Path | None) -> str:
+    if path.exists():
+        return _edited_text(path, profile)
+    return edit_markdown(read_text(like), read_profile(like)[0], profile) if like else profile_to_markdown(profile)
 
 
 def _edited_text(path: Path, profile: Profile) -> str:

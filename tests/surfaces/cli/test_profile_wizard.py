@@ -16,6 +16,7 @@ from tests.surfaces.cli.machine import PACKAGE_HOME, Machine
 
 WAIT_S = 60.0
 KEY = "sk-test-abc123"
+PROMPT_ENDS = ("): ", "]: ", "\n> ")
 CTRL_C, CTRL_D = "\x03", "\x04"
 
 
@@ -43,21 +44,29 @@ class Typist:
             preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
         )
         os.close(child_end)
-        self.screen = ""
+        self._shown = b""
+
+    @property
+    def screen(self) -> str:
+        return self._shown.decode("utf-8", "replace").replace("\r\n", "\n")
 
     def answer(self, *lines: str) -> int:
         """Type each line when the command waits for one; returns its exit code."""
+        try:
+            return self._answer(lines)
+        finally:
+            os.close(self._terminal)  # which ends whatever still waits for an answer
+
+    def _answer(self, lines: tuple[str, ...]) -> int:
         left = [line if line in (CTRL_C, CTRL_D) else f"{line}\n" for line in lines]
         deadline = time.monotonic() + WAIT_S
         while (heard := self._listen()) is not None:
             assert time.monotonic() < deadline, self.screen
-            if not heard and not left:
-                # Ctrl+C just between a prompt and the reading of its answer is noticed with the next key.
+            if not left and lines[-1] == CTRL_C and not heard:
+                # Between a prompt and the reading of its answer Ctrl+C may be noticed only with the next key.
                 os.write(self._terminal, b"\n")
-            elif heard and self.screen.endswith((": ", "> ")):
-                assert left, f"nobody answers this:\n{self.screen}"
+            elif heard and left and self.screen.endswith(PROMPT_ENDS):
                 os.write(self._terminal, left.pop(0).encode())
-        os.close(self._terminal)
         assert not left, self.screen
         return self._process.wait(WAIT_S)
 
@@ -69,7 +78,7 @@ class Typist:
             heard = os.read(self._terminal, 65536)
         except OSError:
             return None
-        self.screen += heard.decode().replace("\r\n", "\n")
+        self._shown += heard
         return heard
 
 

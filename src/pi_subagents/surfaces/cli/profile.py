@@ -1,25 +1,53 @@
-"""`profile`: which profiles there are, and what each says. Keys are masked."""
+"""`profile`: which profiles there are, what each says, and the wizard that makes and changes them. Keys are masked."""
 
 from __future__ import annotations
 
+import asyncio
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
 import click
+import msgspec
 
-from pi_subagents.profiles import load_profiles
+from pi_subagents.errors import InvalidCall, PiSubagentsError
+from pi_subagents.models import Profile, Secret
+from pi_subagents.planning import Place
+from pi_subagents.profiles import BUILTIN_TOOLS, Scope, delete_profile, load_profiles, read_profile, save_profile
 from pi_subagents.surfaces.cli.catalogs import complete, load_here, print_catalog, print_detail
+from pi_subagents.surfaces.cli.profile_dialogs import TerminalDialogs, ask_hidden
+from pi_subagents.wizard import CANCELLED, Cancelled, Host, files_of, require_free, require_one
+from pi_subagents.wizard import create as create_with
+from pi_subagents.wizard import delete as delete_with
+from pi_subagents.wizard import edit as edit_with
+from pi_subagents.wizard.command import NONE_FOUND, choose_name
+from pi_subagents.wizard.words import Action
 
-_NONE_FOUND = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
+_Decorator = Callable[[Any], Any]
+
+_existing_name = click.argument(
+    "name", required=False, shell_complete=lambda _ctx, _param, start: complete(load_profiles, start)
+)
+_api_key = click.option(
+    "--api-key", "with_key", is_flag=True, help="Also ask for a key of its own, which is not shown while you type."
+)
+
+
+def _scope(meaning: str) -> _Decorator:
+    return click.option("--scope", type=click.Choice(["global", "project"]), help=meaning)
 
 
 @click.group()
 def profile() -> None:
-    """List and show profiles: named configurations of an agent in Markdown files."""
+    """List, show, create, edit and delete profiles: named configurations of an agent in Markdown files."""
 
 
 @profile.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_profiles(as_json: bool) -> None:
     """List all profiles with one line each; broken files are named with file and line."""
-    print_catalog(load_here(load_profiles), as_json=as_json, if_none=_NONE_FOUND)
+    print_catalog(load_here(load_profiles), as_json=as_json, if_none=NONE_FOUND)
 
 
 @profile.command("show")
@@ -28,3 +56,119 @@ def list_profiles(as_json: bool) -> None:
 def show_profile(name: str, as_json: bool) -> None:
     """Show everything a profile says."""
     print_detail(load_here(load_profiles).resolve(name), as_json=as_json)
+
+
+@profile.command("create")
+@click.argument("name", required=False)
+@_scope("Where to save it; otherwise the wizard asks.")
+@_api_key
+@click.option("--model", metavar="MODEL", help="Ask nothing: write a profile with this model.")
+@click.option(
+    "--from",
+    "source",
+    type=click.Path(path_type=Path),
+    help="Ask nothing: write a copy of this profile file.",
+)
+def create_profile(
+    name: str | None, scope: Scope | None, with_key: bool, model: str | None, source: Path | None
+) -> None:
+    """Create a profile step by step; nothing is written before you have seen all of it.
+
+    With --model or --from it asks nothing, and without --scope the profile is the project's.
+    """
+    if model or source:
+        _write_new(name, scope or "project", model, source)
+        return
+    _require_terminal("create", "in a script, say --model or --from")
+    _converse(_create(name, scope, with_key))
+
+
+@profile.command("edit")
+@_existing_name
+@_scope("The one to change, if there are two; a copy is made where there is none.")
+@_api_key
+def edit_profile(name: str | None, scope: Scope | None, with_key: bool) -> None:
+    """Change a profile step by step; what you skip, and its comments, stay as they are."""
+    _require_terminal("edit", "in a script, change the file")
+    _converse(_edit(name, scope, with_key))
+
+
+@profile.command("delete")
+@_existing_name
+@_scope("The one to delete, if there are two; otherwise the command asks.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def delete_command(name: str | None, scope: Scope | None, yes: bool) -> None:
+    """Delete a profile."""
+    if not yes:
+        _require_terminal("delete", "in a script, say --yes")
+        _converse(_delete(name, scope))
+        return
+    if name is None:
+        raise click.UsageError("--yes needs the NAME of a profile.")
+    place = Place.here()
+    which = require_one(name, files_of(name, place), scope)
+    click.echo(f"deleted {delete_profile(name, which, cwd=place.cwd, agent_dir=place.agent_dir)}")
+
+
+async def _create(name: str | None, scope: Scope | None, with_key: bool) -> None:
+    dialogs, host = TerminalDialogs(), _host()
+    name = name or await choose_name("create", dialogs, host)
+    await create_with(name, dialogs, host, scope=scope, api_key=_ask_key(with_key))
+
+
+async def _edit(name: str | None, scope: Scope | None, with_key: bool) -> None:
+    dialogs, host = TerminalDialogs(), _host()
+    name = name or await choose_name("edit", dialogs, host)
+    await edit_with(name, dialogs, host, scope=scope, api_key=_ask_key(with_key))
+
+
+async def _delete(name: str | None, scope: Scope | None) -> None:
+    dialogs, host = TerminalDialogs(), Host(Place.here())
+    name = name or await choose_name("delete", dialogs, host)
+    await delete_with(name, dialogs, host, scope=scope)
+
+
+def _ask_key(with_key: bool) -> Secret | None:
+    typed = ask_hidden("API key, not shown (Enter skips)") if with_key else ""
+    return Secret(typed) if typed else None
+
+
+def _write_new(name: str | None, scope: Scope, model: str | None, source: Path | None) -> None:
+    if name is None and source is None:
+        raise click.UsageError("--model needs the NAME of the new profile.")
+    base = read_profile(source)[0] if source else Profile(name=name or "")
+    made = msgspec.structs.replace(base, name=name or base.name, model=model or base.model, path=None)
+    place = Place.here()
+    require_free(made.name, scope, place)
+    click.echo(f"wrote {save_profile(made, scope, cwd=place.cwd, agent_dir=place.agent_dir, like=source)}")
+
+
+def _host() -> Host:
+    from pi_subagents.models_offered import OfferedModels
+    from pi_subagents.settings import load_settings
+    from pi_subagents.skills import discover_skills
+
+    place = Place.here()
+    try:
+        models = OfferedModels(place, load_settings(place.cwd, place.agent_dir)).names()
+    except PiSubagentsError:  # no pi yet, or none that answers: anything may be typed then
+        models = ()
+    skills = tuple(discover_skills(place.cwd, place.agent_dir))
+    return Host(place, models=models, tools=BUILTIN_TOOLS, skills=skills)
+
+
+def _require_terminal(action: Action, instead: str) -> None:
+    if not sys.stdin.isatty():
+        raise InvalidCall(f"profile {action} asks questions and needs a terminal; {instead}")
+
+
+def _converse(talk: Coroutine[Any, Any, None]) -> None:
+    # Not asyncio.run: it would keep Ctrl+C from the prompt that is waiting for a line.
+    loop = asyncio.new_event_loop()
+    try:
+        loop.run_until_complete(talk)
+    except (Cancelled, KeyboardInterrupt):
+        click.echo(f"\n{CANCELLED}", err=True)
+        sys.exit(1)
+    finally:
+        loop.close()

@@ -1,0 +1,113 @@
+"""The wizard's questions as plain prompts: numbered choices, and what Enter means in brackets.
+
+Questions go to standard error. Ctrl+D leaves the wizard, and so does Ctrl+C, as the KeyboardInterrupt that it is.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from pi_subagents.wizard import Cancelled, Level
+
+_REMOVE = "-"
+_END = "."
+
+
+class TerminalDialogs:
+    """Asks the person at the terminal."""
+
+    async def select(self, title: str, options: Sequence[str], *, initial: str | None = None) -> str | None:
+        """Ask for a number, or the beginning of an option."""
+        _say(f"\n{title}")
+        for number, option in enumerate(options, 1):
+            _say(f"  {number}) {option}")
+        default = initial if initial in options else None
+        enter = f"[{options.index(default) + 1}]" if default else "(Enter skips)"
+        while answer := _ask(f"Number {enter}"):
+            if found := _find(answer, options):
+                return found
+            _say(f"Type a number from 1 to {len(options)}.")
+        return default
+
+    async def confirm(self, title: str, message: str, *, initial: bool = False) -> bool:
+        """Ask for yes or no."""
+        _say(f"\n{title}\n{message}")
+        while answer := _ask("Yes or no [yes]" if initial else "Yes or no [no]").lower():
+            if answer in ("y", "yes"):
+                return True
+            if answer in ("n", "no"):
+                return False
+            _say("Type yes or no.")
+        return initial
+
+    async def input(self, title: str, placeholder: str = "", *, initial: str = "") -> str | None:
+        """Ask for a line."""
+        _say(f"\n{title}")
+        if initial:
+            answer = _ask(f"Text ({_REMOVE} removes it) [{initial}]")
+            return "" if answer == _REMOVE else answer or initial
+        example = f", such as {placeholder}" if placeholder else ""
+        return _ask(f"Text{example} (Enter skips)") or None
+
+    async def editor(self, title: str, prefill: str = "") -> str | None:
+        """Open the person's editor; without one, read lines up to a dot."""
+        if os.environ.get("VISUAL") or os.environ.get("EDITOR"):
+            try:
+                return click.edit(prefill, extension=".md")
+            except click.ClickException as error:
+                _say(f"warning: {error.message}")
+        _say(f"\n{title}")
+        return _read_text(prefill)
+
+    async def notify(self, message: str, level: Level = "info") -> None:
+        """Print it; what is not as it should be goes to standard error."""
+        click.echo(message if level == "info" else f"{level}: {message}", err=level != "info")
+
+
+def ask_hidden(question: str) -> str:
+    """A line that is not shown while it is typed; raises Cancelled."""
+    try:
+        answer: str = click.prompt(question, default="", show_default=False, hide_input=True, err=True)
+    except click.Abort:
+        raise Cancelled from None
+    return answer.strip()
+
+
+def _read_text(before: str) -> str | None:
+    if before:
+        _say(f"{before}\n\nA {_END} alone keeps this text, a {_REMOVE} alone removes it.")
+    _say(f"Type the text; end it with a line that is only a {_END}")
+    lines: list[str] = []
+    while (line := _read_line("> ")) != _END:
+        if line == _REMOVE and not lines:
+            return ""
+        lines.append(line)
+    return "\n".join(lines) if lines else None
+
+
+def _ask(question: str) -> str:
+    return _read_line(f"{question}: ").strip()
+
+
+def _read_line(prompt: str) -> str:
+    click.echo(prompt, nl=False, err=True)
+    line = sys.stdin.readline()  # input() can miss a Ctrl+C that comes just after the prompt
+    if not line:
+        raise Cancelled
+    return line.rstrip()
+
+
+def _find(answer: str, options: Sequence[str]) -> str | None:
+    if answer.isdecimal():
+        return options[int(answer) - 1] if 0 < int(answer) <= len(options) else None
+    found = [option for option in options if option.lower().startswith(answer.lower())]
+    exact = [option for option in found if option.lower() == answer.lower()]
+    return (exact or found)[0] if len(exact or found) == 1 else None
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
