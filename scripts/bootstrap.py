@@ -10,7 +10,9 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import importlib.util
+import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -88,6 +90,13 @@ HOSTS = (
     Host("@anthropic-ai/claude-code==2.1.325", "@anthropic-ai/claude-code-*/claude", "the MCP server in Claude Code"),
     Host("@openai/codex==0.166.0", "@openai/codex-*/vendor/*/bin/codex", "the MCP server in Codex"),
 )
+
+
+TYPESCRIPT_PIN = "typescript==7.0.2"
+TYPESCRIPT = DATA / "typescript"
+PI_PACKAGES = ("pi-ai", "pi-coding-agent", "pi-tui")
+TYPES_CHECK = TYPESCRIPT / "check"
+"""A program that checks the extension's types; it is made here because it names the paths of this clone."""
 
 
 @dataclass(frozen=True)
@@ -252,22 +261,28 @@ def bring_hosts() -> None:
             log(error)
 
 
-def bring_host(host: Host) -> None:
-    """Put one host in the place of its other versions; its folder appears whole or not at all."""
+def npm_install(pin: str, folder: Path) -> Path:
+    """Fetch a package into an empty folder; returns the Node that did it."""
     from pi_subagents.runners.install import _NPM_OPTIONS, _npm_environment, find_node
 
     node = find_node(DATA)
     if node is None or not node.npm:
-        raise SetupError(f"{host.pin} cannot be fetched, because Node comes without npm here")
+        raise SetupError(f"{pin} cannot be fetched, because Node comes without npm here")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    run(
+        [*node.npm, "install", *_NPM_OPTIONS, "--prefix", folder, pin.replace("==", "@")],
+        f"{pin} could not be fetched",
+        _npm_environment(),
+    )
+    return node.binary
+
+
+def bring_host(host: Host) -> None:
+    """Put one host in the place of its other versions; its folder appears whole or not at all."""
     staged = host.folder.with_name(".new")
-    shutil.rmtree(staged, ignore_errors=True)
-    staged.mkdir(parents=True)
     try:
-        run(
-            [*node.npm, "install", *_NPM_OPTIONS, "--prefix", staged, host.pin.replace("==", "@")],
-            f"{host.pin} could not be fetched",
-            _npm_environment(),
-        )
+        npm_install(host.pin, staged)
         program = host.program_in(staged)
         if program is None:  # npm counts a package for the platform that it could not get as no failure
             raise SetupError(f"{host.pin} came without a program for this platform")
@@ -277,6 +292,39 @@ def bring_host(host: Host) -> None:
         staged.rename(host.folder)
     finally:
         shutil.rmtree(staged, ignore_errors=True)
+
+
+def bring_typescript() -> None:
+    """Bring the compiler, and tell it where pi has the types that the extension uses."""
+    make_importable()
+    from pi_subagents.runners.install import PINNED_PI_VERSION
+
+    say(f"fetching {TYPESCRIPT_PIN} from npm, for checks only")
+    node = npm_install(TYPESCRIPT_PIN, TYPESCRIPT)
+    configuration = TYPESCRIPT / "tsconfig.json"
+    configuration.write_text(types_configuration(DATA / "pi" / PINNED_PI_VERSION / "node_modules"), encoding="utf-8")
+    compiler = TYPESCRIPT / "node_modules" / "typescript" / "bin" / "tsc"
+    command = shlex.join(map(str, (node, compiler, "--project", configuration)))
+    TYPES_CHECK.write_text(f"#!/bin/sh\nexec {command}\n", encoding="utf-8")
+    TYPES_CHECK.chmod(0o755)
+
+
+def types_configuration(packages: Path) -> str:
+    """The compiler's options: as strict as it can be, with pi's own types, for what Node runs as it stands."""
+    own = packages / "@earendil-works"
+    modules = {f"@earendil-works/{name}": own / name / "dist" / "index.d.ts" for name in PI_PACKAGES}
+    modules["typebox"] = packages / "typebox" / "build" / "index.d.mts"
+    options = {
+        **{"target": "ES2023", "lib": ["ES2023"], "module": "ESNext", "moduleResolution": "bundler"},
+        **dict.fromkeys(("strict", "noUnusedLocals", "noUnusedParameters", "noImplicitReturns"), True),
+        **dict.fromkeys(("noEmit", "allowImportingTsExtensions", "verbatimModuleSyntax", "erasableSyntaxOnly"), True),
+        "skipLibCheck": True,  # pi's types import files that are not there
+        "types": ["node"],
+        "typeRoots": [str(packages / "@types")],
+        "paths": {name: [str(path)] for name, path in modules.items()},
+    }
+    sources = ROOT / "src" / "pi_subagents" / "extension" / "*.ts"
+    return json.dumps({"compilerOptions": options, "include": [str(sources)]}, indent=2)
 
 
 VENV_STEP = Step("venv", lambda: str(VENV), (PYTHON,), bring_venv)
@@ -296,11 +344,18 @@ PI_STEP = Step("pi", lambda: digest(INSTALLER, CONSTRAINTS), (DATA / "bin" / "pi
 PROGRAMS_STEP = Step("programs", lambda: repr(PROGRAMS), (), bring_programs)
 HOSTS_STEP = Step("hosts", lambda: repr(HOSTS), tuple(host.folder for host in HOSTS), bring_hosts)
 
+TYPESCRIPT_STEP = Step(
+    "typescript",
+    lambda: f"{TYPESCRIPT_PIN} {digest(INSTALLER)} {types_configuration(DATA)}",
+    (TYPES_CHECK,),
+    bring_typescript,
+)
+
 NEEDS = {
-    "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP, HOSTS_STEP),
+    "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP, HOSTS_STEP, TYPESCRIPT_STEP),
     "demo": (PACKAGES_STEP, PI_STEP),
     "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP, HOSTS_STEP),
-    "check": (PACKAGES_STEP, DEV_STEP, PI_STEP),
+    "check": (PACKAGES_STEP, DEV_STEP, PI_STEP, TYPESCRIPT_STEP),
     "docs": (PACKAGES_STEP,),
 }
 

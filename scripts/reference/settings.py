@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pi_subagents.settings import _KEYS, Settings, _Choice, _Command, _Key, _Number
+from pi_subagents.settings import _KEYS, Settings, _Choice, _Command, _Flag, _Key, _Number
 from scripts.reference.markdown import code, join, table
 
 _HEAD = """
@@ -44,6 +44,11 @@ _MEANINGS = {
     "maxBackground": "How many background runs may work at once, over all projects; the rest wait in the order they "
     "came.",
     "maxDepth": "How deep sub-agents may start sub-agents of their own; with 1 only you can start any.",
+    "warmAgents": "Keep the process of an agent that has completed its task for the next one of the same kind; see "
+    "[warm agents](../concepts/warm-agents.md). Agents are then spoken to as with `pi-rpc`.",
+    "warmIdleSeconds": "How long a kept process may wait for its next task.",
+    "warmMaxMemoryMb": "A process that takes more memory than this, in millions of bytes, is not kept.",
+    "maxProcesses": "How many agents may live at once on this machine, whoever started them; further ones wait.",
     "harness": "How agents in the foreground are spoken to: with `pi-rpc` they can be steered while they work. "
     "A profile's own wins; those in the background use `pi-rpc` unless theirs says otherwise.",
     "runner": "Where agents in the foreground work: `local`, or `tmux`, each in a pane that shows its window.",
@@ -53,6 +58,8 @@ _UNSET = {
     "piCommand": "looked for",
     "keepRunsDays": "for ever",
     "keepSessions": "all",
+    "harness": "pi-json",
+    "maxProcesses": "8 for each core, and no more than half of the memory takes",
 }
 _EXAMPLE = {"subagents": {"maxLinesPerWindow": 25, "extend_timeout_debounce": 60, "looping_tool_count": 8}}
 
@@ -78,6 +85,8 @@ def _type(key: _Key) -> str:
             return ", ".join(f"`{word}`" for word in words)
         case _Command():
             return "command"
+        case _Flag():
+            return "`true`, `false`"
         case _Number(minimum=low, maximum=None):
             return f"number, {low} or more"
         case _Number(minimum=low, maximum=high):
@@ -87,4 +96,6 @@ def _type(key: _Key) -> str:
 
 def _default(name: str, key: _Key) -> str:
     value = getattr(Settings(), key.field)
+    if isinstance(value, bool):
+        return f"`{json.dumps(value)}`"
     return _UNSET.get(name, "none") if value is None else f"`{value}`"

@@ -82,6 +82,8 @@ class OfferedModels:
         return CheckedModel(find_offered(wanted, listing.models))
 
     def _list(self, *, fresh: bool = False) -> _Listing:
+        if self._listing is None and self._place.models and not fresh:
+            self._listing = _Listing(self._place.models, False)
         if self._listing is None or (fresh and not self._listing.is_fresh):
             kept = None if fresh else _entries(self._cache).get(self._key())
             is_valid = kept is not None and 0 <= time.time() - kept.at < MAX_AGE_S

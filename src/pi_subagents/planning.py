@@ -42,11 +42,17 @@ from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skil
 
 @dataclass(frozen=True)
 class Place:
-    """Where a call comes from: it decides which profiles, settings and records are meant."""
+    """Where a call comes from: it decides which profiles, settings and records are meant.
+
+    A host that is `pi` itself also knows which `models` it offers, and whether its user has `trusted` what the project
+    brings along for it; None: nobody was asked.
+    """
 
     cwd: Path
     agent_dir: Path
     environ: Mapping[str, str] = field(repr=False)
+    models: tuple[str, ...] = field(default=(), repr=False)
+    trusted: bool | None = None
 
     @classmethod
     def here(cls, cwd: Path | None = None, environ: Mapping[str, str] | None = None) -> Place:

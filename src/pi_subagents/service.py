@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Generator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,7 +13,7 @@ from pi_subagents.background.launch import order_for
 from pi_subagents.background.panes import PaneRun
 from pi_subagents.control import serving
 from pi_subagents.fold import RunState
-from pi_subagents.harness import Harness, harness_named
+from pi_subagents.harness import Harness, harness_named, surroundings
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
 from pi_subagents.models.event import Event
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -23,12 +23,12 @@ from pi_subagents.preparation import prepare_runs
 from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.results import RunResult, run_result
 from pi_subagents.retention import apply_retention
-from pi_subagents.runners import LocalRunner, Runner, choose_mechanism
+from pi_subagents.runners import LocalRunner, Runner, choose_mechanism, room_for_agents
 from pi_subagents.runners.tmux import TmuxPanes
 from pi_subagents.scheduler import run_bounded
-from pi_subagents.settings import load_settings
-from pi_subagents.store import Index
-from pi_subagents.supervisor import REQUEST_INTERVAL_S, Observer, Supervisor
+from pi_subagents.settings import Settings, load_settings
+from pi_subagents.store import Index, Places
+from pi_subagents.supervisor import REQUEST_INTERVAL_S, Agents, Keeping, Observer, Supervisor
 from pi_subagents.workshop import PreparedRun
 
 
@@ -70,6 +70,7 @@ class Delegation:
         concurrency: int = MAX_CONCURRENCY,
         observer: Observer | None = None,
         available_tools: Sequence[str] = BUILTIN_TOOLS,
+        on_ended: Callable[[RunState, Path], None] | None = None,
         harness: Harness | None = None,
         runner: Runner | None = None,
         tmux: bool | None = None,
@@ -83,8 +84,10 @@ class Delegation:
         self.concurrency = concurrency
         self._observer = observer
         self._available_tools = available_tools
-        self._harness = harness or harness_named(self.settings.harness)
+        self._on_ended = on_ended
+        self._harness = harness or harness_named(self.settings.harness_name)
         self._runner = runner
+        self._own_agents: Agents | None = None
         in_panes = self.settings.runner == "tmux" and runner is None if tmux is None else tmux
         self.panes = TmuxPanes(self.place.environ) if in_panes else None
         self._work: asyncio.Task[list[RunResult]] | None = None
@@ -134,7 +137,8 @@ class Delegation:
             return
         if self.panes is not None:
             self.panes.check()
-        self._runner = self._runner or LocalRunner(choose_mechanism(self.settings.containment))
+        if self._runner is None:
+            self._runner = self._own_agents = agents_for(self.place, self.settings)
         prepared = prepare_runs(
             self._tasks,
             self.place,
@@ -193,6 +197,8 @@ class Delegation:
                 await run_bounded([partial(self._run_one, run) for run in self.runs], self.concurrency)
         finally:
             watching.cancel()
+            if self._own_agents is not None:
+                await self._own_agents.close()
         # Nobody waits for it but the end of the program.
         tidying = partial(apply_retention, self.place.project, self.place.agent_dir, self.settings)
         asyncio.get_running_loop().run_in_executor(None, tidying)
@@ -212,6 +218,8 @@ class Delegation:
 
     async def _run_one(self, run: DelegatedRun) -> None:
         await run.supervisor.run()
+        if self._on_ended is not None:
+            self._on_ended(run.state, run.run_dir)
         await asyncio.to_thread(self._index.record, project_of(run.run_dir), [(run.state, run.run_dir)])
 
     def _observe(self, state: RunState, events: Sequence[Event]) -> None:
@@ -220,6 +228,37 @@ class Delegation:
         if self._updates is not None:
             for event in events:
                 self._updates.put_nowait(RunUpdate(state, event))
+
+
+def agents_for(place: Place, settings: Settings) -> Agents:
+    """The agents of a program that runs for a while, for all its delegations; it closes them at its end."""
+    runner = LocalRunner(choose_mechanism(settings.containment))
+    keeping = None
+    if settings.warm_agents:
+        keeping = Keeping(settings.warm_idle_s, settings.warm_max_memory_mb * 1_000_000, surroundings)
+    limit = settings.max_processes or room_for_agents()
+    return Agents(runner, keeping=keeping, places=Places.for_processes(place.agent_dir, limit))
+
+
+class SharedAgents:
+    """The agents of a host that makes calls from several places, as long as the settings there say to keep any."""
+
+    def __init__(self) -> None:
+        self._of: dict[tuple[Path, str], Agents] = {}
+
+    def at(self, place: Place) -> Agents | None:
+        """The agents for calls from a place; None where each call has its own."""
+        settings = load_settings(place.cwd, place.agent_dir)
+        if not settings.warm_agents:
+            return None
+        key = (place.cwd, repr(settings))
+        if key not in self._of:
+            self._of[key] = agents_for(place, settings)
+        return self._of[key]
+
+    async def close(self) -> None:
+        """End everything that is kept."""
+        await asyncio.gather(*(agents.close() for agents in self._of.values()))
 
 
 def delegate(

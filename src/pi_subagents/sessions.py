@@ -43,6 +43,11 @@ class Session:
         return any(not run.state.status.is_terminal for run in self.runs)
 
 
+def session_not_found(session_id: str) -> SessionNotFound:
+    """What to raise for an id that leads nowhere."""
+    return SessionNotFound(f'Session "{session_id}" not found. The session may have expired or the ID is incorrect.')
+
+
 class Sessions:
     """Reads sessions from disk; keeps those that are over in memory, the oldest going first."""
 
@@ -67,7 +72,7 @@ class Sessions:
         """The directories of all runs of a session, oldest first; raises SessionNotFound."""
         if folders := self._folders(session_id):
             return folders
-        raise SessionNotFound(f'Session "{session_id}" not found. The session may have expired or the ID is incorrect.')
+        raise session_not_found(session_id)
 
     def _folders(self, session_id: str) -> list[Path]:
         if not session_id or not session_id.isalnum():

@@ -42,12 +42,21 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     resume_mode: ResumeMode = "retell"
     max_resume_characters: int = 400_000
     keep_runs_days: int | None = None
-    harness: str = "pi-json"
+    harness: str | None = None
     runner: RunnerName = "local"
     max_background: int = 8
     max_depth: int = 1
+    warm_agents: bool = False
+    warm_idle_s: float = 60
+    warm_max_memory_mb: int = 400
+    max_processes: int | None = None
     keep_sessions: int | None = None
     warnings: tuple[str, ...] = ()
+
+    @property
+    def harness_name(self) -> str:
+        """How agents in the foreground are spoken to; only one that hears more than its task can be kept."""
+        return self.harness or ("pi-rpc" if self.warm_agents else "pi-json")
 
 
 def preview_width(settings: Settings, tty_columns: int | None) -> int:
@@ -182,6 +191,16 @@ class _Choice:
 
 
 @dataclass(frozen=True, slots=True)
+class _Flag:
+    field: str
+
+    def read(self, raw: Any) -> tuple[bool | None, str | None]:
+        if isinstance(raw, bool):
+            return raw, None
+        return None, f"must be true or false, not {_show(raw)}"
+
+
+@dataclass(frozen=True, slots=True)
 class _Command:
     field: str
 
@@ -205,6 +224,10 @@ _KEYS: dict[str, _Key] = {
     "runner": _Choice("runner", ("local", "tmux")),
     "maxBackground": _Number("max_background", minimum=1),
     "maxDepth": _Number("max_depth", minimum=1),
+    "warmAgents": _Flag("warm_agents"),
+    "warmIdleSeconds": _Number("warm_idle_s", minimum=1, whole=False),
+    "warmMaxMemoryMb": _Number("warm_max_memory_mb", minimum=50),
+    "maxProcesses": _Number("max_processes", minimum=1),
     "keepRunsDays": _Number("keep_runs_days", minimum=1),
     "keepSessions": _Number("keep_sessions", minimum=1),
 }

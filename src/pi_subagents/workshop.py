@@ -14,7 +14,7 @@ from pi_subagents.clock import now_ms
 from pi_subagents.errors import InvalidCall, StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Harness, Invocation, Launch, harness_named
-from pi_subagents.harness.pi_launch import SYSTEM_PROMPT_FILE, depth_in
+from pi_subagents.harness.pi_launch import COPILOT, SYSTEM_PROMPT_FILE, depth_in
 from pi_subagents.models import Reason, new_run_id, new_session_id
 from pi_subagents.models.event import Created
 from pi_subagents.outcome import ending
@@ -49,6 +49,15 @@ def _check_depth(place: Place, settings: Settings) -> None:
         )
 
 
+def _has_copilot(place: Place) -> bool:
+    """Whether there is a credential with which `pi` could choose a model of GitHub Copilot's by itself."""
+    if place.environ.get("COPILOT_GITHUB_TOKEN"):
+        return True
+    with suppress(OSError):
+        return f'"{COPILOT}"'.encode() in (place.agent_dir / "auth.json").read_bytes()
+    return False
+
+
 class Workshop:
     """Makes runs from plans: their records exist and are held, nothing is started.
 
@@ -72,6 +81,7 @@ class Workshop:
         self._program: Program = find_pi(settings.pi_command, place.environ, data)
         self._environ = {**place.environ, "PATH": child_path(place.environ, data)}
         self._runs_dir = runs_dir(place.project)
+        self._has_copilot = _has_copilot(place)
 
     def prepare_all(self, plans: Sequence[Plan], *, owner: str | None = None) -> list[PreparedRun]:
         """A record for every plan, or none that is left open; raises StoreError."""
@@ -122,6 +132,10 @@ class Workshop:
             profile=plan.profile,
             agent_dir_entries=entries,
             conversation=plan.continuation.conversation if plan.continuation and plan.resume_mode == "native" else b"",
+            max_depth=self._settings.max_depth,
+            has_copilot=self._has_copilot,
+            # What was decided for a directory says nothing about those below it.
+            trusted=self._place.trusted if plan.cwd == self._place.cwd else None,
         )
 
     def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:

@@ -37,6 +37,7 @@ LAYERS: Mapping[int, frozenset[str]] = {
             "scheduler",
             "sessions",
             "supervisor",
+            "watching",
         }
     ),
     5: frozenset({"background", "diagnosis", "installing", "preparation", "service", "tools", "wizard", "workshop"}),

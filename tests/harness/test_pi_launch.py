@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from pi_subagents.extension import COPILOT_EXTENSION
 from pi_subagents.harness import Invocation, Launch, PiJson, PiRpc
 from pi_subagents.models import Profile
 
@@ -17,7 +19,10 @@ Pi = type[PiJson] | type[PiRpc]
 
 
 def invocation(
-    profile: Profile | None = None, harness: Pi = PiJson, environ: Mapping[str, str] | None = None
+    profile: Profile | None = None,
+    harness: Pi = PiJson,
+    environ: Mapping[str, str] | None = None,
+    **fields: Any,
 ) -> Invocation:
     return harness().invocation(
         Launch(
@@ -28,6 +33,7 @@ def invocation(
             agent_dir=Path("/agent"),
             environ=environ or {},
             profile=profile,
+            **fields,
         )
     )
 
@@ -48,18 +54,26 @@ def test_a_depth_that_is_no_number_counts_as_none(value: str) -> None:
 @pytest.mark.parametrize(
     ("profile", "marked"),
     [
-        (Profile(name="p", model="github-copilot/gpt-5"), True),
-        (Profile(name="p", provider="github-copilot", model="gpt-5"), True),
-        (Profile(name="p", model="openai/gpt-5"), False),
-        (Profile(name="p", model="openrouter/github-copilot/x"), False),
-        (Profile(name="p"), False),
-        (None, False),
+        (Profile(name="p", model="github-copilot/gpt-5"), (True, True)),
+        (Profile(name="p", provider="github-copilot", model="gpt-5", no_extensions=True), (True, True)),
+        (Profile(name="p", model="openai/gpt-5"), (False, False)),
+        (Profile(name="p", model="openrouter/github-copilot/x"), (False, False)),
+        (Profile(name="p"), (False, True)),
+        (None, (False, True)),
     ],
 )
-def test_only_a_child_with_a_copilot_model_is_told_to_mark_its_requests(profile: Profile | None, marked: bool) -> None:
-    # The parent may have been told so, which says nothing about the child.
-    environ = invocation(profile, environ={"PI_SUBAGENTS_COPILOT_INITIATOR": "agent"}).environ
-    assert environ.get("PI_SUBAGENTS_COPILOT_INITIATOR") == ("agent" if marked else None)
+def test_a_child_that_may_speak_to_copilot_gets_what_marks_its_requests(
+    profile: Profile | None, marked: tuple[bool, bool]
+) -> None:
+    found = [
+        str(COPILOT_EXTENSION) in invocation(profile, has_copilot=has_copilot).argv for has_copilot in (False, True)
+    ]
+    assert tuple(found) == marked
+
+
+def test_a_child_is_told_how_deep_it_may_go() -> None:
+    environ = invocation(environ={"PI_SUBAGENTS_MAX_DEPTH": "9"}, max_depth=3).environ
+    assert environ["PI_SUBAGENTS_MAX_DEPTH"] == "3"
 
 
 def test_added_instructions_are_in_the_well_known_file_unless_there_are_others() -> None:

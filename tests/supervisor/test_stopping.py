@@ -117,7 +117,7 @@ def test_whoever_waits_may_be_cancelled_at_any_moment_and_the_agent_is_still_end
         runner = FakeRunner(staying(AGENT_START))
         supervisor = supervised(tmp_path, runner)
         waiting = asyncio.ensure_future(supervisor.run())
-        for _ in range(turns):
+        for _ in range(turns + 4):  # so many steps until it has had its turn and has started
             await asyncio.sleep(0)
         assert runner.processes
         waiting.cancel()

@@ -14,8 +14,8 @@ from pi_subagents.background.orders import Order, unseal
 from pi_subagents.control import serving
 from pi_subagents.harness import harness_named
 from pi_subagents.runners import Interrupted, LocalRunner, run_until_signalled
-from pi_subagents.store import Index, Lease, adopt
-from pi_subagents.supervisor import Observer, Supervisor
+from pi_subagents.store import Index, Lease, Places, adopt
+from pi_subagents.supervisor import Agents, Observer, Supervisor
 
 
 def main() -> None:
@@ -42,7 +42,7 @@ def supervise(order: Order, lease: Lease, observer: Observer | None = None) -> S
         state,
         order.invocation,
         harness_named(order.harness),
-        LocalRunner(order.mechanism),
+        Agents(LocalRunner(order.mechanism), places=Places.for_processes(Path(order.agent_dir), order.max_processes)),
         order.limits,
         problem=order.problem,
         observer=observer,

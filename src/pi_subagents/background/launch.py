@@ -12,7 +12,7 @@ from pi_subagents.background.orders import Order, seal
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
 from pi_subagents.planning import Place
-from pi_subagents.runners import choose_mechanism, start_keeper, start_porter
+from pi_subagents.runners import choose_mechanism, room_for_agents, start_keeper, start_porter
 from pi_subagents.settings import Settings
 from pi_subagents.store import Index, Slots
 from pi_subagents.workshop import PreparedRun
@@ -117,5 +117,6 @@ def order_for(run: PreparedRun, place: Place, settings: Settings) -> Order:
         timeout_s=run.limits.timeout_s,
         extension_s=run.limits.extension_s,
         loop_count=run.limits.loop_count,
+        max_processes=settings.max_processes or room_for_agents(),
         problem=run.plan.problem,
     )

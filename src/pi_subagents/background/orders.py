@@ -32,6 +32,7 @@ class Order(msgspec.Struct, frozen=True):
     timeout_s: float | None
     extension_s: float
     loop_count: int
+    max_processes: int
     problem: str | None = None
 
     @property

@@ -79,7 +79,7 @@ def check_trust(situation: Situation) -> Iterator[Finding]:
     if not protected:
         yield Finding("trust", True, "this directory has nothing that pi loads only when trusted")
         return
-    if _is_trusted(place.cwd, place.agent_dir):
+    if is_trusted(place.cwd, place.agent_dir):
         yield Finding("trust", True, f"agents load {', '.join(protected)}")
         return
     yield Finding(
@@ -100,7 +100,7 @@ def _protected(cwd: Path) -> Iterator[Path]:
             yield skills
 
 
-def _is_trusted(cwd: Path, agent_dir: Path) -> bool:
+def is_trusted(cwd: Path, agent_dir: Path) -> bool:
     """The decision saved nearest to the directory, else what pi is told to do without one."""
     decisions = _read_object(agent_dir / "trust.json")
     for folder in ancestors(cwd.resolve()):

@@ -14,6 +14,7 @@ from pi_subagents.diagnosis.configuration import (
     check_trust,
 )
 from pi_subagents.diagnosis.directories import check_agent_dir, check_privacy
+from pi_subagents.diagnosis.extension import check_extension
 from pi_subagents.diagnosis.finding import Check, Finding
 from pi_subagents.diagnosis.records import check_records, check_unfinished_runs
 from pi_subagents.diagnosis.situation import Situation
@@ -33,6 +34,7 @@ CHECKS: tuple[Check, ...] = (
     check_profiles,
     check_presets,
     check_trust,
+    check_extension,
 )
 
 

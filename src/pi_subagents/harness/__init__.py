@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from pi_subagents.harness.contract import Decoder, Harness, Invocation, Launch, RunFile
+from pi_subagents.harness.contract import Decoder, Harness, Invocation, Launch, Renewal, RunFile
 from pi_subagents.harness.pi_json import PiJson
 from pi_subagents.harness.pi_rpc import PiRpc
+from pi_subagents.harness.pi_surroundings import surroundings
 
 HARNESSES: dict[str, type[PiJson] | type[PiRpc]] = {harness.name: harness for harness in (PiJson, PiRpc)}
 
@@ -14,4 +15,16 @@ def harness_named(name: str) -> Harness:
     return HARNESSES[name]()
 
 
-__all__ = ["HARNESSES", "Decoder", "Harness", "Invocation", "Launch", "PiJson", "PiRpc", "RunFile", "harness_named"]
+__all__ = [
+    "HARNESSES",
+    "Decoder",
+    "Harness",
+    "Invocation",
+    "Launch",
+    "PiJson",
+    "PiRpc",
+    "Renewal",
+    "RunFile",
+    "harness_named",
+    "surroundings",
+]

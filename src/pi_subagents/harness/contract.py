@@ -16,7 +16,9 @@ from pi_subagents.models.profile import Profile
 class Launch:
     """Everything a harness needs to know to write a command line.
 
-    `conversation` is an earlier run's own session file, to be continued instead of begun.
+    `conversation` is an earlier run's own session file, to be continued instead of begun. `trusted` says what was
+    decided about the project's own extensions and settings; None leaves it to the agent. `has_copilot` says whether
+    `pi` could choose a model of GitHub Copilot's where the profile names no provider.
     """
 
     program: tuple[str, ...]
@@ -28,6 +30,9 @@ class Launch:
     profile: Profile | None = None
     agent_dir_entries: tuple[str, ...] = ()
     conversation: bytes = field(default=b"", repr=False)
+    trusted: bool | None = None
+    max_depth: int = 1
+    has_copilot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +44,44 @@ class RunFile:
     link_to: Path | None = None
 
 
+class Renewal(Protocol):
+    """How a process that has done another task is made ready for this one, with nothing left of the other.
+
+    Only a process of the same `likeness` can be: one that was started with the same program, arguments, instructions,
+    environment and directory.
+    """
+
+    @property
+    def likeness(self) -> str: ...
+
+    @property
+    def reads(self) -> Mapping[Path, bytes]:
+        """Files that the process reads again then, with what they must still say."""
+        ...
+
+    @property
+    def request(self) -> bytes:
+        """What to send to a process that has nothing to do."""
+        ...
+
+    def nature(self, frame: bytes) -> str | None:
+        """What the process says it is, if this record tells: which model, and how it thinks."""
+        ...
+
+    def heard(self, frame: bytes) -> bytes | bool:
+        """Whether a fresh conversation has begun, False meaning that it will not.
+
+        Until the process has said so: what to send to it next, which may be nothing.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Invocation:
     """How to start the agent: argv, environment, standard input, and the files it will look for.
 
     With `interactive` standard input stays open for what is said later. `temporary` names what is of no use after the
-    run; `written_by_agent` what the agent writes past our eyes.
+    run; `written_by_agent` what the agent writes past our eyes. Without `renewal` the task needs a process of its own.
     """
 
     argv: tuple[str, ...]
@@ -56,6 +93,7 @@ class Invocation:
     temporary: tuple[str, ...] = ()
     written_by_agent: tuple[str, ...] = ()
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
+    renewal: Renewal | None = field(default=None, repr=False)
 
 
 class Decoder(Protocol):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from pi_subagents.extension import API_KEY_EXTENSION
+from pi_subagents.extension import API_KEY_EXTENSION, COPILOT_EXTENSION
 from pi_subagents.harness.contract import Invocation, Launch, RunFile
 from pi_subagents.models.profile import Profile
 from pi_subagents.profiles.arguments import profile_arguments
@@ -19,9 +19,9 @@ OVERLAY_DIR = "agent-dir"
 """A private stand-in for the agent directory, made only for a profile with its own API key."""
 
 DEPTH_VARIABLE = "PI_SUBAGENTS_DEPTH"
-INITIATOR_VARIABLE = "PI_SUBAGENTS_COPILOT_INITIATOR"
-"""Tells the extension in the child to mark the requests as an agent's, which that provider counts differently."""
-_COPILOT = "github-copilot"
+MAX_DEPTH_VARIABLE = "PI_SUBAGENTS_MAX_DEPTH"
+"""Up to which depth agents may start others; the extension in a child registers no tools where that is reached."""
+COPILOT = "github-copilot"
 
 
 def pi_invocation(launch: Launch, mode: tuple[str, ...], stdin: bytes, *, interactive: bool = False) -> Invocation:
@@ -30,8 +30,13 @@ def pi_invocation(launch: Launch, mode: tuple[str, ...], stdin: bytes, *, intera
     arguments = [*mode, "--session", str(launch.run_dir / SESSION_FILE)]
     # A prompt that begins with `/` would otherwise be taken for a template of that name.
     arguments.append("--no-prompt-templates")
+    if launch.trusted is not None:
+        # Nobody can be asked in the child, where the question would count as answered with no.
+        arguments.append("--approve" if launch.trusted else "--no-approve")
     if profile is not None and profile.api_key is not None:
         arguments += ["--extension", str(API_KEY_EXTENSION)]
+    if _may_speak_to_copilot(launch):
+        arguments += ["--extension", str(COPILOT_EXTENSION)]
     if profile is not None:
         arguments += _profile_arguments(profile, launch)
     return Invocation(
@@ -65,10 +70,14 @@ def _environ(launch: Launch) -> dict[str, str]:
     environ["PI_SUBAGENTS_CHILD"] = "1"
     environ[DEPTH_VARIABLE] = str(depth_in(environ) + 1)
     environ["PI_SKIP_VERSION_CHECK"] = "1"
-    environ.pop(INITIATOR_VARIABLE, None)
-    if profile is not None and profile.model_provider == _COPILOT:
-        environ[INITIATOR_VARIABLE] = "agent"
+    environ[MAX_DEPTH_VARIABLE] = str(launch.max_depth)
     return environ
+
+
+def _may_speak_to_copilot(launch: Launch) -> bool:
+    # Without a provider pi chooses the model. The extension looks at what it chose, but loading it costs a start time.
+    provider = launch.profile.model_provider if launch.profile else None
+    return provider == COPILOT or (provider is None and launch.has_copilot)
 
 
 def depth_in(environ: Mapping[str, str]) -> int:

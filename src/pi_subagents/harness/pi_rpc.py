@@ -5,6 +5,7 @@ The process stays after the agent has settled; closing its standard input ends i
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -14,6 +15,7 @@ from pi_subagents.harness.pi_decoder import PiDecoder, repair
 from pi_subagents.harness.pi_launch import SESSION_FILE, pi_invocation
 from pi_subagents.harness.pi_normalise import DIALOGS
 from pi_subagents.harness.pi_records import UiRequest
+from pi_subagents.harness.pi_renewal import PiRenewal, renewal_for
 from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
 
@@ -32,7 +34,8 @@ class PiRpc:
         # The state tells the agent's own name for its conversation, which JSON mode says by itself.
         prompt = launch.prompt.encode("utf-8", "replace").decode()
         opening = _command("get_state", id="state") + _command("prompt", id="prompt", message=prompt)
-        return pi_invocation(launch, ("--mode", "rpc"), opening, interactive=True)
+        invocation = pi_invocation(launch, ("--mode", "rpc"), opening, interactive=True)
+        return replace(invocation, renewal=_renewal(launch, invocation))
 
     def decoder(self) -> Decoder:
         """A fresh decoder for one run."""
@@ -70,6 +73,13 @@ class _RpcDecoder:
         request = _UI_REQUEST.decode(repair(frame) or frame)
         assert request.method in DIALOGS
         self._replies += _command("extension_ui_response", id=request.id, cancelled=True)
+
+
+def _renewal(launch: Launch, invocation: Invocation) -> PiRenewal | None:
+    # A key of its own is in a directory that ends with the run; a continued conversation is not a fresh one.
+    if launch.conversation or (launch.profile is not None and launch.profile.api_key is not None):
+        return None
+    return renewal_for(launch, invocation, launch.run_dir / SESSION_FILE)
 
 
 def _command(kind: str, **fields: Any) -> bytes:

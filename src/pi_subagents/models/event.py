@@ -80,10 +80,11 @@ class Created(Event, frozen=True, tag="created"):
 
 
 class Started(Event, frozen=True, tag="started"):
-    """The agent process exists."""
+    """The agent process exists; `reused` says that it has done another task before this one."""
 
     pid: int
     containment: str
+    reused: bool = False
 
 
 class StopRequested(Event, frozen=True, tag="stop_requested"):

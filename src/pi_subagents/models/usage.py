@@ -15,6 +15,10 @@ class Usage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     total_tokens: int = 0
     cost: float = 0.0
 
+    def to_json(self) -> dict[str, float]:
+        """Every figure under the name that `pi` has for it, zeros too."""
+        return {field.encode_name: getattr(self, field.name) for field in msgspec.structs.fields(Usage)}
+
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.input + other.input,

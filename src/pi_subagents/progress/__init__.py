@@ -3,14 +3,16 @@
 from pi_subagents.progress.arguments import counted
 from pi_subagents.progress.cells import cell_width, clean, clip, clip_start, graphemes
 from pi_subagents.progress.figures import age, data_size, duration, money, short_count
-from pi_subagents.progress.headers import BULLET, header_segments, name_of, usage_parts
+from pi_subagents.progress.headers import BULLET, header_parts, header_segments, name_of, usage_parts
 from pi_subagents.progress.history import MAX_MESSAGES, WindowLine
 from pi_subagents.progress.locations import shorten_path
 from pi_subagents.progress.notices import notice
 from pi_subagents.progress.paint import (
     body_rows,
     body_segments,
+    error_segments,
     footer_segments,
+    nothing_words,
     status_line,
     status_segments,
 )
@@ -45,13 +47,16 @@ __all__ = [
     "counted",
     "data_size",
     "duration",
+    "error_segments",
     "excerpt_segments",
     "fit",
     "footer_segments",
     "graphemes",
+    "header_parts",
     "header_segments",
     "money",
     "name_of",
+    "nothing_words",
     "notice",
     "plain",
     "preview_tool_call",

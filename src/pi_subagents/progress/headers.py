@@ -5,6 +5,8 @@ Where it does not fit, what is missed least goes first; who works and for how lo
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pi_subagents.progress.arguments import counted, one_line
 from pi_subagents.progress.cells import cell_width, clip
 from pi_subagents.progress.figures import money, short_count
@@ -17,6 +19,7 @@ BULLET: Segment = (Style.DIM, " • ")
 _LEAVE_OUT = ("model", "profile", "tokens", "cost", "tools", "timeout", "todos")
 """In this order, until the line fits."""
 _MIN_NAME_CELLS = 12
+_MAX_NAME_CELLS = 48
 
 
 def header_segments(
@@ -47,57 +50,59 @@ def name_of(window: Window) -> str:
     return one_line(window.state.name) or "(unnamed)"
 
 
-def usage_parts(tokens: int, cost: float, left_out: frozenset[str] = frozenset()) -> list[Line]:
+def usage_parts(tokens: int, cost: float) -> list[Line]:
     """`2.1k tokens` and `$0.0021`, each only if there are any."""
-    parts: list[Line] = []
-    if tokens and "tokens" not in left_out:
-        parts.append([(Style.DIM, f"{short_count(tokens)} tokens")])
-    if cost and "cost" not in left_out:
-        parts.append([(Style.DIM, money(cost))])
-    return parts
+    return [*([[_tokens(tokens)]] if tokens else []), *([[_cost(cost)]] if cost else [])]
+
+
+def _tokens(tokens: int) -> Segment:
+    return Style.DIM, f"{short_count(tokens)} tokens"
+
+
+def _cost(cost: float) -> Segment:
+    return Style.DIM, money(cost)
 
 
 def _cells(line: Line) -> int:
     return cell_width(plain(line))
 
 
+def header_parts(window: Window, now_ms: int) -> list[tuple[Line, int | None]]:
+    """The header for a surface that fits it to its width itself: each part, and how late it goes; None stays."""
+    shown = _parts(window, now_ms, None, _MAX_NAME_CELLS)
+    return [(line, _LEAVE_OUT.index(name) if name in _LEAVE_OUT else None) for name, line in shown]
+
+
 def _header(window: Window, now_ms: int, icon: str | None, left_out: frozenset[str], name_cells: int | None) -> Line:
+    parts = _parts(window, now_ms, icon, name_cells, figures=True)
+    return [segment for name, line in parts if name not in left_out for segment in line]
+
+
+def _parts(
+    window: Window, now_ms: int, icon: str | None, name_cells: int | None, *, figures: bool = False
+) -> Iterator[tuple[str, Line]]:
+    """The parts in their order, each with what stands between it and the one before."""
     status, state = window.status, window.state
     name = name_of(window) if name_cells is None else clip(name_of(window), name_cells)
-    line: Line = [(ICON_STYLES[status], icon or ICONS[status]), (Style.TEXT, " "), (Style.BOLD, name)]
-    parts: list[Line] = [
-        _agent(window, left_out),
-        [] if "tools" in left_out else [(Style.MUTED, counted(state.tool_count, "tool"))],
-        [] if "todos" in left_out else _todos(window),
-        [(Style.MUTED, _times(window, now_ms, left_out))],
-        *usage_parts(state.usage.total_tokens, state.usage.cost, left_out),
-    ]
-    for part in parts:
-        line += [BULLET, *part] if part else []
-    return line
-
-
-def _agent(window: Window, left_out: frozenset[str]) -> Line:
-    state = window.state
-    profile = None if "profile" in left_out else one_line(state.profile)
-    line: Line = [(Style.ACCENT, profile)] if profile else []
-    described = "" if "model" in left_out else _model(window)
-    if described:
-        line.append((Style.MUTED, f" ({described})" if profile else f"({described})"))
-    return line
+    yield "name", [(ICON_STYLES[status], icon or ICONS[status]), (Style.TEXT, " "), (Style.BOLD, name)]
+    if profile := one_line(state.profile):
+        yield "profile", [BULLET, (Style.ACCENT, profile)]
+    if described := _model(window):
+        # It goes before the profile does, so the one before it is there whenever it is.
+        yield "model", [(Style.MUTED, f" ({described})")] if profile else [BULLET, (Style.MUTED, f"({described})")]
+    yield "tools", [BULLET, (Style.MUTED, counted(state.tool_count, "tool"))]
+    if state.todo_completed < state.todo_total:
+        yield "todos", [BULLET, (Style.MUTED, f"[{state.todo_completed}/{state.todo_total}]")]
+    yield "elapsed", [BULLET, (Style.MUTED, f"{window.elapsed_ms(now_ms) // 1000}s")]
+    if state.timeout_s is not None:
+        yield "timeout", [(Style.MUTED, f"/{state.timeout_s:.10g}s")]
+    if figures and state.usage.total_tokens:
+        yield "tokens", [BULLET, _tokens(state.usage.total_tokens)]
+    if figures and state.usage.cost:
+        yield "cost", [BULLET, _cost(state.usage.cost)]
 
 
 def _model(window: Window) -> str:
     state = window.state
     name = "/".join(part for part in (one_line(state.provider), one_line(state.model)) if part)
     return " ".join(part for part in (name, one_line(state.thinking_level)) if part)
-
-
-def _todos(window: Window) -> Line:
-    total, done = window.state.todo_total, window.state.todo_completed
-    return [(Style.MUTED, f"[{done}/{total}]")] if done < total else []
-
-
-def _times(window: Window, now_ms: int, left_out: frozenset[str]) -> str:
-    elapsed, timeout_s = window.elapsed_ms(now_ms) // 1000, window.state.timeout_s
-    return f"{elapsed}s" if timeout_s is None or "timeout" in left_out else f"{elapsed}s/{timeout_s:.10g}s"

@@ -25,7 +25,7 @@ def body_segments(window: Window, expanded: bool = False) -> list[Line]:
     lines += [[segment] for segment in window.live_lines]
     if not expanded:
         lines = lines[-max(window.max_lines, 1) :]
-    return (lines or [_nothing_yet(window, expanded)]) + _error_lines(window)
+    return (lines or [_nothing_yet(window, expanded)]) + error_segments(window)
 
 
 def body_rows(window: Window, width: int, most: int, *, expanded: bool = False) -> list[Line]:
@@ -40,7 +40,7 @@ def body_rows(window: Window, width: int, most: int, *, expanded: bool = False) 
 
 
 def _from_the_end(window: Window, expanded: bool) -> Iterator[Line]:
-    yield from reversed(_error_lines(window))
+    yield from reversed(error_segments(window))
     live, lines = window.live_lines, window.all_messages if expanded else window.lines
     yield from ([segment] for segment in reversed(live))
     for line in reversed(lines):
@@ -57,8 +57,12 @@ def _rows(line: Line, width: int) -> list[Line]:
 
 
 def _nothing_yet(window: Window, expanded: bool) -> Line:
-    starting = window.status == "running" and not expanded
-    return [(Style.DIM, "(starting...)" if starting else "(no output)")]
+    return [(Style.DIM, nothing_words(window, expanded))]
+
+
+def nothing_words(window: Window, expanded: bool) -> str:
+    """What stands where lines would, if there were any."""
+    return "(starting...)" if window.status == "running" and not expanded else "(no output)"
 
 
 def status_segments(windows: Sequence[Window]) -> Line:
@@ -89,7 +93,8 @@ def footer_segments(windows: Sequence[Window]) -> Line:
     return line
 
 
-def _error_lines(window: Window) -> list[Line]:
+def error_segments(window: Window) -> list[Line]:
+    """What went wrong, below everything else."""
     if window.status != "error" or not window.state.error:
         return []
     text = clean(window.state.error, keep_newlines=True)

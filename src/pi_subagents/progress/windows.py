@@ -114,13 +114,16 @@ class Window:
 
     def to_details(self) -> dict[str, object]:
         """The window as the `details` of `delegate_to_subagents` carry it."""
+        lines, everything = msgspec.to_builtins(self.lines), msgspec.to_builtins(self.all_messages)
+        return {**self.to_facts(), "lines": lines, "allMessages": everything}
+
+    def to_facts(self) -> dict[str, object]:
+        """The same without its lines."""
         state = self.state
         return {
             "name": _safe(state.name),
             "sessionId": state.session_id,
             "status": self.status,
-            "lines": msgspec.to_builtins(self.lines),
-            "allMessages": msgspec.to_builtins(self.all_messages),
             "exitCode": state.exit_code,
             "model": _safe(state.model),
             "stopReason": state.stop_reason,
@@ -137,7 +140,7 @@ class Window:
             "completedAt": state.completed_at,
             "runId": state.run_id,
             "runDir": self.run_dir,
-            "usage": _usage_details(state.usage),
+            "usage": state.usage.to_json(),
             "reason": None if state.reason is None else state.reason.value,
         }
 
@@ -200,10 +203,6 @@ class Window:
 
 def _safe(text: str | None) -> str | None:
     return None if text is None else clean(text, keep_newlines=True)
-
-
-def _usage_details(usage: Usage) -> dict[str, object]:
-    return {field.encode_name: getattr(usage, field.name) for field in msgspec.structs.fields(Usage)}
 
 
 def _stderr(window: Window, event: ev.Stderr) -> bool:

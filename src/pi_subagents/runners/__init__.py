@@ -3,11 +3,13 @@
 from pi_subagents.runners.containment import Mechanism, choose_mechanism, namespace_works
 from pi_subagents.runners.contract import Process, Runner, Sink, SpawnFailed, Stream
 from pi_subagents.runners.detached import collect_ended, start_keeper, start_porter
+from pi_subagents.runners.footprint import Footprint, room_for_agents
 from pi_subagents.runners.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners.job_control import job_control
 from pi_subagents.runners.local import LocalProcess, LocalRunner
 
 __all__ = [
+    "Footprint",
     "Interrupted",
     "LocalProcess",
     "LocalRunner",
@@ -21,6 +23,7 @@ __all__ = [
     "collect_ended",
     "job_control",
     "namespace_works",
+    "room_for_agents",
     "run_until_signalled",
     "start_keeper",
     "start_porter",

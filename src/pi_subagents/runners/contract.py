@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, Protocol
 
 from pi_subagents.harness import Invocation
@@ -32,12 +33,25 @@ class Process(Protocol):
         """What makes sure that nothing outlives the holder of the run."""
         ...
 
+    @property
+    def reused(self) -> bool:
+        """Whether the process has done another task before."""
+        ...
+
     def send(self, data: bytes) -> None:
         """Say something to an interactive agent; returns at once."""
         ...
 
     def close_input(self) -> None:
         """Nothing more will be said; returns at once."""
+        ...
+
+    def finish(self) -> None:
+        """The agent has settled and is not needed any more for this run; its end is reported soon. Returns at once."""
+        ...
+
+    def release(self, *, reusable: bool) -> None:
+        """The run is over and recorded; whether its agent may do another task."""
         ...
 
     def terminate(self) -> None:
@@ -51,6 +65,10 @@ class Process(Protocol):
 
 class Runner(Protocol):
     """Starts agents somewhere."""
+
+    async def turn(self, invocation: Invocation, is_wanted: Callable[[], bool]) -> None:
+        """Wait until an agent may be started for this task, as long as it is wanted."""
+        ...
 
     def start(self, invocation: Invocation, sink: Sink) -> Process:
         """Start an agent whose output goes to `sink`; raises SpawnFailed."""

@@ -12,11 +12,13 @@ import os
 import shutil
 import subprocess
 from collections import deque
+from collections.abc import Callable
 from typing import IO
 
 from pi_subagents.harness import Invocation
 from pi_subagents.runners.containment import Containment, Mechanism, contain
 from pi_subagents.runners.contract import Sink, SpawnFailed, Stream
+from pi_subagents.runners.footprint import Footprint, weigh
 
 _CHUNK_BYTES = 256 * 1024
 _DRAIN_S = 1.0
@@ -28,6 +30,9 @@ class LocalRunner:
 
     def __init__(self, mechanism: Mechanism) -> None:
         self._mechanism = mechanism
+
+    async def turn(self, invocation: Invocation, is_wanted: Callable[[], bool]) -> None:
+        """There is always room."""
 
     def start(self, invocation: Invocation, sink: Sink) -> LocalProcess:
         """Start an agent whose output goes to `sink`; raises SpawnFailed."""
@@ -68,6 +73,8 @@ def _check_program(invocation: Invocation) -> None:
 
 class LocalProcess:
     """One agent process and the three pipes to it."""
+
+    reused = False
 
     def __init__(
         self, popen: subprocess.Popen[bytes], containment: Containment, invocation: Invocation, sink: Sink
@@ -116,6 +123,17 @@ class LocalProcess:
         if not self._stdin.closed and not self._closing_input:
             self._closing_input = True
             self._write_when_possible()
+
+    def finish(self) -> None:
+        """An agent that is not used again ends with its input."""
+        self.close_input()
+
+    def release(self, *, reusable: bool) -> None:
+        """There is nothing left of it to be used again."""
+
+    def weigh(self) -> Footprint:
+        """What the agent and everything below it takes at the moment."""
+        return weigh(self._popen.pid)
 
     # --- the end -----------------------------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ from pi_subagents.store.lease import LEASE_FILE, Lease, is_held
 from pi_subagents.store.reading import adopt, list_runs, load_run, read_file, session_runs
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
 from pi_subagents.store.rundir import META_FILE, RESULT_FILE, RunRecord, publish
-from pi_subagents.store.slots import Slots
+from pi_subagents.store.slots import Places, Slots
 from pi_subagents.store.tail import JournalTail
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Journal",
     "JournalTail",
     "Lease",
+    "Places",
     "RunRecord",
     "Slots",
     "adopt",

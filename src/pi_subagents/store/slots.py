@@ -1,4 +1,4 @@
-"""How many background runs may work at once on this machine: so many files, each locked by who works.
+"""How many may be at work at once on this machine: so many files, each locked by who works.
 
 A lock is freed by the kernel when its holder dies, so a place can never be lost.
 """
@@ -13,14 +13,21 @@ from pi_subagents.paths import runtime_dir
 from pi_subagents.store.lease import Lease
 
 
-class Slots:
-    """The places of one agent directory, and the gate through which launchers go one at a time."""
+class Places:
+    """So many places in a directory."""
 
-    def __init__(self, agent_dir: Path, limit: int) -> None:
-        self.agent_dir = agent_dir
+    def __init__(self, folder: Path, limit: int) -> None:
         self.limit = limit
-        self._folder = agent_dir / "subagents" / "slots"
+        self._folder = folder
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+    @classmethod
+    def for_processes(cls, agent_dir: Path, limit: int) -> Places | None:
+        """The places for agent processes of everybody with this agent directory; None where they cannot be kept."""
+        try:
+            return cls(agent_dir / "subagents" / "processes", limit)
+        except OSError:
+            return None
 
     def take(self) -> Lease | None:
         """A free place, or None."""
@@ -28,6 +35,14 @@ class Slots:
             if (lease := Lease.of_file(self._folder / str(number))) is not None:
                 return lease
         return None
+
+
+class Slots(Places):
+    """The places of background runs, and the gate through which launchers go one at a time."""
+
+    def __init__(self, agent_dir: Path, limit: int) -> None:
+        super().__init__(agent_dir / "subagents" / "slots", limit)
+        self.agent_dir = agent_dir
 
     def gate(self) -> Lease:
         """Wait for the gate."""

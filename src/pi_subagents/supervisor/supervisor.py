@@ -17,7 +17,7 @@ from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, Invocation
 from pi_subagents.models import event as ev
-from pi_subagents.models.run import Reason
+from pi_subagents.models.run import Reason, Status
 from pi_subagents.outcome import (
     CANCELLED_SENTENCE,
     LOOP_SENTENCE,
@@ -136,6 +136,8 @@ class Supervisor:
         finally:
             self._timers.cancel_all()
             self._record.close()
+            if self._process is not None:
+                self._process.release(reusable=self.state.status is Status.COMPLETED and not self._stopping)
         return self.state
 
     @property
@@ -146,6 +148,9 @@ class Supervisor:
 
     async def _start_and_wait(self) -> None:
         loop = asyncio.get_running_loop()
+        await self._see_through(loop.create_task(self._runner.turn(self._invocation, self._still_waits)))
+        if self.state.status.is_terminal:
+            return
         self._gone = loop.create_future()
         try:
             self._process = self._runner.start(self._invocation, self)
@@ -155,7 +160,8 @@ class Supervisor:
             self._end(ending(Reason.SPAWN, SPAWN_SENTENCE, self._now_ms()))
             return
         self._deadline = Deadline(self._limits, loop.time())
-        started = ev.Started(at=self._now_ms(), pid=self._process.pid, containment=self._process.containment)
+        process = self._process
+        started = ev.Started(at=self._now_ms(), pid=process.pid, containment=process.containment, reused=process.reused)
         self._happened([started])
         self._arm_deadline()
         self.heed_request()
@@ -163,6 +169,10 @@ class Supervisor:
         if self._recorder.broken is not None:
             self._escalate()
         await self._see_through(self._gone)
+
+    def _still_waits(self) -> bool:
+        self.heed_request()
+        return not self.state.status.is_terminal
 
     async def _see_through(self, future: asyncio.Future[Any]) -> None:
         # A cancelled caller asks for a stop and still waits for the end: it never leaves a process behind.
@@ -250,7 +260,7 @@ class Supervisor:
         if self.state.stop is not None:
             self._escalate()
         if self.state.settled and self._process is not None:
-            self._process.close_input()  # an interactive agent waits for this before it exits
+            self._process.finish()  # an interactive agent waits for this before it exits
         self._watch("unstarted", self.state.accepted and not self.state.begun, START_GRACE_S, self._never_started)
         self._watch("settled", self.state.settled, SETTLE_GRACE_S)
         self._watch("quiet", self.state.pass_ended, QUIET_GRACE_S)

@@ -54,14 +54,14 @@ class _Conversation:
         self._prompted = _thread.allocate_lock()
         self._prompted.acquire()
         self._prompt = ""
+        self._session = sys.argv[sys.argv.index("--session") + 1] if "--session" in sys.argv else None
 
     def play(self) -> NoReturn:
         warnings.simplefilter("ignore")  # a script may fork, and a second thread is no obstacle to that
         _thread.start_new_thread(self._listen, ())
-        self._prompted.acquire()
-        _perform(os.environ.get("PI_SUBAGENTS_SCRIPT", self._prompt))
-        while True:
-            signal.pause()  # the end comes with the end of the input, or by a signal
+        while True:  # the end comes with the end of the input, or by a signal
+            self._prompted.acquire()
+            _perform(os.environ.get("PI_SUBAGENTS_SCRIPT", self._prompt))
 
     def _listen(self) -> None:
         for line in sys.stdin.buffer:
@@ -73,7 +73,9 @@ class _Conversation:
         if kind == "abort" and not _deaf:
             _print({"type": "message_end", "message": {"role": "assistant", "content": [], "stopReason": "aborted"}})
             _print({"type": "agent_end"}, {"type": "agent_settled"})
-        data = {"sessionId": "scripted"} if kind == "get_state" else None
+        if kind == "switch_session":
+            self._session = command["sessionPath"]
+        data = {"sessionId": "scripted", "sessionFile": self._session} if kind == "get_state" else None
         _print({"type": "response", "id": command.get("id"), "command": kind, "success": True, "data": data})
         if kind == "prompt":
             self._prompt = command["message"]

@@ -26,6 +26,7 @@ class FakeProcess:
 
     pid = 4242
     containment = "fake"
+    reused = False
 
     def __init__(self, invocation: Invocation, sink: _Sink, play: Play, stubborn: frozenset[str]) -> None:
         self.invocation = invocation
@@ -53,6 +54,13 @@ class FakeProcess:
     def close_input(self) -> None:
         """As the contract says: nothing more will be said."""
         self.input_closed.set()
+
+    def finish(self) -> None:
+        """As the contract says: the agent has settled."""
+        self.close_input()
+
+    def release(self, *, reusable: bool) -> None:
+        """As the contract says: the run is over."""
 
     def terminate(self) -> None:
         """As the contract says: the agent is asked to end."""
@@ -85,6 +93,9 @@ class FakeRunner:
         self._play = play
         self._ignores = frozenset(ignores)
         self._fails_with = fails_with
+
+    async def turn(self, invocation: Invocation, is_wanted: Callable[[], bool]) -> None:
+        """As the contract says; there is always room."""
 
     def start(self, invocation: Invocation, sink: _Sink) -> FakeProcess:
         """Start an agent, as the contract says."""

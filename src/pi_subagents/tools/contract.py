@@ -4,15 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+from pi_subagents.fold import RunState
 from pi_subagents.planning import Place
 from pi_subagents.profiles import BUILTIN_TOOLS
+from pi_subagents.progress import Window
+from pi_subagents.runners import Runner
 from pi_subagents.sessions import Sessions
 
 Details = dict[str, Any]
 OnUpdate = Callable[[Details], None]
 OnProgress = Callable[[str], None]
+OnWindows = Callable[[Sequence[Window]], None]
+OnEnded = Callable[[RunState, Path], None]
 
 
 @dataclass(frozen=True)
@@ -33,21 +39,41 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
+class Remembered:
+    """A session as a host's own log tells it: the latest run's output, and what was said and done in all of them."""
+
+    session_id: str
+    name: str
+    status: str
+    output: str
+    transcript: str
+    run_count: int
+    error: str | None = None
+
+
+@dataclass(frozen=True)
 class ToolContext:
     """Where a call comes from and who wants to hear of its progress.
 
     `on_update` gets the details as they would be if the call ended now, at most every 50 ms; `on_progress` gets a line
-    in words whenever there is something new to say. A cancelled call raises CancelledError once its agents are gone,
-    or with `answer_when_cancelled` says how each task ended.
-    A host that makes many calls passes its `sessions`, which remember what was read.
+    in words whenever there is something new to say. A surface that paints windows itself takes `on_windows` instead of
+    `on_update`: it gets the windows of `delegate_to_subagents`, as often, and once more at the end. `on_ended` is told
+    of each foreground run when it is over. A cancelled call raises CancelledError once its agents are gone, or with
+    `answer_when_cancelled` says how each task ended.
+    A host that makes many calls passes its `sessions`, which remember what was read, and one with a log of its own
+    says in `remembered` what that tells of a session whose record is gone.
     """
 
     place: Place
     on_update: OnUpdate | None = None
     on_progress: OnProgress | None = None
+    on_windows: OnWindows | None = None
+    on_ended: OnEnded | None = None
     available_tools: Sequence[str] = BUILTIN_TOOLS
     answer_when_cancelled: bool = False
     sessions: Sessions | None = None
+    runner: Runner | None = None
+    remembered: Callable[[str], Remembered | None] | None = None
     owner: str = "terminal"
 
 

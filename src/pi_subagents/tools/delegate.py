@@ -49,9 +49,12 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
         place=context.place,
         observer=view.observe,
         available_tools=context.available_tools,
+        on_ended=context.on_ended,
     )
     view.delegation = delegation
     cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
+    if context.on_windows is not None:
+        context.on_windows(view.windows())
     lines = [summary_line(run.state, run.plan.summary) for run in delegation.runs]
     return ToolResult("\n".join([*delegation.settings.warnings, *lines]), view.details(), is_error=cancelled)
 
@@ -87,7 +90,9 @@ class _View:
     delegation: Delegation
 
     def __init__(self, context: ToolContext) -> None:
-        self.updates = Updates(context.on_update, self.details)
+        on_windows = context.on_windows
+        tell = context.on_update if on_windows is None else lambda _details: on_windows(self.windows())
+        self.updates = Updates(tell, self.details if on_windows is None else dict)
         self._spoken = Spoken(context.on_progress, lambda: len(self.delegation.runs)) if context.on_progress else None
         self._windows: dict[str, Window] = {}
 
@@ -100,8 +105,10 @@ class _View:
             self._spoken.observe(state, events)
 
     def details(self) -> Details:
-        windows = [self._window(run.state, run) for run in self.delegation.runs]
-        return details_of(windows, self.delegation.settings)
+        return details_of(self.windows(), self.delegation.settings)
+
+    def windows(self) -> list[Window]:
+        return [self._window(run.state, run) for run in self.delegation.runs]
 
     def _window(self, state: RunState, run: DelegatedRun | None = None) -> Window:
         window = self._windows.get(state.run_id)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -16,7 +17,7 @@ import msgspec
 
 from pi_subagents.background import launch
 from pi_subagents.background.registry import KnownRun, Registry
-from pi_subagents.errors import InvalidCall
+from pi_subagents.errors import InvalidCall, PiSubagentsError
 from pi_subagents.harness import PiRpc
 from pi_subagents.models import Status, Task
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -29,6 +30,7 @@ from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import ToolContext, ToolResult
 from pi_subagents.tools.delegate import DelegateArguments, details_of, new_window, summary_line
 from pi_subagents.tools.subagent import SubagentArguments, nothing_started, text_of
+from pi_subagents.workshop import PreparedRun
 
 _SEPARATOR = "."
 
@@ -108,8 +110,24 @@ def _launch(tasks: Sequence[Task], profile: str | None, context: ToolContext) ->
         available_tools=context.available_tools,
         owner=context.owner,
     )
-    launched = [launch(run, place, settings) for run in prepared]
-    return [KnownRun(run.state, run.run_dir) for run in launched]
+    launched: list[KnownRun] = []
+    try:
+        for run in prepared:
+            handed_over = launch(run, place, settings)
+            launched.append(KnownRun(handed_over.state, handed_over.run_dir))
+    except PiSubagentsError as error:
+        _call_off(launched, prepared, str(error))
+        raise
+    return launched
+
+
+def _call_off(launched: Sequence[KnownRun], prepared: Sequence[PreparedRun], why: str) -> None:
+    """Leave no run behind whose id nobody was told, neither at work nor waiting for ever."""
+    for run in launched:
+        with suppress(PiSubagentsError):
+            request_stop(run.run_dir, why)
+    for left in prepared[len(launched) :]:
+        left.record.close()
 
 
 # --- the tools that wait -------------------------------------------------------------------------------------

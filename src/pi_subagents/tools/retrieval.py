@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Annotated
 
 import msgspec
 
-from pi_subagents.sessions import Session, Sessions
+from pi_subagents.errors import SessionNotFound
+from pi_subagents.sessions import Session, Sessions, session_not_found
 from pi_subagents.settings import load_settings
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
+from pi_subagents.tools.contract import Details, Remembered, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import SESSION, record
 from pi_subagents.transcripts import NO_OUTPUT, documented_status, session_transcript, was_cut
 
@@ -20,6 +22,7 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
     session_id: Annotated[str, msgspec.Meta(min_length=1)]
 
 
+_RECORD_GONE = "[its record is gone from disk; this is what the log of this conversation kept, which may be less]"
 _SCHEMA = {
     "type": "object",
     "properties": {"sessionId": {"type": "string"}},
@@ -50,12 +53,18 @@ def _details(session: Session, context: ToolContext) -> Details:
 
 
 async def _output(arguments: object, context: ToolContext) -> ToolResult:
-    session = await _find(arguments, context)
+    try:
+        session = await _find(arguments, context)
+    except SessionNotFound:
+        return _remembered(arguments, context, lambda kept: kept.output.strip() or NO_OUTPUT)
     return ToolResult(session.latest.state.text.strip() or NO_OUTPUT, _details(session, context))
 
 
 async def _session(arguments: object, context: ToolContext) -> ToolResult:
-    session = await _find(arguments, context)
+    try:
+        session = await _find(arguments, context)
+    except SessionNotFound:
+        return _remembered(arguments, context, lambda kept: kept.transcript)
     states = [run.state for run in session.runs]
     text = session_transcript(states)
     if was_cut(states):
@@ -65,6 +74,26 @@ async def _session(arguments: object, context: ToolContext) -> ToolResult:
     details["exitCode"] = session.latest.state.exit_code
     details["model"] = session.latest.state.model
     return ToolResult(text, details)
+
+
+def _remembered(arguments: object, context: ToolContext, text: Callable[[Remembered], str]) -> ToolResult:
+    """What the host's own log still says of the session; raises SessionNotFound again if that is nothing."""
+    session_id = check_arguments(arguments, _Arguments).session_id
+    kept = context.remembered(session_id) if context.remembered else None
+    if kept is None:
+        raise session_not_found(session_id)
+    settings = load_settings(context.place.cwd, context.place.agent_dir)
+    details: Details = {
+        "sessionId": kept.session_id,
+        "status": kept.status,
+        "taskName": kept.name,
+        "runCount": kept.run_count,
+        "maxLines": settings.max_lines_per_window,
+        "error": kept.error,
+        "runDirs": [],
+        "journal": "",
+    }
+    return ToolResult(f"{text(kept)}\n---\n{_RECORD_GONE}", details)
 
 
 GET_OUTPUT = Tool(

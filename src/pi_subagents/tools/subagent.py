@@ -90,6 +90,7 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
         place=context.place,
         observer=view.observe,
         available_tools=context.available_tools,
+        on_ended=context.on_ended,
     )
     view.delegation = delegation
     cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 import sys
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from mcp.shared.message import SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
+from pi_subagents.surfaces.mcp import server
 from pi_subagents.surfaces.mcp.handshake import Greeting, discover_result, initialize_result, list_tools_result
 from pi_subagents.surfaces.mcp.identity import HANDSHAKE_VERSIONS, MODERN_VERSIONS
 from pi_subagents.surfaces.mcp.server import SubagentServer
@@ -58,12 +60,27 @@ async def test_the_answer_to_a_discovery_is_what_the_sdk_answers() -> None:
     assert discover_result() == await _sdk_answer(("server/discover", MODERN))
 
 
+async def test_a_fault_of_ours_is_a_result_too_and_is_logged(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail(*_: object) -> None:
+        raise OSError("the disk is gone")
+
+    monkeypatch.setattr(server, "call_tool", fail)
+    monkeypatch.setattr(logging.getLogger("pi_subagents"), "propagate", True)
+    called = ("tools/call", {"name": "list_subagent_profiles", "arguments": {}})
+    answer = await _sdk_answer(("initialize", json.loads(request())["params"]), called)
+    assert answer["isError"]
+    assert answer["content"][0]["text"].endswith("the disk is gone")
+    assert "the call of list_subagent_profiles failed" in caplog.text
+
+
 async def _sdk_answer(*requests: tuple[str, dict[str, Any]], tools: list[str] | None = None) -> dict[str, Any]:
     """What the SDK answers to the last of some requests."""
     to_server, incoming = anyio.create_memory_object_stream[Any](1)
     outgoing, from_server = anyio.create_memory_object_stream[Any](1)
-    async with SubagentServer(tools) as server, anyio.create_task_group() as group, to_server, from_server:
-        group.start_soon(server.run, incoming, outgoing)
+    async with SubagentServer(tools) as served, anyio.create_task_group() as group, to_server, from_server:
+        group.start_soon(served.run, incoming, outgoing)
         result: dict[str, Any] = {}
         for number, (method, params) in enumerate(requests):
             asked = types.JSONRPCRequest(jsonrpc="2.0", id=number, method=method, params=params)
@@ -79,6 +96,7 @@ async def _sdk_answer(*requests: tuple[str, dict[str, Any]], tools: list[str] | 
     [
         b"not json",
         b"[]",
+        b'{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"a": ' + b"[" * 100_000,
         request(method="tools/list"),
         request(method="tools/call"),
         request(method="server/discover"),
@@ -115,7 +133,7 @@ def test_nothing_that_is_needed_for_it_loads_the_sdk(desk: Desk) -> None:
     program = """
 import sys
 sys.argv = ["pi-subagents", "mcp"]
-from pi_subagents.surfaces.mcp import wire
+from pi_subagents import wire
 write = wire.Wire.write
 def telling(self, message):
     write(self, message)

@@ -118,6 +118,8 @@ async def test_with_a_token_nobody_gets_in_without_it(desk: Desk, tmp_path: Path
     with desk.http_server("--token-file", str(file)) as url:
         assert post(url, INITIALIZE) == 401
         assert post(url, INITIALIZE, Authorization="Bearer wrong") == 401
+        assert post(url, INITIALIZE, Authorization=f"Basic {TOKEN}") == 401
+        assert post(url, INITIALIZE, Authorization=f"bearer {TOKEN}") == 200
         authorized = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"})
         async with authorized, desk.connected(streamable_http_client(url, http_client=authorized)) as client:
             assert len((await client.list_tools()).tools) == 7
@@ -132,13 +134,16 @@ async def test_with_a_token_nobody_gets_in_without_it(desk: Desk, tmp_path: Path
         (["--http", "127.0.0.1:99999"], '"127.0.0.1:99999" is not an address'),
         (["--http", "127.0.0.1:0", "--token-file", "short"], "is shorter than 16 characters"),
         (["--http", "127.0.0.1:0", "--token-file", "open"], "others can read the token file"),
+        (["--http", "127.0.0.1:0", "--token-file", "lines"], "is not one word of ASCII characters"),
         (["--http", "127.0.0.1:0", "--token-file", "missing"], "cannot be read"),
+        (["--http", "127.0.0.1:0", "--silence", "nan"], "--silence is nan; say 0 for never"),
+        (["--http", "127.0.0.1:0", "--silence", "0.5"], "--silence is 0.5; say 0 for never"),
         (["--token-file", "open"], "--token-file is for --http"),
         (["--tools", "subagent,nothing"], "--tools: nothing is not among"),
     ],
 )
 def test_what_cannot_be_served_is_refused_with_a_sentence(desk: Desk, options: list[str], sentence: str) -> None:
-    for name, text, mode in (("short", "abc", 0o600), ("open", TOKEN, 0o644)):
+    for name, text, mode in (("short", "abc", 0o600), ("open", TOKEN, 0o644), ("lines", f"{TOKEN}\n{TOKEN}", 0o600)):
         (desk.stage.project / name).write_text(text)
         (desk.stage.project / name).chmod(mode)
     done = subprocess.run(

@@ -171,7 +171,7 @@ async def test_the_first_root_that_a_client_offers_is_where_it_works(
     elsewhere.mkdir()
 
     async def roots(_context: Any) -> types.ListRootsResult:
-        found = [tmp_path / "gone", desk.stage.project] if has_root else []
+        found = [tmp_path / "gone", tmp_path / ("long" * 100), desk.stage.project] if has_root else []
         return types.ListRootsResult(roots=[types.Root.model_validate({"uri": folder.as_uri()}) for folder in found])
 
     async with desk.client(cwd=elsewhere, list_roots_callback=roots) as client:

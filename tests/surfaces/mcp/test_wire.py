@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pi_subagents.store import load_run
-from pi_subagents.surfaces.mcp.wire import MAX_MESSAGE_BYTES
+from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, touches
 from pi_subagents.testing.records import answer
@@ -76,25 +76,28 @@ def raw(desk: Desk) -> Iterator[RawClient]:
             stream.close()
 
 
-@pytest.mark.parametrize(
-    ("line", "code"),
-    [
-        (b"this is not JSON\n", -32700),
-        (b'{"jsonrpc": "2.0", "id": 1,\n', -32700),
-        (b"\xff\xfe\n", -32700),
-        (b"[1, 2, 3]\n", -32600),
-        (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}\n', -32600),
-        (b'{"jsonrpc": "2.0", "id": 1}\n', -32600),
-        (b'"' + b"x" * (MAX_MESSAGE_BYTES + 1) + b'"\n', -32600),
-    ],
-    ids=["text", "half", "no utf-8", "list", "other version", "no method", "oversized"],
-)
-def test_what_is_no_message_is_refused_and_the_next_one_is_answered(raw: RawClient, line: bytes, code: int) -> None:
-    raw.write(line)
-    refused = raw.answer()
-    assert (refused["id"], refused["error"]["code"]) == (None, code)
-    raw.request(2, "ping")
-    assert raw.answer() == {"jsonrpc": "2.0", "id": 2, "result": {}}
+NO_MESSAGES: dict[str, tuple[bytes, int | str | None, int]] = {
+    "text": (b"this is not JSON", None, -32700),
+    "half": (b'{"jsonrpc": "2.0", "id": 1,', None, -32700),
+    "no utf-8": (b"\xff\xfe", None, -32700),
+    "deep": (b"[" * 100_000, None, -32700),
+    "list": (b"[1, 2, 3]", None, -32600),
+    "other version": (b'{"jsonrpc": "1.0", "id": 1, "method": "ping"}', 1, -32600),
+    "no method": (b'{"jsonrpc": "2.0", "id": "a"}', "a", -32600),
+    "half a character": (b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": "\\ud800"}}', 1, -32600),
+    "half a character as id": (b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "ping"}', "?", -32600),
+    "fraction as id": (b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}', None, -32600),
+    "oversized": (b'"' + b"x" * (MAX_MESSAGE_BYTES + 1) + b'"', None, -32600),
+}
+
+
+def test_what_is_no_message_is_refused_and_the_next_one_is_answered(raw: RawClient) -> None:
+    for what, (line, request_id, code) in NO_MESSAGES.items():
+        raw.write(line + b"\n")
+        refused = raw.answer()
+        assert (refused["id"], refused["error"]["code"]) == (request_id, code), what
+        raw.request(2, "ping")
+        assert raw.answer() == {"jsonrpc": "2.0", "id": 2, "result": {}}
 
 
 def test_a_prompt_of_ten_megabytes_goes_through(raw: RawClient, desk: Desk) -> None:

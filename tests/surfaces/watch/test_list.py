@@ -148,7 +148,7 @@ async def test_nothing_is_listed_again_while_nothing_changes(bench: Bench, monke
         listed.append(wanted)
         return list_sessions(place, wanted)
 
-    monkeypatch.setattr("pi_subagents.surfaces.watch.roster.list_sessions", counted)
+    monkeypatch.setattr("pi_subagents.watching.roster.list_sessions", counted)
     bench.tea.add(name="working", ends=None)
     async with watching(bench) as eyes:
         before = len(listed)

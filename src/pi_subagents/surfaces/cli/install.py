@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from pi_subagents import __version__
 from pi_subagents.errors import InvalidCall
 from pi_subagents.installing import (
     CLIENTS,
@@ -23,6 +24,7 @@ from pi_subagents.installing import (
 )
 from pi_subagents.installing import install as write_entry
 from pi_subagents.planning import Place
+from pi_subagents.surfaces.cli.extension_report import print_folder, warm_up
 from pi_subagents.surfaces.cli.json_output import print_json
 
 _NAMES = ", ".join(CLIENTS)
@@ -67,6 +69,19 @@ def client_options(command: _Command) -> _Command:
     return command
 
 
+def extension_options(command: _Command) -> _Command:
+    """The options that say for whom pi gets the extension, and how to tell of it."""
+    for option in reversed(
+        (
+            click.option("--project", is_flag=True, help="In .pi of this project, for everybody who works on it."),
+            click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing."),
+            click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        )
+    ):
+        command = option(command)
+    return command
+
+
 @click.group()
 def install() -> None:
     """Make other programs use pi-subagents; `uninstall` undoes it."""
@@ -93,6 +108,26 @@ def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) 
             click.echo(f"backup: {change.backup}")
         for hint in hints(installation):
             click.echo(f"hint: {hint}", err=True)
+
+
+@install.command("pi")
+@extension_options
+def install_extension(project: bool, dry_run: bool, as_json: bool) -> None:
+    """Put the tools into `pi` itself: an extension, for you in all projects or with --project in this one.
+
+    It also adds the commands /profile and /subagents. A pi that runs already takes it up with /reload.
+    """
+    from pi_subagents.installing import pi_extension
+
+    place = Place.here()
+    change = pi_extension.install(place, "project" if project else "user", __version__, dry_run=dry_run)
+    problem = "" if dry_run else warm_up(place)
+    print_folder(change, dry_run=dry_run, as_json=as_json)
+    if problem:
+        click.echo(f"warning: {problem}", err=True)
+    if project and not as_json and not dry_run and change.is_needed:
+        click.echo("hint: everybody who works on the project needs pi-subagents on their PATH", err=True)
+        click.echo(f"hint: pi loads it when it is started in {place.project} and trusts that directory", err=True)
 
 
 def installation_for(client: str | None, scope: Scope) -> Installation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -13,6 +14,8 @@ from pi_subagents.errors import InvalidCall
 from pi_subagents.paths import agent_dir
 
 _DEFAULT_SILENCE_S = 30.0
+_MIN_SILENCE_S = 1.0
+"""A client that is asked more often than that has no time to answer."""
 
 
 @click.command()
@@ -26,10 +29,10 @@ _DEFAULT_SILENCE_S = 30.0
 @click.option(
     "--silence",
     metavar="SECONDS",
-    type=click.FloatRange(min=0),
+    type=float,
     default=_DEFAULT_SILENCE_S,
     show_default=True,
-    help="Over HTTP: stop the calls of a client that has not answered for so long; 0 never does.",
+    help="Over HTTP: stop the calls of a client that has not answered for so long (1 or more); 0 never does.",
 )
 def mcp(address: str | None, tools: str | None, token_file: Path | None, silence: float) -> None:
     """Offer the tools to an MCP client: over standard input and output, or over HTTP.
@@ -37,15 +40,18 @@ def mcp(address: str | None, tools: str | None, token_file: Path | None, silence
     Clients start it themselves; 'pi-subagents install mcp --client NAME' tells them how. It logs to standard error and
     to subagents/mcp.log in the agent directory.
     """
-    if find_spec("mcp") is None:
-        raise InvalidCall("mcp needs the MCP SDK, which is not installed: pip install 'pi-subagents[mcp]'")
+    if find_spec("mcp_types") is None:  # an SDK older than version 2 has none
+        raise InvalidCall("mcp needs version 2 of the MCP SDK, which is not installed: pip install 'pi-subagents[mcp]'")
     if address is None and token_file is not None:
         raise InvalidCall("--token-file is for --http; over standard input and output there is only one client")
+    if silence != 0 and not silence >= _MIN_SILENCE_S:  # in these words it is true of what is no number, too
+        raise InvalidCall(f"--silence is {silence:g}; say 0 for never, or at least {_MIN_SILENCE_S:g} second")
     from pi_subagents.surfaces.cli.logs import log_to_file_too
 
     names = _chosen(tools)
     log = agent_dir() / "subagents" / "mcp.log"
     if address is None:
+        _check_streams()
         from pi_subagents.surfaces.mcp.stdio import serve_stdio
 
         _until_signalled(lambda: serve_stdio(names, lambda: log_to_file_too(log)))
@@ -69,6 +75,20 @@ def _chosen(tools: str | None) -> list[str] | None:
     if unknown or not names:
         raise InvalidCall(f"--tools: {', '.join(unknown) or 'no tool'} is not among {', '.join(TOOLS)}")
     return names
+
+
+def _check_streams() -> None:
+    """See that there can be a client, and tell a person at a terminal that there is none."""
+    if sys.stdin is None or sys.stdout is None:  # closed; whatever is opened next would be taken for the client
+        raise InvalidCall("an MCP client speaks over standard input and output; one of them is closed")
+    if sys.stderr is None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    if sys.stdin.isatty():
+        click.echo(
+            "hint: this waits for an MCP client on standard input; Ctrl+C ends it. Clients start it themselves: "
+            "pi-subagents install mcp --client NAME",
+            err=True,
+        )
 
 
 def _announce(url: str) -> None:

@@ -6,7 +6,9 @@ import click
 
 from pi_subagents.installing import Scope
 from pi_subagents.installing import uninstall as remove_entry
-from pi_subagents.surfaces.cli.install import client_options, installation_for, print_change
+from pi_subagents.planning import Place
+from pi_subagents.surfaces.cli.extension_report import print_folder
+from pi_subagents.surfaces.cli.install import client_options, extension_options, installation_for, print_change
 
 
 @click.group()
@@ -24,3 +26,13 @@ def uninstall_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool
     """
     installation = installation_for(client, scope)
     print_change(remove_entry(installation, dry_run=dry_run), installation, dry_run=dry_run, as_json=as_json)
+
+
+@uninstall.command("pi")
+@extension_options
+def uninstall_extension(project: bool, dry_run: bool, as_json: bool) -> None:
+    """Take the extension out of `pi`; records of runs, profiles and settings stay."""
+    from pi_subagents.installing import pi_extension
+
+    change = pi_extension.uninstall(Place.here(), "project" if project else "user", dry_run=dry_run)
+    print_folder(change, dry_run=dry_run, as_json=as_json)

@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 async def place_of(ctx: Context) -> Place:
     """The client's first root that is a directory here, if it offers roots, else where the server was started."""
     for folder in await _roots(ctx):
-        if folder.is_dir():
+        if _is_here(folder):
             return Place.here(folder)
     return Place.here()
 
@@ -64,3 +64,10 @@ def _local_path(uri: str) -> Path | None:
     if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
         return None
     return Path(unquote(parts.path))
+
+
+def _is_here(folder: Path) -> bool:
+    try:
+        return folder.is_absolute() and folder.is_dir()
+    except OSError:  # a name that is too long, or a place that nobody may enter
+        return False

@@ -52,7 +52,7 @@ class Greeting:
         """The answer to a message, empty if it needs none; None if it is the SDK's to answer, and all that follow."""
         try:
             message = _DECODER.decode(line)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             return None
         if message.jsonrpc != "2.0":
             return None

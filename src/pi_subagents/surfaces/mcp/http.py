@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.runners import run_until_signalled
+from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
 from pi_subagents.surfaces.mcp.server import SubagentServer
-from pi_subagents.surfaces.mcp.wire import MAX_MESSAGE_BYTES
 
 PATH = "/mcp"
 _MIN_TOKEN = 16
@@ -68,7 +68,7 @@ def parse_address(text: str) -> Address:
 
 
 def read_token(path: Path) -> str:
-    """The token in a file; raises InvalidCall if it is too short to protect anything or others can read it."""
+    """The token in a file; raises InvalidCall if it protects nothing or cannot be sent."""
     try:
         token = path.read_text(encoding="utf-8").strip()
         open_to_others = path.stat().st_mode & 0o077
@@ -78,6 +78,8 @@ def read_token(path: Path) -> str:
         raise InvalidCall(
             f"the token in {path} is shorter than {_MIN_TOKEN} characters; 'openssl rand -hex 32' makes one"
         )
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise InvalidCall(f"the token in {path} is not one word of ASCII characters; clients could not send it")
     if open_to_others:
         raise InvalidCall(f"others can read the token file {path}; close it with: chmod 600 {path}")
     return token
@@ -145,12 +147,12 @@ class _Web(uvicorn.Server):
 def _with_token(app: ASGIApp, token: str | None) -> ASGIApp:
     if token is None:
         return app
-    expected = f"Bearer {token}".encode()
+    expected = token.encode()
 
     async def checked(scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "http":
-            given = dict(scope["headers"]).get(b"authorization", b"")
-            if not hmac.compare_digest(given, expected):
+            scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
+            if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), expected):
                 refusal = PlainTextResponse(
                     "The token is missing or wrong.\n", 401, headers={"WWW-Authenticate": "Bearer"}
                 )

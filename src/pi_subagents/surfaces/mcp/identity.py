@@ -16,4 +16,6 @@ HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions of the protocol that begin with `initialize`, oldest first."""
 MODERN_VERSIONS = ("2026-07-28",)
 """Revisions that do without it."""
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""More than the largest prompt that anybody sends; a client that sends more is told so."""
 TASKS_EXTENSION = "io.modelcontextprotocol/tasks"

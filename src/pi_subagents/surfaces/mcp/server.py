@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
 from mcp.shared.message import SessionMessage
 
+from pi_subagents.service import SharedAgents
 from pi_subagents.sessions import Sessions
 from pi_subagents.surfaces.mcp import identity, prompts, resources
 from pi_subagents.surfaces.mcp.calls import Calls
@@ -24,6 +26,8 @@ from pi_subagents.surfaces.mcp.results import definition, to_mcp
 from pi_subagents.surfaces.mcp.tasks import CallTasks
 from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
 from pi_subagents.tools.detached import can_detach
+
+logger = logging.getLogger(__name__)
 
 _ADDS_SESSIONS = ("delegate_to_subagents", "subagent", "background_agent")
 
@@ -40,6 +44,7 @@ class SubagentServer:
         self._calls = Calls()
         self._changes = InMemorySubscriptionBus()
         self._sessions: dict[Path, Sessions] = {}
+        self._agents = SharedAgents()
         self._tasks = CallTasks(self._context)
         self.mcp: Server[Any] = Server(
             identity.NAME,
@@ -66,6 +71,7 @@ class SubagentServer:
     async def close(self) -> None:
         """Stop every foreground run and wait until nothing is left of it."""
         await self._calls.close()
+        await self._agents.close()
 
     @property
     def options(self) -> InitializationOptions:
@@ -90,14 +96,20 @@ class SubagentServer:
         if name in TOOLS and name not in self._tools:
             served = ", ".join(self._tools)
             return to_mcp(ToolResult(f'"{name}" is not served here. Available tools: {served}', is_error=True))
-        if can_detach(name) and takes_tasks(ctx):
-            answer = await self._tasks.create(name, arguments, ctx)
-        else:
-            call = self._calls.run(self._call(name, arguments, ctx))
-            answer = to_mcp(await while_present(ctx, self._silence_s, call))
+        try:
+            answer = await self._answer(name, arguments, ctx)
+        except Exception as error:  # a model can go on after a result; a client may give up at a failure
+            logger.exception("the call of %s failed", name)
+            return to_mcp(ToolResult(f"{name} failed in the server, whose log has the details: {error}", is_error=True))
         if name in _ADDS_SESSIONS:
             await self._tell_of_new_sessions(ctx)
         return answer
+
+    async def _answer(self, name: str, arguments: object, ctx: Context) -> Any:
+        if can_detach(name) and takes_tasks(ctx):
+            return await self._tasks.create(name, arguments, ctx)
+        call = self._calls.run(self._call(name, arguments, ctx))
+        return to_mcp(await while_present(ctx, self._silence_s, call))
 
     async def _call(self, name: str, arguments: object, ctx: Context) -> ToolResult:
         async with reporting(_progress_of(ctx)) as say:
@@ -107,7 +119,7 @@ class SubagentServer:
     async def _context(self, ctx: Context) -> ToolContext:
         place = await place_of(ctx)
         sessions = self._sessions.setdefault(place.cwd, Sessions(place))
-        return ToolContext(place, sessions=sessions, owner=owner_of(ctx))
+        return ToolContext(place, sessions=sessions, runner=self._agents.at(place), owner=owner_of(ctx))
 
     async def _tell_of_new_sessions(self, ctx: Context) -> None:
         # Revisions of the protocol with a handshake get it unasked, later ones if they listen.

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.surfaces.mcp.handshake import Greeting, Id
-from pi_subagents.surfaces.mcp.wire import MAX_MESSAGE_BYTES, Wire
+from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
+from pi_subagents.wire import Wire
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
     from mcp.shared.message import SessionMessage
+    from mcp_types import JSONRPCMessage
 
 _NEXT_WITHIN_S = 0.05
 """Clients that have been answered go on at once; for what takes longer the SDK had better be loaded by then."""
@@ -27,7 +29,7 @@ def serve_stdio(tools: Sequence[str] | None, once_greeted: Callable[[], None]) -
 
     `once_greeted` is called when the client has its first answer: what can wait until then, should.
     """
-    wire = Wire()
+    wire = Wire(MAX_MESSAGE_BYTES)
     greeting = Greeting(tools)
     if not _greet(wire, greeting):
         return
@@ -77,46 +79,22 @@ async def _read(
     to_server: MemoryObjectSendStream[SessionMessage | Exception],
     outgoing: MemoryObjectSendStream[SessionMessage],
 ) -> None:
-    """Pass on what the client says; what is not a message is answered here, because the SDK would say nothing."""
+    """Pass on what the client says; what is not a message is answered here."""
     import anyio
-    import mcp_types as types
     from mcp.shared.message import SessionMessage
+
+    from pi_subagents.surfaces.mcp.understanding import Refused, understand
 
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server is ending
         async with to_server, outgoing:
             async for frame in wire.messages():
                 try:
-                    message = types.jsonrpc_message_adapter.validate_json(_checked(frame), by_name=False)
-                except ValueError as error:
-                    logger.warning("a message could not be understood: %s", error)
-                    refusal = types.JSONRPCError(jsonrpc="2.0", id=None, error=_refusal(frame, error))
-                    await outgoing.send(SessionMessage(refusal))
+                    message = understand(frame)
+                except Refused as refused:
+                    logger.warning("a message could not be understood: %s", refused)
+                    await outgoing.send(SessionMessage(refused.answer))
                 else:
                     await to_server.send(SessionMessage(message))
-
-
-def _checked(frame: Frame) -> bytes:
-    if isinstance(frame, Oversized):
-        raise _TooLarge(f"a message of {frame.size} bytes is too large; the limit is {MAX_MESSAGE_BYTES} bytes")
-    return frame
-
-
-class _TooLarge(ValueError):  # noqa: N818 - reads as a sentence where it is raised
-    """The client sent more than anybody reads."""
-
-
-def _refusal(frame: Frame, error: ValueError) -> Any:
-    import json
-
-    import mcp_types as types
-
-    if isinstance(error, _TooLarge):
-        return types.ErrorData(code=types.INVALID_REQUEST, message=str(error))
-    try:
-        json.loads(frame if isinstance(frame, bytes) else b"")
-    except ValueError as syntax:
-        return types.ErrorData(code=types.PARSE_ERROR, message=f"not JSON: {syntax}")
-    return types.ErrorData(code=types.INVALID_REQUEST, message="not a JSON-RPC 2.0 message")
 
 
 async def _write(
@@ -134,7 +112,15 @@ async def _write(
                 answered.discard(item.message.id)
                 continue
             try:
-                await wire.send(item.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n")
+                await wire.send(_encoded(item.message))
             except OSError:
                 logger.info("the client no longer reads; stopping")
                 hang_up()
+
+
+def _encoded(message: JSONRPCMessage) -> bytes:
+    try:
+        text = message.model_dump_json(by_alias=True, exclude_unset=True)
+    except ValueError:  # something is not UTF-8, such as the name of a directory; a question mark is in its place
+        text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True), ensure_ascii=False)
+    return text.encode("utf-8", "replace") + b"\n"

@@ -19,7 +19,7 @@ from pi_subagents.runners.desktop import open_on_desktop
 from pi_subagents.store import load_run, request_stop, session_runs
 from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
 from pi_subagents.surfaces.watch.own_runs import OwnRuns
-from pi_subagents.surfaces.watch.runs import WatchedRun
+from pi_subagents.watching.runs import WatchedRun
 
 
 class RunActions:

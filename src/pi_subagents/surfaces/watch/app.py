@@ -22,12 +22,12 @@ from pi_subagents.surfaces.watch.conversation import ConversationView
 from pi_subagents.surfaces.watch.dialogs import Confirmation, Help
 from pi_subagents.surfaces.watch.keys import HELP, KEYS
 from pi_subagents.surfaces.watch.own_runs import OwnRuns
-from pi_subagents.surfaces.watch.roster import Roster
 from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
-from pi_subagents.surfaces.watch.runs import WatchedRun
 from pi_subagents.surfaces.watch.selection import Selection
 from pi_subagents.surfaces.watch.stylesheet import STYLESHEET
 from pi_subagents.surfaces.watch.terminal import LastingDriver
+from pi_subagents.watching.roster import Roster
+from pi_subagents.watching.runs import WatchedRun
 
 IDLE_S = 1.0
 """How long a new run may stay unseen while no other is active."""

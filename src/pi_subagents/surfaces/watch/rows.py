@@ -19,7 +19,7 @@ from pi_subagents.progress import (
     plain,
     short_count,
 )
-from pi_subagents.surfaces.watch.runs import WatchedRun
+from pi_subagents.watching.runs import WatchedRun
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ICONS = {"completed": ("✓", Style.SUCCESS), "error": ("✗", Style.ERROR)}

@@ -18,7 +18,7 @@ from pi_subagents.clock import now_ms
 from pi_subagents.progress import Line, Style
 from pi_subagents.surfaces.watch.colours import painted
 from pi_subagents.surfaces.watch.rows import flat_row, tall_row
-from pi_subagents.surfaces.watch.runs import WatchedRun
+from pi_subagents.watching.runs import WatchedRun
 
 TALL, FLAT = 3, 1
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pi_subagents.progress import clean
-from pi_subagents.surfaces.watch.runs import WatchedRun
+from pi_subagents.watching.runs import WatchedRun
 
 _STATUSES = ("", "running", "completed", "error")
 _WORDS = {"running": "running", "completed": "done", "error": "error"}

@@ -6,31 +6,32 @@ can disturb the conversation.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import queue
 import select
 import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from pi_subagents.jsonl import Frame, Framer
 
-MAX_MESSAGE_BYTES = 16 * 1024 * 1024
-"""More than the largest prompt that anybody sends; a client that sends more is told so."""
+if TYPE_CHECKING:  # loaded when it is needed: the first answer can do without
+    import asyncio
+
 _CHUNK = 1 << 16
 _WAITING_CHUNKS = 8
 
 
 class Wire:
-    """Takes over the standard streams of this process."""
+    """Takes over the standard streams of this process; longer messages than the limit arrive as `Oversized`."""
 
-    def __init__(self) -> None:
+    def __init__(self, max_message_bytes: int) -> None:
         self._input, self._output = os.dup(0), os.dup(1)
         with open(os.devnull, "rb") as nothing:  # noqa: PTH123
             os.dup2(nothing.fileno(), 0)
         os.dup2(2, 1)
-        self._framer = Framer(MAX_MESSAGE_BYTES)
+        self._framer = Framer(max_message_bytes)
         self._unread: list[Frame] = []
         self._looked_at = 0
         self._ended = False
@@ -47,6 +48,11 @@ class Wire:
         self._looked_at += 1
         return self._unread[self._looked_at - 1]
 
+    def forget(self) -> None:
+        """What has been looked at needs no further reading."""
+        del self._unread[: self._looked_at]
+        self._looked_at = 0
+
     def write(self, message: bytes) -> None:
         """Send a message with its line ending; raises BrokenPipeError when nobody reads any more."""
         view = memoryview(message)
@@ -55,6 +61,8 @@ class Wire:
 
     async def send(self, message: bytes) -> None:
         """The same without holding up anybody else, however slowly the client reads."""
+        import asyncio
+
         if self._to_write is None:
             self._to_write = queue.SimpleQueue()
             _in_thread(self._drain, self._to_write, asyncio.get_running_loop())
@@ -64,6 +72,8 @@ class Wire:
 
     async def messages(self) -> AsyncIterator[Frame]:
         """Every message until the client hangs up."""
+        import asyncio
+
         for frame in self._unread:
             yield frame
         self._unread.clear()
@@ -105,10 +115,12 @@ class Wire:
 
 def _in_thread(work: Callable[..., None], *arguments: object) -> None:
     # Not from a pool: neither a read nor a write can be interrupted, and a pool is waited for at the end.
-    threading.Thread(target=work, args=arguments, name="mcp-wire", daemon=True).start()
+    threading.Thread(target=work, args=arguments, name="wire", daemon=True).start()
 
 
 def _put(chunks: asyncio.Queue[bytes], chunk: bytes, taken: threading.Semaphore) -> None:
+    import asyncio
+
     putting = asyncio.ensure_future(chunks.put(chunk))
     putting.add_done_callback(lambda _: taken.release())
 

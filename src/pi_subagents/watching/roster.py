@@ -17,7 +17,7 @@ from pi_subagents.models.event import AnyEvent
 from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.store import Index
-from pi_subagents.surfaces.watch.runs import WatchedRun
+from pi_subagents.watching.runs import WatchedRun
 
 MAX_RECENT = 300
 """Sessions in the list; what is active is always there."""

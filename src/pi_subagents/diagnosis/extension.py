@@ -1,0 +1,42 @@
+"""Checks of the extension in `pi`: whether it is there, of this version, and able to start the bridge."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from pi_subagents.diagnosis.configuration import is_trusted
+from pi_subagents.diagnosis.finding import Finding
+from pi_subagents.diagnosis.situation import Situation, tilde
+from pi_subagents.installing.pi_extension import Installed, find_installed
+from pi_subagents.runners.query import ask
+
+_NAME = "extension"
+_TIMEOUT_S = 10.0
+
+
+def check_extension(situation: Situation) -> Iterator[Finding]:
+    """What pi itself would find of ours; not to have it there is no fault."""
+    installed = list(find_installed(situation.place))
+    if not installed:
+        yield Finding(_NAME, True, "not in pi; to have the tools there: pi-subagents install pi")
+    for one in installed:
+        yield _check(situation, one)
+
+
+def _check(situation: Situation, installed: Installed) -> Finding:
+    where = tilde(installed.folder)
+    again = "run: pi-subagents install pi" + (" --project" if installed.scope == "project" else "")
+    if installed.version is None or not installed.bridge:
+        return Finding(_NAME, False, f"the files in {where} are damaged", again)
+    # Everything but the sub-command: the program is the same, and it says of which version it is.
+    answer = ask([*installed.bridge[:-1], "--version"], environ=situation.environ, timeout_s=_TIMEOUT_S)
+    if not answer.ok:
+        return Finding(_NAME, False, f"{where} cannot start {installed.bridge[0]}", again)
+    version = answer.text.split()[-1]
+    if version != installed.version:
+        return Finding(_NAME, False, f"{where} is of version {installed.version}, the bridge of {version}", again)
+    place = situation.place
+    if installed.scope == "project" and not is_trusted(place.cwd, place.agent_dir):
+        reason = "because pi was not told to trust this directory"
+        return Finding(_NAME, False, f"pi does not load {where}, {reason}", "start pi here and use /trust")
+    return Finding(_NAME, True, f"{where}, version {version}")

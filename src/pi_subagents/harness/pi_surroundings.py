@@ -1,0 +1,57 @@
+"""What a `pi` process reads once, when it starts, and never again; and whether it may be kept at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.harness.contract import Invocation
+
+_READ_ONCE = ("auth.json", "models.json", "settings.json", "trust.json")
+_OUR_EXTENSION = "pi-subagents"
+"""Does nothing in a child, so it remembers nothing."""
+
+
+def surroundings(invocation: Invocation) -> dict[Path, str] | None:
+    """Those files as they are now; None where extensions are loaded, which may remember earlier tasks.
+
+    A file that is not there is left out: `pi` makes some of them itself when it starts.
+    """
+    agent_dir = Path(invocation.environ["PI_AGENT_DIR"])
+    project = invocation.cwd / ".pi"
+    if "--no-extensions" not in invocation.argv and _has_extensions(agent_dir, project):
+        return None
+    files = [folder / name for folder in (agent_dir, project) for name in _READ_ONCE]
+    return {path: signature for path in files if (signature := _signature(path))}
+
+
+def _has_extensions(agent_dir: Path, project: Path) -> bool:
+    return any(_entries(folder / "extensions") or _named(folder / "settings.json") for folder in (agent_dir, project))
+
+
+def _entries(folder: Path) -> list[str]:
+    with suppress(OSError):
+        return [path.name for path in folder.iterdir() if path.name != _OUR_EXTENSION]
+    return []
+
+
+def _named(settings: Path) -> bool:
+    with suppress(OSError, ValueError):
+        document: Any = json.loads(settings.read_bytes())
+        return isinstance(document, dict) and any(_some(document.get(key)) for key in ("extensions", "packages"))
+    return False
+
+
+def _some(value: object) -> bool:
+    return bool(value) and isinstance(value, Iterable)
+
+
+def _signature(path: Path) -> str | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}"

@@ -1,0 +1,220 @@
+"""Puts the extension into `pi`: a folder below its `extensions`, for one user or with a project.
+
+The folder holds our TypeScript and `tools.json`, which says what tools there are and how the bridge is started. Each
+file is replaced whole and `tools.json` last, so that a pi that starts meanwhile finds one that works.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.errors import InstallError, PiSubagentsError
+from pi_subagents.extension import EXTENSION_FILES, PROTOCOL
+from pi_subagents.installing import files
+from pi_subagents.installing.change import Change, Status
+from pi_subagents.installing.clients import Scope
+from pi_subagents.planning import Place
+from pi_subagents.tools import TOOLS, Tool
+
+FOLDER = "pi-subagents"
+MANIFEST = "tools.json"
+_OURS = "painting.ts"
+"""Tells our folder from another extension's even when the manifest is gone."""
+
+_NEEDS_MODEL = frozenset({"subagent", "background_agent", "background_agent_status"})
+_LABELS = {
+    "delegate_to_subagents": "Delegate to sub-agents",
+    "get_subagent_output": "Sub-agent output",
+    "get_subagent_session": "Sub-agent session",
+    "list_subagent_profiles": "Sub-agent profiles",
+    "subagent": "Sub-agent",
+    "background_agent": "Background agent",
+    "background_agent_status": "Background agents",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Installed:
+    """The extension as it is found in a folder; the version is None if its `tools.json` cannot be read."""
+
+    folder: Path
+    scope: Scope
+    version: str | None
+    bridge: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FolderChange:
+    """What becomes of the folder, file by file."""
+
+    folder: Path
+    scope: Scope
+    status: Status
+    changes: tuple[Change, ...]
+
+    @property
+    def is_needed(self) -> bool:
+        return any(change.is_needed for change in self.changes)
+
+
+def extension_folder(place: Place, scope: Scope) -> Path:
+    """Where pi looks: in its own directory, or in `.pi` of the directory it is started in."""
+    base = place.agent_dir if scope == "user" else place.project / ".pi"
+    return base / "extensions" / FOLDER
+
+
+def manifest(version: str, scope: Scope) -> dict[str, Any]:
+    """What the extension is told: the tools, and how to start the bridge."""
+    return {
+        "version": version,
+        "protocol": PROTOCOL,
+        "scope": scope,
+        "bridge": list(_bridge_command(scope)),
+        "tools": [_definition(tool) for tool in TOOLS.values()],
+    }
+
+
+def install(place: Place, scope: Scope, version: str, *, dry_run: bool = False) -> FolderChange:
+    """Write the extension or bring it up to date; raises InstallError, and then nothing was changed."""
+    folder = extension_folder(place, scope)
+    with _explained(folder):
+        _require_ours(folder)
+        return _write(folder, scope, version, dry_run=dry_run)
+
+
+def uninstall(place: Place, scope: Scope, *, dry_run: bool = False) -> FolderChange:
+    """Delete what `install` wrote, and the folders that are empty without it; raises InstallError."""
+    folder = extension_folder(place, scope)
+    with _explained(folder):
+        _require_ours(folder)
+        return _delete(folder, scope, dry_run=dry_run)
+
+
+def find_installed(place: Place) -> Iterator[Installed]:
+    """Where pi would find the extension from here."""
+    scopes: tuple[Scope, ...] = ("user", "project")
+    for scope in scopes:
+        folder = extension_folder(place, scope)
+        if folder.is_dir():
+            known = _read_manifest(folder)
+            bridge = known.get("bridge")
+            yield Installed(
+                folder,
+                scope,
+                known.get("version") if isinstance(known.get("version"), str) else None,
+                tuple(map(str, bridge)) if isinstance(bridge, list) else (),
+            )
+
+
+def refresh(folder: Path, version: str) -> str | None:
+    """Bring a user's installed files up to this version; what to tell the user, or None. Never raises."""
+    known = _read_manifest(folder)
+    if not known or known.get("version") == version:
+        return None
+    was = known.get("version")
+    if known.get("scope") == "project":  # a file of the repository is not changed behind its owners' backs
+        return (
+            f"This project's pi extension is of pi-subagents {was}, installed is {version}. "
+            "To renew it: pi-subagents install pi --project"
+        )
+    try:
+        with _explained(folder):
+            _write(folder, "user", version)
+    except PiSubagentsError as error:
+        return str(error)
+    return f"The pi extension was brought from pi-subagents {was} to {version}; /reload uses it."
+
+
+def _write(folder: Path, scope: Scope, version: str, *, dry_run: bool = False) -> FolderChange:
+    content = {name: source.read_bytes() for name, source in EXTENSION_FILES.items()}
+    content[MANIFEST] = (json.dumps(manifest(version, scope), indent=1, ensure_ascii=False) + "\n").encode()
+    found = [(folder / name, files.read(folder / name), after) for name, after in content.items()]
+    changes = [Change(path, _status(before, after), before, after) for path, before, after in found]
+    # What an earlier version had beside these; pi would not load it, but it would be a riddle to people.
+    obsolete = [name for name in _names_in(folder) if name not in content]
+    changes[-1:-1] = [Change(folder / name, "deleted", files.read(folder / name), None) for name in obsolete]
+    status: Status = "created" if all(before is None for _, before, _ in found) else "updated"
+    result = FolderChange(folder, scope, status, tuple(changes))
+    if not result.is_needed:
+        return FolderChange(folder, scope, "unchanged", tuple(changes))
+    if not dry_run:
+        _apply(result)
+    return result
+
+
+def _delete(folder: Path, scope: Scope, *, dry_run: bool) -> FolderChange:
+    # The manifest goes first: without it the rest does nothing but say so.
+    names = (MANIFEST, *(name for name in _names_in(folder) if name != MANIFEST))
+    changes = tuple(Change(folder / name, "deleted", files.read(folder / name), None) for name in names)
+    result = FolderChange(folder, scope, "deleted" if folder.is_dir() else "absent", changes)
+    if not dry_run:
+        _apply(result)
+        for empty in (folder, folder.parent):
+            with suppress(OSError):  # there is something else in it, or it is not there
+                empty.rmdir()
+    return result
+
+
+def _status(before: bytes | None, after: bytes) -> Status:
+    if before is None:
+        return "created"
+    return "unchanged" if before == after else "updated"
+
+
+def _apply(change: FolderChange) -> None:
+    with files.one_at_a_time() if change.is_needed else nullcontext():
+        for each in change.changes:
+            each.apply(is_private=change.scope == "user")
+
+
+@contextmanager
+def _explained(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InstallError(f"{folder} cannot be read or written: {error.strerror or error}.") from None
+
+
+def _require_ours(folder: Path) -> None:
+    """A folder of that name may be another extension's, or a link to somebody's sources."""
+    if folder.is_symlink():
+        raise InstallError(f"{folder} is a link to {folder.readlink()}; remove it and run this again.")
+    if folder.exists() and any(folder.iterdir()) and not any((folder / name).exists() for name in (MANIFEST, _OURS)):
+        raise InstallError(f"{folder} belongs to another extension; move it away and run this again.")
+
+
+def _names_in(folder: Path) -> list[str]:
+    """Which of our files are there, those of earlier versions too."""
+    return sorted(path.name for path in folder.glob("*") if path.name == MANIFEST or path.suffix == ".ts")
+
+
+def _read_manifest(folder: Path) -> dict[str, Any]:
+    try:
+        value = json.loads((folder / MANIFEST).read_bytes())
+    except (OSError, ValueError):
+        return {}
+    return value if isinstance(value, dict) and "protocol" in value else {}
+
+
+def _bridge_command(scope: Scope) -> tuple[str, ...]:
+    if scope == "project":  # others get the file too, and their installation is elsewhere
+        return ("pi-subagents", "bridge")
+    # -P: a file of the project's must not be taken for one of our modules.
+    return (str(Path(sys.executable).absolute()), "-P", "-m", "pi_subagents", "bridge")
+
+
+def _definition(tool: Tool) -> dict[str, Any]:
+    return {
+        "name": tool.name,
+        "label": _LABELS[tool.name],
+        "description": tool.description,
+        "promptSnippet": tool.description.partition(". ")[0].removesuffix("."),
+        "needsModel": tool.name in _NEEDS_MODEL,
+        "parameters": dict(tool.input_schema),
+    }

@@ -1,0 +1,74 @@
+"""What `install pi` and `uninstall pi` tell."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from pi_subagents.errors import AgentNotFound
+from pi_subagents.harness.pi_models import LIST_MODELS
+from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
+from pi_subagents.planning import Place
+from pi_subagents.programs import child_path, find_pi
+from pi_subagents.runners.query import ask
+from pi_subagents.settings import load_settings
+from pi_subagents.surfaces.cli.json_output import print_json
+
+if TYPE_CHECKING:
+    from pi_subagents.installing.pi_extension import FolderChange
+
+_WARM_UP_S = 30.0
+_SENTENCES = {
+    "created": "wrote the extension to {folder}",
+    "updated": "brought the extension in {folder} up to date",
+    "unchanged": "the extension is already there: {folder} was not changed",
+    "deleted": "deleted the extension in {folder}",
+    "absent": "there is no extension in {folder}: nothing to do",
+}
+
+
+def warm_up(place: Place) -> str:
+    """Let pi load the extension once, for what it keeps compiled; what it says if it cannot, else nothing."""
+    data = data_dir(place.environ)
+    try:
+        program = find_pi(load_settings(place.cwd, place.agent_dir).pi_command, place.environ, data)
+    except AgentNotFound as error:
+        return str(error)
+    environ = {
+        **place.environ,
+        **dict.fromkeys(AGENT_DIR_VARIABLES, str(place.agent_dir)),
+        "PATH": child_path(place.environ, data),
+        "PI_OFFLINE": "1",
+        "PI_SKIP_VERSION_CHECK": "1",
+    }
+    answer = ask([*program.argv, LIST_MODELS], environ=environ, timeout_s=_WARM_UP_S, cwd=place.cwd)
+    if answer.ok:
+        return ""
+    lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
+    why = next((line for line in lines if "extension" in line.lower()), lines[-1] if lines else "no answer")
+    return f"pi does not start with it: {why} (to undo: pi-subagents uninstall pi)"
+
+
+def print_folder(change: FolderChange, *, dry_run: bool, as_json: bool) -> None:
+    """Say what became of the folder, or what would."""
+    if as_json:
+        print_json(
+            {
+                "path": str(change.folder),
+                "scope": change.scope,
+                "status": change.status,
+                "changed": change.is_needed and not dry_run,
+                "files": [
+                    {"path": str(each.path), "status": each.status} for each in change.changes if each.is_needed
+                ],
+                "dryRun": dry_run,
+            }
+        )
+    elif dry_run and change.is_needed:
+        click.echo(f"would change {change.folder}:")
+        for each in change.changes:
+            if each.is_needed:
+                click.echo(f"  {each.path.name}: {each.status}")
+    else:
+        click.echo(_SENTENCES[change.status].format(folder=change.folder))

@@ -1,0 +1,59 @@
+"""The files of the extension, renewed by the bridge that finds them older or newer than itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.installing.clients import Scope
+from pi_subagents.installing.pi_extension import extension_folder, find_installed, install, manifest, refresh
+from pi_subagents.planning import Place
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    (tmp_path / "project" / ".pi").mkdir(parents=True)
+    return Place(tmp_path / "project", tmp_path / "agent", {})
+
+
+def test_the_files_of_a_user_are_renewed_and_that_is_said_once(place: Place) -> None:
+    install(place, "user", "1.0")
+    folder = extension_folder(place, "user")
+    (folder / "index.ts").write_text("// of 1.0")
+    assert refresh(folder, "1.1") == "The pi extension was brought from pi-subagents 1.0 to 1.1; /reload uses it."
+    assert [one.version for one in find_installed(place)] == ["1.1"]
+    assert (folder / "index.ts").read_text() != "// of 1.0"
+    assert refresh(folder, "1.1") is None
+
+
+def test_the_files_of_a_project_are_left_to_those_who_keep_them(place: Place) -> None:
+    install(place, "project", "1.0")
+    folder = extension_folder(place, "project")
+    before = {file.name: file.read_bytes() for file in folder.iterdir()}
+    said = refresh(folder, "1.1")
+    assert said is not None
+    assert said.endswith("To renew it: pi-subagents install pi --project")
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+
+
+def test_a_folder_that_is_not_ours_or_cannot_be_written_is_no_reason_to_fail(place: Place, tmp_path: Path) -> None:
+    assert refresh(tmp_path / "nowhere", "1.1") is None
+    install(place, "user", "1.0")
+    folder = extension_folder(place, "user")
+    (folder / "index.ts").unlink()
+    (folder / "index.ts").mkdir()
+    said = refresh(folder, "1.1")
+    assert said is not None
+    assert str(folder) in said
+
+
+@pytest.mark.parametrize("scope", ["user", "project"])
+def test_three_tools_wait_for_a_model_and_every_tool_has_a_line_for_the_prompt(scope: Scope) -> None:
+    tools = manifest("1.0", scope)["tools"]
+    assert [tool["name"] for tool in tools if tool["needsModel"]] == [
+        "subagent",
+        "background_agent",
+        "background_agent_status",
+    ]
+    assert all(tool["label"] and tool["promptSnippet"] and "\n" not in tool["promptSnippet"] for tool in tools)

@@ -1,0 +1,201 @@
+"""Agents that are kept for the next task, with the real pi: each task begins with nothing of the one before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from pi_subagents.harness import PiRpc
+from pi_subagents.models import Task
+from pi_subagents.models.event import Started
+from pi_subagents.offline import Call, Fail, Hang, Request, Say, Script
+from pi_subagents.profiles import invalidate_profiles_cache
+from pi_subagents.service import Delegation, agents_for
+from pi_subagents.settings import load_settings
+from pi_subagents.store import JOURNAL_FILE, read_journal
+from pi_subagents.supervisor import Agents
+from tests.pi.stage import WAIT_S, Play, Stage
+
+ANSWER = Script().otherwise([Call("bash", {"command": "echo hello"}), Say("Done.")])
+
+
+class House:
+    """A pool of agents that several delegations use one after the other."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage = stage
+        settings = msgspec.structs.replace(load_settings(stage.project, stage.agent_dir), warm_agents=True)
+        self.agents: Agents = agents_for(stage.place, settings)
+
+    async def run(self, *prompts: str, concurrency: int = 1, **fields: Any) -> list[Started]:
+        """See tasks through, one after the other unless told otherwise; how each of their agents was started."""
+        tasks = [Task(f"task {number}", prompt, **fields) for number, prompt in enumerate(prompts)]
+        delegation = Delegation(
+            tasks, place=self.stage.place, concurrency=concurrency, harness=PiRpc(), runner=self.agents
+        )
+        async with asyncio.timeout(WAIT_S):
+            self.results = await delegation
+        return [_started(run.run_dir) for run in delegation.runs]
+
+
+def _started(run_dir: Path) -> Started:
+    (started,) = [event for event in read_journal(run_dir / JOURNAL_FILE) if isinstance(event, Started)]
+    return started
+
+
+@pytest.fixture
+async def house(play: Play) -> Any:
+    """Agents on the real pi with a model that says the same to everybody."""
+    house = House(play(ANSWER))
+    yield house
+    await house.agents.close()
+
+
+async def test_tasks_of_the_same_kind_share_a_process_and_nothing_else(house: House) -> None:
+    started = await house.run("First secret word: apple.", "Second.", "Third.")
+    assert [one.reused for one in started] == [False, True, True]
+    assert len({one.pid for one in started}) == 1
+    assert {result.status for result in house.results} == {"completed"}
+    for request in house.stage.model.requests:
+        roles = [message["role"] for message in request.messages if message["role"] == "user"]
+        assert roles == ["user"], "a conversation has one prompt"
+    third = house.stage.model.requests[-1]
+    assert third.first_user_text == "Third."
+    assert "apple" not in json.dumps(third.body)
+    for run_dir, prompt in zip(house.stage.run_dirs, ("First", "Second", "Third"), strict=True):
+        conversation = run_dir / "child-session.jsonl"
+        assert prompt in conversation.read_text()
+        assert conversation.stat().st_mode & 0o077 == 0
+
+
+async def test_usage_tools_and_results_are_counted_for_each_task_alone(house: House) -> None:
+    await house.run("One.", "Two.")
+    first, second = house.results
+    assert (first.usage.output, first.output) == (second.usage.output, second.output)
+
+
+def _profile(stage: Stage, text: str) -> None:
+    path = stage.project / ".pi" / "agent-profiles" / "helper.md"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"---\nname: helper\n---\n{text}\n")
+    os.utime(path, ns=(0, len(text)))
+
+
+async def test_a_changed_profile_gets_a_process_of_its_own(house: House) -> None:
+    _profile(house.stage, "Be brief.")
+    (first,) = await house.run("One.", profile="helper")
+    (again,) = await house.run("Two.", profile="helper")
+    _profile(house.stage, "Be verbose.")
+    invalidate_profiles_cache()
+    (changed,) = await house.run("Three.", profile="helper")
+    (plain,) = await house.run("Four.")
+    assert [one.reused for one in (first, again, changed, plain)] == [False, True, False, False]
+    instructions = [request.system_text for request in house.stage.model.requests if request.step == 0]
+    assert ["Be brief." in text for text in instructions] == [True, True, False, False]
+
+
+async def test_instructions_that_were_deleted_with_their_run_are_not_missed(house: House) -> None:
+    _profile(house.stage, "Be brief.")
+    await house.run("One.", profile="helper")
+    (house.stage.run_dirs[0] / "system-prompt.md").unlink()
+    (second,) = await house.run("Two.", profile="helper")
+    assert not second.reused
+    assert "Be brief." in house.stage.model.requests[-1].system_text
+
+
+async def test_context_files_that_an_agent_changed_are_read_again(house: House) -> None:
+    (house.stage.project / "AGENTS.md").write_text("The word is ALPHA.")
+    await house.run("One.")
+    (house.stage.project / "AGENTS.md").write_text("The word is OMEGA.")
+    (second,) = await house.run("Two.")
+    assert second.reused
+    assert "OMEGA" in house.stage.model.requests[-1].system_text
+
+
+def _touch_models(stage: Stage) -> None:
+    path = stage.agent_dir / "models.json"
+    path.write_text(path.read_text() + " ")
+
+
+def _add_extension(stage: Stage) -> None:
+    (stage.agent_dir / "extensions").mkdir()
+    (stage.agent_dir / "extensions" / "x.ts").write_text("export default function () {}\n")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        _touch_models,
+        _add_extension,
+    ],
+    ids=["models", "an extension"],
+)
+async def test_what_a_process_reads_only_once_makes_it_useless_when_it_changes(
+    house: House, change: Callable[[Stage], Any]
+) -> None:
+    await house.run("One.")
+    change(house.stage)
+    (second,) = await house.run("Two.")
+    assert not second.reused
+
+
+async def test_extensions_may_remember_so_their_agents_are_not_kept(play: Play) -> None:
+    stage = play(ANSWER)
+    extensions = stage.agent_dir / "extensions"
+    extensions.mkdir()
+    (extensions / "memory.ts").write_text("export default function () {}\n")
+    house = House(stage)
+    assert [one.reused for one in await house.run("One.", "Two.")] == [False, False]
+    (extensions / "memory.ts").rename(extensions / "pi-subagents")
+    assert [one.reused for one in await house.run("Three.", "Four.")] == [False, True], "our own does nothing there"
+    await house.agents.close()
+
+
+async def test_another_directory_environment_or_key_means_another_process(house: House) -> None:
+    await house.run("One.")
+    (elsewhere,) = await house.run("Two.", cwd=str(house.stage.root))
+    changed = replace(house.stage, environ={**house.stage.environ, "SOME_VARIABLE": "1"})
+    house.stage = changed
+    (other,) = await house.run("Three.")
+    assert not elsewhere.reused
+    assert not other.reused
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        [Fail(400, "no")],
+        [Call("bash", {"command": "nohup sleep 60 >/dev/null 2>&1 & echo started"}), Say("Done.")],
+    ],
+    ids=["a failed run", "processes left behind"],
+)
+async def test_an_agent_is_not_kept_after(play: Play, steps: list[Any]) -> None:
+    def first_only(request: Request) -> Any:
+        return steps[min(request.step, len(steps) - 1)] if "One." in request.first_user_text else Say("Fine.")
+
+    house = House(play(Script().otherwise([first_only, first_only, first_only])))
+    await house.run("One.")
+    (second,) = await house.run("Two.")
+    assert not second.reused
+    assert house.results[0].output == "Fine."
+    await house.agents.close()
+
+
+async def test_an_agent_that_was_stopped_is_not_kept(play: Play) -> None:
+    def hang_first(request: Request) -> Any:
+        return Hang() if "One." in request.first_user_text else Say("Fine.")
+
+    house = House(play(Script().otherwise([hang_first])))
+    await house.run("One.", timeout=1)
+    assert house.results[0].reason == "timeout"
+    (second,) = await house.run("Two.")
+    assert not second.reused
+    await house.agents.close()

@@ -1,0 +1,293 @@
+"""Who gets a kept process, and when a new one is started; with fake agents and a clock that does not wait."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.harness import Invocation
+from pi_subagents.runners import Footprint, Sink, SpawnFailed, Stream
+from pi_subagents.supervisor import Agents, Keeping
+from pi_subagents.supervisor.agents import PATIENCE_S
+from pi_subagents.testing import run_on_virtual_clock
+
+START_S = 0.5
+STATE = b'{"state": "fresh"}'
+
+
+@dataclass(frozen=True)
+class FakeRenewal:
+    """A process renews itself when it is asked to, and says so."""
+
+    likeness: str = "kind"
+    reads: Mapping[Path, bytes] = field(default_factory=dict)
+    request: bytes = b"renew"
+
+    def nature(self, frame: bytes) -> str | None:
+        return "model" if b"state" in frame else None
+
+    def heard(self, frame: bytes) -> bytes | bool:
+        return bool(json.loads(frame)["state"] == "fresh")
+
+
+class FakeAgentProcess:
+    """Prints its state when it has started and when it is renewed, and answers every task after `task_s`."""
+
+    reused = False
+    containment = "fake"
+
+    def __init__(self, world: World, invocation: Invocation, sink: Sink, pid: int) -> None:
+        self.pid = pid
+        self.world = world
+        self.sink = sink
+        self.heard: list[bytes] = [invocation.stdin]
+        self.gone = False
+        self.footprint = Footprint(3, 100)
+        asyncio.get_running_loop().call_later(START_S, self.prints, STATE)
+
+    def prints(self, record: bytes, stream: Stream = "stdout") -> None:
+        if not self.gone:
+            self.sink.on_output(stream, record + b"\n")
+
+    def send(self, data: bytes) -> None:
+        self.heard.append(data)
+        if data == b"renew" and self.world.renews:
+            self.prints(self.world.renews)
+
+    def close_input(self) -> None:
+        asyncio.get_running_loop().call_soon(self.exits, 0)
+
+    finish = terminate = kill = close_input
+
+    def release(self, *, reusable: bool) -> None: ...
+
+    def weigh(self) -> Footprint:
+        return self.footprint
+
+    def exits(self, code: int) -> None:
+        if not self.gone:
+            self.gone = True
+            self.sink.on_exit(code)
+
+
+class World:
+    """A runner whose processes cost nothing, and the agents on top of it."""
+
+    def __init__(self, *, starts_at_once: int = 2, idle_s: float = 60, places: Any = None) -> None:
+        self.processes: list[FakeAgentProcess] = []
+        self.renews = STATE
+        self.fails = False
+        self.surroundings: dict[Path, str] | None = {}
+        keeping = Keeping(idle_s, 1000, lambda _invocation: self.surroundings)
+        self.agents = Agents(self, keeping=keeping, places=places, starts_at_once=starts_at_once)
+
+    def start(self, invocation: Invocation, sink: Sink) -> FakeAgentProcess:
+        if self.fails:
+            raise SpawnFailed("no")
+        self.processes.append(FakeAgentProcess(self, invocation, sink, len(self.processes) + 1))
+        return self.processes[-1]
+
+    async def task(self, task_s: float = 0.0, *, ok: bool = True, renewal: FakeRenewal | None = None) -> Job:
+        """One task from its turn to its release."""
+        invocation = Invocation(("pi",), {}, Path("/"), b"task", interactive=True, renewal=renewal or FakeRenewal())
+        job = Job()
+        await self.agents.turn(invocation, lambda: True)
+        job.process = self.agents.start(invocation, job)
+        job.reused = job.process.reused
+        while True:
+            if job.exit_code is not None or self._told(job):
+                break
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(task_s)
+        job.process.finish()
+        await job.ended.wait()
+        job.process.release(reusable=ok)
+        return job
+
+    def _told(self, job: Job) -> bool:
+        process = self.processes[job.process.pid - 1]
+        return bool(job.output) or (process.heard[-1] == b"task" and len(process.heard) > 1)
+
+
+class Job:
+    """A run's end of a process."""
+
+    process: Any
+    reused = False
+
+    def __init__(self) -> None:
+        self.output: list[bytes] = []
+        self.exit_code: int | None = None
+        self.ended = asyncio.Event()
+
+    def on_output(self, stream: Stream, data: bytes) -> None:
+        self.output.append(data)
+
+    def on_exit(self, exit_code: int) -> None:
+        self.exit_code = exit_code
+        self.ended.set()
+
+
+def play(scene: Callable[[World], Awaitable[Any]], **options: Any) -> tuple[World, Any]:
+    """Play a scene on the virtual clock."""
+
+    async def main() -> tuple[World, Any]:
+        world = World(**options)
+        result = await scene(world)
+        await world.agents.close()
+        assert all(process.gone for process in world.processes)
+        return world, result
+
+    return run_on_virtual_clock(main())
+
+
+def test_quick_tasks_share_as_many_processes_as_may_start_at_once() -> None:
+    async def scene(world: World) -> list[Job]:
+        return await asyncio.gather(*(world.task() for _ in range(10)))
+
+    world, jobs = play(scene)
+    assert len(world.processes) == 2
+    assert sum(job.reused for job in jobs) == 8
+    assert {job.exit_code for job in jobs} == {0}
+
+
+def test_slow_tasks_get_processes_of_their_own_after_a_moment_of_patience() -> None:
+    async def scene(world: World) -> float:
+        began = asyncio.get_running_loop().time()
+        await asyncio.gather(*(world.task(100) for _ in range(4)))
+        return asyncio.get_running_loop().time() - began
+
+    world, took = play(scene)
+    assert len(world.processes) == 4
+    assert took < 2 * START_S + PATIENCE_S + 100 + 1
+
+
+def test_a_process_whose_run_was_not_completed_is_not_used_again() -> None:
+    async def scene(world: World) -> bool:
+        await world.task(ok=False)
+        return (await world.task()).reused
+
+    assert not play(scene)[1]
+
+
+def test_a_process_that_left_something_behind_or_grew_is_ended() -> None:
+    async def scene(world: World, worse: Footprint) -> bool:
+        first = asyncio.create_task(world.task(1))
+        await asyncio.sleep(START_S + 0.5)
+        world.processes[0].footprint = worse
+        await first
+        return (await world.task()).reused
+
+    for worse, reused in ((Footprint(3, 999), True), (Footprint(4, 100), False), (Footprint(3, 1001), False)):
+        _, found = play(lambda world, worse=worse: scene(world, worse))  # type: ignore[misc]
+        assert found is reused
+
+
+def test_a_process_that_does_not_begin_anew_is_replaced_and_the_task_is_done() -> None:
+    async def scene(world: World, says: bytes) -> Job:
+        await world.task()
+        world.renews = says
+        return await world.task()
+
+    for says in (b'{"state": "old"}', b""):
+        world, job = play(lambda world, says=says: scene(world, says))  # type: ignore[misc]
+        assert len(world.processes) == 2
+        assert job.process.pid == 2
+        assert job.exit_code == 0
+
+
+def test_a_process_that_dies_while_it_is_kept_is_replaced() -> None:
+    async def scene(world: World) -> Job:
+        await world.task()
+        world.processes[0].exits(1)
+        return await world.task()
+
+    world, job = play(scene)
+    assert len(world.processes) == 2
+    assert not job.reused
+
+
+def test_if_its_replacement_cannot_be_started_the_run_is_told() -> None:
+    async def scene(world: World) -> Job:
+        await world.task()
+        world.renews, world.fails = b'{"state": "old"}', True
+        return await world.task()
+
+    _, job = play(scene)
+    assert (job.exit_code, job.output) == (127, [b"no"])
+
+
+def test_a_kept_process_ends_when_nobody_needs_it() -> None:
+    async def scene(world: World) -> bool:
+        await world.task()
+        await asyncio.sleep(5)
+        assert not world.processes[0].gone
+        await asyncio.sleep(6)
+        return world.processes[0].gone
+
+    assert play(scene, idle_s=10)[1]
+
+
+def test_files_that_changed_or_cannot_be_read_make_a_process_useless(tmp_path: Path) -> None:
+    prompt = tmp_path / "prompt.md"
+    prompt.write_bytes(b"Be brief.")
+
+    async def scene(world: World) -> list[bool]:
+        reused = []
+        for text in (b"Be brief.", b"Be brief.", b"Be verbose.", None):
+            if text is None:
+                prompt.unlink()
+            else:
+                prompt.write_bytes(text)
+            reused.append((await world.task(renewal=FakeRenewal(reads={prompt: b"Be brief."}))).reused)
+        return reused
+
+    assert play(scene)[1] == [False, True, False, False]
+
+
+def test_surroundings_that_changed_or_forbid_it_make_a_process_useless() -> None:
+    async def scene(world: World) -> list[bool]:
+        reused = []
+        for around in ({}, {}, {Path("models.json"): "1"}, {Path("models.json"): "1"}, None, None):
+            world.surroundings = around
+            reused.append((await world.task()).reused)
+        return reused
+
+    assert play(scene)[1] == [False, True, False, True, False, False]
+
+
+class FakePlaces:
+    """So many places."""
+
+    def __init__(self, count: int) -> None:
+        self.free = count
+
+    def take(self) -> Any:
+        if not self.free:
+            return None
+        self.free -= 1
+        return self
+
+    def release(self) -> None:
+        self.free += 1
+
+
+def test_there_are_never_more_processes_than_places_and_an_idle_one_makes_room() -> None:
+    most = 0
+
+    async def scene(world: World) -> None:
+        nonlocal most
+        await world.task()
+        others = [asyncio.create_task(world.task(5, renewal=FakeRenewal(f"kind {n}"))) for n in range(3)]
+        while not all(task.done() for task in others):
+            most = max(most, sum(not process.gone for process in world.processes))
+            await asyncio.sleep(0.05)
+
+    places = FakePlaces(2)
+    play(scene, places=places)
+    assert most == 2
+    assert places.free == 2

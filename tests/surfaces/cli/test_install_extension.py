@@ -1,0 +1,139 @@
+"""`install pi`, `uninstall pi` and what `doctor` says of them, as they are typed."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi_subagents import __version__
+from pi_subagents.tools import TOOLS
+from tests.surfaces.cli.machine import PI, Machine, diagnose
+
+
+def _folder(machine: Machine) -> Path:
+    return machine.agent_dir / "extensions" / "pi-subagents"
+
+
+def _manifest(folder: Path) -> dict[str, Any]:
+    manifest: dict[str, Any] = json.loads((folder / "tools.json").read_text())
+    return manifest
+
+
+def test_installing_and_uninstalling_is_told_in_a_sentence_each(machine: Machine) -> None:
+    machine.add_pi()
+    folder = _folder(machine)
+    installed = machine.run("install", "pi")
+    assert (installed.returncode, installed.stdout) == (0, f"wrote the extension to {folder}\n")
+    assert installed.stderr == ""
+    assert {file.name for file in folder.iterdir()} >= {"index.ts", "tools.json"}
+    manifest = _manifest(folder)
+    assert (manifest["version"], [tool["name"] for tool in manifest["tools"]]) == (__version__, list(TOOLS))
+    # Found whatever PATH pi has, and no file of a project is taken for one of our modules.
+    assert manifest["bridge"] == [str(Path(sys.executable).absolute()), "-P", "-m", "pi_subagents", "bridge"]
+    again = machine.run("install", "pi")
+    assert again.stdout == f"the extension is already there: {folder} was not changed\n"
+    (folder / "index.ts").write_text("// edited")
+    (folder / "of-an-earlier-version.ts").write_text("")
+    renewed = machine.run("install", "pi")
+    assert renewed.stdout == f"brought the extension in {folder} up to date\n"
+    assert not (folder / "of-an-earlier-version.ts").exists()
+    assert machine.run("install", "pi").stdout == again.stdout
+    gone = machine.run("uninstall", "pi")
+    assert gone.stdout == f"deleted the extension in {folder}\n"
+    assert not folder.parent.exists()
+    assert machine.run("uninstall", "pi").stdout == f"there is no extension in {folder}: nothing to do\n"
+
+
+def test_a_project_gets_the_name_of_the_program_and_no_path_of_mine(machine: Machine) -> None:
+    machine.add_pi()
+    (machine.project / ".git").mkdir()
+    done = machine.run("install", "pi", "--project")
+    folder = machine.project / ".pi" / "extensions" / "pi-subagents"
+    assert done.stdout == f"wrote the extension to {folder}\n"
+    assert "needs pi-subagents on their PATH" in done.stderr
+    assert "trusts that directory" in done.stderr
+    assert _manifest(folder)["bridge"] == ["pi-subagents", "bridge"]
+    assert not [file for file in folder.iterdir() if str(machine.root).encode() in file.read_bytes()]
+    assert machine.run("uninstall", "pi", "--project").returncode == 0
+    assert not folder.parent.exists()
+
+
+def test_a_dry_run_says_what_would_be_done_and_writes_nothing(machine: Machine) -> None:
+    done = machine.run("install", "pi", "--dry-run")
+    assert done.stdout.startswith(f"would change {_folder(machine)}:\n")
+    assert "  tools.json: created\n" in done.stdout
+    assert not machine.agent_dir.exists()
+    machine.add_pi()
+    machine.run("install", "pi")
+    told = json.loads(machine.run("uninstall", "pi", "--dry-run", "--json").stdout)
+    assert (told["status"], told["changed"], told["scope"]) == ("deleted", False, "user")
+    assert (_folder(machine) / "tools.json").exists()
+
+
+@pytest.mark.parametrize("kind", ["another extension", "a link"])
+def test_what_is_not_ours_is_left_alone(machine: Machine, kind: str) -> None:
+    folder, elsewhere = _folder(machine), machine.root / "elsewhere"
+    theirs = machine.write((folder if kind == "another extension" else elsewhere) / "index.ts", "// theirs")
+    if kind == "a link":
+        folder.parent.mkdir(parents=True)
+        folder.symlink_to(elsewhere)
+    for command in ("install", "uninstall"):
+        done = machine.run(command, "pi")
+        assert (done.returncode, done.stdout) == (1, "")
+        assert str(folder) in done.stderr
+        assert "run this again" in done.stderr
+    assert theirs.read_text() == "// theirs"
+
+
+@pytest.mark.parametrize("damage", [None, "{"])
+def test_damaged_files_are_mended(machine: Machine, damage: str | None) -> None:
+    machine.add_pi()
+    machine.run("install", "pi")
+    path = _folder(machine) / "tools.json"
+    path.unlink() if damage is None else path.write_text(damage)
+    assert machine.run("install", "pi").stdout == f"brought the extension in {_folder(machine)} up to date\n"
+    assert _manifest(_folder(machine))["version"] == __version__
+
+
+def test_a_pi_that_does_not_start_with_it_is_told_of_with_the_way_back(machine: Machine) -> None:
+    machine.add_node(models='echo "Error: Failed to load extension: Tool subagent conflicts"; exit 1')
+    machine.add_program("pi", PI)
+    done = machine.run("install", "pi")
+    assert done.returncode == 0
+    assert "warning: pi does not start with it: Error: Failed to load extension: Tool subagent conflicts" in done.stderr
+    assert "pi-subagents uninstall pi" in done.stderr
+
+
+def test_doctor_says_whether_pi_has_the_extension_and_what_is_wrong_with_it(machine: Machine) -> None:
+    machine.add_pi()
+    absent = diagnose(machine).one("extension")
+    assert (absent["ok"], "pi-subagents install pi" in absent["detail"]) == (True, True)
+    machine.run("install", "pi")
+    fine = diagnose(machine).one("extension")
+    assert (fine["ok"], __version__ in fine["detail"]) == (True, True)
+    path = _folder(machine) / "tools.json"
+    manifest = json.loads(path.read_text())
+    for damage, said in (
+        ({"version": "0.0.1"}, "is of version 0.0.1"),
+        ({"bridge": ["/gone", "bridge"]}, "cannot start /gone"),
+        ({"bridge": None}, "are damaged"),
+    ):
+        path.write_text(json.dumps({**manifest, **damage}))
+        finding = diagnose(machine).one("extension")
+        assert (finding["ok"], finding["hint"]) == (False, "run: pi-subagents install pi")
+        assert said in finding["detail"]
+
+
+def test_doctor_says_that_pi_does_not_load_what_it_was_not_told_to_trust(machine: Machine) -> None:
+    machine.add_pi()
+    (machine.project / ".git").mkdir()
+    machine.run("install", "pi", "--project")
+    machine.add_program("pi-subagents", f'#!/bin/sh\nexec {sys.executable} -m pi_subagents "$@"\n')
+    untrusted = diagnose(machine).one("extension")
+    assert (untrusted["ok"], untrusted["hint"]) == (False, "start pi here and use /trust")
+    machine.write(machine.agent_dir / "trust.json", json.dumps({str(machine.project.resolve()): True}))
+    assert diagnose(machine).one("extension")["ok"]

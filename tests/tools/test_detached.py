@@ -1,0 +1,45 @@
+"""Calls that go on as background runs: all of their runs are started, or none is left."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.background import BackgroundRun, launch
+from pi_subagents.errors import StoreError
+from pi_subagents.planning import Place
+from pi_subagents.settings import Settings
+from pi_subagents.store import load_run
+from pi_subagents.testing import script
+from pi_subagents.testing.agent import pauses
+from pi_subagents.tools import ToolContext, detached
+from pi_subagents.workshop import PreparedRun
+from tests.process.conftest import plain_stage
+from tests.process.kit import Stage, wait_until
+
+__all__ = ["plain_stage"]
+
+
+async def test_when_one_run_cannot_be_started_the_others_of_the_call_end_too(
+    plain_stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launched: list[Path] = []
+
+    def launch_one(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
+        if launched:
+            raise StoreError("no keeper to be had")
+        launched.append(run.record.path)
+        return launch(run, place, settings)
+
+    monkeypatch.setattr(detached, "launch", launch_one)
+    call = {"tasks": [{"name": f"task {n}", "prompt": script(pauses(300))} for n in (1, 2, 3)]}
+    context = ToolContext(Place.here(plain_stage.project, plain_stage.full_environ()))
+    with pytest.raises(StoreError, match="no keeper to be had"):
+        await detached.start_detached("delegate_to_subagents", call, context)
+    (first,) = launched
+    others = [run_dir for run_dir in plain_stage.run_dirs if run_dir != first]
+    assert [load_run(run_dir).status for run_dir in others] == ["failed", "failed"]
+    await asyncio.to_thread(wait_until, lambda: load_run(first).status == "aborted", 60)
+    await asyncio.to_thread(wait_until, lambda: not plain_stage.processes(), 60)
