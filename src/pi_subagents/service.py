@@ -13,7 +13,7 @@ from pi_subagents.background.launch import order_for
 from pi_subagents.background.panes import PaneRun
 from pi_subagents.control import serving
 from pi_subagents.fold import RunState
-from pi_subagents.harness import Harness, harness_named, surroundings
+from pi_subagents.harness import Harness, default_provider, harness_named, surroundings
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
 from pi_subagents.models.event import Event
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -27,8 +27,8 @@ from pi_subagents.runners import LocalRunner, Runner, choose_mechanism, room_for
 from pi_subagents.runners.tmux import TmuxPanes
 from pi_subagents.scheduler import run_bounded
 from pi_subagents.settings import Settings, load_settings
-from pi_subagents.store import Index, Places
-from pi_subagents.supervisor import REQUEST_INTERVAL_S, Agents, Keeping, Observer, Supervisor
+from pi_subagents.store import Index, Pace, Places
+from pi_subagents.supervisor import REQUEST_INTERVAL_S, Agents, Keeping, Observer, Pacing, Supervisor
 from pi_subagents.workshop import PreparedRun
 
 
@@ -88,6 +88,8 @@ class Delegation:
         self._harness = harness or harness_named(self.settings.harness_name)
         self._runner = runner
         self._own_agents: Agents | None = None
+        provider = default_provider(self.place.cwd, self.place.agent_dir)
+        self._pacing = Pacing(Pace(self.place.agent_dir), provider)
         in_panes = self.settings.runner == "tmux" and runner is None if tmux is None else tmux
         self.panes = TmuxPanes(self.place.environ) if in_panes else None
         self._work: asyncio.Task[list[RunResult]] | None = None
@@ -161,6 +163,7 @@ class Delegation:
             runner,
             run.limits,
             problem=run.plan.problem,
+            pacing=self._pacing,
             observer=self._observe,
         )
         holder: Supervisor | PaneRun = supervisor

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from pi_subagents.background.orders import Order, unseal
 from pi_subagents.control import serving
-from pi_subagents.harness import harness_named
+from pi_subagents.harness import default_provider, harness_named
 from pi_subagents.runners import Interrupted, LocalRunner, run_until_signalled
-from pi_subagents.store import Index, Lease, Places, adopt
-from pi_subagents.supervisor import Agents, Observer, Supervisor
+from pi_subagents.store import Index, Lease, Pace, Places, adopt
+from pi_subagents.supervisor import Agents, Observer, Pacing, Supervisor
 
 
 def main() -> None:
@@ -37,14 +37,16 @@ async def _keep(order: Order, lease: Lease) -> None:
 def supervise(order: Order, lease: Lease, observer: Observer | None = None) -> Supervisor:
     """Take a run over from whoever held it until now; raises StoreError."""
     record, state = adopt(Path(order.run_dir), lease)
+    agent_dir = Path(order.agent_dir)
     return Supervisor(
         record,
         state,
         order.invocation,
         harness_named(order.harness),
-        Agents(LocalRunner(order.mechanism), places=Places.for_processes(Path(order.agent_dir), order.max_processes)),
+        Agents(LocalRunner(order.mechanism), places=Places.for_processes(agent_dir, order.max_processes)),
         order.limits,
         problem=order.problem,
+        pacing=Pacing(Pace(agent_dir), default_provider(Path(order.cwd), agent_dir)),
         observer=observer,
     )
 

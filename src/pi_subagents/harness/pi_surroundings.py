@@ -28,6 +28,15 @@ def surroundings(invocation: Invocation) -> dict[Path, str] | None:
     return {path: signature for path in files if (signature := _signature(path))}
 
 
+def default_provider(cwd: Path, agent_dir: Path) -> str | None:
+    """Whom an agent asks that is not told whom to ask, as far as the settings of `pi` say."""
+    for folder in (cwd / ".pi", agent_dir):
+        provider = _settings(folder / "settings.json").get("defaultProvider")
+        if isinstance(provider, str) and provider:
+            return provider
+    return None
+
+
 def _has_extensions(agent_dir: Path, project: Path) -> bool:
     return any(_entries(folder / "extensions") or _named(folder / "settings.json") for folder in (agent_dir, project))
 
@@ -39,10 +48,16 @@ def _entries(folder: Path) -> list[str]:
 
 
 def _named(settings: Path) -> bool:
+    document = _settings(settings)
+    return any(_some(document.get(key)) for key in ("extensions", "packages"))
+
+
+def _settings(path: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError):
-        document: Any = json.loads(settings.read_bytes())
-        return isinstance(document, dict) and any(_some(document.get(key)) for key in ("extensions", "packages"))
-    return False
+        document: Any = json.loads(path.read_bytes())
+        if isinstance(document, dict):
+            return document
+    return {}
 
 
 def _some(value: object) -> bool:

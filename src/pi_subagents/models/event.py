@@ -87,6 +87,13 @@ class Started(Event, frozen=True, tag="started"):
     reused: bool = False
 
 
+class HeldBack(Event, frozen=True, tag="held_back"):
+    """The provider asked somebody to slow down, so this run does not start before `until` (ms)."""
+
+    provider: str
+    until: int
+
+
 class StopRequested(Event, frozen=True, tag="stop_requested"):
     """Somebody or something decided to end the run; the first such record decides its outcome."""
 
@@ -335,6 +342,7 @@ class Unknown(Event, frozen=True, tag="unknown"):
 
 AnyEvent = (
     Created
+    | HeldBack
     | Started
     | StopRequested
     | Exited

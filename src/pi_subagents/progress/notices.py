@@ -26,6 +26,11 @@ def _retry_started(event: ev.RetryStarted) -> str:
     return _with_detail(words, event.message)
 
 
+def _held_back(event: ev.HeldBack) -> str:
+    seconds = max(event.until - event.at, 0) / 1000
+    return f"Waiting {seconds:.3g} s: {one_line(event.provider)} has asked to slow down"
+
+
 def _retry_ended(event: ev.RetryEnded) -> str | None:
     if event.success:
         return None
@@ -62,6 +67,7 @@ def _with_detail(words: str, detail: str | None) -> str:
 
 
 _NOTICES: dict[type[ev.Event], Callable[[Any], str | None]] = {
+    ev.HeldBack: _held_back,
     ev.RetryStarted: _retry_started,
     ev.RetryEnded: _retry_ended,
     ev.CompactionStarted: _compaction_started,

@@ -194,6 +194,10 @@ class Window:
         if len(self._calls) > _MAX_REMEMBERED_CALLS:
             del self._calls[next(iter(self._calls))]
 
+    def _started(self, _event: ev.Started) -> bool:
+        self._live.show_notice(None)
+        return True
+
     def _ended(self, _event: ev.Ended) -> bool:
         self._live.show_notice(None)
         self._live.show_tool_line(None)
@@ -225,6 +229,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[Window, Any], bool]] = {
     ev.Stderr: _stderr,
     ev.ExtensionFailed: _lost,
     ev.Dropped: _lost,
+    ev.HeldBack: lambda window, event: window._live.show_notice(notice(event)),
     ev.RetryStarted: lambda window, event: window._live.show_notice(notice(event)),
     ev.RetryEnded: lambda window, event: window._live.show_notice(notice(event)),
     ev.CompactionStarted: lambda window, event: window._live.show_notice(notice(event)),
@@ -232,6 +237,6 @@ _HANDLERS: dict[type[ev.Event], Callable[[Window, Any], bool]] = {
     ev.StopRequested: lambda window, event: window._live.show_stopping(notice(event)),
     ev.Ended: Window._ended,
     ev.Created: lambda window, event: True,
-    ev.Started: lambda window, event: True,
+    ev.Started: Window._started,
     ev.ThinkingLevelChanged: lambda window, event: True,
 }

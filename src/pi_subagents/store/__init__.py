@@ -4,6 +4,7 @@ from pi_subagents.store.control import request_stop, stop_request
 from pi_subagents.store.index import Index
 from pi_subagents.store.journal import JOURNAL_FILE, Journal, read_journal
 from pi_subagents.store.lease import LEASE_FILE, Lease, is_held
+from pi_subagents.store.pace import Pace
 from pi_subagents.store.reading import adopt, list_runs, load_run, read_file, session_runs
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
 from pi_subagents.store.rundir import META_FILE, RESULT_FILE, RunRecord, publish
@@ -19,6 +20,7 @@ __all__ = [
     "Journal",
     "JournalTail",
     "Lease",
+    "Pace",
     "Places",
     "RunRecord",
     "Slots",

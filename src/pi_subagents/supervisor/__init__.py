@@ -2,7 +2,8 @@
 
 from pi_subagents.supervisor.agents import Agents, Keeping
 from pi_subagents.supervisor.limits import Limits
+from pi_subagents.supervisor.pacing import Pacing
 from pi_subagents.supervisor.recorder import Observer
 from pi_subagents.supervisor.supervisor import REQUEST_INTERVAL_S, Supervisor
 
-__all__ = ["REQUEST_INTERVAL_S", "Agents", "Keeping", "Limits", "Observer", "Supervisor"]
+__all__ = ["REQUEST_INTERVAL_S", "Agents", "Keeping", "Limits", "Observer", "Pacing", "Supervisor"]

@@ -32,6 +32,7 @@ from pi_subagents.redaction import Redactor
 from pi_subagents.runners import Process, Runner, SpawnFailed, Stream
 from pi_subagents.store import RunRecord, stop_request
 from pi_subagents.supervisor.limits import Deadline, Limits, LoopDetector
+from pi_subagents.supervisor.pacing import Pacing
 from pi_subagents.supervisor.recorder import Observer, Recorder
 from pi_subagents.supervisor.stream import Output
 from pi_subagents.supervisor.timers import Timers
@@ -68,6 +69,7 @@ class Supervisor:
         limits: Limits,
         *,
         problem: str | None = None,
+        pacing: Pacing | None = None,
         observer: Observer | None = None,
         now_ms: NowMs = now_ms,
     ) -> None:
@@ -78,6 +80,7 @@ class Supervisor:
         self._runner = runner
         self._limits = limits
         self._problem = problem
+        self._pacing = pacing
         self._now_ms = now_ms
         self._redactor = Redactor(invocation.secrets)
         self._output = Output(harness.decoder(), self._redactor, now_ms, record)
@@ -148,7 +151,7 @@ class Supervisor:
 
     async def _start_and_wait(self) -> None:
         loop = asyncio.get_running_loop()
-        await self._see_through(loop.create_task(self._runner.turn(self._invocation, self._still_waits)))
+        await self._see_through(loop.create_task(self._wait_for_turn()))
         if self.state.status.is_terminal:
             return
         self._gone = loop.create_future()
@@ -169,6 +172,19 @@ class Supervisor:
         if self._recorder.broken is not None:
             self._escalate()
         await self._see_through(self._gone)
+
+    async def _wait_for_turn(self) -> None:
+        await self._runner.turn(self._invocation, self._still_waits)
+        told = 0
+        while self._pacing is not None and self._still_waits():
+            until = self._pacing.hold(self.state, self._now_ms())
+            if until > told:
+                held = ev.HeldBack(at=self._now_ms(), provider=self._pacing.provider_of(self.state), until=until)
+                self._happened([held])
+                told = until
+            if not until:
+                return
+            await asyncio.sleep(min((until - self._now_ms()) / 1000, REQUEST_INTERVAL_S))
 
     def _still_waits(self) -> bool:
         self.heed_request()
@@ -255,6 +271,8 @@ class Supervisor:
         return events
 
     def _react(self, events: Sequence[ev.AnyEvent]) -> None:
+        if self._pacing is not None:
+            self._pacing.heed(self.state, events)
         if any(_is_work(event) for event in events):
             self._working()
         if self.state.stop is not None:

@@ -116,10 +116,17 @@ def test_what_is_answered_early_is_answered_once(desk: Desk) -> None:
     initialized = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'
     requests = [request(id=1), initialized, request(id="2", method="tools/list"), request(id=3, method="ping")]
     said = b"".join(line + b"\n" for line in requests)
-    process = subprocess.run(desk.argv(), cwd=desk.stage.project, env=desk.environ, input=said, stdout=-1, timeout=60)
-    out = process.stdout
-    assert [json.loads(line)["id"] for line in out.splitlines()] == [1, "2", 3]
-    assert [tool["name"] for tool in json.loads(out.splitlines()[1])["result"]["tools"]] == list(TOOLS)
+    with subprocess.Popen(desk.argv(), cwd=desk.stage.project, env=desk.environ, stdin=-1, stdout=-1) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(said)
+        process.stdin.flush()
+        # Hanging up before the last answer would be taking back the question.
+        answers = [json.loads(process.stdout.readline()) for _ in range(3)]
+        process.stdin.close()
+        assert process.stdout.read() == b""
+    assert [answer["id"] for answer in answers] == [1, "2", 3]
+    assert [tool["name"] for tool in answers[1]["result"]["tools"]] == list(TOOLS)
 
 
 def test_a_text_is_an_id_too() -> None:
