@@ -110,3 +110,14 @@ async def test_a_keeper_that_is_asked_to_end_stops_its_run_truthfully(yard: Yard
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["reason"]) == ("aborted", "cancelled")
     assert not yard.stage.processes()
+
+
+async def test_a_run_is_found_again_where_the_index_knows_nothing_of_it(yard: Yard) -> None:
+    run_dir = await yard.launch(prints(*answer("Done.")))
+    await yard.see_the_end(run_dir)
+    for file in (yard.place.agent_dir / "subagents").glob("index*"):
+        file.unlink()
+    row = await yard.row(run_dir)
+    assert row["status"] == "completed"
+    assert yard.registry.find("../../etc") is None
+    assert yard.registry.find(f"{run_dir.name[:-1]}x") is None

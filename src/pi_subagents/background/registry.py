@@ -16,7 +16,8 @@ from typing import Any
 
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
-from pi_subagents.models import Status
+from pi_subagents.models import Status, is_run_id
+from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.rows import run_row
 from pi_subagents.runners import collect_ended
@@ -56,7 +57,17 @@ class Registry:
     def find(self, run_id: str) -> KnownRun | None:
         """One background run, whoever owns it."""
         rows = self._index.rows("run_id = ? AND background = 1", [run_id])
-        return next(iter(load_rows(rows)), None)
+        found = next(iter(load_rows(rows)), None)
+        return found or self._find_without_index(run_id)
+
+    def _find_without_index(self, run_id: str) -> KnownRun | None:
+        folder = runs_dir(self._place.project) / run_id
+        if not is_run_id(run_id) or not folder.is_dir():
+            return None
+        with suppress(StoreError):
+            run = KnownRun(load_run(folder), folder)
+            return run if run.state.background else None
+        return None
 
     def unannounced(self) -> list[KnownRun]:
         """The runs that are over and whose end the owner has not been told."""

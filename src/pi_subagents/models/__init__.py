@@ -1,7 +1,7 @@
 """The words of the system as data: tasks, profiles, runs, events. No behaviour that touches the world."""
 
 from pi_subagents.models.profile import Profile, Secret, ThinkingLevel
-from pi_subagents.models.run import Reason, Status, new_run_id, new_session_id, status_for, transition
+from pi_subagents.models.run import Reason, Status, is_run_id, new_run_id, new_session_id, status_for, transition
 from pi_subagents.models.task import (
     DEFAULT_TIMEOUT_S,
     MAX_CONCURRENCY,
@@ -25,6 +25,7 @@ __all__ = [
     "Task",
     "ThinkingLevel",
     "Usage",
+    "is_run_id",
     "new_run_id",
     "new_session_id",
     "status_for",

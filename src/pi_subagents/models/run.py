@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from enum import StrEnum
 
@@ -61,8 +62,16 @@ def new_session_id() -> str:
     return os.urandom(8).hex()
 
 
+_RUN_ID = re.compile(r"\d{8}T\d{9}-[0-9a-f]{16}")
+
+
 def new_run_id(session_id: str) -> str:
     """Sorts by time of creation and names its session, so that a directory listing finds a session's runs."""
     now = time.time_ns() // 1_000_000
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now // 1000))
     return f"{stamp}{now % 1000:03d}-{session_id}"
+
+
+def is_run_id(text: str) -> bool:
+    """Whether the text has the form of a run's id, so that it can be used as the name of a directory."""
+    return _RUN_ID.fullmatch(text) is not None

@@ -15,6 +15,7 @@ _VERBOSITY = {0: logging.WARNING, 1: logging.INFO}
 
 def set_up_logging(verbose: int, level_name: str | None) -> None:
     """Send the log where the user wants it."""
+    logging.raiseExceptions = False  # a log that cannot be written is no reason to print a traceback
     logger = logging.getLogger("pi_subagents")
     logger.propagate = False
     logger.handlers.clear()
