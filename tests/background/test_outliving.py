@@ -112,11 +112,13 @@ async def test_a_keeper_that_is_asked_to_end_stops_its_run_truthfully(yard: Yard
     assert not yard.stage.processes()
 
 
-async def test_a_run_is_found_again_where_the_index_knows_nothing_of_it(yard: Yard) -> None:
+async def test_a_run_is_found_again_where_the_index_cannot_be_used(yard: Yard) -> None:
     run_dir = await yard.launch(prints(*answer("Done.")))
     await yard.see_the_end(run_dir)
-    for file in (yard.place.agent_dir / "subagents").glob("index*"):
+    folder = yard.place.agent_dir / "subagents"
+    for file in folder.glob("index*"):
         file.unlink()
+    (folder / "index.sqlite3").mkdir()
     row = await yard.row(run_dir)
     assert row["status"] == "completed"
     assert yard.registry.find("../../etc") is None
