@@ -59,9 +59,7 @@ def print_folder(change: FolderChange, *, dry_run: bool, as_json: bool) -> None:
                 "scope": change.scope,
                 "status": change.status,
                 "changed": change.is_needed and not dry_run,
-                "files": [
-                    {"path": str(each.path), "status": each.status} for each in change.changes if each.is_needed
-                ],
+                "files": [{"path": str(each.path), "status": each.status} for each in change.changes if each.is_needed],
                 "dryRun": dry_run,
             }
         )

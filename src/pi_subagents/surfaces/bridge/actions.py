@@ -1,0 +1,48 @@
+"""What can be done with a run that is under way; the person is told what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+
+from pi_subagents.control import ask
+from pi_subagents.outcome import CANCELLED_SENTENCE
+from pi_subagents.progress import clean
+from pi_subagents.store import request_stop
+from pi_subagents.surfaces.bridge.dialogs import PiDialogs
+from pi_subagents.watching import WatchedRun
+
+
+async def stop(run: WatchedRun, dialogs: PiDialogs) -> None:
+    """Ask whether to stop the run, and do so."""
+    if not run.is_active:
+        await dialogs.notify(f"{name_of(run)} is over already.")
+        return
+    if await dialogs.confirm(f"Stop {name_of(run)}?", "What it has said and done until now is kept."):
+        await asyncio.to_thread(request_stop, run.run_dir, CANCELLED_SENTENCE)
+        await dialogs.notify(f"{name_of(run)} was asked to stop.")
+
+
+async def steer(run: WatchedRun, dialogs: PiDialogs) -> None:
+    """Ask for a word to the agent at work, and pass it on."""
+    if not run.is_active:
+        await dialogs.notify(f"{name_of(run)} is over already; a task with its session id as resume goes on with it.")
+        return
+    text = await dialogs.input(f"Tell {name_of(run)}", "It hears this before its next turn")
+    if not text or not text.strip():
+        return
+    answer = await asyncio.to_thread(ask, run.run_dir, {"op": "steer", "text": text})
+    if answer is None:
+        await dialogs.notify(
+            f"{name_of(run)} cannot be told anything: it has not begun, has just ended, or its harness does not listen "
+            '("harness: pi-rpc" in a profile makes the next one listen).',
+            "warning",
+        )
+    elif not answer.get("ok"):
+        await dialogs.notify(f"{name_of(run)} was not told: {answer.get('error')}.", "warning")
+    else:
+        await dialogs.notify(f"{name_of(run)} hears it before its next turn.")
+
+
+def name_of(run: WatchedRun) -> str:
+    """The run's task, in quotation marks."""
+    return f"“{' '.join(clean(run.state.name).split()) or '(unnamed)'}”"

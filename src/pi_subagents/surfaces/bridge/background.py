@@ -1,0 +1,155 @@
+"""Watches the background runs of the conversation: each end is told exactly once, and the footer counts them.
+
+The visible message goes out first and the mark on disk follows it. When a conversation is opened again, its own log
+says which messages arrived: a missing mark is made up, and so is a message that was lost on the way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.background.registry import (
+    LAUNCH_ENTRY,
+    UPDATE_ENTRY,
+    KnownRun,
+    Registry,
+    announcement,
+    footer,
+    mark_announced,
+)
+from pi_subagents.errors import StoreError
+from pi_subagents.fold import RunState
+from pi_subagents.listing import Wanted, list_sessions
+from pi_subagents.models import Status
+from pi_subagents.planning import Place
+from pi_subagents.rows import run_row
+from pi_subagents.runners import collect_ended
+from pi_subagents.store import RESULT_FILE, is_held, load_run
+from pi_subagents.surfaces.bridge.entries import DONE_MESSAGE
+from pi_subagents.surfaces.bridge.host import PiHost
+from pi_subagents.surfaces.bridge.peer import Peer
+from pi_subagents.surfaces.bridge.views import end_line, pieces
+
+_POLL_S = 0.5
+
+logger = logging.getLogger(__name__)
+
+
+class BackgroundWatch:
+    """The background runs of one conversation at a time."""
+
+    def __init__(self, peer: Peer, host: PiHost) -> None:
+        self._peer = peer
+        self._host = host
+        self._runs: dict[str, KnownRun] = {}
+        self._told: set[str] = set()
+        self._launched = asyncio.Event()
+        self._work: asyncio.Task[None] | None = None
+
+    def open(self) -> None:
+        """The conversation has been opened, or is another one now."""
+        self.close()
+        self._told |= self._host.log.told
+        self._work = asyncio.create_task(self._watch(self._host.place, self._host.owner))
+
+    def close(self) -> None:
+        """Watch no longer."""
+        if self._work is not None:
+            self._work.cancel()
+
+    def launched(self, row: dict[str, Any]) -> None:
+        """A run has been launched by a call of this conversation."""
+        self._append(LAUNCH_ENTRY, row)
+        # It may be over by now; the next look finds out and tells.
+        state = RunState(row["runId"], row["sessionId"], owner=self._host.owner, status=Status.RUNNING)
+        self._runs[state.run_id] = KnownRun(state, Path(row["paths"]["runDir"]))
+        self._show_footer()
+        self._launched.set()
+
+    async def _watch(self, place: Place, owner: str) -> None:
+        try:
+            runs = await asyncio.to_thread(_find, place, owner)
+            # Some may have been launched while the disk was searched.
+            known = {run_id: run for run_id, run in self._runs.items() if run.state.owner == owner}
+            self._runs = known | {run.state.run_id: run for run in runs}
+            self._show_footer()
+            for run in list(self._runs.values()):
+                await self._reconcile(run)
+            while True:
+                await self._look()
+                await self._pause()
+        except Exception:  # calls go on without it
+            logger.exception("background runs are no longer watched")
+
+    async def _pause(self) -> None:
+        """Until it is worth looking again: soon while a run is under way, else when there is one."""
+        self._launched.clear()
+        if all(run.is_over for run in self._runs.values()):
+            await self._launched.wait()
+        await asyncio.sleep(_POLL_S)
+
+    async def _look(self) -> None:
+        active = [run for run in self._runs.values() if not run.is_over]
+        if not active:
+            return
+        for run in await asyncio.to_thread(_ended, active):
+            self._runs[run.state.run_id] = run
+            await self._reconcile(run)
+
+    async def _reconcile(self, run: KnownRun) -> None:
+        """Bring the conversation up to date with the disk."""
+        log, run_id = self._host.log, run.state.run_id
+        if run_id not in log.launched:
+            self._append(LAUNCH_ENTRY, run_row(run.state, run.run_dir))
+        if not run.is_over:
+            return
+        if run_id not in log.updated:
+            self._append(UPDATE_ENTRY, run_row(run.state, run.run_dir))
+        if run_id not in self._told:
+            self._told.add(run_id)
+            self._announce(run)
+            await self._peer.flush()
+        await asyncio.to_thread(mark_announced, run.run_dir)
+
+    def _announce(self, run: KnownRun) -> None:
+        self._show_footer()
+        state, words = run.state, announcement(run)
+        details = {
+            "runId": state.run_id,
+            "sessionId": state.session_id,
+            "status": state.status.value,
+            "view": {"rows": [pieces(end_line(state.status.value, words))]},
+        }
+        level = "info" if state.status is Status.COMPLETED else "warning"
+        self._peer.notify("ui/notify", {"message": words, "level": level})
+        self._peer.notify("message/show", {"type": DONE_MESSAGE, "content": words, "details": details})
+
+    def _append(self, kind: str, row: dict[str, Any]) -> None:
+        self._host.log.take(kind, row)
+        self._peer.notify("entry/append", {"type": kind, "data": row})
+
+    def _show_footer(self) -> None:
+        text = footer(self._runs.values()) if self._runs else None
+        self._peer.notify("ui/status", {"text": text})
+
+
+def _find(place: Place, owner: str) -> list[KnownRun]:
+    """The owner's runs, each in its true state; on the way every run of the project is closed that was lost."""
+    list_sessions(place, Wanted(place.project, Status.RUNNING, limit=1000))
+    return Registry(place, owner).runs()
+
+
+def _ended(active: list[KnownRun]) -> list[KnownRun]:
+    """Those of the runs that are over now; the journals of the others are left alone."""
+    collect_ended()
+    ended = []
+    for run in active:
+        with suppress(StoreError, OSError):  # what cannot be read at the moment may be at the next look
+            if (run.run_dir / RESULT_FILE).exists() or not is_held(run.run_dir):
+                now = KnownRun(load_run(run.run_dir), run.run_dir)
+                ended += [now] if now.is_over else []
+    return ended

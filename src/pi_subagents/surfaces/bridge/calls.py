@@ -1,0 +1,143 @@
+"""Tool calls under way: each can be cancelled, and all are seen to their end when the conversation ends."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.fold import RunState
+from pi_subagents.models import Usage
+from pi_subagents.surfaces.bridge.entries import RUN_ENTRY, run_entry
+from pi_subagents.surfaces.bridge.host import PiHost
+from pi_subagents.surfaces.bridge.parameters import ToolCall
+from pi_subagents.surfaces.bridge.peer import Peer
+from pi_subagents.surfaces.bridge.updates import CallUpdates
+from pi_subagents.surfaces.bridge.views import result_view, windows_details
+from pi_subagents.tools import ToolContext, ToolResult, call_tool
+
+_NOT_CANCELLED = ("background_agent",)
+"""What answers at once is not cut short: the run would be launched, and nobody told of it."""
+
+_CANCELLED = ToolResult("Cancelled", is_error=True)
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass
+class _Call:
+    """A call under way; its work begins a moment after the call does."""
+
+    asked: ToolCall
+    updates: CallUpdates
+    usage: Usage = field(default_factory=Usage)
+    is_cancelled: bool = False
+    work: asyncio.Task[ToolResult] | None = None
+    seen_through: asyncio.Task[dict[str, Any]] | None = None
+
+    def cancel(self) -> None:
+        """Ask for an end, at most once: stopping agents takes a few steps, which must not be cut short."""
+        if self.is_cancelled or self.asked.name in _NOT_CANCELLED:
+            return
+        self.is_cancelled = True
+        if self.work is not None:
+            self.work.cancel()
+
+
+class Calls:
+    """Every call that has not been answered."""
+
+    def __init__(self, peer: Peer, host: PiHost, on_launched: Callable[[dict[str, Any]], None]) -> None:
+        self._peer = peer
+        self._host = host
+        self._on_launched = on_launched
+        self._under_way: dict[str, _Call] = {}
+
+    def begin(self, asked: ToolCall) -> asyncio.Task[dict[str, Any]]:
+        """Begin a call; what is wrong with it is in its result."""
+        call = self._under_way[asked.call] = _Call(asked, CallUpdates(self._peer, asked.call))
+        call.seen_through = asyncio.create_task(self._see_through(call))
+        return call.seen_through
+
+    def cancel(self, call_id: str) -> None:
+        """Stop a call's agents; its answer says how each task ended."""
+        if call := self._under_way.get(call_id):
+            call.cancel()
+
+    async def close(self) -> None:
+        """Stop every call and wait until nothing is left of its agents."""
+        calls = list(self._under_way.values())
+        for call in calls:
+            call.cancel()
+        if waiting := [call.seen_through for call in calls if call.seen_through is not None]:
+            await asyncio.wait(waiting)
+
+    async def _see_through(self, call: _Call) -> dict[str, Any]:
+        try:
+            async with call.updates.sending():
+                result = await self._result(call)
+            if call.asked.name == "background_agent" and "run" in result.details:
+                self._on_launched(result.details["run"])
+            return _answer(call, result)
+        finally:
+            if self._under_way.get(call.asked.call) is call:
+                del self._under_way[call.asked.call]
+
+    async def _result(self, call: _Call) -> ToolResult:
+        if call.is_cancelled:
+            return _CANCELLED
+        call.work = asyncio.create_task(call_tool(call.asked.name, call.asked.arguments, self._context(call)))
+        try:
+            return await call.work
+        except asyncio.CancelledError:
+            return _CANCELLED
+        except Exception as error:  # the model is told, and can go on
+            logger.exception("%s failed", call.asked.name)
+            return ToolResult(f"pi-subagents failed: {type(error).__name__}: {error}", is_error=True)
+
+    def _context(self, call: _Call) -> ToolContext:
+        def ended(state: RunState, run_dir: Path) -> None:
+            call.usage += state.usage
+            entry = run_entry(state, run_dir)
+            self._host.log.take(RUN_ENTRY, entry)
+            self._peer.notify("entry/append", {"type": RUN_ENTRY, "data": entry})
+
+        host = self._host
+        return ToolContext(
+            host.place,
+            on_update=call.updates.take_details if call.asked.name == "subagent" else None,
+            on_windows=call.updates.take_windows,
+            on_ended=ended,
+            available_tools=host.tools,
+            answer_when_cancelled=True,
+            sessions=host.sessions,
+            remembered=host.log.remembered,
+            owner=host.owner,
+        )
+
+
+def _answer(call: _Call, result: ToolResult) -> dict[str, Any]:
+    details = dict(result.details)
+    if call.updates.windows and "windows" in details:
+        details |= windows_details(call.updates.windows)
+    else:
+        details["view"] = result_view(call.asked.name, result)
+    return {"text": result.text, "details": details, "isError": result.is_error, "usage": _usage(call.usage)}
+
+
+def _usage(usage: Usage) -> dict[str, Any] | None:
+    """The spend in pi's form; how the cost is made up is not known here."""
+    if usage == Usage():
+        return None
+    parts = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
+    return {
+        "input": usage.input,
+        "output": usage.output,
+        "cacheRead": usage.cache_read,
+        "cacheWrite": usage.cache_write,
+        "totalTokens": usage.total_tokens,
+        "cost": {**parts, "total": usage.cost},
+    }

@@ -1,0 +1,103 @@
+"""Reading one session on a screen: everything its agents said and did, growing while the last of them works."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from pi_subagents.errors import StoreError
+from pi_subagents.fold import RunState, fold
+from pi_subagents.following import RunFollower
+from pi_subagents.progress import Line, Style, clean, wrap
+from pi_subagents.store import load_run, session_runs
+from pi_subagents.surfaces.bridge.screens import Screen
+from pi_subagents.transcripts import session_transcript
+
+_HINTS: Line = [(Style.DIM, "↑↓ scroll • esc back")]
+_TICK_S = 0.5
+_STYLES = {"→ ": Style.MUTED, "[tool result]": Style.DIM, "[Error": Style.ERROR, "=== ": Style.TITLE, "---": Style.DIM}
+
+
+class Transcript:
+    """The text of a session; `look` is for a thread."""
+
+    def __init__(self, run_dir: Path) -> None:
+        self._follower = RunFollower(run_dir)
+        self._state = RunState(run_id=run_dir.name, session_id=run_dir.name.rpartition("-")[2])
+        self._earlier: list[RunState] | None = None
+        self.text = ""
+
+    def look(self) -> bool:
+        """Read what is new; whether there was anything."""
+        if self._earlier is None:
+            self._earlier = list(_runs_before(self._follower.run_dir, self._state.session_id))
+        try:
+            events = self._follower.look()
+            while not self._follower.at_end and not self._follower.ended:
+                events += self._follower.look()
+        except StoreError as error:
+            self.text = str(error)
+            return True
+        if events:
+            fold(self._state, events)
+            self.text = session_transcript([*self._earlier, self._state])
+        return bool(events)
+
+
+def _runs_before(run_dir: Path, session_id: str) -> Iterator[RunState]:
+    for folder in session_runs(run_dir.parent, session_id):
+        if folder.name < run_dir.name:
+            yield load_run(folder)
+
+
+async def read_run(run_dir: Path, title: str, screen: Screen) -> bool:
+    """Show a session until the person goes back; False if the whole screen was closed."""
+    transcript, view = Transcript(run_dir), _Scroll(screen)
+    while True:
+        if await asyncio.to_thread(transcript.look):
+            view.fill(transcript.text)
+        screen.show(clean(title), view.rows(), _HINTS)
+        key = await screen.key(_TICK_S)
+        if key is None:
+            return False
+        if key in ("escape", "q", "left"):
+            return True
+        view.move(key)
+        if key == "resize":
+            view.fill(transcript.text)
+
+
+class _Scroll:
+    """A part of a long text; at its end it stays at the end."""
+
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self._lines: list[Line] = []
+        self._top: int | None = None
+
+    def fill(self, text: str) -> None:
+        """The whole text."""
+        columns = self._screen.columns
+        self._lines = [line for said in clean(text, keep_newlines=True).split("\n") for line in _wrapped(said, columns)]
+
+    def rows(self) -> list[Line]:
+        """The part that is seen."""
+        last = max(len(self._lines) - self._screen.height, 0)
+        top = last if self._top is None else min(self._top, last)
+        return self._lines[top : top + self._screen.height] or [[(Style.DIM, "(nothing yet)")]]
+
+    def move(self, key: str) -> None:
+        """Go where a key leads."""
+        page, last = max(self._screen.height - 1, 1), max(len(self._lines) - self._screen.height, 0)
+        top = last if self._top is None else self._top
+        steps = {"up": -1, "down": 1, "pageup": -page, "pagedown": page, "space": page, "home": -top, "end": last}
+        if key in steps:
+            top = max(top + steps[key], 0)
+            self._top = None if top >= last else top
+
+
+def _wrapped(text: str, columns: int) -> Iterator[Line]:
+    style = next((style for start, style in _STYLES.items() if text.startswith(start)), Style.TEXT)
+    for row in wrap(text, columns) or [""]:
+        yield [(style, row)]

@@ -1,0 +1,70 @@
+"""Tells the extension how a call stands: soon after something happened, and every second for the clocks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+from pi_subagents.progress import Window
+from pi_subagents.surfaces.bridge.patches import Patch, RunPatches, WindowPatches
+from pi_subagents.surfaces.bridge.peer import Peer
+from pi_subagents.surfaces.bridge.views import progress_view
+
+_MIN_INTERVAL_S = 0.05
+_TICK_S = 1.0
+
+
+class CallUpdates:
+    """One call's news; `windows` and `details` are what was heard of it last."""
+
+    def __init__(self, peer: Peer, call: str) -> None:
+        self.windows: Sequence[Window] = ()
+        self._details: dict[str, Any] | None = None
+        self._peer = peer
+        self._call = call
+        self._news = asyncio.Event()
+        self._window_patches = WindowPatches()
+        self._run_patches = RunPatches()
+
+    def take_windows(self, windows: Sequence[Window]) -> None:
+        """How `delegate_to_subagents` stands."""
+        self.windows = windows
+        self._news.set()
+
+    def take_details(self, details: dict[str, Any]) -> None:
+        """How `subagent` stands."""
+        self._details = details
+        self._news.set()
+
+    @asynccontextmanager
+    async def sending(self) -> AsyncIterator[None]:
+        """Send while the block runs, and at its end what is left to say: updates add up to the result."""
+        work = asyncio.create_task(self._send())
+        try:
+            yield
+        finally:
+            work.cancel()
+            self._tell()
+
+    async def _send(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), _TICK_S)
+            self._news.clear()
+            self._tell()
+            # Somebody who reads slowly gets fewer and larger updates instead of a heap of them.
+            await self._peer.flush()
+            await asyncio.sleep(_MIN_INTERVAL_S)
+
+    def _tell(self) -> None:
+        if patch := self._patch():
+            self._peer.notify("tool/update", {"call": self._call, "patch": patch})
+
+    def _patch(self) -> Patch:
+        if self.windows:
+            return self._window_patches.news(self.windows)
+        if self._details is not None:
+            return self._run_patches.news(self._details, progress_view(self._details))
+        return {}

@@ -1,0 +1,139 @@
+"""Background runs of a conversation: each end is told once, whoever was away meanwhile, and the footer counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.testing import prints, script
+from pi_subagents.testing.agent import exits, waits_for
+from pi_subagents.testing.records import AGENT_START, answer
+from tests.bridge.kit import PRESET, SESSION, Desk, Extension, Message
+from tests.process.kit import wait_until
+
+DONE = prints(*answer("All is well."))
+OTHER = "01990000-0000-7000-8000-000000000002"
+
+
+def launch(bridge: Extension, *actions: Any) -> Message:
+    """A background run; its row."""
+    started = bridge.call("background_agent", {"preset": PRESET, "task": script(prints(AGENT_START), *actions)})
+    row: Message = started["details"]["run"]
+    return row
+
+
+def entries(*bridges: Extension) -> list[Message]:
+    """What pi would have in its log after these."""
+    return [entry for bridge in bridges for entry in bridge.told("entry/append")]
+
+
+def mark(row: Message) -> Path:
+    return Path(row["paths"]["runDir"]) / "notified"
+
+
+def shown(bridge: Extension, row: Message) -> Message:
+    """The visible message of a run's end."""
+    message: Message = bridge.hear(
+        lambda said: said.get("method") == "message/show" and said["params"]["details"]["runId"] == row["runId"]
+    )["params"]
+    return message
+
+
+def settle(bridge: Extension) -> None:
+    """Hear everything that opening a conversation leads to."""
+    bridge.heard("ui/status")
+    bridge.call("list_subagent_profiles", {})
+    bridge.call("background_agent_status", {})
+
+
+def test_the_end_of_a_run_is_an_entry_a_status_a_notice_and_a_message(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as bridge:
+        good = launch(bridge, waits_for(tmp_path / "go"), DONE)
+        bad = launch(bridge, waits_for(tmp_path / "go"), exits(3))
+        bridge.heard("ui/status", text="bg: 2 running / 2 total")
+        (tmp_path / "go").touch()
+        for row, status, level in ((good, "completed", "info"), (bad, "failed", "warning")):
+            message = shown(bridge, row)
+            assert message["type"] == "pi-subagents:bg-done"
+            assert message["content"].startswith(f'Background agent "{PRESET}" {status}: ')
+            assert message["details"]["status"] == status
+            assert {"message": message["content"], "level": level} in bridge.told("ui/notify")
+        bridge.heard("ui/status", text="bg: 0 running / 2 total")
+        kinds = [(entry["type"], entry["data"]["runId"]) for entry in entries(bridge)]
+        for row in (good, bad):
+            assert kinds.count(("pi-subagents:bg-run", row["runId"])) == 1
+            assert kinds.count(("pi-subagents:bg-update", row["runId"])) == 1
+        ended = next(e["data"] for e in entries(bridge) if e["type"] == "pi-subagents:bg-update")
+        assert ended["completedAt"]
+        wait_until(lambda: mark(good).exists() and mark(bad).exists(), 30)
+
+
+def test_an_end_that_nobody_heard_is_told_when_the_conversation_is_opened_again_and_only_once(
+    desk: Desk, tmp_path: Path
+) -> None:
+    with desk.bridge() as first:
+        row = launch(first, waits_for(tmp_path / "go"), DONE)
+    (tmp_path / "go").touch()
+    wait_until((Path(row["paths"]["runDir"]) / "result.json").exists, 60)
+    with desk.bridge(entries=entries(first)) as second:
+        second.tell("session/start", desk.session(entries=entries(first)))  # pi says it twice in RPC mode
+        assert second.heard("message/show")["details"]["runId"] == row["runId"]
+        settle(second)
+        assert len(second.told("message/show")) == 1
+        assert [entry["type"] for entry in entries(second)] == ["pi-subagents:bg-update"]
+    with desk.bridge(entries=entries(first, second), told=[row["runId"]]) as third:
+        settle(third)
+        assert not third.told("message/show")
+        assert not entries(third)
+
+
+def test_a_crash_between_message_and_mark_neither_loses_nor_repeats_the_message(desk: Desk) -> None:
+    with desk.bridge() as first:
+        row = launch(first, DONE)
+        first.heard("message/show")
+        wait_until(mark(row).exists, 30)
+    mark(row).unlink()
+    with desk.bridge(entries=entries(first), told=[row["runId"]]) as second:
+        settle(second)
+        assert not second.told("message/show")
+        wait_until(mark(row).exists, 30)
+    with desk.bridge(entries=entries(first)) as third:  # the message never got into the log
+        assert third.heard("message/show")["details"]["runId"] == row["runId"]
+
+
+def test_nobody_but_the_owner_is_told_and_a_fork_is_not_the_owner(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as first:
+        row = launch(first, waits_for(tmp_path / "go"), DONE)
+    with desk.bridge(sessionId=OTHER, parentSession="/somewhere.jsonl", entries=entries(first)) as fork:
+        (tmp_path / "go").touch()
+        wait_until((Path(row["paths"]["runDir"]) / "result.json").exists, 60)
+        settle(fork)
+        assert not fork.told("message/show")
+        assert fork.told("ui/status") == [{"text": None}]
+        found = fork.call("background_agent_status", {"runId": row["runId"]})
+        assert "All is well." in found["text"]
+    with desk.bridge(entries=entries(first)) as owner:
+        assert owner.heard("message/show")["details"]["runId"] == row["runId"]
+
+
+def test_one_bridge_can_serve_one_conversation_after_the_other(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as bridge:
+        launch(bridge, waits_for(tmp_path / "go"), DONE)
+        bridge.ask("session/shutdown", {"reason": "new"})
+        log = entries(bridge)
+        bridge.said.clear()
+        bridge.tell("session/start", desk.session(reason="new", sessionId=OTHER))
+        assert bridge.heard("ui/status") == {"text": None}
+        (tmp_path / "go").touch()
+        bridge.ask("session/shutdown", {"reason": "resume"})
+        bridge.tell("session/start", desk.session(reason="resume", sessionId=SESSION, entries=log))
+        bridge.heard("message/show")
+        bridge.heard("ui/status", text="bg: 0 running / 1 total")
+
+
+def test_a_log_that_is_damaged_does_no_harm(desk: Desk) -> None:
+    strange: list[Any] = [None, 7, {}, {"type": "pi-subagents"}, {"type": "pi-subagents", "data": {"sessionId": 3}}]
+    strange += [{"type": "pi-subagents:bg-run", "data": {"runId": []}}, {"type": "pi-subagents:bg-run", "data": []}]
+    with desk.bridge(entries=strange, told=[None, {}, "nothing"]) as bridge:
+        row = launch(bridge, DONE)
+        assert bridge.heard("message/show")["details"]["runId"] == row["runId"]

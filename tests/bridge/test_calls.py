@@ -1,0 +1,334 @@
+"""Tool calls over the bridge: results, updates, entries, cancelling; and messages that nobody understands."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from pi_subagents import __version__
+from pi_subagents.progress.history import History, WindowLine
+from pi_subagents.surfaces.bridge.patches import Lines
+from pi_subagents.testing import prints, script
+from pi_subagents.testing.agent import complains, pauses, touches, waits_for
+from pi_subagents.testing.records import (
+    AGENT_SETTLED,
+    AGENT_START,
+    agent_end,
+    answer,
+    assistant,
+    tool_call,
+    tool_result,
+)
+from tests.bridge.kit import HELLO, MODEL, PRESET, Desk, tasks
+from tests.bridge.patching import fold_patches
+from tests.process.kit import wait_until
+
+DONE = prints(*answer("All is well."))
+SPENT = {"input": 10, "output": 5, "cacheRead": 2, "cacheWrite": 1, "totalTokens": 18, "cost": {"total": 0.25}}
+PAID = prints(AGENT_START, assistant("Paid.", usage=SPENT), agent_end(), AGENT_SETTLED)
+
+
+def test_every_tool_answers_with_text_details_and_rows(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        delegated = bridge.call("delegate_to_subagents", tasks([DONE], [PAID], profile="quick"))
+        session_id, _ = delegated["details"]["sessionIds"]
+        assert delegated["text"].startswith(f"✓ task 1: completed (session: {session_id}) (profile: quick")
+        first = delegated["details"]["windows"][0]
+        assert first["lines"] == first["allMessages"] == [{"text": "All is well.", "kind": "text"}]
+        assert first["header"][0] == {"line": [["success", "✓"], ["text", " "], ["bold", "task 1"]]}
+        assert {part.get("keep") for part in first["header"]} == {None, 0, 1, 4, 5}
+        assert delegated["details"]["view"]["status"] == [["title", "Sub-agents: "], ["success", "2 done"]]
+        assert ["accent", session_id] in delegated["details"]["view"]["footer"]
+
+        output = bridge.call("get_subagent_output", {"sessionId": session_id})
+        assert output["text"] == "All is well."
+        assert output["details"]["view"] == {"rows": [[["text", "All is well."]]]}
+        assert "All is well." in bridge.call("get_subagent_session", {"sessionId": session_id})["text"]
+        listed = bridge.call("list_subagent_profiles", {})
+        assert listed["details"]["view"]["rows"] == [[["text", listed["text"]]]]
+
+        single = bridge.call("subagent", {"preset": PRESET, "task": script(PAID)})
+        assert (single["text"], single["isError"]) == ("Paid.", False)
+        assert single["details"]["view"]["rows"][0][:3] == [["success", "✓"], ["text", " "], ["bold", PRESET]]
+
+        started = bridge.call("background_agent", {"preset": PRESET, "task": script(prints(AGENT_START), DONE)})
+        run_id = started["details"]["run"]["runId"]
+        assert ["accent", run_id] in started["details"]["view"]["rows"][1]
+        status = bridge.call("background_agent_status", {"runId": run_id, "wait_s": 30})
+        assert status["text"].endswith("All is well.")
+        assert status["details"]["view"]["rows"][1][0] == ["success", "✓"]
+
+
+def test_the_spend_of_foreground_runs_is_told_as_pi_counts_it(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        assert bridge.call("delegate_to_subagents", tasks([PAID], [PAID]))["usage"] == {
+            "input": 20,
+            "output": 10,
+            "cacheRead": 4,
+            "cacheWrite": 2,
+            "totalTokens": 36,
+            "cost": {"input": 0, "output": 0, "cacheRead": 0, "cacheWrite": 0, "total": 0.5},
+        }
+        assert bridge.call("subagent", {"preset": PRESET, "task": script(PAID)})["usage"]["totalTokens"] == 18
+        assert bridge.call("list_subagent_profiles", {})["usage"] is None
+
+
+def test_every_foreground_run_leaves_an_entry_when_it_ends_and_not_later(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as bridge:
+        asked = tasks([DONE], [waits_for(tmp_path / "go"), DONE], profile="quick")
+        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        first = bridge.heard("entry/append", type="pi-subagents")["data"]
+        assert (first["taskName"], first["status"], first["output"]) == ("task 1", "completed", "All is well.")
+        assert first["profileName"] == "quick"
+        assert first["transcript"] == "All is well."
+        (tmp_path / "go").touch()
+        bridge.result(call)
+        bridge.call("delegate_to_subagents", {"tasks": [{"name": "lost", "prompt": "x", "profile": "nobody"}]})
+        entries = [entry["data"] for entry in bridge.told("entry/append")]
+        assert [(entry["taskName"], entry["status"]) for entry in entries] == [
+            ("task 1", "completed"),
+            ("task 2", "completed"),
+            ("lost", "error"),
+        ]
+        assert 'Unknown profile: "nobody"' in entries[2]["errorMessage"]
+
+
+def test_updates_add_up_to_the_result_and_say_nothing_twice(desk: Desk, tmp_path: Path) -> None:
+    lines = [f"line {number} of a long story" for number in range(300)]
+    saying = [each for line in lines for each in (prints(assistant(line)), pauses(0.002))]
+    with desk.bridge() as bridge:
+        result = bridge.call("delegate_to_subagents", tasks([prints(AGENT_START), *saying, DONE]))
+        patches = [update["patch"] for update in bridge.told("tool/update")]
+    assert len(patches) >= 5
+    assert fold_patches(patches) == result["details"]
+    pushed = [
+        line["text"] for patch in patches for window in patch.get("windows", []) for line in window.get("push", [])
+    ]
+    assert pushed == [*lines, "All is well."]
+    windows = [window for patch in patches for window in patch.get("windows", [])]
+    assert sum("sessionId" in window.get("set", {}) for window in windows) == 1
+    assert sum("sessionIds" in patch.get("set", {}) for patch in patches) == 1
+    assert sum(len(json.dumps(patch)) for patch in patches) < 8 * sum(map(len, lines))
+
+
+def test_a_result_below_an_earlier_call_is_put_in_its_place(desk: Desk, tmp_path: Path) -> None:
+    calls = [tool_call("ls", "1", path="a"), tool_call("ls", "2", path="b")]
+    steps = [
+        prints(AGENT_START, assistant("Looking.", *calls)),
+        waits_for(tmp_path / "seen"),
+        prints(tool_result("ls", "x\ny/", "1")),
+        prints(tool_result("ls", "z", "2")),
+        DONE,
+    ]
+    with desk.bridge() as bridge:
+        asked = tasks(steps)
+        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        bridge.hear(lambda message: "ls → b" in json.dumps(message, ensure_ascii=False))
+        (tmp_path / "seen").touch()
+        details = bridge.result(call)["details"]
+        patches = [update["patch"] for update in bridge.told("tool/update")]
+    texts = [line["text"] for line in details["windows"][0]["lines"]]
+    assert texts == ["Looking.", "→ ls → a", "  1 file, 1 dir", "→ ls → b", "  1 file", "All is well."]
+    assert fold_patches(patches) == details
+    assert any("drop" in window for patch in patches for window in patch.get("windows", []))
+
+
+def test_lines_arrive_as_they_are_whatever_is_added_where() -> None:
+    history, sent, told = History(), Lines(), list[WindowLine]()
+    anchors: list[WindowLine] = []
+    for step in range(3000):
+        for number in range(step % 7):
+            line = WindowLine(f"{step % 3} {number}")
+            if anchors and number == 3:
+                history.insert_below(anchors[-1 - step % min(len(anchors), 5)], line)
+            else:
+                history.append(line)
+                anchors.append(line)
+        if step % 3 == 0:
+            drop, push = sent.news(history.last())
+            told = [*told[: len(told) - drop], *push][-500:]
+            assert told == history.last()
+
+
+def test_the_clock_of_a_silent_call_goes_on_and_updates_come_at_most_twenty_times_a_second(desk: Desk) -> None:
+    flood = [each for number in range(600) for each in (prints(assistant(f"{number}")), pauses(0.002))]
+    with desk.bridge() as bridge:
+        bridge.call("delegate_to_subagents", tasks([prints(AGENT_START), *flood, pauses(2.2), DONE]))
+        patches = [update["patch"] for update in bridge.told("tool/update")]
+        seconds = [
+            change["set"]["header"]
+            for patch in patches
+            for change in patch.get("windows", [])
+            if "header" in change.get("set", {})
+        ]
+        clocks = [piece[1] for header in seconds for part in header for piece in part["line"] if piece[1].endswith("s")]
+        elapsed = {int(clock[:-1]) for clock in clocks if clock[:-1].isdecimal()}
+    longest = max(elapsed)
+    assert longest >= 3
+    assert len(patches) <= 20 * (longest + 2), "every second counts, and the first and last may be incomplete"
+    assert {longest - 1, longest} <= elapsed
+
+
+def test_a_cancelled_call_answers_how_each_task_ended_and_leaves_no_agent(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as bridge:
+        asked = tasks([DONE], [touches(tmp_path / "there"), pauses(300)])
+        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        wait_until((tmp_path / "there").exists, 30)
+        bridge.heard("entry/append", type="pi-subagents")
+        bridge.tell("tool/cancel", {"call": "c"})
+        bridge.tell("tool/cancel", {"call": "c"})
+        result = bridge.result(call)
+        assert result["isError"]
+        first, second = result["text"].split("\n")
+        assert first.startswith("✓ task 1: completed")
+        assert second.startswith("✗ task 2: error — Cancelled")
+        assert [window["status"] for window in result["details"]["windows"]] == ["completed", "error"]
+        assert result["details"]["windows"][1]["errors"] == [[["error", "Cancelled"]]]
+        assert desk.agents() == []
+        waiting = bridge.begin(
+            "tool/call", {"call": "w", "name": "background_agent_status", "arguments": {"wait_s": 100}}
+        )
+        bridge.result(waiting)
+
+
+def test_a_wait_can_be_cancelled_and_the_background_run_goes_on(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as bridge:
+        task = script(prints(AGENT_START), waits_for(tmp_path / "go"), DONE)
+        run_id = bridge.call("background_agent", {"preset": PRESET, "task": task})["details"]["run"]["runId"]
+        arguments = {"runId": run_id, "wait_s": 300}
+        call = bridge.begin("tool/call", {"call": "w", "name": "background_agent_status", "arguments": arguments})
+        bridge.tell("tool/cancel", {"call": "w"})
+        assert bridge.result(call)["isError"]
+        (tmp_path / "go").touch()
+        assert "All is well." in bridge.call("background_agent_status", {"runId": run_id, "wait_s": 60})["text"]
+
+
+def test_calls_run_side_by_side(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as bridge:
+        first = tasks([touches(tmp_path / "one"), waits_for(tmp_path / "two"), DONE])
+        second = {"preset": PRESET, "task": script(waits_for(tmp_path / "one"), touches(tmp_path / "two"), DONE)}
+        one = bridge.begin("tool/call", {"call": "1", "name": "delegate_to_subagents", "arguments": first})
+        two = bridge.begin("tool/call", {"call": "2", "name": "subagent", "arguments": second})
+        assert not bridge.result(one)["isError"]
+        assert not bridge.result(two)["isError"]
+
+
+def test_what_is_wrong_with_a_call_is_a_result_in_red(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        result = bridge.call("delegate_to_subagents", {"tasks": [{"prompt": "x"}]})
+        assert result["isError"]
+        assert "name is required" in result["text"]
+        assert result["details"]["view"]["rows"] == [[["error", result["text"]]]]
+        assert bridge.call("delegate_to_agents", {})["isError"]
+        missing = bridge.call("get_subagent_output", {"sessionId": "0123456789abcdef"})
+        assert missing["text"].startswith('Session "0123456789abcdef" not found.')
+
+
+def test_excluded_tools_are_taken_from_those_that_are_active_in_pi(desk: Desk) -> None:
+    profile = desk.stage.project / ".pi" / "agent-profiles" / "careful.md"
+    profile.write_text("---\nname: careful\nexcludeTools: bash\n---\n")
+    with desk.bridge() as bridge:
+        bridge.tell("host/tools", {"names": ["read", "bash", "lookup", "delegate_to_subagents", "subagent"]})
+        bridge.call("delegate_to_subagents", tasks([DONE], profile="careful"))
+    (run_dir,) = desk.stage.run_dirs
+    argv = json.loads((run_dir / "meta.json").read_text())["argv"]
+    assert argv[argv.index("--tools") + 1] == "read,lookup"
+
+
+def test_a_model_that_pi_offers_needs_no_asking_and_another_is_still_asked_for(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        bridge.tell("host/models", {"models": [{"provider": "acme", "id": "new", "name": "New", "reasoning": False}]})
+        known = bridge.call("subagent", {"preset": PRESET, "task": script(DONE), "model": "acme/new"})
+        assert not known["isError"]
+        assert not (Path(desk.environ["PI_AGENT_DIR"]) / "subagents" / "models-offered.json").exists()
+        asked = bridge.call("subagent", {"preset": PRESET, "task": script(DONE), "model": MODEL})
+        assert not asked["isError"]
+        assert bridge.call("subagent", {"preset": PRESET, "task": "x", "model": "acme/none"})["isError"]
+
+
+@pytest.mark.parametrize(("trusted", "flag"), [(True, "--approve"), (False, "--no-approve"), (None, None)])
+def test_what_was_decided_about_the_project_holds_for_its_agents(
+    desk: Desk, trusted: bool | None, flag: str | None
+) -> None:
+    below = desk.stage.project / "below"
+    below.mkdir()
+    with desk.bridge(trusted=trusted) as bridge:
+        bridge.call("delegate_to_subagents", tasks([DONE]))
+        bridge.call("delegate_to_subagents", tasks([DONE], cwd=str(below)))
+    here, elsewhere = (json.loads((run / "meta.json").read_text())["argv"] for run in desk.stage.run_dirs)
+    assert {"--approve", "--no-approve"} & set(here) == ({flag} if flag else set())
+    assert not {"--approve", "--no-approve"} & set(elsewhere), "nobody decided about that directory"
+
+
+def test_where_nothing_was_to_be_decided_nothing_was(desk: Desk, tmp_path: Path) -> None:
+    bare = tmp_path / "bare"
+    bare.mkdir()
+    with desk.bridge(cwd=str(bare)) as bridge:
+        bridge.call("delegate_to_subagents", tasks([DONE]))
+    (run_dir,) = (bare / ".pi" / "subagents" / "runs").glob("2*")
+    assert "--approve" not in json.loads((run_dir / "meta.json").read_text())["argv"]
+
+
+def test_a_stray_print_or_a_complaint_reaches_nobody_but_the_window(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        result = bridge.call("delegate_to_subagents", tasks([complains("careful\n"), DONE]))
+        assert [line["text"] for line in result["details"]["windows"][0]["lines"]] == [
+            "[stderr]: careful",
+            "All is well.",
+        ]
+
+
+def test_messages_that_are_not_understood_do_no_harm(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        bridge.send_raw(b"{no json\n")
+        assert bridge.hear(lambda message: message.get("id", 0) is None)["error"]["code"] == -32700
+        bridge.tell("unheard/of", {})
+        bridge.tell("session/start", {"nothing": "of use"})
+        bridge.tell("tool/cancel", {"call": "nobody"})
+        bridge.send({"id": 99, "result": "to no question"})
+        assert bridge.answer(bridge.begin("no/such", {}))["error"]["code"] == -32601
+        assert bridge.answer(bridge.begin("tool/call", {"name": 7}))["error"]["code"] == -32602
+        assert not bridge.call("list_subagent_profiles", {})["isError"]
+
+
+def test_a_message_that_is_too_long_is_refused_and_the_next_one_heard(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        bridge.send_raw(b'"' + b"x" * (32 * 1024 * 1024) + b'"\n')
+        assert "too large" in bridge.hear(lambda message: message.get("id", 0) is None)["error"]["message"]
+        assert not bridge.call("list_subagent_profiles", {})["isError"]
+
+
+def test_another_protocol_is_refused_with_what_to_do_about_it(desk: Desk) -> None:
+    with desk.bridge(greet=False) as bridge:
+        refusal = bridge.answer(bridge.begin("hello", {**HELLO, "protocol": 2, "extension": "9.0"}))
+        assert "pi-subagents install pi" in refusal["error"]["message"]
+        assert "9.0" in refusal["error"]["message"]
+        assert bridge.ask("hello", HELLO)["version"] == __version__
+
+
+def test_nothing_that_the_handshake_does_not_need_is_loaded_for_it(desk: Desk) -> None:
+    import subprocess
+    import sys
+
+    program = """
+import sys
+sys.argv = ["pi-subagents", "bridge"]
+from pi_subagents import wire
+write = wire.Wire.write
+def telling(self, message):
+    write(self, message)
+    unwanted = {"mcp", "textual", "rich", "asyncio", "msgspec", "pi_subagents.tools", "ruamel"}
+    write(self, repr(sorted(unwanted & set(sys.modules))).encode())
+    sys.exit()
+wire.Wire.write = telling
+from pi_subagents.surfaces.cli import main
+main()
+"""
+    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": HELLO}).encode() + b"\n"
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, input=said, capture_output=True, env=desk.environ, timeout=60, check=True)
+    answer, loaded = done.stdout.splitlines()
+    assert json.loads(answer)["result"]["protocol"] == 1
+    assert loaded == b"[]"

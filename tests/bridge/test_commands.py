@@ -1,0 +1,214 @@
+"""`/profile` through pi's dialogs, and `/subagents` on a screen of pi's terminal or without one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi_subagents.models import Status
+from pi_subagents.store import load_run
+from pi_subagents.testing import prints
+from pi_subagents.testing.agent import pauses, repeats_steering, touches
+from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant, tool_call
+from tests.bridge.kit import WAIT_S, Desk, Extension, Message, tasks
+from tests.process.kit import wait_until
+
+DONE = prints(*answer("All is well."))
+
+
+def text_of(rows: list[Any]) -> list[str]:
+    """Rows without their colours."""
+    return ["".join(text for _style, text in row) for row in rows]
+
+
+def rows(bridge: Extension) -> list[str]:
+    """What the screen shows at the moment."""
+    shown = [*bridge.told("screen/open"), *bridge.told("screen/rows")]
+    return text_of(shown[-1]["rows"])
+
+
+def until_row(bridge: Extension, part: str) -> str:
+    """The row with these words, as soon as there is one."""
+
+    def found(message: Message) -> bool:
+        return "rows" in message.get("params", {}) and part in "\n".join(text_of(message["params"]["rows"]))
+
+    shown = bridge.hear(found)["params"]["rows"]
+    return next(row for row in text_of(shown) if part in row)
+
+
+def press(bridge: Extension, *keys: str) -> None:
+    (screen,) = {shown["screen"] for shown in bridge.told("screen/open")}
+    for key in keys:
+        bridge.tell("screen/key", {"screen": screen, "key": key, "height": 10})
+
+
+def test_a_profile_is_created_edited_shown_and_deleted_through_dialogs(desk: Desk) -> None:
+    path = desk.stage.project / ".pi" / "agent-profiles" / "reviewer.md"
+    with desk.bridge() as bridge:
+        bridge.tell("host/models", {"models": [{"provider": "acme", "id": "large"}, {"provider": "ours", "id": "x"}]})
+        bridge.tell("host/tools", {"names": ["read", "grep", "subagent"]})
+        chosen = {"Provider": "acme", "Model": "large"}
+        bridge.answers |= {
+            "dialog/select": lambda asked: next(
+                (answer for word, answer in chosen.items() if word in asked["title"]), asked["options"][0]
+            ),
+            "dialog/confirm": lambda asked: "Review" in asked["title"],
+        }
+        chosen["Scope"] = "Project (.pi/agent-profiles/)"
+        assert bridge.ask("command/run", {"command": "profile", "arguments": "create reviewer"}) is None
+        assert path.read_text() == "---\nname: reviewer\nprovider: acme\nmodel: large\n---\n"
+        offered = next(asked for asked in bridge.told("dialog/select") if "Provider" in asked["title"])
+        assert {"acme", "ours"} <= set(offered["options"])
+        assert bridge.told("ui/notify")[-1] == {"message": f'Saved the profile "reviewer": {path}', "level": "info"}
+
+        bridge.ask("command/run", {"command": "profile", "arguments": "show reviewer"})
+        assert "model: large" in bridge.told("ui/notify")[-1]["message"]
+        found = bridge.ask("command/complete", {"command": "profile", "prefix": "show re"})
+        assert [(one["value"], one["label"]) for one in found] == [("show reviewer", "reviewer")]
+        assert bridge.ask("command/complete", {"command": "subagents", "prefix": "x"}) == []
+
+        bridge.ask("command/run", {"command": "profile", "arguments": "delete reviewer"})
+        assert path.exists(), "nobody confirmed it"
+        bridge.answers["dialog/confirm"] = lambda asked: True
+        bridge.ask("command/run", {"command": "profile", "arguments": "rm reviewer"})
+        assert not path.exists()
+
+
+def test_a_text_that_a_profile_has_is_changed_in_the_editor(desk: Desk) -> None:
+    path = desk.stage.project / ".pi" / "agent-profiles" / "quick.md"
+    with desk.bridge() as bridge:
+        bridge.answers |= {
+            "dialog/select": lambda asked: asked["options"][0],
+            "dialog/input": lambda asked: None,
+            "dialog/confirm": lambda asked: "System prompt" in asked["title"] or "Review" in asked["title"],
+            "dialog/editor": lambda asked: asked["text"].replace("quick", "slow"),
+        }
+        bridge.ask("command/run", {"command": "profile", "arguments": "edit quick"})
+        assert {"title": "Step 4 of 10: System prompt", "text": "Be quick."} in bridge.told("dialog/editor")
+    assert path.read_text().endswith("Be slow.\n")
+
+
+def test_a_command_that_waits_for_a_person_ends_with_the_conversation(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        bridge.begin("command/run", {"command": "profile", "arguments": "create another"})
+        bridge.heard("dialog/select")
+        assert bridge.hang_up() == 0
+
+
+def test_the_list_shows_runs_live_and_a_run_can_be_read_and_stopped(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as bridge:
+        bridge.answers |= {"screen/open": lambda asked: 10, "dialog/confirm": lambda asked: True}
+        bridge.call("delegate_to_subagents", tasks([DONE]))
+        story = prints(AGENT_START, assistant("I will look around.", tool_call("ls", path="src")))
+        asked = {"tasks": [{"name": "the long one", "prompt": tasks([story, pauses(300)])["tasks"][0]["prompt"]}]}
+        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        bridge.hear(lambda message: "I will look around." in str(message))
+        command = bridge.begin("command/run", {"command": "subagents", "arguments": ""})
+
+        assert until_row(bridge, "the long one").startswith("▸ ⏳ the long one")
+        assert until_row(bridge, "task 1").startswith("  ✓ task 1")
+        press(bridge, "down")
+        assert until_row(bridge, "▸ ✓ task 1").endswith("All is well.")
+        press(bridge, "up", "enter")
+        until_row(bridge, "I will look around.")
+        assert rows(bridge) == ["I will look around.", '→ ls: {"path":"src"}']
+        press(bridge, "escape", "s")
+        assert not bridge.result(call)["text"].startswith("✓")
+        assert "the long one" in bridge.told("dialog/confirm")[0]["title"]
+        until_row(bridge, "▸ ✗ the long one")
+        press(bridge, "escape")
+        assert bridge.result(command) is None
+        assert bridge.told("screen/close")
+
+
+def test_a_run_whose_harness_listens_can_be_steered(desk: Desk, tmp_path: Path) -> None:
+    profile = desk.stage.project / ".pi" / "agent-profiles" / "listener.md"
+    profile.write_text("---\nname: listener\nharness: pi-rpc\n---\n")
+    with desk.bridge() as bridge:
+        bridge.answers |= {"screen/open": lambda asked: True, "dialog/input": lambda asked: "Hurry up."}
+        steps = [
+            prints(AGENT_START),
+            touches(tmp_path / "there"),
+            repeats_steering(),
+            prints(agent_end(), AGENT_SETTLED),
+        ]
+        asked = tasks(steps, profile="listener")
+        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        wait_until((tmp_path / "there").exists, WAIT_S)
+        command = bridge.begin("command/run", {"command": "subagents", "arguments": ""})
+        until_row(bridge, "▸ ⏳ task 1")
+        press(bridge, "t")
+        said = bridge.result(call)
+        assert "Hurry up." in str(said["details"]["windows"][0]["lines"])
+        bridge.tell("screen/closed", {"screen": bridge.told("screen/open")[0]["screen"]})
+        bridge.result(command)
+
+
+def test_a_run_that_does_not_listen_says_so(desk: Desk) -> None:
+    profile = desk.stage.project / ".pi" / "agent-profiles" / "deaf.md"
+    profile.write_text("---\nname: deaf\nharness: pi-json\n---\n")
+    with desk.bridge() as bridge:
+        bridge.answers |= {"screen/open": lambda asked: True, "dialog/input": lambda asked: "Hurry up."}
+        asked = tasks([prints(AGENT_START), pauses(300)], profile="deaf")
+        bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        bridge.heard("tool/update")
+        bridge.begin("command/run", {"command": "subagents", "arguments": ""})
+        until_row(bridge, "▸ ⏳ task 1")
+        press(bridge, "t")
+        notice = bridge.heard("ui/notify", level="warning")["message"]
+        assert "cannot be told anything" in notice
+
+
+def test_a_long_list_and_a_long_text_never_have_more_rows_than_there_is_room(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        bridge.answers |= {"screen/open": lambda asked: 4}
+        story = "\n".join(f"line {number} {'word ' * 30}" for number in range(40))
+        for number in range(3):
+            bridge.call("delegate_to_subagents", tasks([DONE], [prints(*answer(story))]), call=str(number))
+        bridge.begin("command/run", {"command": "subagents", "arguments": ""})
+        bridge.heard("screen/open")
+        (screen,) = {shown["screen"] for shown in bridge.told("screen/open")}
+        for key in ("end", "up", "home", "enter", "home", "down", "pagedown", "end", "escape", "escape"):
+            bridge.tell("screen/key", {"screen": screen, "key": key, "height": 4})
+        bridge.heard("screen/close")
+        shown = [text_of(params["rows"]) for params in bridge.told("screen/rows")]
+        assert max(map(len, shown)) <= 4
+        lists = [text_of(params["rows"]) for params in bridge.told("screen/rows") if params["title"] == "Sub-agents"]
+        assert len(lists) >= 3
+        assert all(sum(row.startswith("▸") for row in rows_) == 1 for rows_ in lists), "what is chosen is always seen"
+        assert max(len(row) for rows_ in shown for row in rows_ if row.startswith("line")) <= 78
+        texts = ["\n".join(rows_) for rows_ in shown]
+        assert any("line 0 " in text for text in texts)
+        assert any("line 39 " in text for text in texts)
+
+
+@pytest.mark.parametrize("action", ["read", "stop"])
+def test_without_a_terminal_the_runs_are_chosen_in_dialogs(desk: Desk, action: str) -> None:
+    with desk.bridge() as bridge:
+        words = {"read": "Read what it said and did", "stop": "Stop it"}[action]
+        bridge.answers |= {
+            "screen/open": lambda asked: False,
+            "dialog/select": lambda asked: words if words in asked["options"] else asked["options"][0],
+            "dialog/confirm": lambda asked: True,
+        }
+        bridge.ask("command/run", {"command": "subagents", "arguments": ""})
+        assert bridge.told("ui/notify")[-1]["message"].startswith("No sub-agents")
+        asked = tasks([prints(AGENT_START, assistant("Here I am.")), pauses(300)])
+        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        bridge.hear(lambda message: "Here I am." in str(message))
+        bridge.ask("command/run", {"command": "subagents", "arguments": ""})
+        if action == "read":
+            assert bridge.told("ui/notify")[-1] == {"message": "Here I am.", "level": "info"}
+            bridge.tell("tool/cancel", {"call": "c"})
+        bridge.result(call)
+        (run_dir,) = desk.stage.run_dirs
+        assert load_run(run_dir).status is Status.ABORTED
+
+
+def test_a_command_that_there_is_not_is_refused(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        refusal = bridge.answer(bridge.begin("command/run", {"command": "dance"}))["error"]
+        assert "no command /dance" in refusal["message"]

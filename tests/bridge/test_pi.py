@@ -1,0 +1,32 @@
+"""The bridge with the real pi as the agent."""
+
+from __future__ import annotations
+
+import pytest
+
+from pi_subagents.offline import Say, Script
+from tests.bridge.kit import Desk
+from tests.pi.stage import Play
+from tests.process.kit import Stage
+
+MARKING = """
+import { writeFileSync } from "node:fs";
+export default function () { writeFileSync(process.env.MARK_FILE!, "loaded"); }
+"""
+
+
+@pytest.mark.parametrize("trusted", [True, False])
+def test_a_delegation_is_shown_counted_and_does_with_the_project_what_was_decided(play: Play, trusted: bool) -> None:
+    place = play(Script().otherwise([Say("Nothing was found.")]))
+    mark = place.root / "mark"
+    place.write(".pi/extensions/mark.ts", MARKING)
+    desk = Desk(Stage(place.project, "", {**place.environ, "MARK_FILE": str(mark)}))
+    with desk.bridge(trusted=trusted) as bridge:
+        arguments = {"tasks": [{"name": "scout", "prompt": "Look around."}]}
+        result = bridge.call("delegate_to_subagents", arguments)
+        assert not result["isError"], result["text"]
+        (window,) = result["details"]["windows"]
+        assert [line["text"] for line in window["lines"]] == ["Nothing was found."]
+        assert result["usage"]["totalTokens"] > 0
+        assert result["usage"]["totalTokens"] == window["usage"]["totalTokens"]
+    assert mark.exists() is trusted

@@ -1,0 +1,110 @@
+// Run by test_on_node.py, beside a copy of the extension and with pi's packages.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { visibleWidth } from "@earendil-works/pi-tui";
+import { callLine, Painter, Painting, patched, plain, slim } from "./painting.ts";
+
+const COLOURS = ["text", "toolTitle", "muted", "dim", "accent", "toolDiffAdded", "toolDiffRemoved", "success", "warning", "error"];
+const theme = {
+	fg: (colour, text) => {
+		if (!COLOURS.includes(colour)) throw new Error(`Unknown theme color: ${colour}`);
+		return `\x1b[3${COLOURS.indexOf(colour) % 8}m${text}\x1b[39m`;
+	},
+	bold: (text) => `\x1b[1m${text}\x1b[22m`,
+};
+const shown = (lines) => lines.map((line) => line.replace(/\x1b\[[0-9;]*m/g, ""));
+const entry = (text, kind = "text") => ({ text, kind });
+const window = (members = {}) => ({
+	header: [
+		{ line: [["warning", "⏳"], ["bold", " name"]] },
+		{ line: [["muted", " • model"]], keep: 0 },
+		{ line: [["muted", " • tools"]], keep: 4 },
+		{ line: [["muted", " • 3s"]] },
+	],
+	errors: [],
+	nothing: ["(starting...)", "(no output)"],
+	live: [],
+	lines: [],
+	allMessages: [],
+	...members,
+});
+
+test("updates add up to what was said, and earlier details stay as they were", () => {
+	const first = patched({}, { set: { maxLinesPerWindow: 2 }, windows: [{ index: 0, set: { status: "running" }, push: [entry("a")] }] });
+	const second = patched(first, { windows: [{ index: 0, push: [entry("b"), entry("c")] }] });
+	const third = patched(second, { set: { globalStatus: "done" }, windows: [{ index: 0, drop: 1, push: [entry("x"), entry("c")] }] });
+	const texts = (details, member) => details.windows[0][member].map((line) => line.text).join("");
+	assert.deepEqual([first, second, third].map((details) => texts(details, "allMessages")), ["a", "abc", "abxc"]);
+	assert.deepEqual([first, second, third].map((details) => texts(details, "lines")), ["a", "bc", "xc"]);
+	assert.deepEqual([third.globalStatus, third.windows[0].status, second.globalStatus], ["done", "running", undefined]);
+	const many = patched(third, { windows: [{ index: 0, push: Array.from({ length: 900 }, (_, n) => entry(`${n}`)) }] });
+	assert.equal(many.windows[0].allMessages.length, 500);
+	assert.equal(many.windows[0].allMessages.at(-1).text, "899");
+	assert.equal("allMessages" in slim(many).windows[0], false);
+	assert.equal(many.windows[0].allMessages.length, 500);
+});
+
+test("a header loses what is missed least first", () => {
+	const at = (width) => shown([new Painter(theme, width).header(window().header)])[0];
+	assert.equal(at(40), "⏳ name • model • tools • 3s");
+	assert.equal(at(24), "⏳ name • tools • 3s");
+	assert.equal(at(12), "⏳ name • 3s");
+	assert.equal(at(6), "⏳ na…");
+});
+
+test("collapsed, lines are cut and the newest stay; expanded, text goes on in the next row", () => {
+	const lines = [entry("gone"), entry("one two three four five"), entry("→ bash → a long command", "tool")];
+	const details = {
+		maxLinesPerWindow: 2,
+		windows: [window({ lines, allMessages: lines, errors: [[["error", "it went wrong"]]] })],
+		view: { status: [["title", "Sub-agents: 1 error"]], footer: [["dim", "Sessions: "], ["accent", "0123456789abcdef"]] },
+	};
+	const painter = new Painter(theme, 20);
+	assert.deepEqual(shown(painter.windows(details, false)), [
+		"Sub-agents: 1 error", "", "⏳ name • tools • 3s", "  one two three fou…", "  → bash → a long c…", "  it went wrong", "",
+		"Sessions:", "0123456789abcdef",
+	]);
+	assert.deepEqual(shown(painter.windows(details, true)).slice(2, 7), [
+		"⏳ name • tools • 3s", "  gone", "  one two three four", "  five", "  → bash → a long c…",
+	]);
+	const empty = { windows: [window()] };
+	assert.equal(shown(painter.windows(empty, false))[2], "  (starting...)");
+	assert.equal(shown(painter.windows(empty, true))[2], "  (no output)");
+});
+
+test("no line is wider than the terminal or does anything to it, whatever it says", () => {
+	const nasty = ["a\tb\x1b[2J\x07\r\ncd", "漢字".repeat(90), "👩‍👩‍👧‍👦🏳️‍🌈é".repeat(40), "x".repeat(3_000), "\u2028\u0085"];
+	const pieces = nasty.map((text) => ["made-up style", text]);
+	const details = {
+		windows: [window({ header: pieces.map((piece, keep) => ({ line: [piece], keep })), lines: nasty.map((text) => entry(text)), live: [pieces], errors: [pieces] })],
+		view: { status: pieces, footer: pieces },
+	};
+	for (const width of [1, 2, 3, 4, 17, 80, 200]) {
+		for (const expanded of [false, true]) {
+			const painter = new Painter(theme, width);
+			for (const line of [...painter.windows(details, expanded), ...painter.rows([pieces], expanded)]) {
+				assert.ok(visibleWidth(line) <= width, `${visibleWidth(line)} > ${width}`);
+				assert.ok(!/[\x00-\x1a\x1c-\x1f\x7f-\x9f]|\x1b(?!\[[0-9;]*m)/.test(line), JSON.stringify(line.slice(0, 200)));
+			}
+		}
+	}
+});
+
+test("details that cannot be painted become a sentence instead of the end of pi", () => {
+	const painting = new Painting().show(theme, (painter) => painter.windows({ windows: [{ header: 7 }] }, false));
+	assert.match(shown(painting.render(80)).join(), /^pi-subagents cannot show this: /);
+	assert.deepEqual(painting.render(0), []);
+});
+
+test("a call is named while its arguments are still arriving", () => {
+	const of = (name, args) => plain(callLine(name, args));
+	assert.equal(of("delegate_to_subagents", undefined), "delegate_to_subagents 0 sub-agents");
+	const tasks = [{ profile: "writer" }, null, { profile: "writer" }, {}];
+	assert.equal(
+		of("delegate_to_subagents", { tasks, profile: "reader" }),
+		"delegate_to_subagents 4 sub-agents (default profile: reader) profiles: [writer]",
+	);
+	assert.equal(of("subagent", { tasks: [{ preset: "a" }, { preset: "b" }] }), "subagent 2 tasks a, b");
+	assert.equal(of("subagent", { preset: 3, task: "Look." }), "subagent Look.");
+	assert.equal(of("get_subagent_output", { sessionId: "ab" }), "get_subagent_output ab");
+});

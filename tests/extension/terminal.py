@@ -1,0 +1,81 @@
+"""The real pi in a real terminal, with a person who types."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pi_subagents.programs import PI_VARIABLE
+from tests.pi.stage import Stage
+from tests.surfaces.live.tmux import Terminal
+
+_RULE = "─" * 20
+
+
+class PiTerminal:
+    """What is on the screen of a pi, and what can be typed into it."""
+
+    def __init__(self, terminal: Terminal) -> None:
+        self.terminal = terminal
+        self.press = terminal.press
+        self.screen = terminal.screen
+        self.until_shown = terminal.until_shown
+
+    def say(self, line: str) -> None:
+        """Type into the editor and send it; pi does not take anything before it is ready, nor with a menu open."""
+        self.type(line)
+        deadline = time.monotonic() + 60
+        while line in self._editor():
+            assert time.monotonic() < deadline, self.screen()
+            self.press("Enter")
+            self._settle()
+
+    def type(self, text: str) -> None:
+        """Type into what has the keyboard."""
+        self.terminal.press("-l", text)
+        self.until_shown(text)
+
+    def answer(self, question: str, *keys: str) -> str:
+        """Wait for a dialog, then press keys; returns the screen with the dialog."""
+        screen = self.until_shown(question)
+        self.press(*keys)
+        return screen
+
+    def until_gone(self, text: str) -> str:
+        """Wait until a text is no longer on the screen; returns the screen."""
+        self.terminal.until(lambda: text not in self.screen(), f"{text!r} is gone")
+        return self.screen()
+
+    def _settle(self) -> None:
+        """Give pi the time to act on a key: until the screen changes, or a while if it does not."""
+        before, deadline = self.screen(), time.monotonic() + 0.5
+        while self.screen() == before and time.monotonic() < deadline:
+            time.sleep(0.02)
+
+    def _editor(self) -> str:
+        lines = self.screen().splitlines()
+        rules = [index for index, line in enumerate(lines) if line.startswith(_RULE)]
+        return "\n".join(lines[rules[-2] : rules[-1]]) if len(rules) > 1 else ""
+
+
+@contextmanager
+def open_pi(stage: Stage, columns: int, rows: int, *arguments: str) -> Iterator[PiTerminal]:
+    """A terminal with pi in it, ready for the first line."""
+    programs = stage.agent_dir / "bin"
+    programs.mkdir(exist_ok=True)
+    for name in ("fd", "rg"):  # without them pi's first lines are about them
+        _write_program(programs / name)
+    terminal = Terminal(stage.project, stage.environ, columns, rows)
+    try:
+        terminal.type(" ".join([stage.environ[PI_VARIABLE], *arguments]))
+        terminal.until_shown("scripted")
+        yield PiTerminal(terminal)
+    finally:
+        terminal.close()
+
+
+def _write_program(path: Path) -> None:
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)

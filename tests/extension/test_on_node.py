@@ -1,0 +1,44 @@
+"""The extension on Node itself: quicker than a whole pi, every width can be tried, and every word of the contract."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pi_subagents import __version__
+from pi_subagents.extension import EXTENSION_FILES
+from pi_subagents.installing.pi_extension import manifest
+from pi_subagents.paths import data_dir
+from pi_subagents.programs import Program
+from pi_subagents.runners.install import PINNED_PI_VERSION, find_node
+
+_HERE = Path(__file__).parent
+_TRANSCRIPTS = _HERE.parent / "bridge" / "transcripts"
+
+
+@pytest.mark.parametrize("tests", ["painting.test.mjs", "transcripts.test.mjs"])
+def test_the_extension_keeps_its_promises(pi: Program, tmp_path: Path, tests: str) -> None:
+    node = find_node(data_dir())
+    assert node is not None
+    for name, source in EXTENSION_FILES.items():
+        shutil.copy(source, tmp_path / name)
+    for name in (tests, "replay.mjs"):
+        shutil.copy(_HERE / name, tmp_path)
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "tools.json").write_text(json.dumps(manifest(__version__, "user")))
+    (tmp_path / "node_modules").symlink_to(data_dir() / "pi" / PINNED_PI_VERSION / "node_modules")
+    done = subprocess.run(
+        [node.binary, "--test", "--no-warnings", tests],
+        cwd=tmp_path,
+        env={**os.environ, "TRANSCRIPTS": str(_TRANSCRIPTS)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout

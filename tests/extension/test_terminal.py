@@ -1,0 +1,173 @@
+"""The extension in pi's terminal: what a person sees and does."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from pi_subagents.offline import Call, Fail, Hang, Request, Say, Script, Turn
+from tests.extension.conftest import PlayWithExtension
+from tests.extension.rpc import WAIT_S
+from tests.extension.terminal import PiTerminal, open_pi
+from tests.pi.stage import Stage, processes_below, until
+from tests.surfaces.live.watching import needs_tmux
+
+pytestmark = needs_tmux
+
+_LONG = "This is the beginning of a line that no window can show as a whole, " + "because it goes on " * 8 + "END"
+_TASKS = [
+    {"name": "alpha", "prompt": "Work."},
+    {"name": "a-task-with-a-very-long-name-indeed", "prompt": "Work.", "profile": "writer"},
+    {"name": "gamma", "prompt": "Fail."},
+]
+
+
+class Pause:
+    """Agents that wait for the test, so that it sees them at work on however slow a machine."""
+
+    def __init__(self) -> None:
+        self._is_over = threading.Event()
+
+    def end(self) -> None:
+        self._is_over.set()
+
+    def then(self, text: str) -> Callable[[Request], Say]:
+        """An answer after the pause."""
+
+        def answer(_request: Request) -> Say:
+            assert self._is_over.wait(WAIT_S)
+            return Say(text)
+
+        return answer
+
+
+def _script(working: Pause, looking: Pause) -> Script:
+    return (
+        Script()
+        .when(
+            "Delegate.",
+            [
+                Call("delegate_to_subagents", {"tasks": _TASKS}),
+                Say("Parent done."),
+                Call("background_agent", {"preset": "scout", "task": "Look around."}),
+                Say("Launched."),
+            ],
+        )
+        .when("Fail.", [Fail(400, "no such thing")])
+        .when("Look around.", [looking.then("Nothing found.")])
+        .when(
+            "Work.",
+            [
+                Turn(text=_LONG, calls=(Call("bash", {"command": "echo hello"}),)),
+                working.then("It is done.\x1b[2J\x07"),
+            ],
+        )
+    )
+
+
+@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (160, 50)])
+def test_windows_while_agents_work_their_ends_and_what_goes_on_behind(
+    play_with_extension: PlayWithExtension, columns: int, rows: int
+) -> None:
+    working, looking = Pause(), Pause()
+    stage = play_with_extension(_script(working, looking))
+    with open_pi(stage, columns, rows) as pi:
+        pi.say("Delegate.")
+        pi.until_shown("⏳ alpha • (offline/scripted")
+        pi.until_shown("Sub-agents: 2 running, 1 error")
+        assert "END" not in pi.until_shown("→ bash → echo hello")
+        working.end()
+        done = pi.until_shown("Parent done.")
+        _check_ends(done, columns)
+        pi.press("C-o")
+        expanded = pi.until_shown("END")
+        assert "Tool output: expanded" in expanded
+        pi.press("C-o")
+        pi.until_gone("END")
+        if rows > 24:  # otherwise what is looked at has scrolled away
+            pi.say("/reload")
+            pi.until_shown("Reloaded")
+            _check_ends(pi.screen(), columns)
+        pi.say("And now?")
+        _check_background(pi, looking)
+    with open_pi(stage, columns, rows, "--continue") as again:
+        # Painted from the session file alone, also what has scrolled away by now.
+        again.terminal.resize(columns, 100)
+        reopened = again.until_shown("Sub-agents: 2 done, 1 error")
+        _check_ends(reopened, columns)
+        assert 'Background agent "scout" completed: Look around.' in again.screen()
+    until(lambda: not processes_below(stage.root))
+
+
+def _check_ends(screen: str, columns: int) -> None:
+    assert "It is done." in screen
+    assert "no such thing" in screen
+    assert "Sessions: alpha " in screen
+    long_name = next(line for line in screen.splitlines() if "✓ a-task-with-a-very-long-name-indeed" in line)
+    # What is missed least is left out where there is no room, and the time never is.
+    assert ("offline/scripted" in long_name) == (columns > 80)
+    assert "s/600s" in long_name or long_name.endswith("s")
+    assert any(line.rstrip().endswith("…") for line in screen.splitlines())
+
+
+def _check_background(pi: PiTerminal, looking: Pause) -> None:
+    pi.until_shown("Launched.")
+    pi.until_shown("bg: 1 running / 1 total")
+    looking.end()
+    pi.until_shown("bg: 0 running / 1 total")
+    screen = pi.until_shown('Background agent "scout" completed: Look around.')
+    assert "pi-subagents" in screen
+
+
+def test_a_profile_is_made_by_the_wizard_and_agents_are_read_and_stopped_in_the_list(
+    play_with_extension: PlayWithExtension,
+) -> None:
+    launch = Call("background_agent", {"preset": "scout", "task": "Wait."})
+    script = Script().when("Launch.", [launch, Say("Launched.")]).otherwise([Hang("Still thinking.")])
+    stage = play_with_extension(script)
+    with open_pi(stage, 80, 24) as pi:
+        _make_profile(pi)
+        assert (stage.project / ".pi" / "agent-profiles" / "tester.md").read_text() == (
+            "---\nname: tester\nmodel: offline/scripted\nthinkingLevel: low\n---\n"
+        )
+        pi.type("/profile show tes")
+        pi.until_shown("→ tester ")
+        pi.press("C-c")
+        pi.say("Launch.")
+        pi.until_shown("bg: 1 running / 1 total")
+        _use_list(pi, stage)
+
+
+def _make_profile(pi: PiTerminal) -> None:
+    pi.say("/profile create tester")
+    pi.answer("Step 1 of 10: Scope", "Down", "Enter")
+    pi.answer("Step 2 of 10: Provider", "Enter")
+    pi.answer("Step 3 of 10: Model", "Down", "Enter")
+    for step in ("4 of 10: System prompt", "5 of 10: Append system prompt"):
+        pi.answer(f"Step {step}", "Down", "Enter")
+    pi.answer("Set how much the model thinks?", "Enter")
+    pi.answer("→ off", "Down", "Down", "Enter")
+    for question in ("Restrict the tools", "Configure the extensions", "Configure skills"):
+        pi.answer(question, "Down", "Enter")
+    assert "thinkingLevel: low" in pi.answer("Step 10 of 10: Review", "Enter")
+    pi.until_shown('Saved the profile "tester"')
+
+
+def _use_list(pi: PiTerminal, stage: Stage) -> None:
+    pi.say("/subagents")
+    pi.until_shown("▸ ⏳ Wait. ")
+    pi.press("Enter")
+    pi.until_gone("▸")
+    pi.until_shown("Still thinking.")
+    pi.press("Escape")
+    pi.until_shown("▸")
+    # A question takes the place of the list, which is there again afterwards.
+    pi.press("s")
+    pi.answer("→ Yes", "Enter")
+    pi.until_shown("bg: 0 running / 1 total")
+    pi.until_shown("▸ ✗ Wait. ")
+    pi.press("Escape")
+    pi.until_gone("▸")
+    until(lambda: not [command for command in processes_below(stage.project) if "child-session" in command])
