@@ -252,7 +252,7 @@ class SharedAgents:
     def at(self, place: Place) -> Agents | None:
         """The agents for calls from a place; None where each call has its own."""
         settings = load_settings(place.cwd, place.agent_dir)
-        if not settings.warm_agents:
+        if not settings.warm_agents or settings.runner == "tmux":
             return None
         key = (place.cwd, repr(settings))
         if key not in self._of:

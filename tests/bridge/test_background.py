@@ -116,6 +116,19 @@ def test_nobody_but_the_owner_is_told_and_a_fork_is_not_the_owner(desk: Desk, tm
         assert owner.heard("message/show")["details"]["runId"] == row["runId"]
 
 
+def test_an_end_is_told_where_the_index_cannot_be_used(desk: Desk) -> None:
+    with desk.bridge() as first:
+        row = launch(first, DONE)
+    wait_until((Path(row["paths"]["runDir"]) / "result.json").exists, 60)
+    folder = Path(desk.environ["PI_AGENT_DIR"]) / "subagents"
+    for index in folder.glob("index.sqlite3*"):
+        index.unlink()
+    (folder / "index.sqlite3").mkdir()
+    log = [entry for entry in entries(first) if entry["type"] == "pi-subagents:bg-run"]
+    with desk.bridge(entries=log) as second:
+        assert shown(second, row)["details"]["status"] == "completed"
+
+
 def test_one_bridge_can_serve_one_conversation_after_the_other(desk: Desk, tmp_path: Path) -> None:
     with desk.bridge() as bridge:
         launch(bridge, waits_for(tmp_path / "go"), DONE)

@@ -30,3 +30,18 @@ def test_a_delegation_is_shown_counted_and_does_with_the_project_what_was_decide
         assert result["usage"]["totalTokens"] > 0
         assert result["usage"]["totalTokens"] == window["usage"]["totalTokens"]
     assert mark.exists() is trusted
+
+
+def test_a_warm_agent_is_kept_for_the_next_call_and_ends_with_the_bridge(play: Play) -> None:
+    place = play(Script().otherwise([Say("Nothing was found.")]))
+    place.write_settings(warmAgents=True)
+    desk = Desk(Stage(place.project, "", place.environ))
+    arguments = {"tasks": [{"name": "scout", "prompt": "Look around."}]}
+    with desk.bridge() as bridge:
+        assert not bridge.call("delegate_to_subagents", arguments)["isError"]
+        kept = desk.agents()
+        assert kept
+        assert not bridge.call("delegate_to_subagents", arguments)["isError"]
+        assert set(desk.agents()) == set(kept)
+        assert bridge.hang_up() == 0
+        assert desk.agents() == []

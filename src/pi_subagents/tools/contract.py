@@ -60,8 +60,9 @@ class ToolContext:
     `on_update`: it gets the windows of `delegate_to_subagents`, as often, and once more at the end. `on_ended` is told
     of each foreground run when it is over. A cancelled call raises CancelledError once its agents are gone, or with
     `answer_when_cancelled` says how each task ended.
-    A host that makes many calls passes its `sessions`, which remember what was read, and one with a log of its own
-    says in `remembered` what that tells of a session whose record is gone.
+    A host that makes many calls passes its `sessions`, which remember what was read, and its `runner`, which may keep
+    agents for the next one; a host with a log of its own says in `remembered` what that tells of a session whose record
+    is gone.
     """
 
     place: Place

@@ -91,6 +91,7 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
         observer=view.observe,
         available_tools=context.available_tools,
         on_ended=context.on_ended,
+        runner=context.runner,
     )
     view.delegation = delegation
     cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)

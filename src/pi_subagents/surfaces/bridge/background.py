@@ -72,7 +72,7 @@ class BackgroundWatch:
 
     async def _watch(self, place: Place, owner: str) -> None:
         try:
-            runs = await asyncio.to_thread(_find, place, owner)
+            runs = await asyncio.to_thread(_find, place, owner, set(self._host.log.launched))
             # Some may have been launched while the disk was searched.
             known = {run_id: run for run_id, run in self._runs.items() if run.state.owner == owner}
             self._runs = known | {run.state.run_id: run for run in runs}
@@ -137,10 +137,16 @@ class BackgroundWatch:
         self._peer.notify("ui/status", {"text": text})
 
 
-def _find(place: Place, owner: str) -> list[KnownRun]:
-    """The owner's runs, each in its true state; on the way every run of the project is closed that was lost."""
+def _find(place: Place, owner: str, launched: set[str]) -> list[KnownRun]:
+    """The owner's runs, each in its true state; on the way every run of the project is closed that was lost.
+
+    Runs that the log names are found even where the index does not know them.
+    """
     list_sessions(place, Wanted(place.project, Status.RUNNING, limit=1000))
-    return Registry(place, owner).runs()
+    registry = Registry(place, owner)
+    runs = registry.runs()
+    named = (registry.find(run_id) for run_id in launched - {run.state.run_id for run in runs})
+    return [*runs, *(run for run in named if run is not None and run.state.owner == owner)]
 
 
 def _ended(active: list[KnownRun]) -> list[KnownRun]:

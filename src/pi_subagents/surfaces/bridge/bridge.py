@@ -73,7 +73,7 @@ class Bridge:
 
     async def _shutdown(self, _params: Params) -> None:
         self._background.close()
-        await self._calls.close()
+        await self._calls.stop()
 
     def _start(self, params: Params) -> None:
         self._host.open(msgspec.convert(params, SessionStart))

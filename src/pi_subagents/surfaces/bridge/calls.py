@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pi_subagents.errors import PiSubagentsError
 from pi_subagents.fold import RunState
 from pi_subagents.models import Usage
+from pi_subagents.service import SharedAgents
 from pi_subagents.surfaces.bridge.entries import RUN_ENTRY, run_entry
 from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.parameters import ToolCall
@@ -54,6 +56,7 @@ class Calls:
         self._peer = peer
         self._host = host
         self._on_launched = on_launched
+        self._agents = SharedAgents()
         self._under_way: dict[str, _Call] = {}
 
     def begin(self, asked: ToolCall) -> asyncio.Task[dict[str, Any]]:
@@ -68,6 +71,11 @@ class Calls:
             call.cancel()
 
     async def close(self) -> None:
+        """Stop every call for good, and end the agents that are kept for the next one."""
+        await self.stop()
+        await self._agents.close()
+
+    async def stop(self) -> None:
         """Stop every call and wait until nothing is left of its agents."""
         calls = list(self._under_way.values())
         for call in calls:
@@ -89,11 +97,13 @@ class Calls:
     async def _result(self, call: _Call) -> ToolResult:
         if call.is_cancelled:
             return _CANCELLED
-        call.work = asyncio.create_task(call_tool(call.asked.name, call.asked.arguments, self._context(call)))
         try:
+            call.work = asyncio.create_task(call_tool(call.asked.name, call.asked.arguments, self._context(call)))
             return await call.work
         except asyncio.CancelledError:
             return _CANCELLED
+        except PiSubagentsError as error:
+            return ToolResult(str(error), is_error=True)
         except Exception as error:  # the model is told, and can go on
             logger.exception("%s failed", call.asked.name)
             return ToolResult(f"pi-subagents failed: {type(error).__name__}: {error}", is_error=True)
@@ -114,6 +124,7 @@ class Calls:
             available_tools=host.tools,
             answer_when_cancelled=True,
             sessions=host.sessions,
+            runner=self._agents.at(host.place),
             remembered=host.log.remembered,
             owner=host.owner,
         )

@@ -13,7 +13,8 @@ from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.surfaces.bridge.views import progress_view
 
 _MIN_INTERVAL_S = 0.05
-_TICK_S = 1.0
+_TICK_S = 0.5
+"""Clocks show seconds, and none should be missed; where nothing has changed, nothing is sent."""
 
 
 class CallUpdates:
