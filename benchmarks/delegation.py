@@ -1,9 +1,9 @@
-"""What the engine costs: a delegation beside as many bare `pi` calls, on the offline model without any latency.
+"""What tasks take through the engine beside as many bare `pi` calls, on the offline model.
 
-Only ratios of the same run mean anything: the two take turns, and medians are compared. The model's server lives in
-this process, each subject in its own, so that nobody pays for another's work.
+The subjects take turns, and a ratio compares two measurements of the same round. The model's server lives in this
+process, each subject in its own, so that nobody pays for another's work.
 
-    ./scripts/bench [--rounds N] [--tasks N] [--jobs N] [--imports]
+    ./scripts/bench delegation [--quick] [--minutes N] [--peer "name=command with {n} and {jobs}"]
 """
 
 from __future__ import annotations
@@ -11,152 +11,260 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.startup import measure_startup, slowest_imports, with_bytecode
-from benchmarks.subjects import SUBJECTS
-from pi_subagents.offline import Call, OfflineModel, Say, Script, Turn, agent_environment
+from benchmarks.figures import Figure, Measured, ideal_s, medians, ratios, spread
+from benchmarks.machine import say
+from benchmarks.startup import with_bytecode
+from pi_subagents.offline import Call, OfflineModel, Script, Turn, agent_environment
 
 ROOT = Path(__file__).resolve().parent.parent
-RESULTS = ROOT / "benchmarks" / "results" / "latest.json"
+COUNTS = (1, 4, 16, 64)
+JOBS = {0.0: 4, 0.5: 16}
+"""Model latencies, and how many tasks are worked on at once with each."""
+TURNS = 2
+OWN = {"bare": "bare pi", "cold": "cold", "warm": "warm", "warmed": "already warm"}
+GOALS = {
+    (0.0, 16, "warm"): 0.45,
+    (0.0, 64, "warm"): 0.16,
+    (0.0, 16, "warmed"): 0.12,
+    (0.0, 16, "cold"): 1.05,
+    (0.0, 64, "cold"): 1.05,
+}
+GOAL_IDEAL = 1.15
+_MAX_ROUNDS = 5
+_SUBJECT_TIMEOUT_S = 300
 
-GOAL_WALL_RATIO = 1.10
-GOAL_CPU_SHARE = 0.08
-GOAL_HELP_MS = 150.0
-BUSY_LOAD = 0.5
-"""Work of others per core, from which on the figures say more about them than about us."""
 
-Measured = dict[str, float]
+@dataclass(frozen=True)
+class Cell:
+    """So many tasks at one latency."""
+
+    latency_s: float
+    tasks: int
+
+    @property
+    def jobs(self) -> int:
+        return JOBS[self.latency_s]
+
+    @property
+    def words(self) -> str:
+        return f"{self.tasks} task{'s' if self.tasks > 1 else ''}, {self.latency_s:g} s latency, {self.jobs} at once"
 
 
-def conversation() -> Script:
+def conversation(latency_s: float) -> Script:
     """One tool call, then an answer: the smallest run that uses everything."""
-    return Script().otherwise([Turn(calls=(Call("bash", {"command": "echo ready"}),)), Say("It printed: ready.")])
+    call = Turn(calls=(Call("bash", {"command": "echo ready"}),), delay_s=latency_s)
+    return Script().otherwise([call, Turn("It printed: ready.", delay_s=latency_s)])
 
 
-def measure_delegation(rounds: int, tasks: int, jobs: int) -> dict[str, list[Measured]]:
-    """Every measurement of both subjects, which take turns; the first turn of each is not kept."""
-    measured: dict[str, list[Measured]] = {name: [] for name in SUBJECTS}
-    with OfflineModel(conversation()) as model, tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        agent_dir = model.write_agent_dir(Path(scratch) / "agent")
+class Field:
+    """Where the subjects compete: a scratch directory, and a model for each latency."""
+
+    def __init__(self, scratch: Path, peers: Mapping[str, str]) -> None:
+        self.subjects = {**OWN, **{name: name for name in peers}}
+        self._scratch = scratch
+        self._peers = peers
+        self._models = {latency: OfflineModel(conversation(latency)) for latency in JOBS}
+        self._number = 0
+
+    def __enter__(self) -> Field:
+        for model in self._models.values():
+            model.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for model in self._models.values():
+            model.close()
+
+    def round(self, cell: Cell, *, backwards: bool) -> dict[str, Measured]:
+        """Every subject once. Who goes first changes, so that a machine that gets busier favours nobody."""
+        names = sorted(self.subjects, reverse=backwards)
+        measured = {name: self._measure(name, cell) for name in names}
+        return {name: measured[name] for name in self.subjects}
+
+    def _measure(self, name: str, cell: Cell) -> Measured:
+        self._number += 1
+        folder = self._scratch / f"{self._number}"
+        (folder / "project" / ".git").mkdir(parents=True)
+        model = self._models[cell.latency_s]
+        # The limit of the machine must not lie below what bare calls may do.
+        ours = {"warmAgents": name != "cold", "maxProcesses": cell.jobs}
+        agent_dir = model.write_agent_dir(folder / "agent", settings={"subagents": ours})
         environ = {**with_bytecode(os.environ), **agent_environment(agent_dir, os.environ)}
-        for number in range(rounds + 1):
-            # Who goes first changes, so that a machine that gets busier or quieter favours nobody.
-            for name in sorted(measured, reverse=bool(number % 2)):
-                folder = Path(scratch) / f"{name}-{number}"
-                (folder / ".git").mkdir(parents=True)
-                result = _measure(name, folder, tasks, jobs, environ)
-                say(f"round {number}: {name:<6} {result['wall_s']:.2f} s{'' if number else '  (warming up)'}")
-                if number:
-                    measured[name].append(result)
-    return measured
+        asked_before, start = len(model.requests), time.perf_counter()
+        result, complaints = self._run(name, folder / "project", cell, environ)
+        wall = time.perf_counter() - start
+        asked = len(model.requests) - asked_before
+        # Exit codes can be wrong; a task that was done has asked the model so many times.
+        if result["completed"] != cell.tasks or asked < cell.tasks * TURNS:
+            raise SystemExit(
+                f"{name} completed {result['completed']:g} of {cell.tasks} tasks and asked the model {asked} times: "
+                f"the figures would mean nothing\n{complaints}"
+            )
+        return {**result, "process_wall_s": wall}
+
+    def _run(self, name: str, folder: Path, cell: Cell, environ: dict[str, str]) -> tuple[Measured, str]:
+        subject, *command = ["peer", self._peers[name]] if name in self._peers else [name]
+        order = [subject, str(folder), str(cell.tasks), str(cell.jobs), *command]
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.subjects", *order],
+            cwd=ROOT,
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=_SUBJECT_TIMEOUT_S,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise SystemExit(f"{name} failed:\n{done.stderr}")
+        return json.loads(done.stdout), done.stderr
 
 
-def _measure(name: str, folder: Path, tasks: int, jobs: int, environ: dict[str, str]) -> Measured:
-    command = [sys.executable, "-m", "benchmarks.subjects", name, str(folder), str(tasks), str(jobs)]
-    start = time.perf_counter()
-    done = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{name} failed:\n{done.stderr}")
-    result: Measured = json.loads(done.stdout)
-    if result["completed"] != tasks:
-        raise SystemExit(f"{name} completed {result['completed']:g} of {tasks} tasks: the figures would mean nothing")
-    return {**result, "process_wall_s": time.perf_counter() - start}
+def measure(counts: Iterable[int], peers: Mapping[str, str], *, rounds: int, seconds: float) -> dict[str, Any]:
+    """One round of everything, then further ones as long as there is time for them."""
+    deadline = time.monotonic() + seconds
+    cells = [Cell(latency, tasks) for latency in JOBS for tasks in counts]
+    kept: dict[Cell, list[dict[str, Measured]]] = {cell: [] for cell in cells}
+    with tempfile.TemporaryDirectory(prefix="bench-") as scratch, Field(Path(scratch), peers) as field:
+        field.round(Cell(0.0, 1), backwards=False)  # fills the caches
+        took: dict[Cell, float] = dict.fromkeys(cells, 0.0)
+        for number in range(rounds):
+            for cell in cells:
+                start = time.monotonic()
+                if start + took[cell] > deadline:
+                    continue
+                result = field.round(cell, backwards=bool(number % 2))
+                kept[cell].append(result)
+                took[cell] = time.monotonic() - start
+                walls = ", ".join(f"{field.subjects[name]} {one['wall_s']:.2f} s" for name, one in result.items())
+                say(f"round {number + 1}, {cell.words}: {walls}")
+        names = field.subjects
+    for cell in cells:
+        if not kept[cell]:
+            say(f"not measured, for lack of time: {cell.words}")
+    return {"subjects": names, "cells": [_summary(cell, kept[cell], names) for cell in cells if kept[cell]]}
 
 
-def summarise(measured: dict[str, list[Measured]]) -> dict[str, Any]:
-    """Medians of each subject, and what they are compared by."""
-    medians = {
-        name: {key: statistics.median(round_[key] for round_ in rounds) for key in rounds[0]}
-        for name, rounds in measured.items()
-    }
-    own, bare = medians["engine"], medians["bare"]
-    pairs = list(zip(measured["engine"], measured["bare"], strict=True))
-    ratios = sorted(engine["wall_s"] / other["wall_s"] for engine, other in pairs)
-    shares = [round_["own_cpu_s"] / (round_["own_cpu_s"] + round_["agents_cpu_s"]) for round_ in measured["engine"]]
+def _summary(cell: Cell, kept: list[dict[str, Measured]], names: Iterable[str]) -> dict[str, Any]:
+    rounds = {name: [round_[name] for round_ in kept] for name in names}
+    others = [name for name in rounds if name != "bare"]
     return {
-        "medians": medians,
-        "wall_ratio": own["wall_s"] / bare["wall_s"],
-        "wall_ratio_lowest": ratios[0],
-        "wall_ratio_highest": ratios[-1],
-        "process_wall_ratio": own["process_wall_s"] / bare["process_wall_s"],
-        "cpu_ratio": statistics.median(_cpu_s(engine) / _cpu_s(other) for engine, other in pairs),
-        "cpu_share": statistics.median(shares),
+        "latency_s": cell.latency_s,
+        "tasks": cell.tasks,
+        "jobs": cell.jobs,
+        "ideal_s": ideal_s(cell.tasks, cell.jobs, cell.latency_s, TURNS),
+        "medians": {name: medians(measured) for name, measured in rounds.items()},
+        "wall_ratios": ratios(rounds, "bare"),
+        "wall_ratio_spread": {name: spread(rounds, "bare", name) for name in others},
+        "rounds": rounds,
     }
 
 
-def _cpu_s(measured: Measured) -> float:
-    return measured["own_cpu_s"] + measured["agents_cpu_s"]
+def table(found: Mapping[str, Any]) -> str:
+    """Times of bare calls, and the other subjects as ratios to them."""
+    names = found["subjects"]
+    others = [name for name in names if name != "bare"]
+    lines = []
+    for latency, jobs in JOBS.items():
+        lines.append(f"{f'{latency:g} s latency, {jobs} at once':<26}" + _headings(names.values()) + f"{'rounds':>8}")
+        for cell in found["cells"]:
+            if cell["latency_s"] != latency:
+                continue
+            cells = [f"{cell['medians']['bare']['wall_s']:>14.2f} s"]
+            cells += [f"{cell['wall_ratios'][name]:>14.2f} ×" for name in others]
+            label = f"  {cell['tasks']} task{'s' if cell['tasks'] > 1 else ''}"
+            lines.append(f"{label:<26}{''.join(cells)}{len(cell['rounds']['bare']):>8}")
+        largest = [cell for cell in found["cells"] if cell["latency_s"] == latency][-1:]
+        lines += [*(line for cell in largest for line in _costs(cell, names)), ""]
+    return "\n".join(lines)
 
 
-def table(summary: dict[str, Any], startup: dict[str, float]) -> str:
-    """The figures for people."""
-    rows = [f"{'':<28}{'bare pi':>10}{'engine':>10}"]
-    columns = (
-        ("wall", "wall_s", "s"),
-        ("wall with Python's start", "process_wall_s", "s"),
-        ("CPU of the agents", "agents_cpu_s", "s"),
+def _headings(labels: Iterable[str]) -> str:
+    return "".join(f"{label:>16}" for label in labels)
+
+
+def _costs(cell: Mapping[str, Any], names: Iterable[str]) -> list[str]:
+    """What the largest number of tasks cost every subject."""
+    rows = (
         ("CPU of the caller", "own_cpu_s", "s"),
+        ("CPU of the agents", "agents_cpu_s", "s"),
+        ("agents", "agents", " "),
+        ("  started for it", "started", " "),
         ("memory of the caller", "peak_mb", "MB"),
     )
-    for label, key, unit in columns:
-        bare, own = (summary["medians"][name][key] for name in ("bare", "engine"))
-        rows.append(f"{label:<28}{bare:>7.2f} {unit:<2}{own:>7.2f} {unit}")
-    help_ms, python_ms = startup["help_ms"], startup["python_ms"]
-    return "\n".join(
-        [
-            *rows,
-            "",
-            verdict("wall, engine / bare", summary["wall_ratio"], GOAL_WALL_RATIO, "×"),
-            f"  {'  in the single rounds':<26}{summary['wall_ratio_lowest']:>8.2f} to "
-            f"{summary['wall_ratio_highest']:.2f} (far apart means: a busy machine, so look at CPU)",
-            f"  {'CPU in all, engine / bare':<26}{summary['cpu_ratio']:>8.2f} ×",
-            verdict("the engine's share of CPU", 100 * summary["cpu_share"], 100 * GOAL_CPU_SHARE, "%"),
-            verdict("pi-subagents --help", help_ms, GOAL_HELP_MS, "ms"),
-            f"  {'python -c pass':<26}{python_ms:>8.2f} ms (--help takes {startup['ratio']:.1f}× as long)",
-        ]
-    )
+    lines = [f"  for these {cell['tasks']}:"]
+    for label, key, unit in rows:
+        digits = 0 if unit != "s" else 2
+        lines.append(
+            f"    {label:<22}"
+            + "".join(f"{cell['medians'][name][key]:>{15 - len(unit)}.{digits}f} {unit}" for name in names)
+        )
+    if cell["ideal_s"]:
+        ideal = cell["ideal_s"]
+        walls = "".join(f"{cell['medians'][name]['wall_s'] / ideal:>14.2f} ×" for name in names)
+        lines.append(f"    {f'beside ideal {ideal:.2f} s':<22}{walls}")
+    return lines
 
 
-def verdict(label: str, value: float, goal: float, unit: str) -> str:
-    """A figure beside its goal."""
-    return f"{'✓' if value <= goal else '✗'} {label:<26}{value:>8.2f} {unit:<3}(goal: at most {goal:g} {unit})"
+def figures(found: Mapping[str, Any]) -> list[Figure]:
+    """What there are goals for."""
+    kept = []
+    for cell in found["cells"]:
+        words = Cell(cell["latency_s"], cell["tasks"]).words
+        for name, ratio in cell["wall_ratios"].items():
+            goal = GOALS.get((cell["latency_s"], cell["tasks"], name))
+            if goal is not None:
+                low, high = cell["wall_ratio_spread"][name]
+                note = f"{low:.2f} to {high:.2f} in the single rounds"
+                kept.append(Figure(f"{words}: {OWN[name]} / bare", ratio, "×", goal, note=note))
+        if cell["ideal_s"] and cell["tasks"] == max(COUNTS):
+            wall = cell["medians"]["warmed"]["wall_s"]
+            kept.append(Figure(f"{words}: already warm / ideal", wall / cell["ideal_s"], "×", GOAL_IDEAL))
+    return kept
 
 
-def say(line: str) -> None:
-    """Progress, apart from the figures."""
-    sys.stderr.write(f"{line}\n")
+def named_commands(given: Iterable[str]) -> dict[str, str]:
+    """`name=command` each; raises SystemExit for what is not."""
+    peers = {}
+    for text in given:
+        name, _, command = text.partition("=")
+        peers[name] = command
+        if not command.strip() or not name.strip() or name in OWN:
+            raise SystemExit(f'--peer needs "name=command", with a name other than {", ".join(OWN)}; not {name!r}')
+    return peers
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """What this part can be told."""
+    parser.add_argument("--quick", action="store_true", help="fewer tasks and one round: does it work at all?")
+    parser.add_argument("--minutes", type=float, default=9.0, help="no further round is begun after so long")
+    parser.add_argument("--rounds", type=int, default=_MAX_ROUNDS, help="at most so many")
+    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND", help="measure this command too")
+
+
+def measure_as_told(options: argparse.Namespace, seconds: float) -> dict[str, Any]:
+    """With the options that `add_options` added."""
+    counts = [count for count in COUNTS if count < max(COUNTS)] if options.quick else COUNTS
+    rounds = 1 if options.quick else options.rounds
+    return measure(counts, named_commands(options.peer), rounds=rounds, seconds=seconds)
 
 
 def main() -> None:
-    """Measure, print the table, and keep every figure."""
-    parser = argparse.ArgumentParser(description="What the engine costs beside bare pi calls.")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--tasks", type=int, default=16)
-    parser.add_argument("--jobs", type=int, default=4)
-    parser.add_argument("--imports", action="store_true", help="also list what --help imports")
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="What tasks take through the engine beside bare pi calls.")
+    add_options(parser)
     options = parser.parse_args()
-
-    load = os.getloadavg()[0] / (os.cpu_count() or 1)
-    if load > BUSY_LOAD:
-        say(f"warning: this machine is busy ({load:.1f} waiting per core); repeat this when it is not")
-    say(f"{options.tasks} tasks, {options.jobs} at once, {options.rounds} rounds on {os.cpu_count()} cores")
-    measured = measure_delegation(options.rounds, options.tasks, options.jobs)
-    summary, startup = summarise(measured), measure_startup(5 * options.rounds)
-    sys.stdout.write(table(summary, startup) + "\n")
-    if options.imports:
-        sys.stdout.write(f"\n{slowest_imports()}\n")
-    RESULTS.parent.mkdir(exist_ok=True)
-    machine = {"python": platform.python_version(), "cores": os.cpu_count(), "load_per_core_before": load}
-    kept = {"options": vars(options), "machine": machine, **summary, "startup": startup, "rounds": measured}
-    RESULTS.write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+    found = measure_as_told(options, 60 * options.minutes)
+    lines = [table(found), *(figure.line() for figure in figures(found))]
+    sys.stdout.write("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

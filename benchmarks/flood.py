@@ -75,8 +75,8 @@ class Flooded:
         return [_LAST_WORDS.fullmatch(output or "") for output in self.report["outputs"]]
 
 
-def flood(folder: Path, *, seconds: float, rate: int, agents: int, view: bool) -> Flooded:
-    """One flood on a terminal of its own."""
+def flood(folder: Path, *, seconds: float, rate: int, agents: int, view: bool, records: int | None = None) -> Flooded:
+    """One flood on a terminal of its own; it ends when its time is over, or with so many records."""
     (folder / ".git").mkdir(parents=True)
     order = {
         "folder": str(folder),
@@ -84,9 +84,13 @@ def flood(folder: Path, *, seconds: float, rate: int, agents: int, view: bool) -
         "seconds": seconds,
         "rate": rate,
         "agents": agents,
+        "records": records,
         "view": view,
     }
     (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
+    (folder / "agent").mkdir()
+    # The agent that floods hears its task and nothing more.
+    (folder / "agent" / "settings.json").write_text('{"subagents": {"warmAgents": false}}', encoding="utf-8")
     environ = {**os.environ, PI_VARIABLE: agent_command(), "PI_AGENT_DIR": str(folder / "agent"), "TERM": "xterm"}
     terminal, end = os.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))

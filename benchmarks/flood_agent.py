@@ -1,7 +1,8 @@
 """An agent that prints records as `pi` does, faster than any model: a program of its own that no module imports.
 
-Its prompt is JSON: for how many seconds, and how many records a second. It keeps to that rate by the clock, so that a
-reader that falls behind is not spared anything; the last message says how many records there were.
+Its prompt is JSON: for how many seconds, how many records a second, and after how many it ends sooner. It keeps to that
+rate by the clock, so that a reader that falls behind is not spared anything; the last message says how many records
+there were.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 from typing import Any
 
 _TICK_S = 0.01
+_BLOCK_BYTES = 1 << 18
 _WORDS = [f"word-{number}" for number in range(17)]
 
 
@@ -62,17 +64,19 @@ def write(data: bytes) -> None:
 
 
 def main() -> None:
-    """Print until the time is over."""
+    """Print until the time is over, or enough has been printed."""
     order = json.load(sys.stdin)
+    most = order["records"] or sys.maxsize
     start, records, turns = time.monotonic(), 0, 0
-    while (now := time.monotonic() - start) < order["seconds"]:
+    while (now := time.monotonic() - start) < order["seconds"] and records < most:
         block = bytearray()
-        while records < now * order["rate"]:
+        while records < min(now * order["rate"], most) and len(block) < _BLOCK_BYTES:
             printed = turn(turns)
             block += b"".join(json.dumps(record).encode() + b"\n" for record in printed)
             records, turns = records + len(printed), turns + 1
         write(bytes(block))
-        time.sleep(_TICK_S)
+        if len(block) < _BLOCK_BYTES:
+            time.sleep(_TICK_S)
     write(b"".join(json.dumps(record).encode() + b"\n" for record in last_words(records, turns)))
 
 

@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.machine import resident_mb
+
 AGENT = Path(__file__).with_name("flood_agent.py")
 _SAMPLE_S = 0.25
 
@@ -26,7 +28,11 @@ async def flood(order: dict[str, Any]) -> dict[str, Any]:
     from pi_subagents.surfaces.live import LiveView
 
     view = LiveView() if order["view"] else None
-    prompt = json.dumps({"seconds": order["seconds"], "rate": order["rate"] / order["agents"]})
+    each = {
+        "rate": order["rate"] / order["agents"],
+        "records": order["records"] and order["records"] // order["agents"],
+    }
+    prompt = json.dumps({"seconds": order["seconds"], **each})
     tasks = [Task(f"flood-{number}", prompt) for number in range(order["agents"])]
     place = Place.here(Path(order["folder"]))
     delegation = Delegation(tasks, place=place, concurrency=order["agents"], observer=view.observe if view else None)
@@ -51,13 +57,8 @@ async def flood(order: dict[str, Any]) -> dict[str, Any]:
 async def _sample(memory: list[tuple[float, float]]) -> None:
     start = time.monotonic()
     while True:
-        memory.append((time.monotonic() - start, _resident_mb()))
+        memory.append((time.monotonic() - start, resident_mb()))
         await asyncio.sleep(_SAMPLE_S)
-
-
-def _resident_mb() -> float:
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * resource.getpagesize() / 1e6
 
 
 def main() -> None:

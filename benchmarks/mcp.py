@@ -36,17 +36,22 @@ SERVERS = {
 CLIENT = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "bench", "version": "1"}}
 
 
-def main() -> None:
-    """Measure in turns and print a table of medians and ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=15)
-    rounds = parser.parse_args().rounds
+def measure(rounds: int) -> dict[str, dict[str, float]]:
+    """Median milliseconds of both servers, which take turns."""
     times: dict[str, list[tuple[float, float]]] = {name: [] for name in SERVERS}
     for _ in range(rounds + 1):
         for name, command in SERVERS.items():
             times[name].append(answer_times(command))
     # The first of each only warms the caches.
-    medians = {name: _medians(rows[1:]) for name, rows in times.items()}
+    both = {name: _medians(rows[1:]) for name, rows in times.items()}
+    return {name: {"initialize_ms": greeted, "tools_ms": listed} for name, (greeted, listed) in both.items()}
+
+
+def main() -> None:
+    """Measure in turns and print a table of medians and ratios."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=15)
+    medians = {name: tuple(found.values()) for name, found in measure(parser.parse_args().rounds).items()}
     lines = [f"{'from spawn to the answer of':32}{'initialize':>14}{'tools/list':>14}"]
     lines += [f"{name:32}{greeted:>11.0f} ms{listed:>11.0f} ms" for name, (greeted, listed) in medians.items()]
     ratios = [ours / bare for ours, bare in zip(medians["pi-subagents"], medians["bare SDK"], strict=True)]

@@ -1,4 +1,4 @@
-"""What sessions cost as they become many and long: listing, finding and reading them, and folding a journal.
+"""What sessions cost as they become many and long: listing, finding and reading them, adding to and folding a journal.
 
 ./scripts/bench sessions [--counts 100 1000 10000] [--events 100000]
 """
@@ -9,12 +9,16 @@ import argparse
 import json
 import os
 import statistics
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from benchmarks.figures import Figure
+from benchmarks.machine import say
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import Reason
 from pi_subagents.models.event import Created, Delta, Event, Message, Started, TextPart, ToolCallPart, ToolEnded
@@ -26,47 +30,77 @@ from pi_subagents.store import Index, Journal, publish, read_journal
 
 _BASE_MS = 1_767_225_600_000
 _REPEATS = 15
+_MORE_TURNS = 500
+_WRITERS = 16
+
+
+WAYS = {"list_ms": "list the last 30", "find_ms": "find and read one", "record_ms": "record one"}
+
+
+def measure(counts: Sequence[int], events: int) -> dict[str, Any]:
+    """Costs for each number of sessions that there are already, and for each length of a journal."""
+    with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        sessions = {}
+        for count in counts:
+            say(f"sessions: making {count:,}")
+            sessions[str(count)] = _measure(_filled_place(Path(scratch) / str(count), count), count)
+        per_event = {str(count): _event_us(Path(scratch) / f"{count}.jsonl", count) for count in counts}
+        return {"sessions": sessions, "event_us": per_event, "fold": _measure_fold(Path(scratch), events)}
+
+
+def figures(found: Mapping[str, Any]) -> list[Figure]:
+    """The largest beside the smallest: 1 means that the history costs nothing."""
+    sessions, event_us = found["sessions"], found["event_us"]
+    first, last = (next(iter(sessions)), list(sessions)[-1])
+    grown = f"{int(first):,} → {int(last):,}"
+    kept = [
+        Figure(
+            f"{words}, {grown} sessions",
+            sessions[last][key] / sessions[first][key],
+            "×",
+            note=f"{sessions[first][key]:.2f} → {sessions[last][key]:.2f} ms",
+        )
+        for key, words in WAYS.items()
+    ]
+    note = f"{event_us[first]:.1f} → {event_us[last]:.1f} µs"
+    kept.append(Figure(f"one more event, {grown} before it", event_us[last] / event_us[first], "×", note=note))
+    fold_rate = found["fold"]["events_per_s"]
+    note = f"{found['fold']['json_ratio']:.2f}× of json.loads alone"
+    return [*kept, Figure("reading a journal and folding it", fold_rate, "/s", note=note)]
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(description="What sessions cost as they become many and long.")
     parser.add_argument("--counts", type=int, nargs="+", default=[100, 1000, 10_000])
     parser.add_argument("--events", type=int, default=100_000)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        _print_curve(Path(scratch), options.counts)
-        _print_fold(Path(scratch), options.events)
+    found = measure(options.counts, options.events)
+    lines = [f"{'sessions':>10}" + "".join(f"{words:>22}" for words in WAYS.values()) + f"{'one more event':>20}"]
+    for count, one in found["sessions"].items():
+        cells = "".join(f"{one[key]:>19.2f} ms" for key in WAYS)
+        lines.append(f"{int(count):>10,}{cells}{found['event_us'][count]:>17.1f} µs")
+    sys.stdout.write("\n".join([*lines, "", *(figure.line() for figure in figures(found))]) + "\n")
 
 
-def _print_curve(scratch: Path, counts: list[int]) -> None:
-    print(f"{'sessions':>10}  {'list (30)':>10}  {'find + read':>12}  {'record one':>11}")  # noqa: T201
-    first: list[float] = []
-    for count in counts:
-        place = _filled_place(scratch / str(count), count)
-        figures = _measure(place, count)
-        first = first or figures
-        cells = [f"{ms:7.2f} ms ({ms / base:.1f}x)" for ms, base in zip(figures, first, strict=True)]
-        print(f"{count:>10}  " + "  ".join(cells))  # noqa: T201
-
-
-def _measure(place: Place, count: int) -> list[float]:
+def _measure(place: Place, count: int) -> dict[str, float]:
     index = Index(place.agent_dir)
     wanted = f"{count // 2:016x}"
     state = Sessions(place).find(wanted).latest
-    return [
-        _median_ms(lambda: index.rows(limit=30)),
-        _median_ms(lambda: Sessions(place).find(wanted)),
-        _median_ms(lambda: index.record(place.project, [(state.state, state.run_dir)])),
-    ]
+    return {
+        "list_ms": _median_ms(lambda: index.rows(limit=30)),
+        "find_ms": _median_ms(lambda: Sessions(place).find(wanted)),
+        "record_ms": _median_ms(lambda: index.record(place.project, [(state.state, state.run_dir)])),
+    }
 
 
 def _median_ms(work: Callable[[], Any]) -> float:
     times = []
     for _ in range(_REPEATS):
-        started = time.perf_counter()
+        # CPU, not wall: how long the disk takes for a commit depends on the neighbours, not on the history.
+        started = time.process_time()
         work()
-        times.append((time.perf_counter() - started) * 1000)
+        times.append((time.process_time() - started) * 1000)
     return statistics.median(times)
 
 
@@ -74,7 +108,8 @@ def _filled_place(folder: Path, count: int) -> Place:
     project = folder / "project"
     (project / ".pi").mkdir(parents=True)
     place = Place(project, folder / "agent", dict(os.environ))
-    runs = [_keep(project, number) for number in range(count)]
+    with ThreadPoolExecutor(_WRITERS) as pool:  # the disk takes its time for each, but not for one after the other
+        runs = list(pool.map(lambda number: _keep(project, number), range(count)))
     Index(place.agent_dir).record(project, runs)
     return place
 
@@ -103,7 +138,24 @@ def _turn(number: int) -> list[Event]:
     ]
 
 
-def _print_fold(scratch: Path, count: int) -> None:
+def _event_us(path: Path, count: int) -> float:
+    """Microseconds to journal and fold one more event, with so many before it."""
+    journal, state = Journal(path), RunState()
+    for number in range(count // 4):
+        events = _turn(number)
+        journal.append(events)
+        fold(state, events)
+    start = time.process_time()
+    for number in range(_MORE_TURNS):
+        events = _turn(count + number)
+        journal.append(events)
+        fold(state, events)
+    took = time.process_time() - start
+    journal.close()
+    return 1e6 * took / (4 * _MORE_TURNS)
+
+
+def _measure_fold(scratch: Path, count: int) -> dict[str, float]:
     path = scratch / "long.jsonl"
     journal = Journal(path)
     for number in range(count // 4):
@@ -111,10 +163,7 @@ def _print_fold(scratch: Path, count: int) -> None:
     journal.close()
     folded = _seconds(lambda: fold(RunState(), read_journal(path)))
     parsed = _seconds(lambda: [json.loads(line) for line in path.open("rb")])
-    print(  # noqa: T201
-        f"\nfolding {count:,} events: {count / folded:,.0f} events/s, {folded / parsed:.2f}x of json.loads alone"
-        f" ({count / parsed:,.0f} lines/s)"
-    )
+    return {"events": count, "events_per_s": count / folded, "json_ratio": folded / parsed}
 
 
 def _seconds(work: Callable[[], Any]) -> float:

@@ -1,29 +1,83 @@
-"""How long `pi-subagents --help` takes beside a bare start of Python, and which imports it pays for."""
+"""How soon command, MCP server and bridge answer: `./scripts/bench startup [--imports]`."""
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import re
 import statistics
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from benchmarks.figures import Figure
 
 BARE = (sys.executable, "-c", "pass")
 HELP = (sys.executable, "-m", "pi_subagents", "--help")
+BRIDGE = (sys.executable, "-m", "pi_subagents", "bridge")
+_HELLO = {"protocol": 1, "extension": "", "pi": "", "path": "", "mode": "print"}
+GOAL_HELP_MS = 150.0
 _IMPORT = re.compile(r"^import time:\s+(\d+) \|\s+(\d+) \| (.*)$", re.MULTILINE)
 
 
-def measure_startup(rounds: int) -> dict[str, float]:
-    """Median wall times in milliseconds, the two taking turns."""
-    times: dict[str, list[float]] = {"python_ms": [], "help_ms": []}
-    for _ in range(rounds + 1):
-        times["python_ms"].append(_wall_ms(BARE))
-        times["help_ms"].append(_wall_ms(HELP))
+def measure(rounds: int) -> dict[str, float]:
+    """Median milliseconds from the start of each program to its answer; they take turns."""
+    from benchmarks import mcp
+
+    with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        ways: dict[str, Callable[[], float]] = {
+            "python_ms": lambda: _wall_ms(BARE),
+            "help_ms": lambda: _wall_ms(HELP),
+            "bridge_ms": lambda: _bridge_ms(Path(scratch)),
+            "mcp_ms": lambda: mcp.answer_times(mcp.SERVERS["pi-subagents"])[1],
+            "mcp_sdk_ms": lambda: mcp.answer_times(mcp.SERVERS["bare SDK"])[1],
+        }
+        times: dict[str, list[float]] = {name: [] for name in ways}
+        for _ in range(rounds + 1):
+            for name, measure_one in ways.items():
+                times[name].append(measure_one())
     # The first of each only warms the caches.
-    medians = {name: statistics.median(values[1:]) for name, values in times.items()}
-    return {**medians, "ratio": medians["help_ms"] / medians["python_ms"]}
+    return {name: statistics.median(values[1:]) for name, values in times.items()}
+
+
+def figures(found: Mapping[str, float]) -> list[Figure]:
+    """What was measured, for people."""
+    python, sdk = found["python_ms"], found["mcp_sdk_ms"]
+    return [
+        Figure("start of Python alone", python, "ms"),
+        Figure(
+            "pi-subagents --help", found["help_ms"], "ms", GOAL_HELP_MS, note=f"{found['help_ms'] / python:.1f}× Python"
+        ),
+        Figure("bridge, until it has answered hello", found["bridge_ms"], "ms"),
+        Figure(
+            "MCP server, until it has listed its tools",
+            found["mcp_ms"],
+            "ms",
+            note=f"{found['mcp_ms'] / sdk:.2f}× a server on the bare SDK",
+        ),
+    ]
+
+
+def _bridge_ms(folder: Path) -> float:
+    """From the start of a bridge to its answer to `hello`."""
+    environ = {**with_bytecode(os.environ), "PI_AGENT_DIR": str(folder / "agent"), "HOME": str(folder)}
+    start, pipe = time.perf_counter(), subprocess.PIPE
+    with subprocess.Popen(BRIDGE, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL, cwd=folder, env=environ) as one:
+        assert one.stdin is not None
+        assert one.stdout is not None
+        request = {"jsonrpc": "2.0", "id": 1, "method": "hello", "params": _HELLO}
+        one.stdin.write(json.dumps(request).encode() + b"\n")
+        one.stdin.flush()
+        answer = json.loads(one.stdout.readline() or b"{}")
+        took = time.perf_counter() - start
+        one.stdin.close()
+    if "result" not in answer:
+        raise SystemExit(f"the bridge did not answer hello, but: {answer}")
+    return took * 1000
 
 
 def slowest_imports(count: int = 20) -> str:
@@ -44,3 +98,17 @@ def _wall_ms(command: Sequence[str]) -> float:
 def with_bytecode(environ: Mapping[str, str]) -> dict[str, str]:
     """The environment in which Python keeps what it compiled, as it does for users."""
     return {name: value for name, value in environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description="How soon command, MCP server and bridge answer.")
+    parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--imports", action="store_true", help="also list what --help imports")
+    options = parser.parse_args()
+    lines = [figure.line() for figure in figures(measure(options.rounds))]
+    sys.stdout.write("\n".join([*lines, *([slowest_imports()] if options.imports else [])]) + "\n")
+
+
+if __name__ == "__main__":
+    main()

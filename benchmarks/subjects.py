@@ -1,7 +1,7 @@
-"""What is compared, each in a process of its own: `python -m benchmarks.subjects engine|bare FOLDER TASKS JOBS`.
+"""What is compared, each in a process of its own: `python -m benchmarks.subjects NAME FOLDER TASKS JOBS [COMMAND]`.
 
-Both start the same agents with the same options and the same prompt on standard input, so many at once. The process
-prints one JSON object: how long it took, and the CPU time of itself and of everything it started.
+All start the same agents with the same prompt, so many at once. The process prints one JSON object: how long it took,
+and the CPU time of itself and of everything below it, whether it has ended or is kept.
 """
 
 from __future__ import annotations
@@ -10,22 +10,46 @@ import asyncio
 import json
 import os
 import resource
+import shlex
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
+from benchmarks.machine import peak_mb
+from pi_subagents.models import Task
+from pi_subagents.models.event import Event, Started
+from pi_subagents.paths import data_dir
+from pi_subagents.planning import Place
+from pi_subagents.programs import find_pi
+from pi_subagents.service import Delegation, agents_for
+from pi_subagents.settings import load_settings
+from pi_subagents.supervisor import Agents
+
+_MAX_WARMING = 3
 PROMPT = "Run the command and say what it printed."
 
 
-def bare(folder: Path, tasks: int, jobs: int) -> Callable[[], int]:
-    """`pi … < prompt > file` from a few threads: the least that anybody could do."""
-    from pi_subagents.paths import data_dir
-    from pi_subagents.programs import find_pi
+class Done(NamedTuple):
+    """What came of the tasks: how many were completed, by how many agents, and how many of these had to be started."""
 
-    program = find_pi(None, os.environ, data_dir(os.environ)).argv
+    completed: int
+    agents: int
+    started: int
+
+
+Work = Callable[[], Done]
+Subject = Callable[[Path, int, int, str], AbstractContextManager[Work]]
+
+
+@contextmanager
+def bare(folder: Path, tasks: int, jobs: int, _command: str) -> Iterator[Work]:
+    """`pi … < prompt > file` from a few threads: the least that anybody could do."""
+    program = _pi()
     options = ("--mode", "json", "-p", "--no-prompt-templates", "--session")
 
     def call(number: int) -> bool:
@@ -43,48 +67,115 @@ def bare(folder: Path, tasks: int, jobs: int) -> Callable[[], int]:
             )
         return done.returncode == 0
 
-    def work() -> int:
+    def work() -> Done:
         with ThreadPoolExecutor(jobs) as pool:
-            return sum(pool.map(call, range(tasks)))
+            return Done(sum(pool.map(call, range(tasks))), tasks, tasks)
 
-    return work
+    yield work
 
 
-def engine(folder: Path, tasks: int, jobs: int) -> Callable[[], int]:
-    """The same through `delegate`: journals, leases, containment, decoding, results."""
-    from pi_subagents import Task, delegate
+@contextmanager
+def engine(folder: Path, tasks: int, jobs: int, _command: str) -> Iterator[Work]:
+    """The same through a delegation with agents of its own, which are gone at its end.
+
+    Whether it keeps them meanwhile is up to the settings that it finds.
+    """
+    yield lambda: asyncio.run(_delegate(folder, tasks, jobs, None))
+
+
+@contextmanager
+def warmed(folder: Path, tasks: int, jobs: int, _command: str) -> Iterator[Work]:
+    """A later delegation of the same program, when the earlier ones have started all the agents that it needs."""
+    with asyncio.Runner() as runner:
+        place = Place.here(folder)
+        agents = agents_for(place, load_settings(place.cwd, place.agent_dir))
+
+        def work() -> Done:
+            return runner.run(_delegate(folder, tasks, jobs, agents))
+
+        for _ in range(_MAX_WARMING):
+            if work().started == 0:
+                break
+        yield work
+        runner.run(agents.close())
+
+
+@contextmanager
+def peer(folder: Path, tasks: int, jobs: int, command: str) -> Iterator[Work]:
+    """Any command that does so many tasks; `{pi}` is the program that the others use."""
+    filled = command.replace("{n}", str(tasks)).replace("{jobs}", str(jobs)).replace("{pi}", shlex.join(_pi()))
+    words = shlex.split(filled)
+
+    def work() -> Done:
+        done = subprocess.run(words, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+        return Done(tasks if done.returncode == 0 else 0, 0, 0)
+
+    yield work
+
+
+def _pi() -> Sequence[str]:
+    return find_pi(None, os.environ, data_dir(os.environ)).argv
+
+
+async def _delegate(folder: Path, tasks: int, jobs: int, agents: Agents | None) -> Done:
+    starts: list[Started] = []
+
+    def observe(_state: object, events: Sequence[Event]) -> None:
+        starts.extend(event for event in events if isinstance(event, Started))
 
     asked = [Task(f"task {number}", PROMPT) for number in range(tasks)]
-
-    async def work() -> int:
-        return sum(result.ok for result in await delegate(asked, cwd=folder, concurrency=jobs))
-
-    return lambda: asyncio.run(work())
-
-
-SUBJECTS = {"bare": bare, "engine": engine}
+    place = Place.here(folder)
+    results = await Delegation(asked, place=place, concurrency=jobs, observer=observe, runner=agents)
+    new = sum(not start.reused for start in starts)
+    return Done(sum(result.ok for result in results), len({start.pid for start in starts}), new)
 
 
-def cpu_s(who: int) -> float:
-    """User and system time so far."""
-    usage = resource.getrusage(who)
+SUBJECTS: dict[str, Subject] = {"bare": bare, "cold": engine, "warm": engine, "warmed": warmed, "peer": peer}
+
+
+def own_cpu_s() -> float:
+    """User and system time of this process so far."""
+    usage = resource.getrusage(resource.RUSAGE_SELF)
     return usage.ru_utime + usage.ru_stime
 
 
-def main(name: str, folder: str, tasks: str, jobs: str) -> None:
+def agents_cpu_s() -> float:
+    """The same for everything below it, ended or alive."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime + _alive_cpu_s()
+
+
+def _alive_cpu_s() -> float:
+    """What the kernel has not added to the ended ones yet; 0 on systems without /proc."""
+    parents, ticks = {}, {}
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = path.read_text(encoding="utf-8", errors="replace").rpartition(")")[2].split()
+        except OSError:  # it has just ended
+            continue
+        pid = int(path.parent.name)
+        parents[pid], ticks[pid] = int(fields[1]), sum(map(int, fields[11:15]))
+    below = {os.getpid()}
+    while found := {pid for pid, parent in parents.items() if parent in below} - below:
+        below |= found
+    return sum(ticks.get(pid, 0) for pid in below - {os.getpid()}) / os.sysconf("SC_CLK_TCK")
+
+
+def main(name: str, folder: str, tasks: str, jobs: str, command: str = "") -> None:
     """Measure one subject once and print what came of it."""
-    work = SUBJECTS[name](Path(folder), int(tasks), int(jobs))
-    before = [cpu_s(resource.RUSAGE_SELF), cpu_s(resource.RUSAGE_CHILDREN)]
-    start = time.perf_counter()
-    completed = work()
-    wall = time.perf_counter() - start
+    with SUBJECTS[name](Path(folder), int(tasks), int(jobs), command) as work:
+        before = own_cpu_s(), agents_cpu_s()
+        start = time.perf_counter()
+        done = work()
+        wall = time.perf_counter() - start
+        after = own_cpu_s(), agents_cpu_s()
     measured = {
-        "completed": completed,
+        **done._asdict(),
         "wall_s": wall,
-        "own_cpu_s": cpu_s(resource.RUSAGE_SELF) - before[0],
-        "agents_cpu_s": cpu_s(resource.RUSAGE_CHILDREN) - before[1],
+        "own_cpu_s": after[0] - before[0],
+        "agents_cpu_s": after[1] - before[1],
         "start_cpu_s": before[0],
-        "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mb": peak_mb(),
     }
     sys.stdout.write(json.dumps(measured) + "\n")
 

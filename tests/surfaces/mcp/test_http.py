@@ -64,7 +64,7 @@ async def test_a_cancelled_call_stops_its_agents(either_desk: Desk, url: str, tm
         await asyncio.to_thread(wait_until, (tmp_path / "ready").exists, WAIT_S)
         call.cancel()
         await asyncio.wait([call])
-        await asyncio.to_thread(wait_until, lambda: not either_desk.agents(), 7)
+        await asyncio.to_thread(wait_until, lambda: not either_desk.agents(), 20)
         assert len((await client.list_tools()).tools) == 7
 
 

@@ -129,7 +129,7 @@ async def test_a_cancelled_call_stops_its_agents_and_the_next_one_works(either_d
         await asyncio.wait([call])
         started = time.monotonic()
         await _until(lambda: not either_desk.agents())
-        assert time.monotonic() - started < 7, "5 s of grace for those who ignore SIGTERM"
+        assert time.monotonic() - started < 10, "5 s of grace for those who ignore SIGTERM"
         assert '"aborted"' in text_in(await client.read_resource("subagent://sessions"))
         assert not (await client.call_tool("delegate_to_subagents", tasks([DONE]))).is_error
 

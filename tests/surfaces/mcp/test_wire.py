@@ -137,7 +137,7 @@ for line in server.stdout: pass
     wait_until((tmp_path / "ready").exists, within_s=60)
     client.send_signal(signal.SIGKILL)
     client.wait()
-    wait_until(lambda: not desk.stage.processes(), within_s=6)
+    wait_until(lambda: not desk.stage.processes(), within_s=8)  # 5 s of grace; the rest is for a busy machine
     (run_dir,) = desk.stage.run_dirs
     state = load_run(run_dir)
     assert state.status.is_terminal
