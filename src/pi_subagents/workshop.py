@@ -23,7 +23,7 @@ from pi_subagents.planning import Place, Plan, as_utf8
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.redaction import Redactor
 from pi_subagents.settings import Settings
-from pi_subagents.store import RunRecord, publish
+from pi_subagents.store import RunRecord, force_directory, publish
 from pi_subagents.supervisor import Limits
 
 
@@ -88,14 +88,16 @@ class Workshop:
         made: list[PreparedRun] = []
         try:
             for plan in plans:
-                made.append(self.prepare(plan, owner=owner))
+                made.append(self.prepare(plan, owner=owner, forced=False))
+            for folder in {run.record.path.parent for run in made}:
+                force_directory(folder)
         except StoreError as error:
             for run in made:
                 _give_up(run, str(error))
             raise
         return made
 
-    def prepare(self, plan: Plan, *, owner: str | None = None) -> PreparedRun:
+    def prepare(self, plan: Plan, *, owner: str | None = None, forced: bool = True) -> PreparedRun:
         """Publish the record of a run and hold it; raises StoreError.
 
         With an `owner` it is a background run: the session, client or terminal is told of its end.
@@ -110,7 +112,7 @@ class Workshop:
         created = msgspec.structs.replace(created, background=owner is not None, owner=owner)
         files = () if plan.problem else invocation.files
         meta = _meta(plan, created, invocation, self._program, run_dir)
-        record = publish(run_dir, meta, created, files)
+        record = publish(run_dir, meta, created, files, forced=forced)
         state = fold(RunState(), [created])
         return PreparedRun(plan, record, state, invocation, harness, self._limits(plan))
 

@@ -106,10 +106,10 @@ async def test_when_a_later_record_cannot_be_made_the_earlier_runs_of_the_call_a
     delegation = stage.delegation(*[[prints(*answer("never"))]] * 3)
     made = iter([publish, publish])
 
-    def run_out_of_space(*arguments: Any) -> RunRecord:
+    def run_out_of_space(*arguments: Any, **options: Any) -> RunRecord:
         if (still_room := next(made, None)) is None:
             raise StoreError("No space left on device")
-        return still_room(*arguments)
+        return still_room(*arguments, **options)
 
     monkeypatch.setattr("pi_subagents.workshop.publish", run_out_of_space)
     with pytest.raises(StoreError, match="No space left"):

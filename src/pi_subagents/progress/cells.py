@@ -124,16 +124,26 @@ def _joined_width(kind: _Kind, base: _Kind, width: int, own: int) -> int:
     return width if kind in (_Kind.EXTEND, _Kind.JOINER) else max(width, 2)
 
 
+_PLAIN = re.compile("[ -~→•…–—✓✗]*")
+"""What our own lines are made of besides what agents say: each takes one cell, whatever stands beside it."""
+
+
+def _is_plain(text: str) -> bool:
+    return text.isascii() or _PLAIN.fullmatch(text) is not None
+
+
 def cell_width(text: str) -> int:
     """How many terminal cells a text without control characters takes."""
-    return len(text) if text.isascii() else sum(cells for _, cells in graphemes(text))
+    return len(text) if _is_plain(text) else sum(cells for _, cells in graphemes(text))
 
 
 def clip(text: str, width: int) -> str:
     """The beginning of a text, with `…` where something is missing, in at most `width` cells."""
     if width <= 0:
         return ""
-    if text.isascii():
+    if len(text) * 2 <= width:  # nothing is wider than two cells
+        return text
+    if _is_plain(text):
         return text if len(text) <= width else text[: width - 1] + ELLIPSIS
     used = position = cut = 0
     for cluster, cells in graphemes(text):

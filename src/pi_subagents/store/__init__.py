@@ -7,7 +7,7 @@ from pi_subagents.store.lease import LEASE_FILE, Lease, is_held
 from pi_subagents.store.pace import Pace
 from pi_subagents.store.reading import adopt, list_runs, load_run, read_file, session_runs
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
-from pi_subagents.store.rundir import META_FILE, RESULT_FILE, RunRecord, publish
+from pi_subagents.store.rundir import META_FILE, RESULT_FILE, RunRecord, force_directory, publish
 from pi_subagents.store.slots import Places, Slots
 from pi_subagents.store.tail import JournalTail
 
@@ -26,6 +26,7 @@ __all__ = [
     "Slots",
     "adopt",
     "disk_size",
+    "force_directory",
     "is_held",
     "leftovers",
     "list_runs",

@@ -91,8 +91,13 @@ class RunRecord:
         self._journal.close()
 
 
-def publish(path: Path, meta: dict[str, Any], created: Created, files: Iterable[RunFile] = ()) -> RunRecord:
-    """Make the run directory `path` with its first records and hold it; raises StoreError."""
+def publish(
+    path: Path, meta: dict[str, Any], created: Created, files: Iterable[RunFile] = (), *, forced: bool = True
+) -> RunRecord:
+    """Make the run directory `path` with its first records and hold it; raises StoreError.
+
+    Who makes several at once forces their directory to the disk once for all, with `force_directory`.
+    """
     draft = path.with_name(f".{path.name}.new")
     try:
         with ExitStack() as undo:
@@ -104,14 +109,15 @@ def publish(path: Path, meta: dict[str, Any], created: Created, files: Iterable[
             undo.callback(lease.release)
             for file in files:
                 _place(draft, file)
-            write_whole(draft / META_FILE, pretty_json(meta))
+            _place(draft, RunFile(META_FILE, pretty_json(meta)))
             journal = Journal(draft / JOURNAL_FILE)
             undo.callback(journal.close)
             journal.append([created])
             journal.sync()
             _list_run(path, created.session_id)
             draft.rename(path)
-            _sync_directory(path.parent)
+            if forced:
+                force_directory(path.parent)
             undo.pop_all()
     except OSError as error:
         raise StoreError(f"cannot keep a record of the run in {path.parent}: {error.strerror}") from error
@@ -189,12 +195,16 @@ def _place(directory: Path, file: RunFile) -> None:
         stream.write(file.content)
 
 
-def _sync_directory(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+def force_directory(directory: Path) -> None:
+    """Make what a directory lists survive a power cut; raises StoreError."""
     try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise StoreError(f"cannot keep a record of the run in {directory}: {error.strerror}") from error
 
 
 def pretty_json(value: dict[str, Any]) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,7 +144,7 @@ class Agents:
         self._idle: list[Agent] = []
         self._promised: dict[int, Agent | Lease | None] = {}
         self._starts_promised = 0
-        self._freed_at: dict[str, float] = defaultdict(float)
+        self._first_ready_at: dict[str, float] = {}
         self._change = asyncio.Event()
 
     # --- for supervisors ----------------------------------------------------------------------------------
@@ -206,7 +205,7 @@ class Agents:
     def changed(self, agent: Agent) -> None:
         """Somebody who waits may have a turn now."""
         if agent.renewal is not None:
-            self._freed_at[agent.renewal.likeness] = asyncio.get_running_loop().time()
+            self._first_ready_at.setdefault(agent.renewal.likeness, asyncio.get_running_loop().time())
         self._notify()
 
     def forget(self, agent: Agent) -> None:
@@ -249,8 +248,8 @@ class Agents:
             return False
         if not any(agent.is_ready and agent.can_be_kept for agent in alike):
             return True
-        quiet_since = max(since, self._freed_at[likeness])
-        return asyncio.get_running_loop().time() - quiet_since >= PATIENCE_S
+        waits_since = max(since, self._first_ready_at[likeness])
+        return asyncio.get_running_loop().time() - waits_since >= PATIENCE_S
 
     def _take_place(self, invocation: Invocation) -> bool:
         if self._places is None:

@@ -90,6 +90,7 @@ class Supervisor:
         self._gone: asyncio.Future[int] | None = None
         self._stopping = False
         self._stopped_after_settling = False
+        self._released = False
         self._timers = Timers()
 
     # --- what others may ask ------------------------------------------------------------------------------
@@ -139,8 +140,8 @@ class Supervisor:
         finally:
             self._timers.cancel_all()
             self._record.close()
-            if self._process is not None:
-                self._process.release(reusable=self.state.status is Status.COMPLETED and not self._stopping)
+            if not self._released:
+                self._let_go()
         return self.state
 
     @property
@@ -209,7 +210,14 @@ class Supervisor:
             ended = ended and ending(Reason.RECORD, str(error), self._now_ms())
         if ended is not None:
             self._end(ended)
+        self._let_go()
         await self._see_through(asyncio.get_running_loop().run_in_executor(None, self._recorder.publish_result))
+
+    def _let_go(self) -> None:
+        """The journal has the end of the run: its agent need not wait for the rest of the paperwork."""
+        process, self._released = self._process, True
+        if process is not None:
+            process.release(reusable=self.state.status is Status.COMPLETED and not self._stopping)
 
     def _tidy_up(self, ended: ev.Ended | None) -> None:
         for name in self._invocation.temporary:
