@@ -53,6 +53,7 @@ const COMMANDS = {
 	profile: "List, show, create, edit and delete sub-agent profiles",
 	subagents: "The sub-agents of this project: watch, steer and stop them",
 };
+const START_AFTER_MS = 100;
 const SHUTDOWN_MS = 3_000; // pi waits for it; afterwards the bridge goes on stopping its runs by itself
 const CANCEL_MS = 20_000; // three times as long as the bridge may take to stop an agent that does not want to
 const COMPLETION_MS = 2_000; // by then a person has typed on
@@ -123,8 +124,8 @@ class Extension {
 		if (id === this.sessionId) return; // pi in RPC mode says it twice
 		this.sessionId = id;
 		this.reason = reason;
-		// Not now: pi shall be ready first.
-		setImmediate(() => this.guarded(() => this.ctx && this.start()));
+		// Not now: pi shall be ready first. A call that comes sooner starts it itself.
+		setTimeout(() => this.guarded(() => this.ctx && this.start()), START_AFTER_MS).unref();
 	}
 
 	private async finish(reason: string): Promise<void> {
