@@ -88,7 +88,7 @@ class Workshop:
         made: list[PreparedRun] = []
         try:
             for plan in plans:
-                made.append(self.prepare(plan, owner=owner, forced=False))
+                made.append(self.prepare(plan, owner=owner, forced=owner is not None))
             for folder in {run.record.path.parent for run in made}:
                 force_directory(folder)
         except StoreError as error:

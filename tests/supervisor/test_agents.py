@@ -260,6 +260,16 @@ def test_surroundings_that_changed_or_forbid_it_make_a_process_useless() -> None
     assert play(scene)[1] == [False, True, False, True, False, False]
 
 
+def test_an_idle_process_of_another_kind_goes_when_there_are_enough() -> None:
+    async def scene(world: World) -> list[bool]:
+        for number in range(5):
+            await world.task(renewal=FakeRenewal(f"kind {number}"))
+        await asyncio.sleep(2)
+        return [process.gone for process in world.processes]
+
+    assert play(scene)[1] == [True, False, False, False, False]
+
+
 class FakePlaces:
     """So many places."""
 

@@ -96,7 +96,8 @@ def publish(
 ) -> RunRecord:
     """Make the run directory `path` with its first records and hold it; raises StoreError.
 
-    Who makes several at once forces their directory to the disk once for all, with `force_directory`.
+    Unless they are `forced` to the disk now, the records are when the agent has started; until then it has been told
+    nothing that a power cut could make us forget.
     """
     draft = path.with_name(f".{path.name}.new")
     try:
@@ -113,10 +114,10 @@ def publish(
             journal = Journal(draft / JOURNAL_FILE)
             undo.callback(journal.close)
             journal.append([created])
-            journal.sync()
             _list_run(path, created.session_id)
             draft.rename(path)
             if forced:
+                journal.sync()
                 force_directory(path.parent)
             undo.pop_all()
     except OSError as error:

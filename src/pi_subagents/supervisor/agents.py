@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from pi_subagents.harness import Invocation
+from pi_subagents.models import MAX_CONCURRENCY
 from pi_subagents.runners import Footprint, Process, Sink, SpawnFailed, Stream
 from pi_subagents.store import Lease
 from pi_subagents.supervisor.warm_run import WarmRun
@@ -54,6 +55,8 @@ class Keeping:
     idle_s: float
     max_memory_bytes: int
     surroundings: Callable[[Invocation], Mapping[Path, str] | None]
+    limit: int = MAX_CONCURRENCY
+    """Where there are so many processes, one that is idle goes before another is started."""
 
 
 class Agent:
@@ -159,6 +162,8 @@ class Agents:
                 return
             if self._may_start(invocation, since) and self._take_place(invocation):
                 self._starts_promised += 1
+                if self._idle and self.keeping and len(self._all) >= self.keeping.limit:
+                    self._discard(self._idle[0])
                 return
             change = self._change
             await asyncio.wait([asyncio.ensure_future(change.wait())], timeout=_LOOK_AGAIN_S)
