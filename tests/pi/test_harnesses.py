@@ -1,4 +1,4 @@
-"""One suite for both ways to speak to pi: the same task gives the same events and the same result."""
+"""One suite for all ways to speak to pi: the same task gives the same events and the same result."""
 
 from __future__ import annotations
 
@@ -14,15 +14,19 @@ from pi_subagents.harness import Harness, PiJson, PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Attempts, Call, CutStream, Fail, Hang, Say, Script, Turn
 from pi_subagents.offline.script import Step
+from pi_subagents.runners import Runner
+from pi_subagents.service import agents_for
+from pi_subagents.settings import load_settings
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from tests.pi.stage import Play, Stage, processes_below
 
 WORK = Call("bash", {"command": "echo worked"})
+WARM_UP = "Warm up."
 MEGABYTE = 1024 * 1024
 
 # What belongs to the way of speaking, to the process, or to the moment at which bytes arrived.
 _LEFT_OUT = (
-    *(ev.Created, ev.Started, ev.Exited, ev.AgentSession, ev.PromptAccepted),
+    *(ev.Created, ev.HeldBack, ev.Started, ev.Exited, ev.AgentSession, ev.PromptAccepted),
     *(ev.Delta, ev.ToolProgress, ev.QueueChanged),
 )
 FIELDS = ("status", "reason", "error", "output", "tool_count", "model", "usage", "exit_code")
@@ -45,8 +49,21 @@ CASES: dict[str, tuple[list[Step], dict[str, Any]]] = {
 }
 
 
-async def run_with(stage: Stage, harness: Harness, prompt: str = "Go.", **task: Any) -> RunResult:
-    (result,) = await stage.delegate(Task("t", prompt, **task), harness=harness)
+async def run_with(
+    stage: Stage, harness: Harness, prompt: str = "Go.", runner: Runner | None = None, **task: Any
+) -> RunResult:
+    (result,) = await stage.delegate(Task("t", prompt, **task), harness=harness, runner=runner)
+    return result
+
+
+async def run_with_kept(stage: Stage, **task: Any) -> RunResult:
+    """The same in a process that has done another task before."""
+    settings = msgspec.structs.replace(load_settings(stage.project, stage.agent_dir), warm_agents=True)
+    agents = agents_for(stage.place, settings)
+    await run_with(stage, PiRpc(), WARM_UP, runner=agents)
+    result = await run_with(stage, PiRpc(), runner=agents, **task)
+    await agents.close()
+    assert any(isinstance(event, ev.Started) and event.reused for event in read_journal(result.run_dir / JOURNAL_FILE))
     return result
 
 
@@ -74,22 +91,26 @@ def kinds(run_dir: Path) -> list[type[ev.AnyEvent]]:
 
 
 @pytest.mark.parametrize("case", CASES)
-async def test_both_ways_tell_the_same_story(case: str, play: Play) -> None:
+async def test_all_ways_tell_the_same_story(case: str, play: Play) -> None:
     steps, task = CASES[case]
-    stage = play(Script().otherwise(steps))
+    stage = play(Script().when(WARM_UP, [Say("Ready.")]).otherwise(steps))
     stage.write_settings(extend_timeout_debounce=0)
-    by_json, by_rpc = await asyncio.gather(run_with(stage, PiJson(), **task), run_with(stage, PiRpc(), **task))
+    by_json, by_rpc, by_kept = await asyncio.gather(
+        run_with(stage, PiJson(), **task), run_with(stage, PiRpc(), **task), run_with_kept(stage, **task)
+    )
     # How far an agent has come at its timeout is a matter of luck.
     since = -2 if "timeout" in task else 0
     assert story(by_rpc.run_dir)[since:] == story(by_json.run_dir)[since:]
+    assert story(by_kept.run_dir)[since:] == story(by_json.run_dir)[since:]
     # One that can be asked to stop exits by itself, the other one of a signal, and not at the same moment.
     was_stopped = by_json.reason in (Reason.LOOP, Reason.TIMEOUT)
     for field in FIELDS[:3] if was_stopped else FIELDS:
         assert getattr(by_rpc, field) == getattr(by_json, field), field
+        assert getattr(by_kept, field) == getattr(by_json, field), field
     if "prompt" in task:
-        assert {request.first_user_text for request in stage.model.requests} == {task["prompt"]}
+        assert {request.first_user_text for request in stage.model.requests} == {task["prompt"], WARM_UP}
         assert by_rpc.status is Status.COMPLETED
     if "timeout" not in task:  # what each says for itself
-        assert kinds(by_rpc.run_dir) == [ev.AgentSession, ev.PromptAccepted]
+        assert kinds(by_rpc.run_dir) == kinds(by_kept.run_dir) == [ev.AgentSession, ev.PromptAccepted]
         assert kinds(by_json.run_dir) == [ev.AgentSession]
     assert processes_below(stage.project) == []
