@@ -87,9 +87,9 @@ asyncio.run(main())
 
 
 async def test_a_client_that_is_only_silent_for_a_while_keeps_them(desk: Desk, tmp_path: Path) -> None:
-    with desk.http_server("--silence", "1") as url:
+    with desk.http_server("--silence", "3") as url:
         async with desk.connected(url) as client:
-            result = await client.call_tool("delegate_to_subagents", tasks([pauses(4), DONE]))
+            result = await client.call_tool("delegate_to_subagents", tasks([pauses(5), DONE]))
     assert text_of(result).startswith("✓ task 1: completed")
 
 
