@@ -65,9 +65,14 @@ def new_session_id() -> str:
 _RUN_ID = re.compile(r"\d{8}T\d{9}-[0-9a-f]{16}")
 
 
+_last_ms = 0
+
+
 def new_run_id(session_id: str) -> str:
     """Sorts by time of creation and names its session, so that a directory listing finds a session's runs."""
-    now = time.time_ns() // 1_000_000
+    global _last_ms
+    # Those made in the same millisecond keep their order too; two threads at once may share one, and do not mind.
+    now = _last_ms = max(time.time_ns() // 1_000_000, _last_ms + 1)
     stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now // 1000))
     return f"{stamp}{now % 1000:03d}-{session_id}"
 

@@ -12,6 +12,7 @@ import mcp_types as types
 import pytest
 
 from pi_subagents.offline import Say, Script
+from pi_subagents.store import load_run
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
@@ -130,6 +131,9 @@ async def test_a_cancelled_call_stops_its_agents_and_the_next_one_works(either_d
         started = time.monotonic()
         await _until(lambda: not either_desk.agents())
         assert time.monotonic() - started < 10, "5 s of grace for those who ignore SIGTERM"
+        (run_dir,) = either_desk.stage.run_dirs
+        # Its end is recorded a moment after the last of its processes is gone.
+        await _until(lambda: load_run(run_dir).status.is_terminal)
         assert '"aborted"' in text_in(await client.read_resource("subagent://sessions"))
         assert not (await client.call_tool("delegate_to_subagents", tasks([DONE]))).is_error
 
