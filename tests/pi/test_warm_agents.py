@@ -193,7 +193,9 @@ async def test_an_agent_that_was_stopped_is_not_kept(play: Play) -> None:
     def hang_first(request: Request) -> Any:
         return Hang() if "One." in request.first_user_text else Say("Fine.")
 
-    house = House(play(Script().otherwise([hang_first])))
+    stage = play(Script().otherwise([hang_first]))
+    stage.write_settings(extend_timeout_debounce=0)
+    house = House(stage)
     await house.run("One.", timeout=1)
     assert house.results[0].reason == "timeout"
     (second,) = await house.run("Two.")
