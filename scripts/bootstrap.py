@@ -263,7 +263,7 @@ def bring_hosts() -> None:
 
 def npm_install(pin: str, folder: Path) -> Path:
     """Fetch a package into an empty folder; returns the Node that did it."""
-    from pi_subagents.runners.install import _NPM_OPTIONS, _npm_environment, find_node
+    from pi_subagents.runners.install import NPM_OPTIONS, find_node, npm_environment
 
     node = find_node(DATA)
     if node is None or not node.npm:
@@ -271,9 +271,9 @@ def npm_install(pin: str, folder: Path) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     run(
-        [*node.npm, "install", *_NPM_OPTIONS, "--prefix", folder, pin.replace("==", "@")],
+        [*node.npm, "install", *NPM_OPTIONS, "--prefix", folder, pin.replace("==", "@")],
         f"{pin} could not be fetched",
-        _npm_environment(),
+        npm_environment(),
     )
     return node.binary
 

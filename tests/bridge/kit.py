@@ -16,10 +16,9 @@ from typing import Any
 
 from pi_subagents import __version__
 from pi_subagents.testing import MODELS_VARIABLE, Action, script
-from tests.process.kit import Stage
+from tests.process.kit import MODEL, Stage, furnish
 
 WAIT_S = 60.0
-PRESET, MODEL = "worker", "acme/large"
 SESSION = "01990000-0000-7000-8000-000000000001"
 HELLO = {"protocol": 1, "extension": __version__, "pi": "0.87.1", "path": "", "mode": "rpc"}
 
@@ -34,10 +33,7 @@ class Desk:
     more: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        dot_pi = self.stage.project / ".pi"
-        _write(dot_pi / "agent-profiles" / "quick.md", "---\nname: quick\nmodel: acme/small\n---\nBe quick.\n")
-        preset = f"---\nname: {PRESET}\ndescription: Works.\nmodel: {MODEL}\n---\n"
-        _write(dot_pi / "subagents" / f"{PRESET}.md", preset)
+        furnish(self.stage.project)
 
     @property
     def environ(self) -> dict[str, str]:
@@ -201,11 +197,6 @@ def tasks(*scripts: list[Action], **fields: Any) -> Message:
     return {
         "tasks": [{"name": f"task {i}", "prompt": script(*actions), **fields} for i, actions in enumerate(scripts, 1)]
     }
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 def _command_line(pid: int) -> bytes:

@@ -8,8 +8,8 @@ from typing import Any
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import exits, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
-from tests.bridge.kit import PRESET, SESSION, Desk, Extension, Message
-from tests.process.kit import wait_until
+from tests.bridge.kit import SESSION, Desk, Extension, Message
+from tests.process.kit import PRESET, wait_until
 
 DONE = prints(*answer("All is well."))
 OTHER = "01990000-0000-7000-8000-000000000002"

@@ -21,9 +21,9 @@ from pi_subagents.testing.records import (
     tool_call,
     tool_result,
 )
-from tests.bridge.kit import HELLO, MODEL, PRESET, Desk, tasks
+from tests.bridge.kit import HELLO, Desk, tasks
 from tests.bridge.patching import fold_patches
-from tests.process.kit import wait_until
+from tests.process.kit import MODEL, PRESET, wait_until
 
 DONE = prints(*answer("All is well."))
 SPENT = {"input": 10, "output": 5, "cacheRead": 2, "cacheWrite": 1, "totalTokens": 18, "cost": {"total": 0.25}}

@@ -13,8 +13,8 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, leaves_behind, pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
-from tests.bridge.kit import PRESET, WAIT_S, Desk, Extension, tasks
-from tests.process.kit import wait_until
+from tests.bridge.kit import WAIT_S, Desk, Extension, tasks
+from tests.process.kit import PRESET, wait_until
 
 DONE = prints(*answer("All is well."))
 STOPPED_WITHIN_S = 8.0

@@ -26,6 +26,7 @@ from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.testing import SCRIPTED_AGENT, Action, script
 
 MARK_VARIABLE = "TEST_PROCESS_MARK"
+PRESET, MODEL = "worker", "acme/large"
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,16 @@ def make_stage(folder: Path, containment: str, **settings: Any) -> Stage:
     document = {"subagents": {"containment": containment, **settings}}
     (project / ".pi" / "settings.json").write_text(json.dumps(document))
     return Stage(project, containment, {"PI_AGENT_DIR": str(folder / "agent"), SCRIPTED_AGENT[0]: SCRIPTED_AGENT[1]})
+
+
+def furnish(project: Path) -> None:
+    """A profile `quick` and a preset, for calls that name them."""
+    profile = "---\nname: quick\nmodel: acme/small\n---\nBe quick.\n"
+    preset = f"---\nname: {PRESET}\ndescription: Works.\nmodel: {MODEL}\n---\n"
+    for folder, name, text in (("agent-profiles", "quick", profile), ("subagents", PRESET, preset)):
+        path = project / ".pi" / folder / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
 
 
 def wait_until(condition: Callable[[], Any], within_s: float = 10) -> float:

@@ -37,7 +37,7 @@ RIPGREP_REQUIREMENT = "ripgrep==14.1.0"  # the later ones have no wheel for Linu
 
 PROBE_TIMEOUT_S = 20.0  # a first start from a cold disk
 INSTALL_TIMEOUT_S = 900.0  # 200 MB over a slow line
-_NPM_OPTIONS = (
+NPM_OPTIONS = (
     "--no-package-lock",
     "--no-audit",
     "--no-fund",
@@ -153,7 +153,7 @@ def _npm(node: Path) -> tuple[str, ...]:
     return (npm,) if npm else ()
 
 
-def _npm_environment() -> dict[str, str]:
+def npm_environment() -> dict[str, str]:
     """What the machine's own npm and programs trust and use holds for an npm that we brought, too."""
     environ = {"NODE_USE_SYSTEM_CA": "1", **os.environ}
     if npm := shutil.which("npm"):
@@ -183,10 +183,10 @@ def _bring_package(version: str, node: Node, data: Path, report: Report) -> _Pac
         staged.mkdir()
         specification = f"{PI_PACKAGE}@{version}"
         _run(
-            [*node.npm, "install", *_NPM_OPTIONS, "--prefix", str(staged), specification],
+            [*node.npm, "install", *NPM_OPTIONS, "--prefix", str(staged), specification],
             doing=f"fetching {specification} with npm",
             advice="check the version and the network connection, then try again",
-            environ=_npm_environment(),
+            environ=npm_environment(),
         )
         package = _read_package(staged)
         if package is None:

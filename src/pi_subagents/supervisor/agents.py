@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
@@ -165,8 +166,7 @@ class Agents:
                 if self._idle and self.keeping and len(self._all) >= self.keeping.limit:
                     self._discard(self._idle[0])
                 return
-            change = self._change
-            await asyncio.wait([asyncio.ensure_future(change.wait())], timeout=_LOOK_AGAIN_S)
+            await self._wait_for_change()
 
     def start(self, invocation: Invocation, sink: Sink) -> Process:
         """The process that the task was promised, or a new one; raises SpawnFailed."""
@@ -191,7 +191,7 @@ class Agents:
             agent.end()
         deadline = asyncio.get_running_loop().time() + _CLOSE_S
         while any(not agent.is_gone for agent in kept) and asyncio.get_running_loop().time() < deadline:
-            await asyncio.wait([asyncio.ensure_future(self._change.wait())], timeout=_LOOK_AGAIN_S)
+            await self._wait_for_change()
 
     # --- for agents ---------------------------------------------------------------------------------------
 
@@ -219,6 +219,11 @@ class Agents:
         if agent in self._idle:
             self._idle.remove(agent)
         self._notify()
+
+    async def _wait_for_change(self) -> None:
+        """Until something has changed here; places are also taken and freed elsewhere, so not for long."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._change.wait(), _LOOK_AGAIN_S)
 
     def _notify(self) -> None:
         change, self._change = self._change, asyncio.Event()

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents.fold import RunState
+from pi_subagents.models import Task
 from pi_subagents.planning import Place
 from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.progress import Window
 from pi_subagents.runners import Runner
+from pi_subagents.service import Delegation
 from pi_subagents.sessions import Sessions
+from pi_subagents.supervisor import Observer
 
 Details = dict[str, Any]
 OnUpdate = Callable[[Details], None]
@@ -76,6 +79,18 @@ class ToolContext:
     runner: Runner | None = None
     remembered: Callable[[str], Remembered | None] | None = None
     owner: str = "terminal"
+
+    def delegation(self, tasks: Sequence[Task], observer: Observer, profile: str | None = None) -> Delegation:
+        """The tasks of a call, to be waited for."""
+        return Delegation(
+            tasks,
+            profile=profile,
+            place=self.place,
+            observer=observer,
+            available_tools=self.available_tools,
+            on_ended=self.on_ended,
+            runner=self.runner,
+        )
 
 
 @dataclass(frozen=True)

@@ -43,15 +43,7 @@ _SCHEMA: dict[str, Any] = {
 async def _run(arguments: object, context: ToolContext) -> ToolResult:
     checked = check_arguments(arguments, DelegateArguments)
     view = _View(context)
-    delegation = Delegation(
-        checked.to_tasks(),
-        profile=checked.profile or None,
-        place=context.place,
-        observer=view.observe,
-        available_tools=context.available_tools,
-        on_ended=context.on_ended,
-        runner=context.runner,
-    )
+    delegation = context.delegation(checked.to_tasks(), view.observe, checked.profile or None)
     view.delegation = delegation
     cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
     if context.on_windows is not None:

@@ -85,14 +85,7 @@ _SCHEMA: dict[str, Any] = {
 async def _run(arguments: object, context: ToolContext) -> ToolResult:
     checked = check_arguments(arguments, SubagentArguments)
     view = _View(context, single=checked.single)
-    delegation = Delegation(
-        checked.to_tasks(),
-        place=context.place,
-        observer=view.observe,
-        available_tools=context.available_tools,
-        on_ended=context.on_ended,
-        runner=context.runner,
-    )
+    delegation = context.delegation(checked.to_tasks(), view.observe)
     view.delegation = delegation
     cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
     return ToolResult(view.text(), view.details(), is_error=cancelled or nothing_started(view.states))

@@ -17,11 +17,10 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from pi_subagents.testing import MODELS_VARIABLE, Action, script
-from tests.process.kit import Stage
+from tests.process.kit import MODEL, Stage, furnish
 
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
-PRESET, MODEL = "worker", "acme/large"
 WAIT_S = 60.0
 
 
@@ -34,10 +33,7 @@ class Desk:
     messages: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        dot_pi = self.stage.project / ".pi"
-        _write(dot_pi / "agent-profiles" / "quick.md", "---\nname: quick\nmodel: acme/small\n---\nBe quick.\n")
-        preset = f"---\nname: {PRESET}\ndescription: Works.\nmodel: {MODEL}\n---\n"
-        _write(dot_pi / "subagents" / f"{PRESET}.md", preset)
+        furnish(self.stage.project)
 
     @property
     def environ(self) -> dict[str, str]:
@@ -111,11 +107,6 @@ def text_in(read: types.ReadResourceResult) -> str:
     (content,) = read.contents
     assert isinstance(content, types.TextResourceContents)
     return content.text
-
-
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
 
 
 def _command_line(pid: int) -> str:

@@ -13,7 +13,8 @@ from mcp.client.subscriptions import ResourcesListChanged
 from pi_subagents.models.event import Created
 from pi_subagents.testing import prints
 from pi_subagents.testing.records import answer
-from tests.surfaces.mcp.kit import MODEL, PRESET, WAIT_S, Desk, tasks, text_in
+from tests.process.kit import MODEL, PRESET
+from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_in
 
 DONE = prints(*answer("All is well."))
 

@@ -18,8 +18,8 @@ from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, t
 from pi_subagents.testing.records import AGENT_START, answer
 from pi_subagents.tools import TOOLS
 from tests.pi.stage import Play
-from tests.process.kit import Stage, wait_until
-from tests.surfaces.mcp.kit import PRESET, WAIT_S, Desk, tasks, text_in, text_of
+from tests.process.kit import PRESET, Stage, wait_until
+from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_in, text_of
 
 DONE = prints(*answer("All is well."))
 FOREVER = pauses(300)

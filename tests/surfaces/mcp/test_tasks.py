@@ -18,8 +18,8 @@ from pi_subagents.surfaces.mcp.identity import TASKS_EXTENSION
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
-from tests.process.kit import wait_until
-from tests.surfaces.mcp.kit import PRESET, WAIT_S, Desk, tasks, text_of
+from tests.process.kit import PRESET, wait_until
+from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_of
 
 BEGIN = prints(AGENT_START)
 DONE = prints(*answer("All is well."))

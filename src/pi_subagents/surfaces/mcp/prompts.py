@@ -9,11 +9,11 @@ import mcp_types as types
 from mcp.shared.exceptions import MCPError
 
 from pi_subagents.examples import EXAMPLE_PROMPTS
+from pi_subagents.profiles.frontmatter import Scalar, parse_frontmatter, split_frontmatter
 from pi_subagents.surfaces.mcp.clients import Context
 
 ARGUMENT = "request"
 _PLACE = re.compile(r"\$\{@:-(?P<default>[^}]*)\}|\$@")
-_FRONTMATTER = re.compile(r"\A---\n(?P<fields>.*?)\n---\n(?P<text>.*)", re.DOTALL)
 
 
 async def list_prompts(_ctx: Context, _params: Any) -> types.ListPromptsResult:
@@ -42,18 +42,16 @@ def _names() -> list[str]:
 
 def _prompt(name: str) -> types.Prompt:
     fields, _ = _read(name)
-    hint = fields["argument-hint"].strip('"')
+    hint = fields["argument-hint"]
     argument = types.PromptArgument(name=ARGUMENT, description=hint.strip("<>[]"), required=_is_required(fields))
     return types.Prompt(name=name, description=fields["description"], arguments=[argument])
 
 
 def _read(name: str) -> tuple[dict[str, str], str]:
-    found = _FRONTMATTER.match((EXAMPLE_PROMPTS / f"{name}.md").read_text(encoding="utf-8"))
-    if found is None:
-        raise MCPError(types.INTERNAL_ERROR, f'The prompt "{name}" cannot be read')
-    lines = (line.partition(": ") for line in found["fields"].splitlines())
-    return {key: value for key, _, value in lines}, found["text"]
+    parts = split_frontmatter((EXAMPLE_PROMPTS / f"{name}.md").read_text(encoding="utf-8"))
+    entries = parse_frontmatter(parts.frontmatter or "")
+    return {entry.key: entry.value.text for entry in entries if isinstance(entry.value, Scalar)}, parts.body
 
 
 def _is_required(fields: dict[str, str]) -> bool:
-    return fields["argument-hint"].strip('"').startswith("<")
+    return fields["argument-hint"].startswith("<")
