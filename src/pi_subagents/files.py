@@ -1,0 +1,207 @@
+"""Files and directories that somebody else may have put there.
+
+A directory that was cloned, unpacked or shared can hold links, pipes and devices under any name. What is read here is a
+regular file of bounded size, and what is written or deleted is reached from an open directory, by a plain name, without
+following a link: nothing that a tree contains can lead out of it. Every refusal is an OSError with a sentence.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+MAX_CONFIGURATION_BYTES = 1024 * 1024
+"""No settings file, profile or skill that a person wrote comes near it."""
+
+_READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+def read_bounded(path: Path, max_bytes: int = MAX_CONFIGURATION_BYTES) -> bytes:
+    """The content of a regular file, reached through links or not; raises OSError, also for a larger one."""
+    _require_regular(path.stat(), path)  # before opening: a device may act on being opened
+    return _read(os.open(path, _READ), path, max_bytes)
+
+
+def belongs_to_us(status: os.stat_result) -> bool:
+    """Whether the user that we work for owns it."""
+    return status.st_uid == os.geteuid()
+
+
+class Directory:
+    """An open directory. What is in it is named by a single word, and links are refused, not followed.
+
+    `path` is for messages alone: whoever renames the directory, or puts another one in its place, does not mislead us.
+    """
+
+    def __init__(self, fd: int, path: Path) -> None:
+        self.path = path
+        self._fd = fd
+
+    @classmethod
+    def at(cls, path: Path) -> Directory:
+        """The directory at a path that the user chose, through links or not; raises OSError."""
+        return cls(os.open(path, _FOLDER & ~os.O_NOFOLLOW), path)
+
+    def __enter__(self) -> Directory:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Harmless when called twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def fileno(self) -> int:
+        """The open descriptor."""
+        return self._fd
+
+    def status(self, name: str | None = None) -> os.stat_result:
+        """What the directory, or something in it, is: of a link, the link itself. Raises OSError."""
+        if name is None:
+            return os.fstat(self._fd)
+        return os.stat(_word(name), dir_fd=self._fd, follow_symlinks=False)
+
+    def below(self, *names: str) -> Directory:
+        """The directory that is reached by these names one after the other; raises OSError."""
+        folder = Directory(os.dup(self._fd), self.path)
+        for name in names:
+            with folder as above:
+                folder = above._step(name)
+        return folder
+
+    def _step(self, name: str) -> Directory:
+        path = self.path / name
+        try:
+            return Directory(os.open(_word(name), _FOLDER, dir_fd=self._fd), path)
+        except OSError as error:
+            # Linux says "not a directory" of a link, too, when it is asked for one.
+            if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(self.status(name)):
+                raise OSError(errno.ELOOP, "is a link, and links are not followed here", str(path)) from None
+            raise
+
+    def make(self, name: str, mode: int = 0o700) -> Directory:
+        """The directory of that name, made if it is missing; raises OSError."""
+        with suppress(FileExistsError):
+            os.mkdir(_word(name), mode, dir_fd=self._fd)
+        return self.below(name)
+
+    def names(self) -> list[str]:
+        """Everything in it, sorted; raises OSError."""
+        return sorted(os.listdir(self._fd))  # noqa: PTH208 - by descriptor
+
+    # --- files ----------------------------------------------------------------------------------------------
+
+    def read(self, name: str, max_bytes: int | None = None) -> bytes:
+        """The content of a regular file, whoever owns it; raises OSError."""
+        return _read(self.open(name, os.O_RDONLY), self.path / name, max_bytes)
+
+    def open(self, name: str, flags: int, mode: int = 0o600) -> int:
+        """A descriptor of a regular file; raises OSError.
+
+        For writing it must be the user's own, and known by this name alone: another name may be in another tree.
+        """
+        path = self.path / name
+        if not flags & os.O_CREAT:
+            _require_regular(self.status(name), path)
+        fd = os.open(
+            _word(name), flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC, mode, dir_fd=self._fd
+        )
+        try:
+            status = os.fstat(fd)
+            _require_regular(status, path)
+            if flags & (os.O_WRONLY | os.O_RDWR):
+                _require_ours(status, path)
+        except OSError:
+            os.close(fd)
+            raise
+        return fd
+
+    def create(self, name: str, content: bytes = b"", *, sync: bool = False) -> None:
+        """Make a file that is not there yet, readable by the user alone; raises OSError."""
+        with os.fdopen(self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(content)
+            file.flush()
+            if sync:
+                os.fsync(file.fileno())
+
+    def replace(self, name: str, content: bytes) -> None:
+        """Give a file another content at once, so that a reader sees the old or the new one; raises OSError."""
+        draft = self.draft(name, content)
+        self.rename(draft, name)
+
+    def draft(self, name: str, content: bytes) -> str:
+        """Write what is to become a file, so that naming it needs no more room; its hidden name. Raises OSError."""
+        draft = f".{name}.{os.urandom(8).hex()}.new"
+        try:
+            self.create(draft, content, sync=True)
+        except OSError:
+            with suppress(OSError):
+                self.unlink(draft)
+            raise
+        return draft
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give something in the directory another name, in place of what had it; raises OSError."""
+        os.replace(_word(name), _word(new_name), src_dir_fd=self._fd, dst_dir_fd=self._fd)
+
+    def unlink(self, name: str) -> None:
+        """Delete a file, or a link and not what it leads to; raises OSError, but not for what is gone already."""
+        with suppress(FileNotFoundError):
+            os.unlink(_word(name), dir_fd=self._fd)
+
+    def remove(self, name: str) -> None:
+        """Delete whatever has the name: of a directory all that is in it, of a link the link. Raises OSError."""
+        with suppress(FileNotFoundError):
+            if stat.S_ISDIR(self.status(name).st_mode):
+                shutil.rmtree(_word(name), dir_fd=self._fd)
+            else:
+                self.unlink(name)
+
+    def sync(self) -> None:
+        """Make what the directory lists survive a power cut; raises OSError."""
+        os.fsync(self._fd)
+
+
+def _word(name: str) -> str:
+    if not name or name in (".", "..") or "/" in name or "\0" in name:
+        raise OSError(errno.EINVAL, "is not the name of something in this directory", name)
+    return name
+
+
+def _is_link(status: os.stat_result) -> bool:
+    return stat.S_ISLNK(status.st_mode)
+
+
+def _require_regular(status: os.stat_result, path: Path) -> None:
+    if _is_link(status):
+        raise OSError(errno.ELOOP, "is a link, and links are not followed here", str(path))
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EINVAL, "is not a regular file", str(path))
+
+
+def _require_ours(status: os.stat_result, path: Path) -> None:
+    if not belongs_to_us(status):
+        raise PermissionError(errno.EPERM, "belongs to another user", str(path))
+    if status.st_nlink > 1:
+        raise PermissionError(errno.EPERM, "has a second name elsewhere", str(path))
+
+
+def _read(fd: int, path: Path, max_bytes: int | None) -> bytes:
+    with os.fdopen(fd, "rb") as file:
+        _require_regular(os.fstat(fd), path)
+        if max_bytes is None:
+            return file.read()
+        data = file.read(max_bytes + 1)
+    if len(data) > max_bytes:
+        raise OSError(errno.EFBIG, f"is larger than {max_bytes:,} bytes", str(path))
+    return data

@@ -1,0 +1,147 @@
+"""What a stranger put into a directory can be read where that is safe, and leads nowhere else."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.files import Directory, read_bounded
+
+
+def test_a_file_within_the_bound_is_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"12345")
+    assert read_bounded(tmp_path / "a", 5) == b"12345"
+
+
+def test_a_larger_file_is_refused_with_its_bound(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(b"123456")
+    with pytest.raises(OSError, match="larger than 5 bytes"):
+        read_bounded(tmp_path / "a", 5)
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "/dev/null", "/dev/tty"])
+def test_a_device_is_refused_at_once(place: str, tmp_path: Path) -> None:
+    (tmp_path / "a").symlink_to(place)
+    with pytest.raises(OSError, match="not a regular file"):
+        read_bounded(tmp_path / "a")
+
+
+def test_a_pipe_without_a_writer_does_not_hang(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "a")
+    with pytest.raises(OSError, match="not a regular file"):
+        read_bounded(tmp_path / "a")
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path) -> Path:
+    target = tmp_path / "elsewhere"
+    target.mkdir()
+    (target / "precious").write_text("precious")
+    return target
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "tree").mkdir()
+    return tmp_path / "tree"
+
+
+ATTEMPTS: dict[str, Callable[[Directory], object]] = {
+    "read": lambda tree: tree.read("link"),
+    "append": lambda tree: os.close(tree.open("link", os.O_WRONLY | os.O_APPEND | os.O_CREAT)),
+    "create": lambda tree: tree.create("link", b"x"),
+    "enter": lambda tree: tree.below("link"),
+    "enter below": lambda tree: tree.below("folder", "link"),
+    "make": lambda tree: tree.make("link"),
+}
+
+
+@pytest.mark.parametrize("attempt", ATTEMPTS)
+@pytest.mark.parametrize("target", ["precious", "nothing", "."])
+def test_a_link_is_refused(attempt: str, target: str, tree: Path, elsewhere: Path) -> None:
+    (tree / "link").symlink_to(elsewhere / target)
+    (tree / "folder").mkdir()
+    (tree / "folder" / "link").symlink_to(elsewhere / target)
+    with Directory.at(tree) as directory, pytest.raises(OSError, match=r"link|exists|symbolic"):
+        ATTEMPTS[attempt](directory)
+    assert sorted(path.name for path in elsewhere.iterdir()) == ["precious"]
+    assert (elsewhere / "precious").read_text() == "precious"
+
+
+def test_replacing_and_removing_act_on_a_link_and_not_on_its_target(tree: Path, elsewhere: Path) -> None:
+    for name in ("file", "folder"):
+        (tree / name).symlink_to(elsewhere / "precious" if name == "file" else elsewhere)
+    with Directory.at(tree) as directory:
+        directory.replace("file", b"new")
+        directory.remove("folder")
+    assert not (tree / "folder").is_symlink()
+    assert (tree / "file").read_text() == "new"
+    assert (elsewhere / "precious").read_text() == "precious"
+
+
+def test_removing_a_folder_leaves_what_links_in_it_lead_to(tree: Path, elsewhere: Path) -> None:
+    (tree / "folder" / "deeper").mkdir(parents=True)
+    (tree / "folder" / "deeper" / "link").symlink_to(elsewhere)
+    with Directory.at(tree) as directory:
+        directory.remove("folder")
+    assert not (tree / "folder").exists()
+    assert (elsewhere / "precious").exists()
+
+
+@pytest.mark.parametrize("name", ["", ".", "..", "a/b", "/etc/passwd", "../elsewhere/precious", "a\0b"])
+def test_only_a_plain_name_is_taken(name: str, tree: Path, elsewhere: Path) -> None:
+    with Directory.at(tree) as directory:
+        for act in (directory.read, directory.remove, directory.unlink, directory.create, directory.below):
+            with pytest.raises(OSError, match="not the name"):
+                act(name)
+
+
+def test_a_file_that_has_another_name_is_not_written(tree: Path, elsewhere: Path) -> None:
+    (tree / "file").hardlink_to(elsewhere / "precious")
+    with Directory.at(tree) as directory:
+        assert directory.read("file") == b"precious"
+        with pytest.raises(OSError, match="second name"):
+            directory.open("file", os.O_WRONLY | os.O_APPEND)
+
+
+def test_a_directory_stays_the_one_that_was_opened(tree: Path, elsewhere: Path) -> None:
+    with Directory.at(tree) as directory:
+        tree.rename(tree.with_name("moved"))
+        tree.symlink_to(elsewhere)
+        directory.create("new", b"x")
+    assert (tree.with_name("moved") / "new").exists()
+    assert not (elsewhere / "new").exists()
+
+
+def test_readers_see_the_old_or_the_new_content(tree: Path) -> None:
+    with Directory.at(tree) as directory:
+        directory.create("file", b"a" * 100_000)
+        seen: set[bytes] = set()
+        reading = threading.Event()
+
+        def read() -> None:
+            reading.set()
+            for _ in range(200):
+                seen.add(directory.read("file"))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        reading.wait()
+        for letter in (b"b", b"a") * 20:
+            directory.replace("file", letter * 100_000)
+        reader.join()
+    assert seen <= {b"a" * 100_000, b"b" * 100_000}
+    assert [path.name for path in tree.iterdir()] == ["file"]
+
+
+def test_what_is_made_is_private(tree: Path) -> None:
+    with Directory.at(tree) as directory:
+        directory.create("file")
+        directory.make("folder").close()
+    assert stat.S_IMODE((tree / "file").stat().st_mode) == 0o600
+    assert stat.S_IMODE((tree / "folder").stat().st_mode) == 0o700
