@@ -27,7 +27,6 @@ from pi_subagents.paths import data_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import find_pi
 from pi_subagents.service import Delegation, agents_for
-from pi_subagents.settings import load_settings
 from pi_subagents.supervisor import Agents
 
 _MAX_WARMING = 3
@@ -88,7 +87,7 @@ def warmed(folder: Path, tasks: int, jobs: int, _command: str) -> Iterator[Work]
     """A later delegation of the same program, when the earlier ones have started all the agents that it needs."""
     with asyncio.Runner() as runner:
         place = Place.here(folder)
-        agents = agents_for(place, load_settings(place.cwd, place.agent_dir))
+        agents = agents_for(place, place.settings())
 
         def work() -> Done:
             return runner.run(_delegate(folder, tasks, jobs, agents))

@@ -21,8 +21,13 @@ _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def read_bounded(path: Path, max_bytes: int = MAX_CONFIGURATION_BYTES) -> bytes:
-    """The content of a regular file, reached through links or not; raises OSError, also for a larger one."""
+def read_bounded(path: Path, max_bytes: int = MAX_CONFIGURATION_BYTES, *, within: Path | None = None) -> bytes:
+    """The content of a regular file, reached through links or not; raises OSError, also for a larger one.
+
+    Links may not lead out of the directory `within`.
+    """
+    if within is not None and not path.resolve().is_relative_to(within.resolve()):
+        raise OSError(errno.ELOOP, f"is a link that leads out of {within}", str(path))
     _require_regular(path.stat(), path)  # before opening: a device may act on being opened
     return _read(os.open(path, _READ), path, max_bytes)
 

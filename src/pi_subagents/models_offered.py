@@ -20,6 +20,7 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import read_bounded
 from pi_subagents.harness.pi_models import LIST_MODELS, parse_models
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 from pi_subagents.planning import Place
@@ -145,7 +146,7 @@ class OfferedModels:
 
 def _entries(path: Path) -> dict[str, _Entry]:
     try:
-        return msgspec.json.decode(path.read_bytes(), type=dict[str, _Entry])
+        return msgspec.json.decode(read_bounded(path), type=dict[str, _Entry])
     except (OSError, msgspec.MsgspecError):
         return {}
 

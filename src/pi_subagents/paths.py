@@ -35,12 +35,23 @@ def project_root(cwd: Path, agent_directory: Path | None = None) -> Path:
     """
     agent_directory = (agent_directory or agent_dir()).absolute()
     for folder in ancestors(cwd):
-        if (folder / ".git").exists():
+        git, dot_pi = folder / ".git", folder / ".pi"
+        if git.exists() and is_part_of(folder, git):
             return folder
-        dot_pi = folder / ".pi"
-        if dot_pi.is_dir() and not agent_directory.is_relative_to(dot_pi):
+        if dot_pi.is_dir() and is_part_of(folder, dot_pi) and not agent_directory.is_relative_to(dot_pi):
             return folder
     return cwd.absolute()
+
+
+def is_part_of(folder: Path, path: Path) -> bool:
+    """Whether something in a folder was put there by its owner, by us or by root.
+
+    Everybody can put a `.pi` into a shared directory such as `/tmp`, which does not make it the project of all others.
+    """
+    try:
+        return path.lstat().st_uid in (folder.stat().st_uid, os.geteuid(), 0)
+    except OSError:
+        return False
 
 
 def ancestors(folder: Path) -> Iterator[Path]:

@@ -33,19 +33,22 @@ from pi_subagents.profiles import (
     choose_model,
     load_presets,
     load_profiles,
+    objection_to,
     profile_summary,
+    refusal,
 )
 from pi_subagents.prompts import compose_prompt
-from pi_subagents.settings import ResumeMode
+from pi_subagents.settings import ResumeMode, Settings, load_settings
 from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
+from pi_subagents.trust import TRUST_COMMAND, Trust
 
 
 @dataclass(frozen=True)
 class Place:
     """Where a call comes from: it decides which profiles, settings and records are meant.
 
-    A host that is `pi` itself also knows which `models` it offers, and whether its user has `trusted` what the project
-    brings along for it; None: nobody was asked.
+    A host that is `pi` itself also knows which `models` it offers, and whether its user has `trusted` this directory;
+    None: nobody was asked. `trusts_project`: whoever makes the call trusts the project for this time.
     """
 
     cwd: Path
@@ -53,16 +56,34 @@ class Place:
     environ: Mapping[str, str] = field(repr=False)
     models: tuple[str, ...] = field(default=(), repr=False)
     trusted: bool | None = None
+    trusts_project: bool = False
 
     @classmethod
-    def here(cls, cwd: Path | None = None, environ: Mapping[str, str] | None = None) -> Place:
+    def here(
+        cls, cwd: Path | None = None, environ: Mapping[str, str] | None = None, *, trusts_project: bool = False
+    ) -> Place:
         """This process's directory and environment, unless told otherwise."""
         environ = dict(os.environ if environ is None else environ)
-        return cls((cwd or Path.cwd()).absolute(), agent_dir(environ), environ)
+        return cls((cwd or Path.cwd()).absolute(), agent_dir(environ), environ, trusts_project=trusts_project)
 
     @property
     def project(self) -> Path:
         return project_root(self.cwd, self.agent_dir)
+
+    @property
+    def trust(self) -> Trust:
+        return Trust(self.agent_dir, self.project, self._decided)
+
+    def settings(self) -> Settings:
+        """The settings in force here; those of a project as far as it is trusted."""
+        return load_settings(self.cwd, self.agent_dir, trusted=self._decided)
+
+    @property
+    def _decided(self) -> bool | None:
+        if self.trusts_project:
+            return True
+        # What was decided for a directory says nothing about a project further up.
+        return None if self.trusted and self.project != self.cwd else self.trusted
 
 
 @dataclass(frozen=True)
@@ -146,7 +167,7 @@ class _Planner:
         self._continuations = continuations
         self._resume_mode = resume_mode
         self._check_model = check_model
-        self._skills: dict[str, Skill] | None = None
+        self._skills: dict[bool, dict[str, Skill]] = {}
         self._resolved: dict[tuple[str, str], Profile | UnknownSkill] = {}
 
     def plan(self, task: Task, profile_name: str | None) -> Plan:
@@ -198,10 +219,12 @@ class _Planner:
             profile = load(self._place.cwd, self._place.agent_dir).resolve(name)
         except UnknownProfile as unknown:
             return _Configuration(summary=name, problem=str(unknown))
+        summary = profile_summary(profile, kind)
+        if objection := objection_to(profile, self._place.trust):
+            return _Configuration(summary=summary, problem=refusal(profile, kind, objection))
         if (kind.word, name) not in self._resolved:
             self._resolved[kind.word, name] = self._ready(profile)
         resolved = self._resolved[kind.word, name]
-        summary = profile_summary(profile, kind)
         if isinstance(resolved, UnknownSkill):
             return _Configuration(profile, summary, str(resolved))
         return _Configuration(resolved, summary)
@@ -213,12 +236,33 @@ class _Planner:
         profile = apply_exclude_tools(profile, self._available_tools)
         if not (profile.suggested_skills or profile.load_skills):
             return profile
-        if self._skills is None:
-            self._skills = discover_skills(self._place.cwd, self._place.agent_dir)
         try:
-            return resolve_skills(profile, self._skills)
+            return resolve_skills(profile, self._skills_for(profile))
         except UnknownSkill as unknown:
+            return self._explained(unknown, profile)
+
+    def _skills_for(self, profile: Profile) -> dict[str, Skill]:
+        """The skills that a profile can name: without trust, a project and the user do not see each other's."""
+        place = self._place
+        of_project = profile.scope == "project"
+        if of_project not in self._skills:
+            trusted = place.trust.trusts(place.project)
+            self._skills[of_project] = discover_skills(
+                place.cwd,
+                place.agent_dir,
+                of_project=trusted or of_project,
+                of_user=trusted or not of_project,
+                within=place.project if of_project and not trusted else None,
+            )
+        return self._skills[of_project]
+
+    def _explained(self, unknown: UnknownSkill, profile: Profile) -> UnknownSkill:
+        if profile.scope != "project" or self._place.trust.trusts(self._place.project):
             return unknown
+        return UnknownSkill(
+            f"{unknown}. Skills outside of the project are not offered, because {self._place.project} is not trusted; "
+            f"if you trust it, run: {TRUST_COMMAND}"
+        )
 
 
 def _recordable(task: Task, profile: Profile | None) -> Task:

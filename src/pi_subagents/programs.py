@@ -22,16 +22,19 @@ class Program:
     found_in: str
 
 
-def find_pi(setting: str | Sequence[str] | None, environ: Mapping[str, str], data_dir: Path) -> Program:
+def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str], data_dir: Path) -> Program:
     """The first `pi` of the four places; raises AgentNotFound.
 
     What a setting or the variable names is taken as it is, even if it does not exist: falling through to another
     program would hide the mistake.
     """
     if setting:
-        return Program(_words(setting), "setting subagents.piCommand")
+        return Program(tuple(setting), "setting subagents.piCommand")
     if value := environ.get(PI_VARIABLE):
-        return Program(_words(value), f"variable {PI_VARIABLE}")
+        try:
+            return Program(tuple(command_words(value)), f"variable {PI_VARIABLE}")
+        except ValueError as error:
+            raise AgentNotFound(f"The variable {PI_VARIABLE} is no command ({error}): {value}") from None
     if path := shutil.which("pi", path=environ.get("PATH", os.defpath)):
         return Program((path,), "PATH")
     installed = data_dir / "bin" / "pi"
@@ -49,9 +52,16 @@ def child_path(environ: Mapping[str, str], data_dir: Path) -> str:
     return os.pathsep.join(part for part in (environ.get("PATH", os.defpath), str(data_dir / "bin")) if part)
 
 
-def _words(command: str | Sequence[str]) -> tuple[str, ...]:
-    if not isinstance(command, str):
-        return tuple(command)
-    # A path with spaces in it is one word if there is such a file.
-    path = Path(command).expanduser()
-    return (str(path),) if path.is_file() else tuple(shlex.split(command))
+def command_words(command: str | Sequence[str], folder: Path | None = None) -> list[str]:
+    """A command as words; raises ValueError. A relative path to its program is seen from `folder`, else from here."""
+    words = [command] if isinstance(command, str) and _path(command, folder).is_file() else command
+    words = shlex.split(words) if isinstance(words, str) else list(words)
+    if not words or not words[0].strip():
+        raise ValueError("it names no program")
+    return [str(_path(words[0], folder)), *words[1:]]
+
+
+def _path(program: str, folder: Path | None) -> Path:
+    # A name without a slash is looked for on the PATH, never in a directory that somebody happens to be in.
+    path = Path(program).expanduser() if program.startswith("~") else Path(program)
+    return path if folder is None or "/" not in program else folder / path

@@ -26,7 +26,7 @@ from pi_subagents.retention import apply_retention
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism, room_for_agents
 from pi_subagents.runners.tmux import TmuxPanes
 from pi_subagents.scheduler import run_bounded
-from pi_subagents.settings import Settings, load_settings
+from pi_subagents.settings import Settings
 from pi_subagents.store import Index, Pace, Places
 from pi_subagents.supervisor import REQUEST_INTERVAL_S, Agents, Keeping, Observer, Pacing, Supervisor
 from pi_subagents.workshop import PreparedRun
@@ -76,7 +76,7 @@ class Delegation:
         tmux: bool | None = None,
     ) -> None:
         self.place = place or Place.here()
-        self.settings = load_settings(self.place.cwd, self.place.agent_dir)
+        self.settings = self.place.settings()
         self.runs: list[DelegatedRun] = []
         self._index = Index(self.place.agent_dir)
         self._tasks = list(tasks)
@@ -251,7 +251,7 @@ class SharedAgents:
 
     def at(self, place: Place) -> Agents | None:
         """The agents for calls from a place; None where each call has its own."""
-        settings = load_settings(place.cwd, place.agent_dir)
+        settings = place.settings()
         if not settings.warm_agents or settings.runner == "tmux":
             return None
         key = (place.cwd, repr(settings))
@@ -270,7 +270,11 @@ def delegate(
     profile: str | None = None,
     cwd: Path | str | None = None,
     concurrency: int = MAX_CONCURRENCY,
+    trust: bool = False,
 ) -> Delegation:
-    """Hand tasks to sub-agents: `await` it for the results, or `async for` over it for what happens meanwhile."""
-    place = Place.here(Path(cwd) if cwd is not None else None)
+    """Hand tasks to sub-agents: `await` it for the results, or `async for` over it for what happens meanwhile.
+
+    `trust` the project for this call: its files may do what otherwise only your own may.
+    """
+    place = Place.here(Path(cwd) if cwd is not None else None, trusts_project=trust)
     return Delegation(tasks, profile=profile, place=place, concurrency=concurrency)

@@ -1,8 +1,8 @@
 """What a user has configured under `subagents` in the two settings files.
 
 Loading never fails: a file or value that cannot be used becomes a warning that names file, line, key and what
-applies instead. The files belong to `pi`, so they are read as it reads them: JSON without comments, an
-optional byte order mark, keys of others left alone.
+applies instead. So does a value that has power (`trust.SETTINGS`) in a file that has none. The files belong to `pi`, so
+they are read as it reads them: JSON without comments, an optional byte order mark, keys of others left alone.
 """
 
 from __future__ import annotations
@@ -17,17 +17,38 @@ from typing import Any, Literal, NoReturn, Protocol
 
 import msgspec
 
+from pi_subagents.files import read_bounded
 from pi_subagents.models.profile import HARNESS_NAMES
 from pi_subagents.paths import project_root
+from pi_subagents.programs import command_words
+from pi_subagents.trust import SETTINGS, Trust
 
 Containment = Literal["auto", "namespace", "guard", "none"]
 ResumeMode = Literal["retell", "native"]
 RunnerName = Literal["local", "tmux"]
 
+MAX_KEYS = 10_000
+"""Of a document that a person wrote; one with more was made to keep us busy."""
+
 MIN_PREVIEW_WIDTH = 20
 DEFAULT_PREVIEW_WIDTH = 160
 _TERMINAL_MARGIN = 4
 """Two columns of indent and the arrow with its space."""
+
+
+class Powerless(msgspec.Struct, frozen=True):
+    """Settings that would have power, in a file that has none."""
+
+    path: Path
+    line: int
+    names: tuple[str, ...]
+    objection: str
+
+    def __str__(self) -> str:
+        said = ", ".join(f"subagents.{name} ({SETTINGS[name]})" for name in self.names)
+        return (
+            f"{self.path}:{self.line}: {said} {'has' if len(self.names) == 1 else 'have'} no effect, {self.objection}"
+        )
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -37,7 +58,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     command_preview_width: int | None = None
     extend_timeout_debounce_s: float = 30
     looping_tool_count: int = 5
-    pi_command: str | list[str] | None = None
+    pi_command: list[str] | None = None
     containment: Containment = "auto"
     resume_mode: ResumeMode = "retell"
     max_resume_characters: int = 400_000
@@ -52,6 +73,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     max_processes: int | None = None
     keep_sessions: int | None = None
     warnings: tuple[str, ...] = ()
+    powerless: tuple[Powerless, ...] = ()
+    """What some of the warnings are about, for those who may want to trust the file."""
 
     @property
     def harness_name(self) -> str:
@@ -71,43 +94,58 @@ def settings_paths(cwd: Path, agent_dir: Path) -> tuple[Path, Path]:
     return agent_dir / "settings.json", project_root(cwd, agent_dir) / ".pi" / "settings.json"
 
 
-def load_settings(cwd: Path, agent_dir: Path) -> Settings:
-    """Read both settings files; whatever cannot be used is left out and named in `warnings`."""
-    values: dict[str, Any] = {}
-    warnings: list[str] = []
-    for path in settings_paths(cwd, agent_dir):
-        _apply_file(path, values, warnings)
-    return Settings(**values, warnings=tuple(warnings))
+def load_settings(cwd: Path, agent_dir: Path, *, trusted: bool | None = None) -> Settings:
+    """Read both settings files; whatever cannot be used is left out and named in `warnings`.
+
+    `trusted` is what was decided about the project for this call alone; None: what is saved counts.
+    """
+    own, projects = settings_paths(cwd, agent_dir)
+    project = projects.parent.parent
+    trust = Trust(agent_dir, project, trusted)
+    reading = _Reading()
+    reading.file(own, trust.objection(own, None), within=None)
+    reading.file(projects, trust.objection(projects, project), within=project)
+    return Settings(**reading.values, warnings=tuple(reading.warnings), powerless=tuple(reading.powerless))
 
 
-def _apply_file(path: Path, values: dict[str, Any], warnings: list[str]) -> None:
-    try:
-        text = path.read_bytes().decode("utf-8", errors="replace").removeprefix("\ufeff")
-    except (FileNotFoundError, NotADirectoryError):
-        return
-    except OSError as error:
-        warnings.append(f"{path}: cannot be read ({error.strerror}); its settings do not apply")
-        return
-    try:
-        section = _parse_section(text)
-    except _BadFile as error:
-        warnings.append(f"{path}:{error.line}: {error}; its settings do not apply")
-        return
-    for name, key in _KEYS.items():
-        if section.get(name) is not None:
-            _apply_value(path, text, name, key, section[name], values, warnings)
+class _Reading:
+    """What the files read so far come to; of two values for a key, the one that is read last counts."""
 
+    def __init__(self) -> None:
+        self.values: dict[str, Any] = {}
+        self.warnings: list[str] = []
+        self.powerless: list[Powerless] = []
 
-def _apply_value(
-    path: Path, text: str, name: str, key: _Key, raw: Any, values: dict[str, Any], warnings: list[str]
-) -> None:
-    value, complaint = key.read(raw)
-    if value is not None:
-        values[key.field] = value
-    if complaint:
-        current = values.get(key.field, getattr(Settings(), key.field))
-        instead = "ignoring it" if current is None else f"using {_show(current)}"
-        warnings.append(f"{path}:{_line_of(text, name)}: subagents.{name} {complaint}; {instead}")
+    def file(self, path: Path, objection: str | None, within: Path | None) -> None:
+        """Add what a file says; one to whose power there is an `objection` may only describe."""
+        try:
+            text = read_bounded(path, within=within).decode("utf-8", errors="replace").removeprefix("\ufeff")
+            section = _parse_section(text)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            self.warnings.append(f"{path}: cannot be read ({error.strerror}); its settings do not apply")
+            return
+        except _BadFile as error:
+            self.warnings.append(f"{path}:{error.line}: {error}; its settings do not apply")
+            return
+        said = {name: section[name] for name in _KEYS if section.get(name) is not None}
+        refused = [name for name in said if objection is not None and SETTINGS[name] is not None]
+        for name in said.keys() - set(refused):
+            self._value(path, text, name, said[name])
+        if refused:
+            self.powerless.append(Powerless(path, _line_of(text, refused[0]), tuple(refused), objection or ""))
+            self.warnings.append(str(self.powerless[-1]))
+
+    def _value(self, path: Path, text: str, name: str, raw: Any) -> None:
+        key = _KEYS[name]
+        value, complaint = key.read(raw, path.parent)
+        if value is not None:
+            self.values[key.field] = value
+        if complaint:
+            current = self.values.get(key.field, getattr(Settings(), key.field))
+            instead = "ignoring it" if current is None else f"using {_show(current)}"
+            self.warnings.append(f"{path}:{_line_of(text, name)}: subagents.{name} {complaint}; {instead}")
 
 
 class _BadFile(Exception):  # noqa: N818 - never leaves this module
@@ -125,10 +163,19 @@ def _parse_section(text: str) -> Mapping[str, Any]:
         raise _BadFile(1, f"not valid JSON ({error})") from None
     if not isinstance(document, dict):
         raise _BadFile(1, "must hold a JSON object")
+    if text.count(":") > MAX_KEYS and _count_keys(document) > MAX_KEYS:
+        raise _BadFile(1, f"has more than {MAX_KEYS:,} keys")
     section = document.get("subagents")
     if section is not None and not isinstance(section, dict):
         raise _BadFile(_line_of(text, "subagents"), f'"subagents" must be an object, not {_show(section)}')
     return section or {}
+
+
+def _count_keys(value: Any) -> int:
+    """All keys of a document, at every depth."""
+    if isinstance(value, dict):
+        return len(value) + sum(map(_count_keys, value.values()))
+    return sum(map(_count_keys, value)) if isinstance(value, list) else 0
 
 
 def _refuse_constant(word: str) -> NoReturn:
@@ -153,7 +200,9 @@ class _Key(Protocol):
     @property
     def field(self) -> str: ...
 
-    def read(self, raw: Any) -> tuple[Any, str | None]: ...
+    def read(self, raw: Any, folder: Path) -> tuple[Any, str | None]:
+        """The usable value of what a settings file in `folder` says, and what is wrong with it."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +212,7 @@ class _Number:
     maximum: int | None = None
     whole: bool = True
 
-    def read(self, raw: Any) -> tuple[float | None, str | None]:
+    def read(self, raw: Any, folder: Path) -> tuple[float | None, str | None]:
         if isinstance(raw, bool) or not isinstance(raw, int | float):
             return None, f"must be a number, not {_show(raw)}"
         if isinstance(raw, float) and not math.isfinite(raw):
@@ -184,7 +233,7 @@ class _Choice:
     field: str
     words: tuple[str, ...]
 
-    def read(self, raw: Any) -> tuple[str | None, str | None]:
+    def read(self, raw: Any, folder: Path) -> tuple[str | None, str | None]:
         if isinstance(raw, str) and raw in self.words:
             return raw, None
         return None, f"must be one of {', '.join(self.words)}, not {_show(raw)}"
@@ -194,7 +243,7 @@ class _Choice:
 class _Flag:
     field: str
 
-    def read(self, raw: Any) -> tuple[bool | None, str | None]:
+    def read(self, raw: Any, folder: Path) -> tuple[bool | None, str | None]:
         if isinstance(raw, bool):
             return raw, None
         return None, f"must be true or false, not {_show(raw)}"
@@ -204,11 +253,14 @@ class _Flag:
 class _Command:
     field: str
 
-    def read(self, raw: Any) -> tuple[str | list[str] | None, str | None]:
+    def read(self, raw: Any, folder: Path) -> tuple[str | list[str] | None, str | None]:
         words = raw if isinstance(raw, list) else [raw]
-        if words and all(isinstance(word, str) for word in words) and words[0].strip():
-            return raw, None
-        return None, f"must be a command as text or as a list of texts, not {_show(raw)}"
+        if not (words and all(isinstance(word, str) for word in words) and words[0].strip()):
+            return None, f"must be a command as text or as a list of texts, not {_show(raw)}"
+        try:
+            return command_words(raw, folder), None
+        except ValueError as error:
+            return None, f"is no command ({error}): {_show(raw)}"
 
 
 _KEYS: dict[str, _Key] = {

@@ -12,6 +12,7 @@ import msgspec
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import InvalidCall, StoreError
+from pi_subagents.files import read_bounded
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Harness, Invocation, Launch, harness_named
 from pi_subagents.harness.pi_launch import COPILOT, SYSTEM_PROMPT_FILE, depth_in
@@ -54,7 +55,7 @@ def _has_copilot(place: Place) -> bool:
     if place.environ.get("COPILOT_GITHUB_TOKEN"):
         return True
     with suppress(OSError):
-        return f'"{COPILOT}"'.encode() in (place.agent_dir / "auth.json").read_bytes()
+        return f'"{COPILOT}"'.encode() in read_bounded(place.agent_dir / "auth.json")
     return False
 
 
@@ -137,8 +138,12 @@ class Workshop:
             max_depth=self._settings.max_depth,
             has_copilot=self._has_copilot,
             # What was decided for a directory says nothing about those below it.
-            trusted=self._place.trusted if plan.cwd == self._place.cwd else None,
+            trusted=self._approval if plan.cwd == self._place.cwd else None,
         )
+
+    @property
+    def _approval(self) -> bool | None:
+        return True if self._place.trusts_project else self._place.trusted
 
     def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:
         profile = plan.profile

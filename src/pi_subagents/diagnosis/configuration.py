@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.errors import SettingsError
 from pi_subagents.paths import ancestors
-from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles
+from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, objection_to
 from pi_subagents.runners import Mechanism, choose_mechanism
 from pi_subagents.settings import settings_paths
+from pi_subagents.trust import pi_decision
 
 _MECHANISMS: dict[Mechanism, str] = {
     "namespace": "the kernel ends everything an agent started, with a PID namespace",
@@ -28,10 +27,11 @@ _TRUSTED_ONLY = ("settings.json", "extensions", "skills", "prompts", "themes", "
 
 def check_settings(situation: Situation) -> Iterator[Finding]:
     """What is odd about the settings files."""
-    place = situation.place
-    for warning in situation.settings.warnings:
+    place, settings = situation.place, situation.settings
+    warnings = [warning for warning in settings.warnings if warning not in map(str, settings.powerless)]
+    for warning in warnings:
         yield Finding("settings", False, warning, "correct the file")
-    if not situation.settings.warnings:
+    if not warnings:
         files = [tilde(path) for path in settings_paths(place.cwd, place.agent_dir) if path.is_file()]
         yield Finding("settings", True, ", ".join(files) or "no settings file; the defaults apply")
 
@@ -72,6 +72,18 @@ def check_containment(situation: Situation) -> Iterator[Finding]:
         yield Finding("containment", True, detail)
 
 
+def check_power(situation: Situation) -> Iterator[Finding]:
+    """Settings, profiles and presets that ask for more than an untrusted file can have."""
+    place = situation.place
+    catalogs = [load(place.cwd, place.agent_dir) for load in (load_profiles, load_presets)]
+    profiles = [profile for catalog in catalogs for profile in catalog.profiles.values()]
+    objections = [objection for profile in profiles if (objection := objection_to(profile, place.trust))]
+    for sentence in (*map(str, situation.settings.powerless), *objections):
+        yield Finding("power", False, sentence)
+    if not (situation.settings.powerless or objections):
+        yield Finding("power", True, "no setting and no profile asks for more than it may have")
+
+
 def check_trust(situation: Situation) -> Iterator[Finding]:
     """Whether agents load what the project brings for pi; without a saved decision they silently do not."""
     place = situation.place
@@ -79,7 +91,7 @@ def check_trust(situation: Situation) -> Iterator[Finding]:
     if not protected:
         yield Finding("trust", True, "this directory has nothing that pi loads only when trusted")
         return
-    if is_trusted(place.cwd, place.agent_dir):
+    if pi_decision(place.cwd, place.agent_dir):
         yield Finding("trust", True, f"agents load {', '.join(protected)}")
         return
     yield Finding(
@@ -98,21 +110,3 @@ def _protected(cwd: Path) -> Iterator[Path]:
         skills = ancestor / ".agents" / "skills"
         if skills.exists() and skills != users_own:
             yield skills
-
-
-def is_trusted(cwd: Path, agent_dir: Path) -> bool:
-    """The decision saved nearest to the directory, else what pi is told to do without one."""
-    decisions = _read_object(agent_dir / "trust.json")
-    for folder in ancestors(cwd.resolve()):
-        decision = decisions.get(str(folder))
-        if isinstance(decision, bool):
-            return decision
-    return _read_object(agent_dir / "settings.json").get("defaultProjectTrust") == "always"
-
-
-def _read_object(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8-sig"))
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pi_subagents.diagnosis.agent import check_agent, check_model, check_python, check_search_programs
 from pi_subagents.diagnosis.configuration import (
     check_containment,
+    check_power,
     check_presets,
     check_profiles,
     check_settings,
@@ -33,6 +34,7 @@ CHECKS: tuple[Check, ...] = (
     check_settings,
     check_profiles,
     check_presets,
+    check_power,
     check_trust,
     check_extension,
 )

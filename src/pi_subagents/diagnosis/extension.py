@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pi_subagents.diagnosis.configuration import is_trusted
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.installing.pi_extension import Installed, find_installed
 from pi_subagents.runners.query import ask
+from pi_subagents.trust import pi_decision
 
 _NAME = "extension"
 _TIMEOUT_S = 10.0
@@ -36,7 +36,7 @@ def _check(situation: Situation, installed: Installed) -> Finding:
     if version != installed.version:
         return Finding(_NAME, False, f"{where} is of version {installed.version}, the bridge of {version}", again)
     place = situation.place
-    if installed.scope == "project" and not is_trusted(place.cwd, place.agent_dir):
+    if installed.scope == "project" and pi_decision(place.cwd, place.agent_dir) is not True:
         reason = "because pi was not told to trust this directory"
         return Finding(_NAME, False, f"pi does not load {where}, {reason}", "start pi here and use /trust")
     return Finding(_NAME, True, f"{where}, version {version}")

@@ -10,7 +10,7 @@ from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir, runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.runners.query import Answer, ask
-from pi_subagents.settings import Settings, load_settings
+from pi_subagents.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Situation:
     @classmethod
     def at(cls, place: Place) -> Situation:
         """Look around without starting anything."""
-        settings = load_settings(place.cwd, place.agent_dir)
+        settings = place.settings()
         data = data_dir(place.environ)
         program, problem = None, ""
         try:

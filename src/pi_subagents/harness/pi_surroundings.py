@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from pi_subagents.files import read_bounded
 from pi_subagents.harness.contract import Invocation
 
 _READ_ONCE = ("auth.json", "models.json", "settings.json", "trust.json")
@@ -53,8 +54,8 @@ def _named(settings: Path) -> bool:
 
 
 def _settings(path: Path) -> dict[str, Any]:
-    with suppress(OSError, ValueError):
-        document: Any = json.loads(path.read_bytes())
+    with suppress(OSError, ValueError, RecursionError):
+        document: Any = json.loads(read_bounded(path))
         if isinstance(document, dict):
             return document
     return {}

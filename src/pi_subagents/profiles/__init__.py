@@ -21,6 +21,7 @@ from pi_subagents.profiles.model_choice import (
     choose_model,
     find_offered,
 )
+from pi_subagents.profiles.powers import home_of, objection_to, powers_of, refusal
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
 from pi_subagents.profiles.summary import detail_text, profile_detail, profile_summary
 from pi_subagents.profiles.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
@@ -55,9 +56,12 @@ __all__ = [
     "detail_text",
     "find_offered",
     "find_profile_file",
+    "home_of",
     "invalidate_profiles_cache",
     "load_presets",
     "load_profiles",
+    "objection_to",
+    "powers_of",
     "presets_dir",
     "profile_arguments",
     "profile_detail",
@@ -65,6 +69,7 @@ __all__ = [
     "profile_to_markdown",
     "profiles_dir",
     "read_profile",
+    "refusal",
     "save_profile",
     "write_new_file",
 ]

@@ -13,11 +13,13 @@ from pathlib import Path
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
-from pi_subagents.paths import ancestors, project_root
+from pi_subagents.paths import ancestors, is_part_of, project_root
 from pi_subagents.profiles.formats import PRESET, PROFILE, Format
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
 
 CACHE_TTL_S = 5.0
+MAX_FILES = 1000
+"""Of one directory; more than anybody could tell apart."""
 
 
 class UnknownProfile(ProfileError):  # noqa: N818 - reads as a sentence where it is raised
@@ -84,7 +86,7 @@ def presets_dir(scope: Scope, cwd: Path, agent_dir: Path) -> Path:
         return agent_dir / PRESET.folder
     for folder in ancestors(cwd):
         directory = folder / ".pi" / PRESET.folder
-        if _holds_files(directory):
+        if is_part_of(folder, folder / ".pi") and _holds_files(directory):
             return directory
     return project_root(cwd, agent_dir) / ".pi" / PRESET.folder
 
@@ -152,7 +154,7 @@ def profile_files(directory: Path) -> list[Path]:
         entries = sorted(directory.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [path for path in entries if path.suffix == ".md" and not path.name.startswith(".")]
+    return [path for path in entries if path.suffix == ".md" and not path.name.startswith(".")][:MAX_FILES]
 
 
 def _add_file(path: Path, scope: Scope, catalog: ProfileCatalog) -> None:

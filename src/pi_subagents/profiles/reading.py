@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from pi_subagents.errors import ProfileError
+from pi_subagents.files import read_bounded
 from pi_subagents.models import Profile, Secret, ThinkingLevel
 from pi_subagents.models.profile import HARNESS_NAMES
 from pi_subagents.profiles.fields import NAME_RULE, Field
@@ -45,7 +46,7 @@ class ProfileFileError(ProfileError):
 
 def read_profile(path: Path, scope: Scope | None = None, kind: Format = PROFILE) -> tuple[Profile, list[str]]:
     """Read one profile or preset and what is odd about its file; raises ProfileFileError."""
-    text = read_text(path)
+    text = read_text(path, within=path.parents[2] if scope == "project" else None)
     try:
         entries, body = _parse(text)
         profile = _build(entries, body, path, scope, kind)
@@ -60,12 +61,10 @@ def parse_profile(text: str, path: Path, scope: Scope | None) -> Profile:
     return _build(entries, body, path, scope, PROFILE)
 
 
-def read_text(path: Path) -> str:
-    """A profile file's text as it is; raises ProfileFileError."""
+def read_text(path: Path, within: Path | None = None) -> str:
+    """A profile file's text as it is; raises ProfileFileError, also for a link that leads out of `within`."""
     try:
-        if not path.is_file():  # a pipe with a profile's name would block for ever
-            raise ProfileFileError(path, 1, "is not a regular file")
-        data = path.read_bytes()
+        data = read_bounded(path, within=within)
     except OSError as error:
         raise ProfileFileError(path, 1, f"cannot be read ({error.strerror})") from None
     try:
@@ -108,6 +107,8 @@ def _read_value(field: Field, entry: Entry) -> Any:
         return None
     if field.key != "extraArgs" and any("\0" in part for part in value):
         raise FrontmatterError(entry.line, f'"{entry.key}" contains a null byte')
+    if field.key == "extraArgs":
+        _check_for_key(value, entry.line)
     if field.key == "name":
         _check_name(str(value), entry.line)
     if words := _CHOICES.get(field.key):
@@ -157,6 +158,12 @@ def _read_seconds(entry: Entry) -> float:
 def _check_name(name: str, line: int) -> None:
     if not NAME_RULE.fullmatch(name):
         raise FrontmatterError(line, f'the name "{name}" may only have letters, digits, "-" and "_"')
+
+
+def _check_for_key(arguments: Sequence[str], line: int) -> None:
+    # It would be visible to everybody on the machine, and in the record of every run. The value is not repeated here.
+    if any(argument.split("=", 1)[0] == "--api-key" for argument in arguments):
+        raise FrontmatterError(line, '"extraArgs" must not hold --api-key; put the key into the field "apiKey"')
 
 
 def _check_choice(key: str, word: str, words: Sequence[str], line: int) -> None:

@@ -2,7 +2,7 @@
 
 Order of precedence: the project's settings, the project's directories, the user's settings, the user's
 directories, packages. A skill needs a description; its name is the one it gives itself, else its folder's.
-Projects count here whether `pi` was told to trust them or not: a profile names the skills it wants.
+Whether the project's and the user's own skills count is the caller's decision: it knows whom it trusts.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pi_subagents.files import read_bounded
+from pi_subagents.paths import is_part_of
 from pi_subagents.profiles.frontmatter import (
     Entry,
     FrontmatterError,
@@ -49,21 +51,35 @@ Candidates = dict[Path, tuple[int, bool]]
 """Each file with its rank, lower first, and whether it is switched on; the first mention counts."""
 
 
-def discover_skills(cwd: Path, agent_dir: Path, *, home: Path | None = None) -> dict[str, Skill]:
-    """The skills that an agent started in `cwd` can be given, by name. Reads files, raises nothing."""
+def discover_skills(
+    cwd: Path,
+    agent_dir: Path,
+    *,
+    home: Path | None = None,
+    of_project: bool = True,
+    of_user: bool = True,
+    within: Path | None = None,
+) -> dict[str, Skill]:
+    """The skills that an agent started in `cwd` can be given, by name. Reads files, raises nothing.
+
+    A project's settings and links can name files anywhere; with `within`, only those below that directory count.
+    """
     home = normalize(home or Path.home())
     user = Base(normalize(agent_dir), home, is_project=False)
     project = Base(normalize(cwd) / ".pi", home, is_project=True)
-    settings = {base: read_json_object(base.folder / "settings.json") for base in (project, user)}
-    packages = {base: read_packages(settings[base].get("packages"), base) for base in (project, user)}
+    bases = [base for base, counts in ((project, of_project), (user, of_user)) if counts]
+    settings = {base: read_json_object(base.folder / "settings.json") for base in bases}
+    packages = {base: read_packages(settings[base].get("packages"), base) for base in bases}
 
     found: Candidates = {}
-    for file, is_on in package_skills(packages[project], packages[user]):
+    for file, is_on in package_skills(packages.get(project, []), packages.get(user, [])):
         found.setdefault(file, (4, is_on))
-    for base in (project, user):
+    for base in bases:
         _add_from_settings(found, _settings_entries(settings[base]), base)
-    for base in (project, user):
+    for base in bases:
         _add_from_directories(found, _settings_entries(settings[base]), base)
+    if within is not None:
+        found = {file: rank for file, rank in found.items() if file.resolve().is_relative_to(within.resolve())}
     return _load(found)
 
 
@@ -93,7 +109,8 @@ def _directories(base: Base) -> list[tuple[Path, Layout]]:
     users_own = base.home / ".agents" / "skills"
     if not base.is_project:
         return [(base.folder / "skills", "pi"), (users_own, "agents")]
-    shared = [folder / ".agents" / "skills" for folder in _up_to_repository(base.folder.parent)]
+    above = _up_to_repository(base.folder.parent)
+    shared = [folder / ".agents" / "skills" for folder in above if is_part_of(folder, folder / ".agents")]
     return [
         (base.folder / "skills", "pi"),
         *((directory, "agents") for directory in shared if directory != users_own),
@@ -139,4 +156,4 @@ def _text(entry: Entry) -> str | None:
 
 
 def _read(path: Path) -> str:
-    return path.read_bytes().decode("utf-8", errors="replace")
+    return read_bounded(path).decode("utf-8", errors="replace")

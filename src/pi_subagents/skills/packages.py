@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from pi_subagents.files import read_bounded
 from pi_subagents.skills.patterns import (
     expand_braces,
     has_wildcard,
@@ -54,7 +55,7 @@ def normalize(path: Path) -> Path:
 def read_json_object(path: Path) -> dict[str, Any]:
     """A JSON object, or an empty one when there is none to read."""
     try:
-        document = json.loads(path.read_bytes().decode("utf-8", errors="replace").removeprefix("\ufeff"))
+        document = json.loads(read_bounded(path).decode("utf-8", errors="replace").removeprefix("\ufeff"))
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

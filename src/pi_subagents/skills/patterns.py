@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 
+from pi_subagents.files import read_bounded
+
 _IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 
@@ -77,7 +79,7 @@ class IgnoreRules:
         """Take in a directory's ignore files; `prefix` is its path below the root with a final slash."""
         for name in _IGNORE_FILES:
             try:
-                text = (directory / name).read_bytes().decode("utf-8", errors="replace")
+                text = read_bounded(directory / name).decode("utf-8", errors="replace")
             except OSError:
                 continue
             for line in text.split("\n"):

@@ -18,7 +18,6 @@ from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.planning import plan_tasks
 from pi_subagents.progress import clean
 from pi_subagents.rows import run_row
-from pi_subagents.settings import load_settings
 from pi_subagents.store import request_stop
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
@@ -64,7 +63,7 @@ async def _launch(arguments: object, context: ToolContext) -> ToolResult:
 
 def _start(asked: _Launch, context: ToolContext) -> KnownRun:
     place = context.place
-    settings = load_settings(place.cwd, place.agent_dir)
+    settings = place.settings()
     task = Task(
         _name(asked.task),
         asked.task,

@@ -24,7 +24,6 @@ from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.preparation import prepare_runs
 from pi_subagents.progress import clean
 from pi_subagents.rows import run_row
-from pi_subagents.settings import load_settings
 from pi_subagents.store import JOURNAL_FILE, META_FILE, read_file, read_journal, request_stop
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import ToolContext, ToolResult
@@ -100,7 +99,7 @@ def conclude(call: DetachedCall, context: ToolContext) -> ToolResult:
 
 def _launch(tasks: Sequence[Task], profile: str | None, context: ToolContext) -> list[KnownRun]:
     place = context.place
-    settings = load_settings(place.cwd, place.agent_dir)
+    settings = place.settings()
     prepared = prepare_runs(
         tasks,
         place,
@@ -144,7 +143,7 @@ def _subagent(arguments: object) -> tuple[str, list[Task], str | None]:
 
 
 def _conclude_delegate(call: DetachedCall, context: ToolContext) -> ToolResult:
-    settings = load_settings(context.place.cwd, context.place.agent_dir)
+    settings = context.place.settings()
     windows = []
     for run in call.runs:
         window = new_window(run.state, settings)

@@ -10,7 +10,6 @@ import msgspec
 
 from pi_subagents.errors import SessionNotFound
 from pi_subagents.sessions import Session, Sessions, session_not_found
-from pi_subagents.settings import load_settings
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Remembered, Tool, ToolContext, ToolResult
@@ -38,7 +37,7 @@ async def _find(arguments: object, context: ToolContext) -> Session:
 
 def _details(session: Session, context: ToolContext) -> Details:
     latest = session.latest
-    settings = load_settings(context.place.cwd, context.place.agent_dir)
+    settings = context.place.settings()
     return {
         "sessionId": session.id,
         "status": documented_status(latest.state.status),
@@ -82,7 +81,7 @@ def _remembered(arguments: object, context: ToolContext, text: Callable[[Remembe
     kept = context.remembered(session_id) if context.remembered else None
     if kept is None:
         raise session_not_found(session_id)
-    settings = load_settings(context.place.cwd, context.place.agent_dir)
+    settings = context.place.settings()
     details: Details = {
         "sessionId": kept.session_id,
         "status": kept.status,

@@ -10,28 +10,30 @@ import msgspec
 
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
+from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
 
 
 @click.command()
 @click.argument("tool")
 @click.argument("arguments", required=False, default="{}")
-def call(tool: str, arguments: str) -> None:
+@trust_option
+def call(tool: str, arguments: str, trust: bool) -> None:
     """Call TOOL with ARGUMENTS, a JSON object, or - to read it from standard input.
 
     Prints one JSON object {"content": [...], "details": {...}, "isError": false}; exit code 1 when isError.
     """
-    result = _result(tool, sys.stdin.read() if arguments == "-" else arguments)
+    result = _result(tool, sys.stdin.read() if arguments == "-" else arguments, Place.here(trusts_project=trust))
     _print_json(result.to_json())
     sys.exit(1 if result.is_error else 0)
 
 
-def _result(tool: str, text: str) -> ToolResult:
+def _result(tool: str, text: str, place: Place) -> ToolResult:
     try:
         arguments = msgspec.json.decode(text or "{}")
     except msgspec.DecodeError as error:
         return ToolResult(f"The arguments are not valid JSON: {error}", is_error=True)
-    context = ToolContext(Place.here(), answer_when_cancelled=True)
+    context = ToolContext(place, answer_when_cancelled=True)
     try:
         return run_until_signalled(call_tool(tool, arguments, context))
     except Interrupted as interrupted:

@@ -9,7 +9,7 @@ import click
 
 from pi_subagents.models import Profile
 from pi_subagents.planning import Place
-from pi_subagents.profiles import ProfileCatalog, detail_text, profile_detail, profile_summary
+from pi_subagents.profiles import ProfileCatalog, detail_text, objection_to, profile_detail, profile_summary
 from pi_subagents.surfaces.cli.json_output import print_json
 
 
@@ -19,7 +19,8 @@ def print_catalog(catalog: ProfileCatalog, *, as_json: bool, if_none: str) -> No
         print_json(_as_json(catalog))
         return
     for found in catalog.profiles.values():
-        click.echo(f"{profile_summary(found, catalog.kind)}  [{found.scope}]")
+        objection = objection_to(found, Place.here().trust)
+        click.echo(f"{profile_summary(found, catalog.kind)}  [{found.scope}{', not trusted' if objection else ''}]")
         if catalog.kind.word == "preset":
             click.echo(f"  {found.description}")
     if not catalog.profiles:
@@ -39,6 +40,7 @@ def _as_json(catalog: ProfileCatalog) -> dict[str, Any]:
                 "scope": found.scope,
                 "path": str(found.path),
                 "summary": profile_summary(found, catalog.kind),
+                "objection": objection_to(found, Place.here().trust),
             }
             for name, found in catalog.profiles.items()
         ],
@@ -50,11 +52,14 @@ def _as_json(catalog: ProfileCatalog) -> dict[str, Any]:
 
 
 def print_detail(profile: Profile, *, as_json: bool) -> None:
-    """Every field that is set; a key is masked."""
+    """Every field that is set, and why the profile cannot be used where it cannot; a key is masked."""
+    objection = objection_to(profile, Place.here().trust)
     if as_json:
-        print_json(profile_detail(profile))
-    else:
-        click.echo(detail_text(profile))
+        print_json({**profile_detail(profile), **({"objection": objection} if objection else {})})
+        return
+    click.echo(detail_text(profile))
+    if objection:
+        click.echo(f"warning: {objection}", err=True)
 
 
 Load = Callable[..., ProfileCatalog]

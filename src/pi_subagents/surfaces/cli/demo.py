@@ -24,7 +24,6 @@ from pi_subagents.offline import (
 from pi_subagents.paths import data_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import find_pi
-from pi_subagents.settings import load_settings
 from pi_subagents.surfaces.cli.run import run_and_report
 
 _NEXT = """
@@ -46,7 +45,7 @@ def demo(live: bool, plain: bool) -> None:
     small sample project.
     """
     place = Place.here()
-    find_pi(load_settings(place.cwd, place.agent_dir).pi_command, place.environ, data_dir(place.environ))
+    find_pi(place.settings().pi_command, place.environ, data_dir(place.environ))
     with _stage(place, live=live) as stage:
         model = "your own model" if live else "a scripted model (no key, no network)"
         where = stage.cwd if stage.cwd == place.cwd else "a small sample project"

@@ -12,7 +12,6 @@ from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import child_path, find_pi
 from pi_subagents.runners.query import ask
-from pi_subagents.settings import load_settings
 from pi_subagents.surfaces.cli.json_output import print_json
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ def warm_up(place: Place) -> str:
     """Let pi load the extension once, for what it keeps compiled; what it says if it cannot, else nothing."""
     data = data_dir(place.environ)
     try:
-        program = find_pi(load_settings(place.cwd, place.agent_dir).pi_command, place.environ, data)
+        program = find_pi(place.settings().pi_command, place.environ, data)
     except AgentNotFound as error:
         return str(error)
     environ = {

@@ -11,7 +11,6 @@ from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place
 from pi_subagents.profiles import PRESET, Scope, find_profile_file, presets_dir, write_new_file
-from pi_subagents.settings import load_settings
 
 _MODEL_LINE = "# model: provider/id"
 
@@ -42,7 +41,7 @@ def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> No
 def _model_line(model: str | None, place: Place) -> str:
     if model is None:
         return _MODEL_LINE
-    checked = OfferedModels(place, load_settings(place.cwd, place.agent_dir)).check(model)
+    checked = OfferedModels(place, place.settings()).check(model)
     if checked.warning:
         click.echo(f"warning: {checked.warning}", err=True)
     return f"model: {checked.name}"

@@ -12,7 +12,6 @@ from pi_subagents.paths import data_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import Program, find_pi
 from pi_subagents.runners import install
-from pi_subagents.settings import load_settings
 
 _DETAIL_LINES = 15
 
@@ -37,9 +36,7 @@ def install_pi(version: str) -> None:
     except InstallError as error:
         _show_details(error)
         raise
-    _say_how_it_is_found(
-        find_pi(load_settings(place.cwd, place.agent_dir).pi_command, place.environ, data), installation.launcher
-    )
+    _say_how_it_is_found(find_pi(place.settings().pi_command, place.environ, data), installation.launcher)
 
 
 def _say(line: str) -> None:

@@ -145,12 +145,11 @@ def _write_new(name: str | None, scope: Scope, model: str | None, source: Path |
 
 def _host() -> Host:
     from pi_subagents.models_offered import OfferedModels
-    from pi_subagents.settings import load_settings
     from pi_subagents.skills import discover_skills
 
     place = Place.here()
     try:
-        models = OfferedModels(place, load_settings(place.cwd, place.agent_dir)).names()
+        models = OfferedModels(place, place.settings()).names()
     except PiSubagentsError:  # no pi yet, or none that answers: anything may be typed then
         models = ()
     skills = tuple(discover_skills(place.cwd, place.agent_dir))

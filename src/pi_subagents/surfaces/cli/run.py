@@ -16,6 +16,7 @@ from pi_subagents.service import Delegation
 from pi_subagents.surfaces.cli.notices import tell_endings
 from pi_subagents.surfaces.cli.report import print_json, print_outputs, print_summary
 from pi_subagents.surfaces.cli.task_files import read_tasks
+from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.surfaces.cli.views import View, choose_view, forbids_escapes
 
 _NAME_CHARACTERS = 32
@@ -46,6 +47,7 @@ _NAME_CHARACTERS = 32
 @click.option(
     "--tmux", is_flag=True, help="Every agent in a tmux pane that shows its window; closing it stops the agent."
 )
+@trust_option
 def run(
     prompts: tuple[str, ...],
     profile: str | None,
@@ -57,6 +59,7 @@ def run(
     as_json: bool,
     plain: bool,
     tmux: bool,
+    trust: bool,
 ) -> None:
     """Run one sub-agent per PROMPT, side by side, and show what comes of it.
 
@@ -67,7 +70,7 @@ def run(
         tasks += read_tasks(task_file)
     if not tasks:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
-    place = Place.here(cwd)
+    place = Place.here(cwd, trusts_project=trust)
     sys.exit(run_and_report(tasks, place, profile=profile, jobs=jobs, as_json=as_json, plain=plain, tmux=tmux or None))
 
 

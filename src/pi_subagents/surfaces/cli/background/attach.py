@@ -15,7 +15,6 @@ from pi_subagents.models.event import Created
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
-from pi_subagents.settings import load_settings
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal, request_stop
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told
@@ -47,7 +46,7 @@ async def _watch(run_dir: Path, plain: bool) -> None:
     left = asyncio.Event()
     view = choose_view(plain=plain, leave=left.set)
     state = _beginning(run_dir)
-    settings = load_settings(Place.here().cwd, Place.here().agent_dir)
+    settings = Place.here().settings()
     shown = OneRun(state, settings, lambda: request_stop(run_dir, CANCELLED_SENTENCE))
     async with view.showing(shown):
         tasks = [asyncio.create_task(_show(run_dir, state, view)), asyncio.create_task(left.wait())]

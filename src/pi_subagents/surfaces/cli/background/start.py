@@ -14,6 +14,7 @@ from pi_subagents.profiles import load_presets
 from pi_subagents.surfaces.cli.catalogs import complete
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER
+from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.tools import ToolContext, call_tool
 
 
@@ -27,7 +28,8 @@ from pi_subagents.tools import ToolContext, call_tool
     help="Where the agent works; default: here.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run and how many there are as JSON.")
-def start(preset: str, task: str, model: str | None, cwd: Path | None, as_json: bool) -> None:
+@trust_option
+def start(preset: str, task: str, model: str | None, cwd: Path | None, as_json: bool, trust: bool) -> None:
     """Start an agent of PRESET on TASK, print the id of its run and return at once.
 
     A TASK of - is read from standard input. The agent goes on when this terminal is closed; if more than
@@ -35,7 +37,8 @@ def start(preset: str, task: str, model: str | None, cwd: Path | None, as_json: 
     """
     asked = {"preset": preset, "task": sys.stdin.read() if task == "-" else task, "model": model}
     asked["cwd"] = str(cwd.absolute()) if cwd is not None else None
-    result = asyncio.run(call_tool("background_agent", asked, ToolContext(Place.here(), owner=OWNER)))
+    context = ToolContext(Place.here(trusts_project=trust), owner=OWNER)
+    result = asyncio.run(call_tool("background_agent", asked, context))
     if result.is_error:
         raise InvalidCall(result.text)
     if as_json:

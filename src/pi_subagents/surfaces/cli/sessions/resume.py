@@ -14,6 +14,7 @@ from pi_subagents.planning import Place
 from pi_subagents.sessions import Sessions, StoredRun, resumed_task
 from pi_subagents.surfaces.cli.run import run_and_report
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
+from pi_subagents.surfaces.cli.trust import trust_option
 
 
 @click.command()
@@ -29,6 +30,7 @@ from pi_subagents.surfaces.cli.sessions.argument import find_session, session_ar
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+@trust_option
 def resume(
     session: str,
     prompt: tuple[str, ...],
@@ -38,6 +40,7 @@ def resume(
     cwd: Path | None,
     as_json: bool,
     plain: bool,
+    trust: bool,
 ) -> None:
     """Go on with SESSION: a new run that knows what the earlier ones have done, with the instructions PROMPT.
 
@@ -49,7 +52,7 @@ def resume(
     paths = tuple(str(Path(file).absolute()) for file in files)
     task = resumed_task(latest, text, cwd=cwd, profile=profile, timeout_s=timeout, files=paths)
     # Profiles and settings are those of the project that the session belongs to.
-    place = Place.here(project_of(latest.run_dir))
+    place = Place.here(project_of(latest.run_dir), trusts_project=trust)
     sys.exit(run_and_report([task], place, profile=None, jobs=1, as_json=as_json, plain=plain))
 
 

@@ -1,0 +1,99 @@
+"""`trust`: the user's word that a project's files may do more than describe; and `--trust`, the same for one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+import msgspec
+
+from pi_subagents.errors import InvalidCall, PiSubagentsError
+from pi_subagents.files import belongs_to_us
+from pi_subagents.harness.pi_launch import depth_in
+from pi_subagents.paths import project_root
+from pi_subagents.planning import Place
+from pi_subagents.profiles import home_of, load_presets, load_profiles, powers_of
+from pi_subagents.settings import load_settings
+from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.trust import SETTINGS, TRUST_COMMAND, Decisions
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def trust_option(command: Command) -> Command:
+    """The option `--trust` of a command that starts agents."""
+    explanation = f"Trust the project for this call; '{TRUST_COMMAND}' does so for good."
+    return click.option("--trust", is_flag=True, callback=_only_people, help=explanation)(command)
+
+
+@click.command()
+@click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--revoke", is_flag=True, help="Trust it no longer.")
+@click.option("--list", "as_list", is_flag=True, help="List the directories that are trusted.")
+@click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
+def trust(directory: Path | None, revoke: bool, as_list: bool, as_json: bool) -> None:
+    """Trust the project that DIRECTORY is in (default: this one).
+
+    Until then the settings, profiles and presets that a project brings may describe and restrict agents, but not run
+    programs, load code, name keys, lift limits or delete records. What pi was told with /trust counts too.
+    """
+    place = Place.here()
+    decisions = Decisions(place.agent_dir)
+    if as_list or as_json:
+        _list(decisions, as_json=as_json)
+        return
+    _check_depth(place)
+    folder = project_root((directory or place.cwd).absolute(), place.agent_dir)
+    if revoke:
+        was_trusted = decisions.revoke(folder)
+        click.echo(f"{folder} is not trusted any more." if was_trusted else f"{folder} was not trusted.")
+        return
+    if not belongs_to_us(folder.stat()):
+        raise InvalidCall(f"{folder} belongs to another user, so it cannot be trusted; use a copy of your own.")
+    decisions.trust(folder)
+    _tell_what_counts(folder, place.agent_dir)
+
+
+def _tell_what_counts(folder: Path, agent_dir: Path) -> None:
+    powers = list(_powers(folder, agent_dir))
+    click.echo(f"{folder} is trusted." + (" These count from now on:" if powers else ""))
+    for path, key, power in powers:
+        click.echo(f"  {path.relative_to(folder)}: {key} ({power})")
+    if not powers:
+        click.echo("At the moment nothing in it asks for more than any project may do.")
+    click.echo(f"hint: '{TRUST_COMMAND} --revoke' takes it back", err=True)
+
+
+def _powers(folder: Path, agent_dir: Path) -> Iterator[tuple[Path, str, str]]:
+    for refused in load_settings(folder, agent_dir, trusted=False).powerless:
+        if refused.path.is_relative_to(folder):
+            yield from ((refused.path, name, SETTINGS[name] or "") for name in refused.names)
+    for load in (load_profiles, load_presets):
+        for profile in load(folder, agent_dir).profiles.values():
+            if home_of(profile) == folder and profile.path is not None:
+                yield from ((profile.path, key, power) for key, power in powers_of(profile).items())
+
+
+def _list(decisions: Decisions, *, as_json: bool) -> None:
+    found = [(decision, decisions.trusts(Path(decision.path))) for decision in decisions.all()]
+    if as_json:
+        print_json([{**msgspec.to_builtins(decision), "isSame": is_same} for decision, is_same in found])
+        return
+    for decision, is_same in found:
+        click.echo(decision.path if is_same else f"{decision.path}  (another directory now, so not trusted)")
+    if not found:
+        click.echo("No directory is trusted.")
+
+
+def _only_people(_context: click.Context, _option: click.Parameter, is_set: bool) -> bool:
+    if is_set:
+        _check_depth(Place.here())
+    return is_set
+
+
+def _check_depth(place: Place) -> None:
+    # Not a wall, as an agent has its user's permissions; but it shall not get there by doing what an error suggests.
+    if depth_in(place.environ):
+        raise PiSubagentsError("A sub-agent cannot trust a project; only a person can.")
