@@ -22,6 +22,7 @@ from pi_subagents.service import Delegation
 from pi_subagents.settings import Settings
 from pi_subagents.store import load_run
 from pi_subagents.testing import SCRIPTED_AGENT
+from pi_subagents.trust import Decisions
 from tests.session_kit import DAY_S, HOUR_S, Shelf
 
 
@@ -29,6 +30,7 @@ from tests.session_kit import DAY_S, HOUR_S, Shelf
 def shelf(tmp_path: Path) -> Iterator[Shelf]:
     shelf = Shelf(tmp_path / "project", tmp_path / "agent")
     (shelf.project / ".pi").mkdir(parents=True)
+    Decisions(shelf.agent_dir).trust(shelf.project)
     yield shelf
     shelf.close()
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from pi_subagents.settings import Settings, load_settings, preview_width
+from pi_subagents.trust import Decisions
 
 
 class Files:
@@ -21,6 +23,7 @@ class Files:
         self.project_file = self.project / ".pi" / "settings.json"
         for file in (self.global_file, self.project_file):
             file.parent.mkdir(parents=True)
+        Decisions(self.agent_dir).trust(self.project)
 
     def load(self, cwd: Path | None = None) -> Settings:
         return load_settings(cwd or self.project, self.agent_dir)
@@ -64,7 +67,7 @@ def test_without_files_the_documented_defaults_apply(files: Files, attribute: st
         ("extend_timeout_debounce", "extend_timeout_debounce_s", 300),
         ("looping_tool_count", "looping_tool_count", 0),
         ("looping_tool_count", "looping_tool_count", 50),
-        ("piCommand", "pi_command", "pi --offline"),
+        ("piCommand", "pi_command", ["pi", "--offline"]),
         ("piCommand", "pi_command", ["node", "/opt/pi cli.js"]),
         ("containment", "containment", "namespace"),
         ("containment", "containment", "guard"),
@@ -220,3 +223,75 @@ def test_the_preview_width_follows_the_terminal_else_the_setting(
     setting: int | None, columns: int | None, width: int
 ) -> None:
     assert preview_width(Settings(command_preview_width=setting), columns) == width
+
+
+def test_a_relative_program_is_seen_from_the_file_that_names_it(files: Files) -> None:
+    files.write_global(piCommand="./agent.sh --offline")
+    assert files.load().pi_command == [str(files.agent_dir / "agent.sh"), "--offline"]
+    files.write_project(piCommand=["../tools/agent.sh", "./not-a-program"])
+    assert files.load().pi_command == [str(files.project / ".pi" / "../tools/agent.sh"), "./not-a-program"]
+
+
+def test_a_bare_name_is_looked_for_on_the_path_and_never_here(files: Files, monkeypatch: pytest.MonkeyPatch) -> None:
+    (files.agent_dir / "pi").write_text("")
+    monkeypatch.chdir(files.agent_dir)
+    files.write_global(piCommand="pi")
+    assert files.load().pi_command == ["pi"]
+
+
+def test_a_path_with_spaces_is_one_word_if_there_is_such_a_file(files: Files) -> None:
+    (files.agent_dir / "my agent.sh").write_text("")
+    files.write_global(piCommand="./my agent.sh")
+    assert files.load().pi_command == [str(files.agent_dir / "my agent.sh")]
+
+
+@pytest.mark.parametrize("command", ["pi 'open", 'pi "open', "pi \\", "''"])
+def test_a_command_that_cannot_be_split_is_a_warning(files: Files, command: str) -> None:
+    files.write_global(piCommand=command)
+    settings = files.load()
+    assert settings.pi_command is None
+    assert "subagents.piCommand is no command" in settings.warnings[0]
+
+
+def test_a_file_larger_than_a_person_writes_is_not_read(files: Files) -> None:
+    files.global_file.write_text(" " * (1024 * 1024 + 1))
+    (warning,) = files.load().warnings
+    assert "cannot be read (is larger than 1,048,576 bytes)" in warning
+
+
+def test_a_document_with_too_many_keys_does_not_apply(files: Files) -> None:
+    document = {"subagents": {"maxLinesPerWindow": 3}, "rest": [{str(number): 1} for number in range(10_000)]}
+    files.global_file.write_text(json.dumps(document))
+    settings = files.load()
+    assert settings.max_lines_per_window == 15
+    assert "has more than 10,000 keys" in settings.warnings[0]
+
+
+@pytest.mark.parametrize("place", ["/dev/zero", "/dev/full", "pipe", "folder"])
+def test_what_is_no_regular_file_is_refused_at_once(files: Files, place: str) -> None:
+    files.project_file.unlink(missing_ok=True)
+    if place == "pipe":
+        os.mkfifo(files.project_file)
+    elif place == "folder":
+        files.project_file.mkdir()
+    else:
+        files.global_file.unlink(missing_ok=True)
+        files.global_file.symlink_to(place)
+    (warning,) = files.load().warnings
+    assert "cannot be read" in warning
+
+
+def test_a_projects_file_that_leads_out_of_the_project_is_not_read(files: Files, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere.json").write_text('{"subagents": {"maxLinesPerWindow": 3}}')
+    files.project_file.symlink_to(tmp_path / "elsewhere.json")
+    settings = files.load()
+    assert settings.max_lines_per_window == 15
+    assert f"is a link that leads out of {files.project}" in settings.warnings[0]
+
+
+def test_several_powers_of_one_file_are_one_warning(files: Files) -> None:
+    files.write_project(piCommand="x", keepSessions=1, maxLinesPerWindow=3)
+    settings = load_settings(files.project, files.agent_dir, trusted=False)
+    assert settings.max_lines_per_window == 3
+    (warning,) = settings.warnings
+    assert "subagents.piCommand (runs a program), subagents.keepSessions (deletes records) have no effect" in warning

@@ -19,3 +19,8 @@ def code(text: str, language: str = "") -> str:
 def join(*blocks: str) -> str:
     """Blocks with a blank line between them; empty ones are left out."""
     return "\n\n".join(block.strip("\n") for block in blocks if block)
+
+
+def standing(power: str | None) -> str:
+    """What a setting or field counts for in a project that is not trusted."""
+    return "works" if power is None else f"a power: {power}"

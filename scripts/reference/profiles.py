@@ -7,7 +7,8 @@ from typing import Any
 from pi_subagents.models import Profile, ThinkingLevel
 from pi_subagents.profiles import BUILTIN_TOOLS, profile_arguments
 from pi_subagents.profiles.fields import FIELDS, Field
-from scripts.reference.markdown import join, table
+from pi_subagents.trust import FIELDS as CLASSES
+from scripts.reference.markdown import join, standing, table
 
 _HEAD = """
 # Profiles
@@ -23,6 +24,10 @@ A project's profile replaces a global one of the same name. A broken file never 
 list` names it with file and line, and so does a task that asks for it.
 
 ## Fields
+
+A profile of a project that you have not trusted (`pi-subagents trust`) may describe and restrict an agent. One with a
+field that the last column calls a power is not used at all, because to leave the field out could lift a restriction;
+skills from outside of the project count as a power too. See [security](../concepts/security.md).
 
 Only `name` is required; what is not set is left to pi. YAML is version 1.2, so `off` is a text and not `false`. A list
 may also be written as a text with commas.
@@ -49,7 +54,7 @@ _MEANINGS = {
     "appendSystemPrompt": "Added to the system prompt instead of replacing it.",
     "apiKey": "The provider's key for this profile; see [secrets](../concepts/secrets.md).",
     "extraArgs": "Further arguments for `pi`, as they are. What looks like shell text is refused, and so is what would "
-    "lift a restriction of tools.",
+    "lift a restriction of tools, and `--api-key`, which everybody on the machine could read.",
     "resumeMode": "`retell` or `native`; wins over the setting of that name.",
     "harness": "`pi-json`, or `pi-rpc`, whose agents can be steered while they work; wins over the setting.",
 }
@@ -83,8 +88,11 @@ def profiles_page() -> str:
     """The page; raises LookupError for a field that nobody has described."""
     if missing := {field.key for field in FIELDS} - _MEANINGS.keys():
         raise LookupError(f"say in scripts/reference/profiles.py what these fields mean: {', '.join(sorted(missing))}")
-    rows = [(f"`{field.key}`", _KINDS[field.kind], _becomes(field), _MEANINGS[field.key]) for field in FIELDS]
-    return join(_HEAD, table(("field", "value", "becomes", "meaning"), rows), _PRESETS)
+    rows = [
+        (f"`{field.key}`", _KINDS[field.kind], _becomes(field), _MEANINGS[field.key], standing(CLASSES[field.key]))
+        for field in FIELDS
+    ]
+    return join(_HEAD, table(("field", "value", "becomes", "meaning", "without trust"), rows), _PRESETS)
 
 
 def _becomes(field: Field) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 from pi_subagents.settings import _KEYS, Settings, _Choice, _Command, _Flag, _Key, _Number
-from scripts.reference.markdown import code, join, table
+from pi_subagents.trust import SETTINGS
+from scripts.reference.markdown import code, join, standing, table
 
 _HEAD = """
 # Settings
@@ -20,6 +21,10 @@ key.
 
 The project is the nearest directory above with `.pi` or `.git`, else the current one.
 
+A project's file counts in full once you trust the project (`pi-subagents trust`, or `/trust` in `pi`). Until then the
+settings that the last column calls a power have no effect there, and a warning says so: see
+[security](../concepts/security.md). Your own file must belong to you, and nobody else may be able to write it.
+
 A file that is not valid JSON or a value that cannot be used is never fatal: you get a warning that names file, line,
 key and what applies instead. A number outside its limits is brought to the nearest one. `pi-subagents doctor` shows the
 warnings too.
@@ -31,7 +36,8 @@ _MEANINGS = {
     "extend_timeout_debounce": "When the timeout of an agent that is at work is over, it may go on for so many seconds "
     "after each tool call. 0 ends it at once.",
     "looping_tool_count": "So many identical tool calls in a row end a run. 0 switches this off.",
-    "piCommand": "The command that starts `pi`: a text, or a list of words.",
+    "piCommand": "The command that starts `pi`: a text, or a list of words. A relative path, such as `./pi.sh`, is "
+    "seen from the directory of the settings file.",
     "containment": "What makes sure that nothing an agent started outlives its run; see "
     "[isolation and stopping](../concepts/isolation-and-stopping.md).",
     "resumeMode": "How a session goes on: `retell` tells a new agent what happened so far, `native` lets `pi` continue "
@@ -70,10 +76,13 @@ def settings_page() -> str:
         raise LookupError(
             f"say in scripts/reference/settings.py what these settings mean: {', '.join(sorted(missing))}"
         )
-    rows = [(f"`subagents.{name}`", _type(key), _default(name, key), _MEANINGS[name]) for name, key in _KEYS.items()]
+    rows = [
+        (f"`subagents.{name}`", _type(key), _default(name, key), _MEANINGS[name], standing(SETTINGS[name]))
+        for name, key in _KEYS.items()
+    ]
     return join(
         _HEAD,
-        table(("setting", "value", "default", "meaning"), rows),
+        table(("setting", "value", "default", "meaning", "without trust"), rows),
         "## Example",
         code(json.dumps(_EXAMPLE, indent=2), "json"),
     )

@@ -239,30 +239,27 @@ class _Planner:
         try:
             return resolve_skills(profile, self._skills_for(profile))
         except UnknownSkill as unknown:
-            return self._explained(unknown, profile)
+            return unknown
 
     def _skills_for(self, profile: Profile) -> dict[str, Skill]:
-        """The skills that a profile can name: without trust, a project and the user do not see each other's."""
-        place = self._place
-        of_project = profile.scope == "project"
+        """The skills that a profile can name; one of the user's own is not given those of a stranger in their place."""
+        place, of_project = self._place, profile.scope == "project"
+        trusted = place.trust.trusts(place.project)
         if of_project not in self._skills:
-            trusted = place.trust.trusts(place.project)
-            self._skills[of_project] = discover_skills(
-                place.cwd,
-                place.agent_dir,
-                of_project=trusted or of_project,
-                of_user=trusted or not of_project,
-                within=place.project if of_project and not trusted else None,
-            )
+            self._skills[of_project] = discover_skills(place.cwd, place.agent_dir, of_project=of_project or trusted)
+        if of_project and not trusted:
+            _check_skills_are_below(place.project, profile, self._skills[of_project])
         return self._skills[of_project]
 
-    def _explained(self, unknown: UnknownSkill, profile: Profile) -> UnknownSkill:
-        if profile.scope != "project" or self._place.trust.trusts(self._place.project):
-            return unknown
-        return UnknownSkill(
-            f"{unknown}. Skills outside of the project are not offered, because {self._place.project} is not trusted; "
-            f"if you trust it, run: {TRUST_COMMAND}"
-        )
+
+def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str, Skill]) -> None:
+    for name in (*(profile.suggested_skills or ()), *(profile.load_skills or ())):
+        path = skills[name].path if name in skills else project
+        if not path.resolve().is_relative_to(project.resolve()):
+            raise UnknownSkill(
+                f'{profile.path}: skill "{name}" ({path}) is outside of the project and cannot be used, because '
+                f"{project} is not trusted; if you trust it, run: {TRUST_COMMAND} {project}"
+            )
 
 
 def _recordable(task: Task, profile: Profile | None) -> Task:

@@ -21,6 +21,7 @@ from pi_subagents.testing.records import (
     tool_call,
     tool_result,
 )
+from pi_subagents.trust import Decisions
 from tests.bridge.kit import HELLO, Desk, tasks
 from tests.bridge.patching import fold_patches
 from tests.process.kit import MODEL, PRESET, wait_until
@@ -326,3 +327,31 @@ main()
     answer, loaded = done.stdout.splitlines()
     assert json.loads(answer)["result"]["protocol"] == 1
     assert loaded == b"[]"
+
+
+PROFILE_WITH_POWER = "---\nname: power\nextensions: ./x.ts\n---\n"
+
+
+@pytest.mark.parametrize("trusted", [True, False, None])
+def test_what_was_decided_in_pi_holds_for_profiles_too(desk: Desk, trusted: bool | None) -> None:
+    """The project of this desk is trusted for good; a session in which it is not is told no."""
+    path = desk.stage.project / ".pi" / "agent-profiles" / "power.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(PROFILE_WITH_POWER)
+    with desk.bridge(trusted=trusted) as bridge:
+        result = bridge.call("delegate_to_subagents", tasks([DONE], profile="power"))
+    refused = '"extensions" (loads code) cannot be used' in result["text"]
+    assert refused is (trusted is False)
+
+
+def test_pi_saying_yes_below_a_project_says_nothing_about_the_project(desk: Desk) -> None:
+    project = desk.stage.project
+    Decisions(Path(desk.stage.environ["PI_AGENT_DIR"])).revoke(project)
+    below = project / "below"
+    (below / ".agents" / "skills").mkdir(parents=True)  # something for pi to ask about
+    path = project / ".pi" / "agent-profiles" / "power.md"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(PROFILE_WITH_POWER)
+    with desk.bridge(trusted=True, cwd=str(below)) as bridge:
+        result = bridge.call("delegate_to_subagents", tasks([DONE], profile="power"))
+    assert '"extensions" (loads code) cannot be used' in result["text"]

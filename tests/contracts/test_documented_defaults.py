@@ -37,7 +37,7 @@ def setting(key: str, value: object) -> Callable[[Path], Settings]:
     def load(folder: Path) -> Settings:
         (folder / ".pi").mkdir()
         (folder / ".pi" / "settings.json").write_text(f'{{"subagents": {{"{key}": {value}}}}}')
-        return load_settings(folder, folder / "agent")
+        return load_settings(folder, folder / "agent", trusted=True)
 
     return load
 

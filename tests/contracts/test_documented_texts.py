@@ -21,6 +21,7 @@ from pi_subagents.planning import Place
 from pi_subagents.prompts import compose_prompt
 from pi_subagents.store import RunRecord, load_run, publish
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
+from pi_subagents.trust import Decisions
 
 SESSION = "a1b2c3d4e5f6a7b8"
 
@@ -32,6 +33,7 @@ class Desk:
         self.project = root / "project"
         self.agent_dir = root / "agent"
         (self.project / ".pi").mkdir(parents=True)
+        Decisions(self.agent_dir).trust(self.project)
 
     def call(self, tool: str, **arguments: Any) -> ToolResult:
         environ = {"PATH": "/usr/bin:/bin", "PI_AGENT_DIR": str(self.agent_dir), "PI_SUBAGENTS_PI": "/nowhere/pi"}

@@ -24,6 +24,7 @@ from pi_subagents.programs import PI_VARIABLE, Program, find_pi
 from pi_subagents.service import Delegation
 from pi_subagents.store import list_runs
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
+from pi_subagents.trust import Decisions
 
 # As the test run found them: every test hides the user's variables and home from itself.
 _ENVIRON = dict(os.environ)
@@ -61,6 +62,7 @@ class Stage:
         project = root / "project"
         (project / ".pi").mkdir(parents=True)
         agent_dir = model.write_agent_dir(root / "agent")
+        Decisions(agent_dir).trust(project)
         environ = {
             **os.environ,
             **agent_environment(agent_dir, os.environ),

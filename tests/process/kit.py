@@ -24,6 +24,7 @@ from pi_subagents.results import RunResult
 from pi_subagents.service import Delegation
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.testing import SCRIPTED_AGENT, Action, script
+from pi_subagents.trust import Decisions
 
 MARK_VARIABLE = "TEST_PROCESS_MARK"
 PRESET, MODEL = "worker", "acme/large"
@@ -87,6 +88,7 @@ def make_stage(folder: Path, containment: str, **settings: Any) -> Stage:
     (project / ".pi").mkdir(parents=True)
     document = {"subagents": {"containment": containment, **settings}}
     (project / ".pi" / "settings.json").write_text(json.dumps(document))
+    Decisions(folder / "agent").trust(project)
     return Stage(project, containment, {"PI_AGENT_DIR": str(folder / "agent"), SCRIPTED_AGENT[0]: SCRIPTED_AGENT[1]})
 
 

@@ -11,6 +11,7 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
 from pi_subagents.tools import OnUpdate, ToolContext, ToolResult, call_tool
+from pi_subagents.trust import Decisions
 
 WAIT_S = 60.0
 MODELS = ("acme/large", "acme/small", "zoo/small", "zoo/tiger")
@@ -23,6 +24,7 @@ class PresetDesk:
         self.project = root / "project"
         self.agent_dir = root / "agent"
         (self.project / ".pi").mkdir(parents=True)
+        Decisions(self.agent_dir).trust(self.project)
         self.environ = {
             "PATH": "/usr/bin:/bin",
             "PI_AGENT_DIR": str(self.agent_dir),

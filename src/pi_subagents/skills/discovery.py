@@ -2,7 +2,7 @@
 
 Order of precedence: the project's settings, the project's directories, the user's settings, the user's
 directories, packages. A skill needs a description; its name is the one it gives itself, else its folder's.
-Whether the project's and the user's own skills count is the caller's decision: it knows whom it trusts.
+Whether a project's skills count is the caller's decision: it knows whom it trusts.
 """
 
 from __future__ import annotations
@@ -57,29 +57,25 @@ def discover_skills(
     *,
     home: Path | None = None,
     of_project: bool = True,
-    of_user: bool = True,
-    within: Path | None = None,
 ) -> dict[str, Skill]:
     """The skills that an agent started in `cwd` can be given, by name. Reads files, raises nothing.
 
-    A project's settings and links can name files anywhere; with `within`, only those below that directory count.
+    `of_project`: those that the project has or names count too, and before the user's own.
     """
     home = normalize(home or Path.home())
     user = Base(normalize(agent_dir), home, is_project=False)
     project = Base(normalize(cwd) / ".pi", home, is_project=True)
-    bases = [base for base, counts in ((project, of_project), (user, of_user)) if counts]
+    bases = [project, user] if of_project else [user]
     settings = {base: read_json_object(base.folder / "settings.json") for base in bases}
     packages = {base: read_packages(settings[base].get("packages"), base) for base in bases}
 
     found: Candidates = {}
-    for file, is_on in package_skills(packages.get(project, []), packages.get(user, [])):
+    for file, is_on in package_skills(packages.get(project, []), packages[user]):
         found.setdefault(file, (4, is_on))
     for base in bases:
         _add_from_settings(found, _settings_entries(settings[base]), base)
     for base in bases:
         _add_from_directories(found, _settings_entries(settings[base]), base)
-    if within is not None:
-        found = {file: rank for file, rank in found.items() if file.resolve().is_relative_to(within.resolve())}
     return _load(found)
 
 

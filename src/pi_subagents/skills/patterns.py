@@ -17,15 +17,23 @@ from pi_subagents.files import read_bounded
 
 _IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
+_MAX_EXPANDED = 1000
+"""Twenty groups of two would be a million patterns."""
 
 
 def expand_braces(pattern: str) -> list[str]:
-    """Every pattern that the `{a,b}` groups of a pattern stand for."""
-    found = _BRACES.search(pattern)
-    if not found:
-        return [pattern]
-    before, after = pattern[: found.start()], pattern[found.end() :]
-    return [expanded for choice in found.group(1).split(",") for expanded in expand_braces(before + choice + after)]
+    """Every pattern that the `{a,b}` groups of a pattern stand for; of one that stands for too many, the first."""
+    expanded: list[str] = []
+    waiting = [pattern]
+    while waiting and len(expanded) < _MAX_EXPANDED:
+        pattern = waiting.pop()
+        found = _BRACES.search(pattern)
+        if not found:
+            expanded.append(pattern)
+            continue
+        before, after = pattern[: found.start()], pattern[found.end() :]
+        waiting += [before + choice + after for choice in reversed(found.group(1).split(","))]
+    return expanded
 
 
 def matches_glob(path: str, pattern: str) -> bool:
@@ -37,19 +45,37 @@ def matches_glob(path: str, pattern: str) -> bool:
 def _compile(pattern: str, *, hidden: bool) -> re.Pattern[str]:
     any_segment = "[^/]+" if hidden else r"(?!\.)[^/]+"
     *folders, last = pattern.split("/")
-    parts = [
-        f"(?:{any_segment}/)*" if segment == "**" else f"{_segment(segment, hidden=hidden)}/" for segment in folders
-    ]
+    parts = [None if segment == "**" else f"{_segment(segment, hidden=hidden)}/" for segment in folders]
     tail = f"{any_segment}(?:/{any_segment})*" if last == "**" else _segment(last, hidden=hidden)
     # Ignore files are matched without regard to case, as pi's library does.
-    return re.compile("".join(parts) + tail, re.DOTALL | (re.IGNORECASE if hidden else 0))
+    flags = re.DOTALL | (re.IGNORECASE if hidden else 0)
+    return re.compile(_with_gaps(parts, f"(?:{any_segment}/)") + tail, flags)
+
+
+def _with_gaps(parts: Sequence[str | None], filling: str) -> str:
+    """The parts one after the other; for each None, as much of `filling` as it takes.
+
+    What lies between two gaps is matched at the first place where it fits and never again: trying all others, as
+    a regular expression does by itself, would not find more, and takes for ever on a pattern that was made for it.
+    """
+    groups: list[list[str]] = [[]]
+    for part in parts:
+        if part is not None:
+            groups[-1].append(part)
+        elif groups[-1] or len(groups) == 1:
+            groups.append([])
+    first, *rest = ["".join(group) for group in groups]
+    if not rest:
+        return first
+    *middle, last = rest
+    return first + "".join(f"(?>{filling}*?{part})" for part in middle) + f"{filling}*{last}"
 
 
 def _segment(text: str, *, hidden: bool) -> str:
-    pieces: list[str] = []
+    pieces: list[str | None] = []
     for token in re.findall(r"\\.|\[[!^]?\]?[^\]]*\]|\*+|\?|.", text, re.DOTALL):
         if token.startswith("*"):
-            pieces.append("[^/]*" if text != token else "[^/]+")
+            pieces += [None] if text != token else ["[^/]+"]
         elif token == "?":
             pieces.append("[^/]")
         elif token.startswith("[") and len(token) > 1:
@@ -59,7 +85,7 @@ def _segment(text: str, *, hidden: bool) -> str:
         else:
             pieces.append(re.escape(token[-1]))
     guard = r"(?!\.)" if not hidden and text[:1] in ("*", "?", "[") else ""
-    return guard + "".join(pieces)
+    return guard + _with_gaps(pieces, "[^/]")
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents.testing import SCRIPTED_AGENT
+from pi_subagents.trust import Decisions
 from tests.session_kit import Shelf
 
 SOURCE = Path(__file__).parents[3] / "src"
@@ -31,6 +32,7 @@ class Desk:
         (self.project / ".pi").mkdir(parents=True)
         self.home = root / "home"
         self.home.mkdir()
+        Decisions(self.home / ".pi" / "agent").trust(self.project)
         self.shelf = Shelf(self.project, self.home / ".pi" / "agent")
 
     @property
