@@ -12,7 +12,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
-from pi_subagents.store import Index, Lease, load_run, session_runs
+from pi_subagents.store import Index, Lease, load_run, session_runs, was_made_here
 
 MAX_SESSIONS_IN_MEMORY = 32
 MAX_RUNS_IN_MEMORY = 10
@@ -129,8 +129,8 @@ def _directory(latest: StoredRun) -> Path:
     if not cwd.is_dir():
         raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
     project = project_of(latest.run_dir)
-    if not cwd.resolve().is_relative_to(project.resolve()):
-        # A record may have come with the project; where its agent works next is not for it to say.
+    if not cwd.resolve().is_relative_to(project.resolve()) and not was_made_here(latest.run_dir):
+        # A record that came with the project does not say where else an agent works next.
         raise InvalidCall(f"{cwd}, where the session worked, is outside of {project}; name the directory with --cwd")
     return cwd
 

@@ -26,6 +26,7 @@ from pi_subagents.store.record import (
     open_runs,
     read_file,
     session_runs,
+    was_made_here,
 )
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
 from pi_subagents.store.rundir import RunRecord, force_directory, publish
@@ -72,4 +73,5 @@ __all__ = [
     "stop_request",
     "take_address_away",
     "tidying_note",
+    "was_made_here",
 ]

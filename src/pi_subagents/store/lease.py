@@ -23,10 +23,11 @@ from pathlib import Path
 
 from pi_subagents.files import Directory
 from pi_subagents.paths import private_runtime_dirs, runtime_dir
-from pi_subagents.store.record import LEASE_FILE, SESSION_LOCKS, open_run, open_runs
+from pi_subagents.store.record import LEASE_FILE, SESSION_LOCKS, birthmark, open_run, open_runs
 
-_ELSEWHERE = b"The lock of this run is on the machine that works on it.\n"
+_ELSEWHERE = b"held elsewhere: in the runtime directory of the machine that works on it\n"
 _LOCAL_LEASES = "leases"
+_MAX_LEASE_BYTES = 256
 _POLL_S = 0.005
 _HANDOVER_S = 0.2
 """How long whoever hands a run over may take to close its own end."""
@@ -76,6 +77,7 @@ class Lease:
         """Lock a run directory that nobody else knows yet; raises OSError."""
         if not locks_work(run):
             return cls._elsewhere(run)
+        run.create(LEASE_FILE, birthmark(run))
         lease = cls.of_run(run)
         assert lease is not None, "a directory just made cannot be held by anybody else"
         return lease
@@ -86,7 +88,7 @@ class Lease:
             if not locks_work(folder):
                 why = f"have no effect there, nor in {folder.path}; work on a local file system"
                 raise OSError(errno.ENOLCK, f"locks {why}")
-            run.create(LEASE_FILE, _ELSEWHERE)
+            run.create(LEASE_FILE, birthmark(run) + _ELSEWHERE)
             fd = folder.open(_identity(run), os.O_RDWR | os.O_CREAT)
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return cls(fd)
@@ -173,7 +175,7 @@ def has_holder(run: Directory) -> bool:
         # It is missing, or it is no file: that alone frees nothing.
         return _is_held_here(run)
     try:
-        return _is_locked(fd) or (os.fstat(fd).st_size > 0 and _is_held_here(run))
+        return _is_locked(fd) or (_is_elsewhere(fd) and _is_held_here(run))
     finally:
         os.close(fd)
 
@@ -194,10 +196,14 @@ def _places_to_lock(run: Directory) -> Iterator[int]:
     """Everything that says that a run is held, opened for us alone."""
     yield _reopened(run)
     fd = run.open(LEASE_FILE, os.O_RDWR | os.O_CREAT)
-    is_elsewhere = os.fstat(fd).st_size > 0
+    is_elsewhere = _is_elsewhere(fd)
     yield fd
     if is_elsewhere:
         yield from _leases_here(run, os.O_RDWR)
+
+
+def _is_elsewhere(fd: int) -> bool:
+    return os.pread(fd, _MAX_LEASE_BYTES, 0).endswith(_ELSEWHERE)
 
 
 def _leases_here(run: Directory, flags: int) -> Iterator[int]:

@@ -175,6 +175,18 @@ def is_ours(run_dir: Path) -> bool:
         return False
 
 
+def birthmark(run: Directory) -> bytes:
+    """What is written into a record's lease when it is made: a copy, a clone or an unpacked archive has it wrong."""
+    return f"{run.status().st_ino:x}\n".encode()
+
+
+def was_made_here(run_dir: Path) -> bool:
+    """Whether a record of ours stands where it was made, so that what it says of other places can be believed."""
+    with suppress(OSError, StoreError), our_run(run_dir) as run:
+        return run.read(LEASE_FILE).startswith(birthmark(run))
+    return False
+
+
 def read_file(path: Path, max_bytes: int | None = None) -> bytes:
     """A file of a run, or nothing where there is none that can be read without following a link."""
     try:
