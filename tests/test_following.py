@@ -12,7 +12,7 @@ from pi_subagents.following import POLL_S, follow_run
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE, ending
-from pi_subagents.store import JOURNAL_FILE, LEASE_FILE
+from pi_subagents.store import JOURNAL_FILE
 from tests.session_kit import Kept, Shelf, says
 
 
@@ -112,10 +112,13 @@ def test_a_journal_of_many_megabytes_is_read_at_once(shelf: Shelf) -> None:
     assert len([event for event in follow(kept) if isinstance(event, ev.Message)]) == 9
 
 
-def test_a_run_of_which_nobody_can_tell_who_holds_it_is_a_sentence(shelf: Shelf) -> None:
+def test_a_run_of_which_nobody_can_tell_who_holds_it_is_a_sentence(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_run_dir: Path) -> bool:
+        raise PermissionError(13, "Permission denied")
+
     kept = shelf.add(says("One"))
-    lease = kept.run_dir / LEASE_FILE
-    lease.unlink()
-    lease.symlink_to(lease)
+    monkeypatch.setattr("pi_subagents.following.is_held", refuse)
     with pytest.raises(StoreError, match="cannot tell who holds the run"):
         follow(kept)

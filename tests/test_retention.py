@@ -138,7 +138,7 @@ def test_what_cannot_be_deleted_is_no_reason_to_fail(shelf: Shelf, monkeypatch: 
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "rename", refuse)
+    monkeypatch.setattr("pi_subagents.store.removal._hide", refuse)
     assert apply(shelf, keep_runs_days=30) == ["old"]
 
 

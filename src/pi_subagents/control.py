@@ -14,13 +14,14 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 
+from pi_subagents.errors import StoreError
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.paths import runtime_dir
+from pi_subagents.paths import is_own_socket, runtime_dir
 from pi_subagents.planning import as_utf8
+from pi_subagents.store import address_of, put_address, take_address_away
 from pi_subagents.supervisor import Supervisor
 
-CONTROL_FILE = "control"
 _MAX_REQUEST_BYTES = 16 * 1024 * 1024
 _TIMEOUT_S = 5.0
 
@@ -48,15 +49,15 @@ async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
         yield
         return
     for run_dir in runs:
-        with suppress(OSError):
-            (run_dir / CONTROL_FILE).write_text(str(path))
+        with suppress(OSError, StoreError):
+            put_address(run_dir, str(path))
     try:
         yield
     finally:
         server.close()
         path.unlink(missing_ok=True)
         for run_dir in runs:
-            (run_dir / CONTROL_FILE).unlink(missing_ok=True)
+            take_address_away(run_dir)
 
 
 def _answer(line: bytes, runs: Mapping[Path, Supervisor]) -> dict[str, Any]:
@@ -77,8 +78,11 @@ def _answer(line: bytes, runs: Mapping[Path, Supervisor]) -> dict[str, Any]:
 
 def ask(run_dir: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
     """Put a request to whoever holds a run; None if nobody answers."""
+    path = address_of(run_dir)
+    # A record may name any address: only a socket of ours is spoken to.
+    if path is None or not is_own_socket(Path(path)):
+        return None
     try:
-        path = (run_dir / CONTROL_FILE).read_text()
         with socket.socket(socket.AF_UNIX) as line:
             line.settimeout(_TIMEOUT_S)
             line.connect(path)

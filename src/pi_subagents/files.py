@@ -68,6 +68,10 @@ class Directory:
         """The open descriptor."""
         return self._fd
 
+    def detach(self) -> None:
+        """Forget the descriptor without closing it: somebody else does."""
+        self._fd = -1
+
     def status(self, name: str | None = None) -> os.stat_result:
         """What the directory, or something in it, is: of a link, the link itself. Raises OSError."""
         if name is None:
@@ -90,7 +94,7 @@ class Directory:
             # Linux says "not a directory" of a link, too, when it is asked for one.
             if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(self.status(name)):
                 raise OSError(errno.ELOOP, "is a link, and links are not followed here", str(path)) from None
-            raise
+            raise OSError(error.errno, error.strerror, str(path)) from None
 
     def make(self, name: str, mode: int = 0o700) -> Directory:
         """The directory of that name, made if it is missing; raises OSError."""
@@ -98,11 +102,31 @@ class Directory:
             os.mkdir(_word(name), mode, dir_fd=self._fd)
         return self.below(name)
 
+    def make_new(self, name: str) -> Directory:
+        """A directory that was not there yet, for the user alone; raises OSError."""
+        os.mkdir(_word(name), 0o700, dir_fd=self._fd)
+        return self.below(name)
+
     def names(self) -> list[str]:
         """Everything in it, sorted; raises OSError."""
         return sorted(os.listdir(self._fd))  # noqa: PTH208 - by descriptor
 
+    def has(self, name: str) -> bool:
+        """Whether there is anything of that name, if only a link; raises OSError."""
+        try:
+            self.status(name)
+        except FileNotFoundError:
+            return False
+        return True
+
     # --- files ----------------------------------------------------------------------------------------------
+
+    def require_ours(self, name: str) -> None:
+        """Raise OSError unless the name is free, or that of a regular file that could be opened for writing."""
+        with suppress(FileNotFoundError):
+            status = self.status(name)
+            _require_regular(status, self.path / name)
+            _require_ours(status, self.path / name)
 
     def read(self, name: str, max_bytes: int | None = None) -> bytes:
         """The content of a regular file, whoever owns it; raises OSError."""
@@ -136,6 +160,10 @@ class Directory:
             file.flush()
             if sync:
                 os.fsync(file.fileno())
+
+    def link(self, name: str, target: Path) -> None:
+        """Make a symbolic link for others to follow; raises OSError."""
+        os.symlink(target, _word(name), dir_fd=self._fd)
 
     def replace(self, name: str, content: bytes) -> None:
         """Give a file another content at once, so that a reader sees the old or the new one; raises OSError."""

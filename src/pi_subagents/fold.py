@@ -30,7 +30,8 @@ class RunState:
 
     `settled`: the agent said it has nothing left to do. `pass_ended`: its last pass is over and it announced
     no other; on versions that never say they have settled this is all one can know. `is_damaged`: a line of the
-    journal could not be read, so that a move from one state to the next may be missing.
+    journal could not be read, so that a move from one state to the next may be missing. `foreign`: why the record
+    is not ours, so that it can be looked at and nothing else.
     """
 
     run_id: str = ""
@@ -71,6 +72,7 @@ class RunState:
     todo_total: int = 0
     todo_completed: int = 0
 
+    foreign: str | None = None
     is_damaged: bool = False
     settled: bool = False
     pass_ended: bool = False

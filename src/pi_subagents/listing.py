@@ -6,6 +6,7 @@ and the index is told what became of them. However many sessions there are, only
 
 from __future__ import annotations
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,7 +19,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
-from pi_subagents.store import Index, list_runs, load_run
+from pi_subagents.store import FOREIGN, Index, is_ours, list_runs, load_run
 
 _PAGE = 100
 """Rows asked for at a time when some of them may turn out not to be wanted."""
@@ -159,16 +160,16 @@ def _conditions(projects: list[Path], wanted: Wanted) -> tuple[str, list[Any]]:
 def _true_row(index: Index, row: Mapping[str, Any]) -> SessionSummary | None:
     """The session behind a row as it is now; None if its record is gone."""
     folder = Path(row["run_dir"])
-    if not folder.is_dir():
+    if not os.path.lexists(folder):
         index.forget([row["run_id"]])
         return None
-    if row["status"] is not None:
+    if row["status"] is not None and is_ours(folder) and FOREIGN not in row["name"]:
         return _summary_of_row(row)
     try:
         state = load_run(folder)
     except StoreError:
         return None
-    if state.status.is_terminal:
+    if state.status.is_terminal and not state.foreign:
         index.record(Path(row["project"]), [(state, folder)])
     return _summary_of_state(state, folder, row["run_count"])
 

@@ -16,6 +16,8 @@ from pathlib import Path
 _MAX_RUNTIME_BYTES = 70
 """What leaves room for the name of a socket."""
 
+_RUNTIME_NAME = "pi-subagents"
+
 AGENT_DIR_VARIABLES = ("PI_AGENT_DIR", "PI_CODING_AGENT_DIR")
 
 
@@ -81,13 +83,31 @@ def runtime_dir() -> Path:
     raise PermissionError("there is no private directory with a short path for sockets")
 
 
+def is_own_socket(path: Path) -> bool:
+    """Whether that is a socket of the user's in a private directory for our sockets, whoever told its path."""
+    try:
+        status = path.lstat()
+        named = path.parent.name in (_RUNTIME_NAME, f"{_RUNTIME_NAME}-{os.getuid()}")
+        return named and stat.S_ISSOCK(status.st_mode) and status.st_uid == os.getuid() and _is_private(path.parent)
+    except (OSError, ValueError):
+        return False
+
+
+def private_runtime_dirs() -> Iterator[Path]:
+    """Wherever programs with this user's other environments may have put theirs; none is made."""
+    for folder in _runtime_candidates():
+        with suppress(OSError):
+            if _is_private(folder):
+                yield folder
+
+
 def _runtime_candidates() -> Iterator[Path]:
     # Somebody else's runtime directory (as after `su`) ends with their session; in /tmp anybody can be there first.
     base = Path(os.environ.get("XDG_RUNTIME_DIR", ""))
     if base.is_absolute() and base.is_dir() and base.stat().st_uid == os.getuid():
-        yield from _short(base / "pi-subagents")
-    yield Path(f"/tmp/pi-subagents-{os.getuid()}")
-    yield from _short(Path.home() / ".cache" / "pi-subagents")
+        yield from _short(base / _RUNTIME_NAME)
+    yield Path(f"/tmp/{_RUNTIME_NAME}-{os.getuid()}")
+    yield from _short(Path.home() / ".cache" / _RUNTIME_NAME)
 
 
 def _short(folder: Path) -> Iterator[Path]:

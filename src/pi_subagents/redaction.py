@@ -35,6 +35,11 @@ class Redactor:
         # The environment can hold bytes that are no text; they stand for themselves.
         self._encoded = [form.encode("utf-8", "surrogateescape") for form in self._forms]
 
+    @property
+    def forms(self) -> list[bytes]:
+        """Every form in which a secret can stand in a file, the longest first."""
+        return self._encoded
+
     def __bool__(self) -> bool:
         return bool(self._forms)
 

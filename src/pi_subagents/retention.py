@@ -7,7 +7,6 @@ its latest run; for a run that was lost, from its beginning, because nobody know
 from __future__ import annotations
 
 import logging
-import os
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,7 +20,16 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Reason
 from pi_subagents.paths import runs_dir
 from pi_subagents.settings import Settings
-from pi_subagents.store import Index, disk_size, leftovers, list_runs, load_run, remove_leftover, remove_session
+from pi_subagents.store import (
+    Index,
+    disk_size,
+    leftovers,
+    list_runs,
+    load_run,
+    open_runs,
+    remove_leftover,
+    remove_session,
+)
 
 _DAY_S = 86_400
 _STAMP = ".retention"
@@ -71,6 +79,8 @@ def _judge(project: Path, session_id: str, folders: list[Path], rule: Rule) -> D
     except StoreError as error:
         _log.info("%s is kept: %s", session_id, error)
         return None
+    if any(state.foreign for state in states):
+        return None
     ended_at = _ended_at(states[-1])
     if not all(state.status.is_terminal for state in states) or (rule.before is not None and ended_at >= rule.before):
         return None
@@ -109,7 +119,7 @@ def find_leftovers(project: Path) -> list[Path]:
 def apply_retention(project: Path, agent_dir: Path, settings: Settings) -> None:
     """Delete what the settings let go, at most once a day for a project; problems are logged, never raised."""
     rule = _rule(settings)
-    if rule is None or not _is_due(runs_dir(project) / _STAMP):
+    if rule is None or not _is_due(runs_dir(project)):
         return
     index = Index(agent_dir)
     deadline = time.monotonic() + _MAX_S
@@ -132,18 +142,13 @@ def _rule(settings: Settings) -> Rule | None:
     return Rule(None if days is None else now_ms() - days * _DAY_S * 1000, keep or 0)
 
 
-def _is_due(stamp: Path) -> bool:
+def _is_due(folder: Path) -> bool:
     """Whether a day has passed, and if so, note that the next one begins now."""
     try:
-        if 0 <= time.time() - stamp.stat().st_mtime < _DAY_S:
-            return False
-    except FileNotFoundError:
-        pass
-    except OSError:
-        return False
-    try:
-        os.close(os.open(stamp, os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600))
-        os.utime(stamp)
+        with open_runs(folder) as runs:
+            if runs.has(_STAMP) and 0 <= time.time() - runs.status(_STAMP).st_mtime < _DAY_S:
+                return False
+            runs.replace(_STAMP, b"")
     except OSError:
         return False
     return True

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pi_subagents.errors import InvalidCall, SessionBusy, SessionNotFound
+from pi_subagents.errors import InvalidCall, SessionBusy, SessionNotFound, StoreError
 from pi_subagents.fold import RunState
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
-from pi_subagents.paths import runs_dir
+from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
-from pi_subagents.store import Index, Lease, load_run, session_runs
+from pi_subagents.store import Index, Lease, load_run, session_runs, was_made_here
 
 MAX_SESSIONS_IN_MEMORY = 32
 MAX_RUNS_IN_MEMORY = 10
@@ -128,6 +128,10 @@ def _directory(latest: StoredRun) -> Path:
     cwd = Path(latest.state.cwd)
     if not cwd.is_dir():
         raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
+    project = project_of(latest.run_dir)
+    if not cwd.resolve().is_relative_to(project.resolve()) and not was_made_here(latest.run_dir):
+        # A record that came with the project does not say where else an agent works next.
+        raise InvalidCall(f"{cwd}, where the session worked, is outside of {project}; name the directory with --cwd")
     return cwd
 
 
@@ -143,19 +147,37 @@ def claim_for_resume(sessions: Sessions, session_id: str) -> Claim:
     """Make sure that a session can be resumed, and by us alone; raises SessionNotFound or SessionBusy."""
     busy = f'Cannot resume: session "{session_id}" is still running. Wait for it to complete before resuming.'
     try:
-        home = sessions.find(session_id).latest.run_dir.parent
+        found = sessions.find(session_id)
     except SessionNotFound:
         raise SessionNotFound(
             f'Cannot resume: session "{session_id}" not found. The session may have expired or the ID is incorrect.'
         ) from None
-    lease = Lease.of_session(home, session_id)
+    _check_ours(found)
+    lease = _lock(found.latest.run_dir.parent, session_id)
     if lease is None:
         raise SessionBusy(busy)
-    session = sessions.find(session_id)
-    if session.is_running:
+    try:
+        session = sessions.find(session_id)
+        _check_ours(session)
+        if session.is_running:
+            raise SessionBusy(busy)
+    except BaseException:
         lease.release()
-        raise SessionBusy(busy)
+        raise
     return Claim(session, lease)
+
+
+def _check_ours(session: Session) -> None:
+    for run in session.runs:
+        if run.state.foreign:
+            raise InvalidCall(f'Cannot resume: session "{session.id}" has a {run.state.foreign} ({run.run_dir}).')
+
+
+def _lock(home: Path, session_id: str) -> Lease | None:
+    try:
+        return Lease.of_session(home, session_id)
+    except OSError as error:
+        raise StoreError(f"cannot lock session {session_id} in {home}: {error.strerror}") from error
 
 
 def claim_all(sessions: Sessions, session_ids: Iterable[str]) -> list[Claim]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from pi_subagents.clock import now_ms
 from pi_subagents.errors import InvalidCall, StoreError
 from pi_subagents.files import read_bounded
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import Harness, Invocation, Launch, harness_named
+from pi_subagents.harness import Harness, Invocation, Launch, RunFile, harness_named
 from pi_subagents.harness.pi_launch import COPILOT, SYSTEM_PROMPT_FILE, depth_in
 from pi_subagents.models import Reason, new_run_id, new_session_id
 from pi_subagents.models.event import Created
@@ -24,7 +24,7 @@ from pi_subagents.planning import Place, Plan, as_utf8
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.redaction import Redactor
 from pi_subagents.settings import Settings
-from pi_subagents.store import RunRecord, force_directory, publish
+from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, tidying_note
 from pi_subagents.supervisor import Limits
 
 
@@ -111,7 +111,7 @@ class Workshop:
         invocation = harness.invocation(self._launch(plan, run_dir))
         created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
         created = msgspec.structs.replace(created, background=owner is not None, owner=owner)
-        files = () if plan.problem else invocation.files
+        files = () if plan.problem else (*invocation.files, *_tidying(invocation))
         meta = _meta(plan, created, invocation, self._program, run_dir)
         record = publish(run_dir, meta, created, files, forced=forced)
         state = fold(RunState(), [created])
@@ -174,6 +174,15 @@ class Workshop:
             extension_s=self._settings.extend_timeout_debounce_s,
             loop_count=self._settings.looping_tool_count,
         )
+
+
+def _tidying(invocation: Invocation) -> Iterator[RunFile]:
+    """What somebody else needs to tidy up in our place, should we be killed; nothing where there is nothing to tidy."""
+    redactor = Redactor(invocation.secrets)
+    made = {file.name.partition("/")[0] for file in invocation.files}
+    temporary = [name for name in invocation.temporary if name in made]
+    if redactor or temporary:
+        yield RunFile(TIDY_FILE, tidying_note(temporary, invocation.written_by_agent, redactor.forms))
 
 
 def _give_up(run: PreparedRun, message: str) -> None:

@@ -114,8 +114,7 @@ class Yard:
 
     def keeper_of(self, run_dir: Path) -> int | None:
         """The process that holds a run's lease, once it is a keeper."""
-        lease = str(run_dir / "lease")
-        return next((pid for pid in self.keepers() if lease in _open_files(pid)), None)
+        return next((pid for pid in self.keepers() if str(run_dir) in _open_files(pid)), None)
 
     def kill_everybody(self) -> None:
         """As if the machine had lost its power: nobody gets a chance to tidy up."""

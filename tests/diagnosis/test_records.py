@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import threading
 from pathlib import Path
 
 import pytest
 
-from pi_subagents.diagnosis.records import file_system_of, locks_work
-from pi_subagents.store import Lease
+from pi_subagents.diagnosis.records import file_system_of
+from pi_subagents.files import Directory
+from pi_subagents.store import locks_work
 
 TABLE = """\
 30 22 0:40 / /mnt/team rw,relatime shared:2 - nfs4 server:/export rw
@@ -40,18 +39,5 @@ def test_a_system_without_the_table_is_no_failure(tmp_path: Path) -> None:
 
 
 def test_locks_work_here(tmp_path: Path) -> None:
-    assert locks_work(tmp_path)
-
-
-def test_a_program_that_is_just_being_started_does_not_make_locks_look_broken(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    # Between fork and exec a child shares every open descriptor, a locked one too; a duplicate does the same.
-    release = Lease.release
-
-    def release_while_shared(lease: Lease) -> None:
-        threading.Timer(0.1, os.close, [os.dup(lease.fileno())]).start()
-        release(lease)
-
-    monkeypatch.setattr(Lease, "release", release_while_shared)
-    assert locks_work(tmp_path)
+    with Directory.at(tmp_path) as folder:
+        assert locks_work(folder)

@@ -18,6 +18,7 @@ from typing import Any
 import pi_subagents.runners.local as local
 import pi_subagents.store.journal as journal
 import pi_subagents.store.rundir as rundir
+from pi_subagents.files import Directory
 from pi_subagents.models import Task
 from pi_subagents.planning import Place
 from pi_subagents.service import Delegation
@@ -59,7 +60,7 @@ def _at_write(nth: int, share: float) -> None:
 
 
 POINTS: dict[str, Callable[[], None]] = {
-    "before the record is published": lambda: _before(Path, "rename"),
+    "before the record is published": lambda: _before(Directory, "rename"),
     "before the agent is started": lambda: _before(local.LocalRunner, "start"),
     "after the start, before the prompt": lambda: _before(local.LocalProcess, "_writable"),
     "before the result is drafted": lambda: _before(rundir.RunRecord, "draft_result"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.errors import SessionBusy, StoreError
+from pi_subagents.files import Directory
 from pi_subagents.paths import runs_dir
 from pi_subagents.store import JOURNAL_FILE, Lease, disk_size, leftovers, remove_leftover, remove_session
 from tests.session_kit import DAY_S, Shelf, says
@@ -70,13 +70,14 @@ def test_the_runs_cannot_be_taken_by_others_while_they_are_deleted(
 ) -> None:
     kept = shelf.add()
     seen: list[object] = []
-    rmtree = shutil.rmtree
+    remove_all = Directory.remove
 
-    def watched(path: Path) -> None:
+    def watched(runs: Directory, name: str) -> None:
+        path = runs.path / name
         seen.extend([shelf.runs, Lease.take(path), Lease.of_session(runs_dir(shelf.project), kept.session_id)])
-        rmtree(path)
+        remove_all(runs, name)
 
-    monkeypatch.setattr(shutil, "rmtree", watched)
+    monkeypatch.setattr(Directory, "remove", watched)
     remove(shelf, kept.session_id)
     assert seen == [[], None, None]
 
@@ -84,11 +85,11 @@ def test_the_runs_cannot_be_taken_by_others_while_they_are_deleted(
 def test_a_deletion_that_was_cut_short_leaves_no_half_of_a_run(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = shelf.add()
 
-    def killed(_path: Path) -> None:
+    def killed(_runs: Directory, _name: str) -> None:
         raise KeyboardInterrupt
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shutil, "rmtree", killed)
+        patch.setattr(Directory, "remove", killed)
         with pytest.raises(KeyboardInterrupt):
             remove(shelf, kept.session_id)
     assert shelf.runs == []
@@ -130,7 +131,7 @@ def test_what_cannot_be_deleted_is_an_error_in_words(shelf: Shelf, monkeypatch: 
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "rename", refuse)
+    monkeypatch.setattr(Directory, "rename", refuse)
     with pytest.raises(StoreError, match=f"cannot delete session {kept.session_id} in .*: Permission denied"):
         remove(shelf, kept.session_id)
 

@@ -7,7 +7,6 @@ compared, and where they disagree the disk is right.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.rows import run_row
 from pi_subagents.runners import collect_ended
-from pi_subagents.store import Index, load_run
+from pi_subagents.store import Index, load_run, mark
 
 LAUNCH_ENTRY = "pi-subagents:bg-run"
 UPDATE_ENTRY = "pi-subagents:bg-update"
@@ -71,7 +70,8 @@ class Registry:
 
     def unannounced(self) -> list[KnownRun]:
         """The runs that are over and whose end the owner has not been told."""
-        return [run for run in self.runs() if run.is_over and not (run.run_dir / _NOTICE_MARK).exists()]
+        over = [run for run in self.runs() if run.is_over and not run.state.foreign]
+        return [run for run in over if not (run.run_dir / _NOTICE_MARK).exists()]
 
     def rebuild(self, entries: Iterable[Mapping[str, Any]], told: Iterable[str]) -> None:
         """Compare the owner's log with the disk after a restart: what the owner was `told` is not told again."""
@@ -115,13 +115,7 @@ def announcement(run: KnownRun) -> str:
 
 def mark_announced(run_dir: Path) -> bool:
     """Take note that the owner has been told; False if somebody had before."""
-    try:
-        os.close(os.open(run_dir / _NOTICE_MARK, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
-    except FileExistsError:
-        return False
-    except OSError:
-        return True  # a disk that cannot be written must not swallow the message
-    return True
+    return mark(run_dir, _NOTICE_MARK)
 
 
 def launch_entry(run: KnownRun) -> dict[str, Any]:

@@ -1,16 +1,27 @@
-"""Checks of the place where runs are recorded: can it be written, do locks work, did a run lose its holder?"""
+"""Checks of the place where runs are recorded: can it be written, do locks work, whose are they, who was lost?"""
 
 from __future__ import annotations
 
 import tempfile
-import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, nearest_existing, tilde
+from pi_subagents.files import Directory
 from pi_subagents.models.event import Ended
-from pi_subagents.store import JOURNAL_FILE, Lease, is_held, read_journal
+from pi_subagents.paths import runtime_dir
+from pi_subagents.store import (
+    FOREIGN,
+    JOURNAL_FILE,
+    is_held,
+    is_ours,
+    list_runs,
+    locks_work,
+    obstacle,
+    open_runs,
+    read_journal,
+)
 
 # On these, a lock may be seen by one machine only, or by nobody.
 _NETWORK_FILE_SYSTEMS = frozenset(
@@ -18,16 +29,18 @@ _NETWORK_FILE_SYSTEMS = frozenset(
 )
 _MOUNTS = Path("/proc/self/mountinfo")
 _SHOWN_RUNS = 3
-_FREED_WITHIN_S = 2.0
 
 
 def check_records(situation: Situation) -> Iterator[Finding]:
     """Whether a run can be recorded, and told from a dead one."""
     folder = situation.runs_dir
+    if (problem := _in_the_way(folder)) is not None:
+        problem, _, advice = problem.partition("; ")
+        yield Finding("records", False, f"{problem}, so no run can be recorded", advice, needed=True)
+        return
     existing = nearest_existing(folder)
     try:
-        with tempfile.TemporaryDirectory(prefix=".doctor-", dir=existing) as probe:
-            works = locks_work(Path(probe))
+        works = _locks_work(existing)
     except OSError as error:
         yield Finding(
             "records",
@@ -41,37 +54,39 @@ def check_records(situation: Situation) -> Iterator[Finding]:
     yield _locks(existing, works=works)
 
 
+def _in_the_way(folder: Path) -> str | None:
+    try:
+        open_runs(folder).close()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        return obstacle(error)
+    return None
+
+
+def _locks_work(folder: Path) -> bool:
+    with tempfile.TemporaryDirectory(prefix=".doctor-", dir=folder) as probe, Directory.at(Path(probe)) as opened:
+        return locks_work(opened)
+
+
 def _locks(folder: Path, *, works: bool) -> Finding:
     kind = file_system_of(folder)
     if not works:
-        advice = "work on a local file system"
-        return Finding("locks", False, f"flock does not work in {tilde(folder)} ({kind})", advice, needed=True)
+        return _without_locks(f"flock has no effect in {tilde(folder)} ({kind})")
     if kind in _NETWORK_FILE_SYSTEMS:
         other = "a run that another machine holds may look dead here"
         return Finding("locks", False, f"{tilde(folder)} is on {kind}: {other}", "work on a local file system")
     return Finding("locks", True, f"flock works ({kind})")
 
 
-def locks_work(folder: Path) -> bool:
-    """Whether a lock keeps others out while it is held, and lets them in afterwards."""
-    lease = Lease.take(folder)
-    if lease is None:
-        return False
+def _without_locks(problem: str) -> Finding:
     try:
-        held = is_held(folder) and Lease.take(folder) is None
-    finally:
-        lease.release()
-    return held and _is_freed(folder)
-
-
-def _is_freed(folder: Path) -> bool:
-    # A program that another check starts at this moment shares the locked descriptor until it has replaced itself.
-    deadline = time.monotonic() + _FREED_WITHIN_S
-    while is_held(folder):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True
+        if _locks_work(runtime_dir()):
+            instead = f"who works on a run is noted in {tilde(runtime_dir())}, for this machine alone"
+            return Finding("locks", False, f"{problem}: {instead}", "work on a local file system")
+    except OSError:
+        pass
+    return Finding("locks", False, problem, "work on a local file system", needed=True)
 
 
 def file_system_of(folder: Path, mounts: Path = _MOUNTS) -> str:
@@ -91,8 +106,12 @@ def file_system_of(folder: Path, mounts: Path = _MOUNTS) -> str:
 
 
 def check_unfinished_runs(situation: Situation) -> Iterator[Finding]:
-    """Runs that never ended although nobody holds them any more."""
-    dead = list(_dead_runs(situation.runs_dir))
+    """Runs that never ended although nobody holds them any more, and records that are not ours."""
+    folders = list_runs(situation.runs_dir)
+    ours = [folder for folder in folders if is_ours(folder)]
+    if foreign := sorted({folder.name for folder in folders} - {folder.name for folder in ours}):
+        yield _foreign(foreign)
+    dead = list(_dead_runs(ours))
     if not dead:
         yield Finding("runs", True, "none of this project's has lost its holder")
         return
@@ -107,16 +126,20 @@ def check_unfinished_runs(situation: Situation) -> Iterator[Finding]:
     )
 
 
-def _dead_runs(folder: Path) -> Iterator[str]:
-    for journal in folder.glob(f"*/{JOURNAL_FILE}"):
-        run = journal.parent
-        # A run that is about to be published has a hidden name.
-        if not run.name.startswith(".") and not is_held(run) and not _has_ended(journal):
-            yield run.name
+def _foreign(names: list[str]) -> Finding:
+    shown = ", ".join(names[:_SHOWN_RUNS]) + (", …" if len(names) > _SHOWN_RUNS else "")
+    detail = f"{len(names)} foreign: {shown}"
+    return Finding("runs", False, detail, f"a {FOREIGN}, is only shown; delete it yourself if you do not want it")
+
+
+def _dead_runs(folders: Iterable[Path]) -> Iterator[str]:
+    for folder in folders:
+        if not is_held(folder) and not _has_ended(folder / JOURNAL_FILE):
+            yield folder.name
 
 
 def _has_ended(journal: Path) -> bool:
     try:
         return any(isinstance(event, Ended) for event in read_journal(journal))
     except OSError:
-        return False
+        return True  # there is nothing that could be closed

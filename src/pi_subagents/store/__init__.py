@@ -1,21 +1,46 @@
 """What is kept on disk. The only code that writes journals, takes leases or speaks to SQLite."""
 
-from pi_subagents.store.control import request_stop, stop_request
+from pi_subagents.store.control import (
+    address_of,
+    mark,
+    put_address,
+    request_stop,
+    stop_request,
+    take_address_away,
+)
 from pi_subagents.store.index import Index
-from pi_subagents.store.journal import JOURNAL_FILE, Journal, read_journal
-from pi_subagents.store.lease import LEASE_FILE, Lease, is_held
+from pi_subagents.store.journal import Journal, read_journal
+from pi_subagents.store.lease import Lease, is_held, locks_work
 from pi_subagents.store.pace import Pace
-from pi_subagents.store.reading import adopt, list_runs, load_run, read_file, session_runs
+from pi_subagents.store.reading import adopt, load_run
+from pi_subagents.store.record import (
+    FOREIGN,
+    JOURNAL_FILE,
+    LEASE_FILE,
+    META_FILE,
+    RESULT_FILE,
+    TIDY_FILE,
+    is_ours,
+    list_runs,
+    obstacle,
+    open_runs,
+    read_file,
+    session_runs,
+    was_made_here,
+)
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
-from pi_subagents.store.rundir import META_FILE, RESULT_FILE, RunRecord, force_directory, publish
+from pi_subagents.store.rundir import RunRecord, force_directory, publish
 from pi_subagents.store.slots import Places, Slots
 from pi_subagents.store.tail import JournalTail
+from pi_subagents.store.tidying import tidying_note
 
 __all__ = [
+    "FOREIGN",
     "JOURNAL_FILE",
     "LEASE_FILE",
     "META_FILE",
     "RESULT_FILE",
+    "TIDY_FILE",
     "Index",
     "Journal",
     "JournalTail",
@@ -24,14 +49,21 @@ __all__ = [
     "Places",
     "RunRecord",
     "Slots",
+    "address_of",
     "adopt",
     "disk_size",
     "force_directory",
     "is_held",
+    "is_ours",
     "leftovers",
     "list_runs",
     "load_run",
+    "locks_work",
+    "mark",
+    "obstacle",
+    "open_runs",
     "publish",
+    "put_address",
     "read_file",
     "read_journal",
     "remove_leftover",
@@ -39,4 +71,7 @@ __all__ = [
     "request_stop",
     "session_runs",
     "stop_request",
+    "take_address_away",
+    "tidying_note",
+    "was_made_here",
 ]

@@ -1,25 +1,62 @@
-"""How another process asks for a run to be stopped: a file in the run's directory that its holder looks for."""
+"""Small files by which processes tell each other something about a run; only in records of ours."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 from pi_subagents.errors import StoreError
+from pi_subagents.store.record import CONTROL_FILE, STOP_FILE, open_run, our_run
 
-_STOP_FILE = "stop"
+_MAX_BYTES = 64 * 1024
 
 
 def request_stop(run_dir: Path, message: str) -> None:
     """Ask the holder of a run to stop it; raises StoreError."""
     try:
-        (run_dir / _STOP_FILE).write_text(message, encoding="utf-8")
+        with our_run(run_dir) as run:
+            run.replace(STOP_FILE, message.encode("utf-8", "replace"))
     except OSError as error:
         raise StoreError(f"cannot ask the run in {run_dir} to stop: {error.strerror}") from error
 
 
 def stop_request(run_dir: Path) -> str | None:
     """What was asked for, if anything."""
+    return _read(run_dir, STOP_FILE)
+
+
+def put_address(run_dir: Path, address: str) -> None:
+    """Say where the holder of a run can be spoken to; raises OSError and StoreError."""
+    with our_run(run_dir) as run:
+        run.replace(CONTROL_FILE, address.encode("utf-8", "surrogateescape"))
+
+
+def address_of(run_dir: Path) -> str | None:
+    """Where the holder of a run says it can be spoken to; None if nowhere, or if the record is not ours."""
+    with suppress(OSError, StoreError), our_run(run_dir) as run:
+        return run.read(CONTROL_FILE, _MAX_BYTES).decode("utf-8", "surrogateescape")
+    return None
+
+
+def take_address_away(run_dir: Path) -> None:
+    """The holder of a run cannot be spoken to any more."""
+    with suppress(OSError, StoreError), our_run(run_dir) as run:
+        run.unlink(CONTROL_FILE)
+
+
+def mark(run_dir: Path, name: str) -> bool:
+    """Take note of something that is done once; False if it was before, or if the record is not ours to mark."""
     try:
-        return (run_dir / _STOP_FILE).read_text(encoding="utf-8")
+        with our_run(run_dir) as run:
+            run.create(name)
+    except (FileExistsError, StoreError):
+        return False
     except OSError:
-        return None
+        return True  # a disk that cannot be written must not swallow what is to be told once
+    return True
+
+
+def _read(run_dir: Path, name: str) -> str | None:
+    with suppress(OSError), open_run(run_dir) as run:
+        return run.read(name, _MAX_BYTES).decode("utf-8", "replace")
+    return None

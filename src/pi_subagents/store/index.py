@@ -19,7 +19,8 @@ from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
 from pi_subagents.paths import runs_dir
 from pi_subagents.store.migrations import migrate
-from pi_subagents.store.reading import list_runs, load_run
+from pi_subagents.store.reading import load_run
+from pi_subagents.store.record import list_runs
 
 T = TypeVar("T")
 

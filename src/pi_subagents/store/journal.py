@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import Directory
 from pi_subagents.models.event import AnyEvent, Event, Unknown
-
-JOURNAL_FILE = "events.jsonl"
+from pi_subagents.store.record import JOURNAL_FILE, in_its_place, open_run, why_foreign
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
@@ -19,12 +19,13 @@ _READ_BYTES = 1024 * 1024
 
 
 class Journal:
-    """The writing end. Only the holder of the run's lease may have one."""
+    """The writing end. Only the holder of the run's lease may have one; `run` is the record's open directory."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, run: Directory | None = None) -> None:
         self.path = path
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
         try:
-            self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            self._fd = os.open(path, flags, 0o600) if run is None else run.open(path.name, flags)
         except OSError as error:
             raise StoreError(f"cannot open the journal {path}: {error.strerror}") from error
 
@@ -53,11 +54,18 @@ class Journal:
 
 def read_journal(path: Path) -> Iterator[AnyEvent]:
     """Every event of a journal, oldest first; a torn last line is left out, a damaged one is kept as unknown."""
-    with path.open("rb", buffering=_READ_BYTES) as lines:
+    with open_run(path.parent) as run:
+        yield from read_events(run, path.name)
+
+
+def read_events(run: Directory, name: str = JOURNAL_FILE) -> Iterator[AnyEvent]:
+    """The same for a record that is open already; raises OSError."""
+    foreign = why_foreign(run)
+    with os.fdopen(run.open(name, os.O_RDONLY), "rb", buffering=_READ_BYTES) as lines:
         for line in lines:
             if not line.endswith(b"\n"):
                 return
-            yield decode_event(line)
+            yield in_its_place(decode_event(line), run.path, foreign)
 
 
 def decode_event(line: bytes) -> AnyEvent:

@@ -1,103 +1,130 @@
 """Reading runs back, and telling the truth about those whose holder has died.
 
 A run that is not final and that nobody holds was lost: whoever finds it closes it, once, keeping all that was
-journalled. Where the record cannot be written (a read-only disk) the reader is told the same truth all the same.
+journalled. Where the record cannot be written (a read-only disk) the reader is told the same truth all the same. A
+foreign record is read as far as that is safe, and left as it is.
 """
 
 from __future__ import annotations
 
+import errno
 import os
+from contextlib import suppress
 from pathlib import Path
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import StoreError
+from pi_subagents.files import Directory
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import LOST_SENTENCE, ending
 from pi_subagents.results import result_document
-from pi_subagents.store.journal import JOURNAL_FILE, Journal, read_journal
-from pi_subagents.store.lease import Lease, is_held
-from pi_subagents.store.rundir import RESULT_FILE, RunRecord, listed_runs, pretty_json, write_whole
+from pi_subagents.store.journal import Journal, read_events
+from pi_subagents.store.lease import Lease, has_holder
+from pi_subagents.store.record import FOREIGN, JOURNAL_FILE, RESULT_FILE, TIDY_FILE, open_run, why_foreign
+from pi_subagents.store.rundir import RunRecord, pretty_json
+from pi_subagents.store.tidying import tidy
 
-
-def list_runs(runs_dir: Path) -> list[Path]:
-    """The directories of all runs of a project, oldest first."""
-    try:
-        names = [entry.name for entry in os.scandir(runs_dir) if entry.name[0] != "." and entry.is_dir()]
-    except OSError:
-        return []
-    return [runs_dir / name for name in sorted(names)]
-
-
-def session_runs(runs_dir: Path, session_id: str) -> list[Path]:
-    """The directories of a session's runs, oldest first."""
-    listed = [runs_dir / name for name in listed_runs(runs_dir, session_id)]
-    if listed:
-        return [path for path in listed if path.is_dir()]
-    return [path for path in list_runs(runs_dir) if path.name.endswith(f"-{session_id}")]
-
-
-def read_file(path: Path) -> bytes:
-    """A file of a run, or nothing where there is none."""
-    try:
-        return path.read_bytes()
-    except OSError:
-        return b""
+_CLOSING_S = 5.0
+"""How long somebody else may take to close a run before it counts as held."""
 
 
 def load_run(run_dir: Path) -> RunState:
     """The true state of a run; closes it if it was lost. Raises StoreError when there is nothing to read."""
-    state = _fold_journal(run_dir)
+    try:
+        with open_run(run_dir) as run:
+            why = why_foreign(run)
+            return _load_foreign(run, why) if why else _load(run)
+    except OSError as error:
+        if error.errno == errno.ELOOP and error.filename == str(run_dir):
+            return _shown_as_foreign(_unread(run_dir), f"it {error.strerror}", held=False)
+        raise StoreError(f"cannot read the journal of {run_dir}: {error.strerror}") from error
+
+
+def _load(run: Directory) -> RunState:
+    state = _fold_journal(run)
     if state.status.is_terminal:
-        if not (run_dir / RESULT_FILE).exists():
-            _write_result_if_free(run_dir, state)
+        if not run.has(RESULT_FILE) or run.has(TIDY_FILE):
+            _finish_if_free(run, state)
         return state
-    if is_held(run_dir):
+    if has_holder(run):
         return state
-    return _close_lost(run_dir)
+    return _close_lost(run)
 
 
 def adopt(run_dir: Path, lease: Lease) -> tuple[RunRecord, RunState]:
     """Go on with a run that another process has published and handed over; raises StoreError."""
-    return RunRecord(run_dir, Journal(run_dir / JOURNAL_FILE), lease), _fold_journal(run_dir)
-
-
-def _fold_journal(run_dir: Path) -> RunState:
-    state = RunState()
     try:
-        fold(state, read_journal(run_dir / JOURNAL_FILE))
+        # The descriptor that was handed over is the directory, whatever stands at its path by now.
+        with Directory(os.dup(lease.fileno()), run_dir) if lease.is_directory else open_run(run_dir) as run:
+            lease.complete(run)
+            return RunRecord(run_dir, run, lease), _fold_journal(run)
     except OSError as error:
-        raise StoreError(f"cannot read the journal of {run_dir}: {error.strerror}") from error
+        raise StoreError(f"cannot go on with the run in {run_dir}: {error.strerror}") from error
+
+
+def _unread(run_dir: Path) -> RunState:
+    return RunState(run_id=run_dir.name, session_id=run_dir.name.rpartition("-")[2])
+
+
+def _fold_journal(run: Directory) -> RunState:
+    state = fold(RunState(), read_events(run))
     if not state.run_id:
-        state.run_id, state.session_id = run_dir.name, run_dir.name.rpartition("-")[2]
+        state.run_id, state.session_id = run.path.name, run.path.name.rpartition("-")[2]
     return state
 
 
-def _close_lost(run_dir: Path) -> RunState:
+# --- records that are not ours ----------------------------------------------------------------------------------
+
+
+def _load_foreign(run: Directory, why: str) -> RunState:
+    state, held = _unread(run.path), False
+    with suppress(OSError):
+        state = _fold_journal(run)
+        held = has_holder(run)
+    return _shown_as_foreign(state, why, held=held)
+
+
+def _shown_as_foreign(state: RunState, why: str, *, held: bool) -> RunState:
+    """In memory alone; without an end, and without a holder that we could see, it will not get one from us."""
+    state.foreign = f"{FOREIGN}: {why}"
+    state.name = state.name or f"[{FOREIGN}]"
+    if held or state.status.is_terminal:
+        state.error = f"{state.error} ({state.foreign})" if state.error else state.foreign
+        return state
+    return fold(state, [ending(Reason.LOST, f"Unfinished; {state.foreign}", now_ms())])
+
+
+# --- runs that were lost ----------------------------------------------------------------------------------------
+
+
+def _close_lost(run: Directory) -> RunState:
     try:
-        lease = Lease.take(run_dir, wait=True)
+        lease = Lease.of_run(run, wait_s=_CLOSING_S)
     except OSError:
-        return _lost_in_memory(_fold_journal(run_dir))
-    assert lease is not None
+        return _lost_in_memory(_fold_journal(run))
+    if lease is None:
+        return _fold_journal(run)
     try:
-        state = _fold_journal(run_dir)
-        return state if state.status.is_terminal else _end_lost(run_dir, state)
+        state = _fold_journal(run)
+        return state if state.status.is_terminal else _end_lost(run, state)
     finally:
         lease.release()
 
 
-def _end_lost(run_dir: Path, state: RunState) -> RunState:
+def _end_lost(run: Directory, state: RunState) -> RunState:
     ended = ending(Reason.LOST, LOST_SENTENCE, now_ms())
     try:
-        _cut_torn_line(run_dir / JOURNAL_FILE)
-        journal = Journal(run_dir / JOURNAL_FILE)
+        _cut_torn_line(run)
+        journal = Journal(run.path / JOURNAL_FILE, run)
         try:
             journal.append([ended])
             journal.sync()
         finally:
             journal.close()
         fold(state, [ended])
-        write_whole(run_dir / RESULT_FILE, pretty_json(result_document(state)))
+        tidy(run)
+        _write_result(run, state)
     except (OSError, StoreError):
         return state if state.status.is_terminal else _lost_in_memory(state)
     return state
@@ -107,9 +134,9 @@ def _lost_in_memory(state: RunState) -> RunState:
     return fold(state, [ending(Reason.LOST, LOST_SENTENCE, now_ms())])
 
 
-def _cut_torn_line(journal: Path) -> None:
-    """Remove what follows the last complete line: its writer died in the middle of it."""
-    with journal.open("r+b") as file:
+def _cut_torn_line(run: Directory) -> None:
+    """Remove what follows the last complete line of the journal: its writer died in the middle of it."""
+    with os.fdopen(run.open(JOURNAL_FILE, os.O_RDWR), "r+b") as file:
         file.seek(0, os.SEEK_END)
         end = position = file.tell()
         while position > 0:
@@ -124,14 +151,21 @@ def _cut_torn_line(journal: Path) -> None:
             file.truncate(position)
 
 
-def _write_result_if_free(run_dir: Path, state: RunState) -> None:
+def _finish_if_free(run: Directory, state: RunState) -> None:
     try:
-        lease = Lease.take(run_dir)
+        lease = Lease.of_run(run)
         if lease is None:
             return
         try:
-            write_whole(run_dir / RESULT_FILE, pretty_json(result_document(state)))
+            if run.has(TIDY_FILE):
+                tidy(run)
+            if not run.has(RESULT_FILE):
+                _write_result(run, state)
         finally:
             lease.release()
-    except (OSError, StoreError):
-        return  # it is derived; the journal has everything
+    except OSError:
+        return  # whoever looks next tries again; the journal has everything
+
+
+def _write_result(run: Directory, state: RunState) -> None:
+    run.replace(RESULT_FILE, pretty_json(result_document(state)))

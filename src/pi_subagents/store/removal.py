@@ -1,20 +1,23 @@
 """Deleting what is no longer wanted, in a way that no reader and no resume can get in between.
 
 A session is deleted by whoever holds its lock and the lease of each of its runs. Each directory is first renamed to a
-hidden name, so that a deletion that is cut short leaves no half of a run for others to find.
+hidden name, so that a deletion that is cut short leaves no half of a run for others to find. All of it happens below
+one open directory, by plain names: nothing that stands in a file, and no link, leads out of it.
 """
 
 from __future__ import annotations
 
 import os
-import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 from pi_subagents.errors import SessionBusy, StoreError
-from pi_subagents.store.lease import SESSION_LOCKS, Lease, is_held
-from pi_subagents.store.reading import list_runs, load_run, session_runs
+from pi_subagents.files import Directory, belongs_to_us
+from pi_subagents.store.lease import Lease, has_holder
+from pi_subagents.store.reading import load_run
+from pi_subagents.store.record import SESSION_LOCKS, list_runs, obstacle, open_runs, session_runs
 
 _DRAFT = ".new"
 _GONE = ".gone"
@@ -22,18 +25,23 @@ _GONE = ".gone"
 
 def remove_session(runs_dir: Path, session_id: str) -> list[Path]:
     """Delete a session that is over; the run directories it had. Raises SessionBusy and StoreError."""
+    folders = session_runs(runs_dir, session_id)
     try:
-        with ExitStack() as held:
+        with open_runs(runs_dir) as runs, ExitStack() as held:
+            for folder in folders:
+                _check(folder, session_id)  # first: of what is not ours, not even a lock is taken
             _hold(held, Lease.of_session(runs_dir, session_id), session_id)
             folders = session_runs(runs_dir, session_id)
             for folder in folders:
                 _check(folder, session_id)
-                _hold(held, Lease.take(folder), session_id)
-            for hidden in [_hide(folder) for folder in folders]:
-                shutil.rmtree(hidden)
-            (runs_dir / SESSION_LOCKS / session_id).unlink(missing_ok=True)
+                with runs.below(folder.name) as run:
+                    _hold(held, Lease.of_run(run), session_id)
+            for hidden in [_hide(runs, folder.name) for folder in folders]:
+                runs.remove(hidden)
+            with runs.below(SESSION_LOCKS) as locks:
+                locks.unlink(session_id)
     except OSError as error:
-        raise StoreError(f"cannot delete session {session_id} in {runs_dir}: {error.strerror}") from error
+        raise StoreError(f"cannot delete session {session_id} in {runs_dir}: {obstacle(error)}") from error
     return folders
 
 
@@ -44,19 +52,24 @@ def leftovers(runs_dir: Path, drafts_before: float) -> list[Path]:
     epoch) are left alone.
     """
     try:
-        entries = list(os.scandir(runs_dir))
+        with open_runs(runs_dir) as runs:
+            found = [runs_dir / name for name in runs.names() if _is_leftover(runs, name, drafts_before)]
+            return found + [runs_dir / SESSION_LOCKS / name for name in _unused_locks(runs, runs_dir)]
     except OSError:
         return []
-    found = [Path(entry.path) for entry in entries if _is_leftover(entry, drafts_before)]
-    return found + list(_unused_locks(runs_dir))
 
 
 def remove_leftover(path: Path) -> None:
     """Delete something that `leftovers` found; raises StoreError."""
+    is_lock = path.parent.name == SESSION_LOCKS
     try:
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        with (
+            open_runs(path.parent.parent if is_lock else path.parent) as runs,
+            runs.below(*([SESSION_LOCKS] if is_lock else [])) as folder,
+        ):
+            folder.remove(path.name)
     except OSError as error:
-        raise StoreError(f"cannot delete {path}: {error.strerror}") from error
+        raise StoreError(f"cannot delete {path}: {obstacle(error)}") from error
 
 
 def disk_size(path: Path) -> int:
@@ -74,35 +87,45 @@ def _hold(held: ExitStack, lease: Lease | None, session_id: str) -> None:
 
 
 def _check(folder: Path, session_id: str) -> None:
-    if folder.is_symlink():
-        raise StoreError(f"{folder} is a link to another place; delete it yourself if you want it gone")
-    if not load_run(folder).status.is_terminal:
+    state = load_run(folder)
+    if state.foreign:
+        raise StoreError(f"{folder} is a {state.foreign}; delete it yourself if you want it gone")
+    if not state.status.is_terminal:
         raise SessionBusy(f"Session {session_id} is still running.")
 
 
-def _hide(folder: Path) -> Path:
-    return folder.rename(folder.with_name(f".{folder.name}{_GONE}"))
+def _hide(runs: Directory, name: str) -> str:
+    hidden = f".{name}{_GONE}"
+    runs.rename(name, hidden)
+    return hidden
 
 
-def _is_leftover(entry: os.DirEntry[str], drafts_before: float) -> bool:
-    if not entry.name.startswith(".") or not entry.is_dir(follow_symlinks=False):
+def _is_leftover(runs: Directory, name: str, drafts_before: float) -> bool:
+    if not name.startswith(".") or not name.endswith((_GONE, _DRAFT)):
         return False
-    if entry.name.endswith(_GONE):
+    status = runs.status(name)
+    if not stat.S_ISDIR(status.st_mode) or not belongs_to_us(status):
+        return False
+    if name.endswith(_GONE):
         return True
-    old = entry.stat(follow_symlinks=False).st_mtime < drafts_before
-    return entry.name.endswith(_DRAFT) and old and not is_held(Path(entry.path))
+    with runs.below(name) as draft:
+        return status.st_mtime < drafts_before and not has_holder(draft)
 
 
-def _unused_locks(runs_dir: Path) -> Iterator[Path]:
+def _unused_locks(runs: Directory, runs_dir: Path) -> Iterator[str]:
     try:
-        locks = list(os.scandir(runs_dir / SESSION_LOCKS))
+        with runs.below(SESSION_LOCKS) as folder:
+            locks = [name for name in folder.names() if _is_our_file(folder, name)]
     except OSError:
         return
     # In this order: a lock is made after its session's first run, so that run is seen now if it was ever there.
     used = {folder.name.rpartition("-")[2] for folder in list_runs(runs_dir)}
-    for lock in locks:
-        if lock.name not in used:
-            yield Path(lock.path)
+    yield from (name for name in locks if name not in used)
+
+
+def _is_our_file(folder: Directory, name: str) -> bool:
+    status = folder.status(name)
+    return stat.S_ISREG(status.st_mode) and belongs_to_us(status)
 
 
 def _allocated(path: Path) -> int:

@@ -7,7 +7,7 @@ reader ever meets a run that is half there or that nobody holds yet.
 from __future__ import annotations
 
 import os
-import shutil
+import stat
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -16,26 +16,38 @@ from typing import Any
 import msgspec
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import Directory
 from pi_subagents.harness import RunFile
 from pi_subagents.models.event import Created, Event
-from pi_subagents.store.journal import JOURNAL_FILE, Journal
-from pi_subagents.store.lease import SESSION_LOCKS, Lease
+from pi_subagents.store.journal import Journal
+from pi_subagents.store.lease import Lease
 from pi_subagents.store.logs import BoundedLog
-
-META_FILE = "meta.json"
-RESULT_FILE = "result.json"
+from pi_subagents.store.record import (
+    JOURNAL_FILE,
+    META_FILE,
+    RESULT_FILE,
+    TIDY_FILE,
+    list_run,
+    make_runs,
+    obstacle,
+    open_runs,
+)
 
 
 class RunRecord:
-    """The holder's side of a run directory."""
+    """The holder's side of a run directory, which is reached through the descriptor that holds it."""
 
-    def __init__(self, path: Path, journal: Journal, lease: Lease) -> None:
+    def __init__(self, path: Path, run: Directory, lease: Lease) -> None:
+        """Raises StoreError."""
         self.path = path
-        self._journal = journal
         self._lease = lease
-        self.stdout = BoundedLog(path / "stdout.log")
-        self.stderr = BoundedLog(path / "stderr.log")
-        self.transcript = BoundedLog(path / "transcript.log")
+        # A lease that is kept elsewhere is no descriptor of the directory.
+        self._run = Directory(lease.fileno() if lease.is_directory else os.dup(run.fileno()), path)
+        self._journal = Journal(path / JOURNAL_FILE, self._run)
+        self._draft: str | None = None
+        self.stdout = BoundedLog(path / "stdout.log", run=self._run)
+        self.stderr = BoundedLog(path / "stderr.log", run=self._run)
+        self.transcript = BoundedLog(path / "transcript.log", run=self._run)
 
     @property
     def lease_fd(self) -> int:
@@ -52,27 +64,46 @@ class RunRecord:
 
     def draft_result(self, result: dict[str, Any]) -> None:
         """Write the result under a hidden name, so that publishing it needs no more room; raises StoreError."""
-        _write_draft(self.path / RESULT_FILE, pretty_json(result))
+        try:
+            self._draft = self._run.draft(RESULT_FILE, pretty_json(result))
+        except OSError as error:
+            raise StoreError(f"cannot write {self.path / RESULT_FILE}: {error.strerror}") from error
 
     def publish_result(self) -> None:
         """Give the drafted result its name, if there is one; raises StoreError."""
-        draft = _draft_of(self.path / RESULT_FILE)
-        if draft.exists():
-            _publish_draft(draft, self.path / RESULT_FILE)
+        draft, self._draft = self._draft, None
+        if draft is None:
+            return
+        try:
+            self._run.rename(draft, RESULT_FILE)
+        except OSError as error:
+            raise StoreError(f"cannot write {self.path / RESULT_FILE}: {error.strerror}") from error
 
     def remove(self, name: str) -> None:
         """Delete something of the run that is of no use after its end."""
-        shutil.rmtree(self.path / name, ignore_errors=True)
+        with suppress(OSError):
+            self._run.remove(name)
 
     def rewrite(self, name: str, change: Callable[[bytes], bytes]) -> None:
-        """Replace a file of the run by what `change` makes of it, if that is different; raises StoreError."""
-        path = self.path / name
+        """Replace a file of the run by what `change` makes of it, if that is different; raises StoreError.
+
+        What is no file any more was put there by the agent, and goes.
+        """
         try:
-            before = path.read_bytes() if path.is_file() else b""
+            if not self._run.has(name):
+                return
+            if not stat.S_ISREG(self._run.status(name).st_mode):
+                self._run.remove(name)
+                return
+            before = self._run.read(name)
+            if (after := change(before)) != before:
+                self._run.replace(name, after)
         except OSError as error:
-            raise StoreError(f"cannot read {path}: {error.strerror}") from error
-        if (after := change(before)) != before:
-            write_whole(path, after)
+            raise StoreError(f"cannot rewrite {self.path / name}: {error.strerror}") from error
+
+    def is_tidy(self) -> None:
+        """Nothing is left for whoever would have to close this run in our place."""
+        self.remove(TIDY_FILE)
 
     def close(self) -> None:
         """Let go of the run; harmless when called twice."""
@@ -89,121 +120,84 @@ class RunRecord:
         self.stderr.close()
         self.transcript.close()
         self._journal.close()
+        if self._run.fileno() == self._lease.fileno():
+            self._run.detach()
+        self._run.close()
 
 
 def publish(
-    path: Path, meta: dict[str, Any], created: Created, files: Iterable[RunFile] = (), *, forced: bool = True
+    path: Path,
+    meta: dict[str, Any],
+    created: Created,
+    files: Iterable[RunFile] = (),
+    *,
+    forced: bool = True,
 ) -> RunRecord:
     """Make the run directory `path` with its first records and hold it; raises StoreError.
 
     Unless they are `forced` to the disk now, the records are when the agent has started; until then it has been told
     nothing that a power cut could make us forget.
     """
-    draft = path.with_name(f".{path.name}.new")
     try:
-        with ExitStack() as undo:
-            _make_runs_dir(path.parent)
-            draft.mkdir(mode=0o700)
-            undo.callback(shutil.rmtree, draft, ignore_errors=True)
-            lease = Lease.take(draft)
-            assert lease is not None, "a directory just made cannot be held by anybody else"
-            undo.callback(lease.release)
-            for file in files:
-                _place(draft, file)
-            _place(draft, RunFile(META_FILE, pretty_json(meta)))
-            journal = Journal(draft / JOURNAL_FILE)
-            undo.callback(journal.close)
-            journal.append([created])
-            _list_run(path, created.session_id)
-            draft.rename(path)
+        with make_runs(path.parent) as runs, ExitStack() as undo:
+            record = _make(runs, path, [*files, RunFile(META_FILE, pretty_json(meta))], undo)
+            record.append([created])
+            list_run(runs, path.name, created.session_id)
+            runs.rename(_draft_name(path), path.name)
             if forced:
-                journal.sync()
-                force_directory(path.parent)
+                record.sync()
+                runs.sync()
             undo.pop_all()
     except OSError as error:
-        raise StoreError(f"cannot keep a record of the run in {path.parent}: {error.strerror}") from error
-    journal.path = path / JOURNAL_FILE
-    return RunRecord(path, journal, lease)
+        raise StoreError(f"cannot keep a record of the run in {path.parent}: {obstacle(error)}") from error
+    return record
 
 
-def listed_runs(runs_dir: Path, session_id: str) -> list[str]:
-    """The names of a session's runs as its list has them, oldest first; some may never have been published.
+def _make(runs: Directory, path: Path, files: Iterable[RunFile], undo: ExitStack) -> RunRecord:
+    """The directory under its hidden name, with its files, held."""
+    with runs.make_new(_draft_name(path)) as run:
+        undo.callback(_discard, runs, _draft_name(path))
+        lease = Lease.of_new_run(run)
+        undo.callback(lease.release)
+        for file in files:
+            _place(run, file)
+        record = RunRecord(path, run, lease)
+    undo.callback(record.close)
+    return record
 
-    Finding a session by its list takes the same time however many others there are. Where there is no list, the
-    directory itself still tells.
-    """
+
+def _draft_name(path: Path) -> str:
+    return f".{path.name}.new"
+
+
+def _discard(runs: Directory, name: str) -> None:
     with suppress(OSError):
-        return (runs_dir / SESSION_LOCKS / session_id).read_text(encoding="utf-8").split()
-    return []
+        runs.remove(name)
 
 
-def _list_run(path: Path, session_id: str) -> None:
-    folder = path.parent / SESSION_LOCKS
-    folder.mkdir(mode=0o700, exist_ok=True)
-    fd = os.open(folder / session_id, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "ab", buffering=0) as file:
-        file.write(f"{path.name}\n".encode())
+def _place(run: Directory, file: RunFile) -> None:
+    folder, _, name = file.name.rpartition("/")
+    with run.make(folder) if folder else run.below() as target:
+        if file.link_to is not None:
+            target.link(name, file.link_to)
+        else:
+            target.create(name, file.content)
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Replace a file at once, so that a reader sees the old or the new one; raises StoreError."""
-    _write_draft(path, content)
-    _publish_draft(_draft_of(path), path)
-
-
-def _draft_of(path: Path) -> Path:
-    return path.with_name(f".{path.name}.new")
-
-
-def _write_draft(path: Path, content: bytes) -> None:
-    draft = _draft_of(path)
     try:
-        fd = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-        with os.fdopen(fd, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
-        raise StoreError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _publish_draft(draft: Path, path: Path) -> None:
-    try:
-        draft.replace(path)
+        with Directory.at(path.parent) as folder:
+            folder.replace(path.name, content)
     except OSError as error:
         raise StoreError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _make_runs_dir(runs: Path) -> None:
-    runs.parent.mkdir(parents=True, exist_ok=True)
-    runs.mkdir(mode=0o700, exist_ok=True)
-    # The second one is for search tools outside of git repositories: an agent must not find its own records.
-    for path in (runs / ".gitignore", runs / ".ignore"):
-        if not path.exists():
-            path.write_text("*\n")
-
-
-def _place(directory: Path, file: RunFile) -> None:
-    target = directory / file.name
-    target.parent.mkdir(mode=0o700, exist_ok=True)
-    if file.link_to is not None:
-        target.symlink_to(file.link_to)
-        return
-    fd = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    with os.fdopen(fd, "wb") as stream:
-        stream.write(file.content)
 
 
 def force_directory(directory: Path) -> None:
-    """Make what a directory lists survive a power cut; raises StoreError."""
+    """Make what a directory with records lists survive a power cut; raises StoreError."""
     try:
-        fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
+        with open_runs(directory) as runs:
+            runs.sync()
     except OSError as error:
         raise StoreError(f"cannot keep a record of the run in {directory}: {error.strerror}") from error
 

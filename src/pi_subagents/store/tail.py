@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from pi_subagents.errors import StoreError
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.store.journal import decode_event
+from pi_subagents.store.record import in_its_place, open_run, why_foreign
 
 _READ_BYTES = 4 * 1024 * 1024
 
@@ -26,7 +28,9 @@ class JournalTail:
     def read(self) -> list[AnyEvent]:
         """The events since the last call, a few megabytes of them at most; raises StoreError."""
         try:
-            with self._path.open("rb") as file:
+            with open_run(self._path.parent) as run:
+                fd, foreign = run.open(self._path.name, os.O_RDONLY), why_foreign(run)
+            with os.fdopen(fd, "rb") as file:
                 file.seek(self._position)
                 data = piece = file.read(_READ_BYTES)
                 while b"\n" not in data and len(piece) == _READ_BYTES:
@@ -37,4 +41,4 @@ class JournalTail:
         self.at_end = len(piece) < _READ_BYTES
         *lines, torn = data.split(b"\n")
         self._position += len(data) - len(torn)
-        return [decode_event(line) for line in lines]
+        return [in_its_place(decode_event(line), self._path.parent, foreign) for line in lines]

@@ -224,6 +224,7 @@ class Supervisor:
             self._record.remove(name)
         for name in self._invocation.written_by_agent if self._redactor else ():
             self._record.rewrite(name, self._redactor.record)
+        self._record.is_tidy()
         self._recorder.draft_result(ended)
 
     def _end(self, ended: ev.Ended) -> None:

@@ -34,16 +34,20 @@ def write_run(machine: Machine, name: str, *later: Event) -> Path:
 
 
 def test_a_run_that_lost_its_holder_is_named(ready: Machine) -> None:
-    write_run(ready, "20260101T000000-dead")
+    write_run(ready, "20260101T000000000-deaddeaddeaddead")
     diagnosis = diagnose(ready)
     assert diagnosis.exit_code == 0
     assert not diagnosis.one("runs")["ok"]
-    assert "20260101T000000-dead" in diagnosis.one("runs")["detail"]
+    assert "20260101T000000000-deaddeaddeaddead" in diagnosis.one("runs")["detail"]
 
 
 def test_a_run_that_ended_or_is_held_is_not_called_dead(ready: Machine) -> None:
-    write_run(ready, "ended", Ended(at=2, status=Status.FAILED, reason=Reason.SPAWN, message=None))
-    lease = Lease.take(write_run(ready, "held"))
+    write_run(
+        ready,
+        "20260101T000000000-0000000000000001",
+        Ended(at=2, status=Status.FAILED, reason=Reason.SPAWN, message=None),
+    )
+    lease = Lease.take(write_run(ready, "20260101T000000000-0000000000000002"))
     assert lease is not None
     try:
         assert diagnose(ready).one("runs")["ok"]

@@ -1,0 +1,209 @@
+"""Where records are, and whose they are.
+
+A record is a real directory of regular files in the `runs` directory of a project, all of them the user's own. It is
+reached from the project downwards without following a link. Whatever else stands there, cloned, unpacked or put there
+by another user, is a foreign record: it is shown, as far as it can be read, and nothing in it is ever changed.
+
+A record's place decides what it is called. What its files say of run, session or directory leads nowhere else.
+"""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import msgspec
+
+from pi_subagents.errors import StoreError
+from pi_subagents.files import Directory, belongs_to_us
+from pi_subagents.models.event import AnyEvent, Created
+from pi_subagents.models.run import is_run_id
+
+JOURNAL_FILE = "events.jsonl"
+META_FILE = "meta.json"
+RESULT_FILE = "result.json"
+LEASE_FILE = "lease"
+STOP_FILE = "stop"
+CONTROL_FILE = "control"
+TIDY_FILE = "tidy.json"
+SESSION_LOCKS = ".sessions"
+
+FOREIGN = "foreign record, not ours"
+
+OUR_FILES = (
+    *(JOURNAL_FILE, META_FILE, RESULT_FILE, LEASE_FILE, STOP_FILE, CONTROL_FILE, TIDY_FILE, "notified"),
+    *("stdout.log", "stderr.log", "transcript.log", "prompt.md", "child-session.jsonl"),
+)
+"""What we write into a record, or give to an agent: if one of these is not ours, nothing of the record is."""
+
+_DEPTH = 3
+"""`.pi/subagents/runs`: above that, in the path of the project itself, links are the user's own business."""
+
+_log = logging.getLogger(__name__)
+_warned: set[Path] = set()
+
+
+# --- the directory of all runs ----------------------------------------------------------------------------------
+
+
+def open_runs(runs_dir: Path) -> Directory:
+    """The directory with a project's records; raises OSError, also where a link would have to be followed."""
+    with Directory.at(_project(runs_dir)) as project:
+        return project.below(*runs_dir.parts[-_DEPTH:])
+
+
+def make_runs(runs_dir: Path) -> Directory:
+    """The same, made where it is missing, and only where nobody else can put something in its place; raises OSError."""
+    _project(runs_dir).mkdir(parents=True, exist_ok=True)
+    folder = Directory.at(_project(runs_dir))
+    *above, last = runs_dir.parts[-_DEPTH:]
+    for name, mode in [*((name, 0o777) for name in above), (last, 0o700)]:
+        with folder as parent:
+            folder = parent.make(name, mode)
+        if not belongs_to_us(folder.status()):
+            path = folder.path
+            folder.close()
+            raise PermissionError(errno.EPERM, "belongs to another user", str(path))
+    # The second one is for search tools outside of git repositories: an agent must not find its own records.
+    for name in (".gitignore", ".ignore"):
+        with suppress(FileExistsError):
+            folder.create(name, b"*\n")
+    return folder
+
+
+def _project(runs_dir: Path) -> Path:
+    return runs_dir.parents[_DEPTH - 1]
+
+
+def obstacle(error: OSError) -> str:
+    """Why records cannot be kept or reached there, and what to do where something stands in the way."""
+    if error.errno not in (errno.ELOOP, errno.ENOTDIR, errno.EPERM) or not error.filename:
+        return error.strerror or str(error)
+    if error.errno == errno.ENOTDIR:
+        return f"{error.filename} is not a directory; move it out of the way, or work in another directory"
+    return f"{error.filename} {error.strerror}; put a directory of your own there, or work in another directory"
+
+
+def list_runs(runs_dir: Path) -> list[Path]:
+    """The directories of all runs of a project, oldest first; foreign ones too, if only by their names."""
+    try:
+        with open_runs(runs_dir) as runs:
+            return [runs_dir / name for name in runs.names() if is_run_id(name)]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        if runs_dir not in _warned:
+            _warned.add(runs_dir)
+            _log.warning("the records in %s are left alone: %s", runs_dir, obstacle(error))
+        return []
+
+
+def session_runs(runs_dir: Path, session_id: str) -> list[Path]:
+    """The directories of a session's runs, oldest first."""
+    with suppress(OSError), open_runs(runs_dir) as runs:
+        listed = _listed(runs, session_id)
+        if listed:
+            return [runs_dir / name for name in listed if runs.has(name)]
+    return [path for path in list_runs(runs_dir) if path.name.endswith(f"-{session_id}")]
+
+
+def _listed(runs: Directory, session_id: str) -> list[str]:
+    """A session's runs as its list has them, oldest first; some may never have been published.
+
+    Finding a session by its list takes the same time however many others there are. Where there is no list, the
+    directory itself still tells.
+    """
+    try:
+        with runs.below(SESSION_LOCKS) as lists:
+            lines = lists.read(session_id, _MAX_LIST_BYTES).decode("ascii", "replace").split()
+    except OSError:
+        return []
+    return [name for name in dict.fromkeys(lines) if is_run_id(name) and name.endswith(f"-{session_id}")]
+
+
+_MAX_LIST_BYTES = 16 * 1024 * 1024
+
+
+def list_run(runs: Directory, run_id: str, session_id: str) -> None:
+    """Put a run on the list of its session; raises OSError."""
+    with runs.make(SESSION_LOCKS) as lists:
+        fd = lists.open(session_id, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+    with os.fdopen(fd, "ab", buffering=0) as file:
+        file.write(f"{run_id}\n".encode())
+
+
+# --- one run ----------------------------------------------------------------------------------------------------
+
+
+def open_run(run_dir: Path) -> Directory:
+    """The directory of a run, ours or not; raises OSError, also where a link would have to be followed."""
+    with open_runs(run_dir.parent) as runs:
+        return runs.below(run_dir.name)
+
+
+def why_foreign(run: Directory) -> str | None:
+    """Why a record is not ours; None if it is."""
+    if not belongs_to_us(run.status()):
+        return "it belongs to another user"
+    for name in OUR_FILES:
+        try:
+            run.require_ours(name)
+        except OSError as error:
+            return f"{name} {error.strerror}"
+    return None
+
+
+@contextmanager
+def our_run(run_dir: Path) -> Iterator[Directory]:
+    """The directory of a run that is ours, to change something in it; raises StoreError for any other, and OSError."""
+    with open_run(run_dir) as run:
+        if why := why_foreign(run):
+            raise StoreError(f"{run_dir} is a {FOREIGN} ({why}): nothing in it is changed")
+        yield run
+
+
+def is_ours(run_dir: Path) -> bool:
+    """Whether there is a record of ours."""
+    try:
+        with open_run(run_dir) as run:
+            return why_foreign(run) is None
+    except OSError:
+        return False
+
+
+def birthmark(run: Directory) -> bytes:
+    """What is written into a record's lease when it is made: a copy, a clone or an unpacked archive has it wrong."""
+    return f"{run.status().st_ino:x}\n".encode()
+
+
+def was_made_here(run_dir: Path) -> bool:
+    """Whether a record of ours stands where it was made, so that what it says of other places can be believed."""
+    with suppress(OSError, StoreError), our_run(run_dir) as run:
+        return run.read(LEASE_FILE).startswith(birthmark(run))
+    return False
+
+
+def read_file(path: Path, max_bytes: int | None = None) -> bytes:
+    """A file of a run, or nothing where there is none that can be read without following a link."""
+    try:
+        with open_run(path.parent) as run:
+            return run.read(path.name, max_bytes)
+    except OSError:
+        return b""
+
+
+def in_its_place(event: AnyEvent, run_dir: Path, foreign: str | None) -> AnyEvent:
+    """An event as it counts for the record it was found in: the place decides which run it is, not the journal.
+
+    The name is what every surface shows, so it says whose the record is.
+    """
+    if not isinstance(event, Created):
+        return event
+    facts = {"run_id": run_dir.name, "session_id": run_dir.name.rpartition("-")[2]} if is_run_id(run_dir.name) else {}
+    if foreign:
+        facts["name"] = f"[{FOREIGN}] {event.name}"
+    return msgspec.structs.replace(event, **facts)

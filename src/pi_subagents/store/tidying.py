@@ -1,0 +1,154 @@
+"""What has to be tidied up after a run whose holder was killed: files for the agent alone, and keys that it wrote down.
+
+Whoever closes such a run does not know its secrets, and nothing on disk may tell them. So a file in the record has a
+fingerprint of each: how it begins, how long it is, and a salted hash of it. With that it can be found in what the agent
+wrote past our eyes, and by nobody be made from it. The file goes with the end of the run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import os
+import stat
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+
+import msgspec
+
+from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory
+from pi_subagents.redaction import MARK
+from pi_subagents.store.record import OUR_FILES, TIDY_FILE
+
+_ANCHOR_BYTES = 4
+_UNTOLD_BYTES = 8
+"""So much of a secret is not given away by its beginning, unless it is hardly longer than that."""
+_PIECE_BYTES = 1024 * 1024
+_MAX_SECRET_BYTES = 64 * 1024
+_MAX_HASHED_BYTES = 512 * 1024 * 1024
+"""A record that was made to waste our time gets no more; from then on a beginning counts as the whole."""
+
+
+_log = logging.getLogger(__name__)
+
+
+class Fingerprint(msgspec.Struct, frozen=True):
+    """A secret that can be recognised and not be read."""
+
+    anchor: bytes
+    length: int
+    hash: bytes
+
+
+class Tidying(msgspec.Struct, frozen=True):
+    """Names of what goes at the end, names of what the agent wrote, and what must not stay in it."""
+
+    temporary: tuple[str, ...] = ()
+    written: tuple[str, ...] = ()
+    salt: bytes = b""
+    secrets: tuple[Fingerprint, ...] = ()
+
+
+def tidying_note(temporary: Iterable[str], written: Iterable[str], secrets: Iterable[bytes]) -> bytes:
+    """The content of the file for a run with these secrets, each in every form in which it can stand in a file."""
+    salt = os.urandom(16)
+    known = [
+        Fingerprint(secret[: _anchor_length(secret)], len(secret), _hash(salt, secret))
+        for secret in secrets
+        if len(secret) <= _MAX_SECRET_BYTES
+    ]
+    return msgspec.json.encode(Tidying(tuple(temporary), tuple(written), salt, tuple(known)))
+
+
+def tidy(run: Directory) -> None:
+    """Do what the holder of a run did not come to; for whoever holds it now. Raises OSError."""
+    for name in run.names():
+        if name.startswith(".") and name.endswith(".new"):
+            run.remove(name)
+    if not run.has(TIDY_FILE):
+        return
+    note = _read_note(run)
+    for name in note.temporary:
+        if name not in OUR_FILES:
+            run.remove(name)
+    for name in note.written:
+        if run.has(name):
+            _redact(run, name, note)
+    run.unlink(TIDY_FILE)
+
+
+def _read_note(run: Directory) -> Tidying:
+    try:
+        return msgspec.json.decode(run.read(TIDY_FILE, MAX_CONFIGURATION_BYTES), type=Tidying)
+    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        _log.warning("cannot read %s, so keys that its agent wrote down may be in %s: %s", TIDY_FILE, run.path, error)
+        return Tidying()
+
+
+def _redact(run: Directory, name: str, note: Tidying) -> None:
+    if not stat.S_ISREG(run.status(name).st_mode):
+        run.remove(name)  # it was put in place of the file by the agent
+        return
+    draft = f".{name}.{os.urandom(8).hex()}.new"
+    run.create(draft)
+    try:
+        with os.fdopen(run.open(name, os.O_RDONLY), "rb") as source:
+            pieces = iter(lambda: source.read(_PIECE_BYTES), b"")
+            with os.fdopen(run.open(draft, os.O_WRONLY), "wb") as target:
+                target.writelines(Cleaner(note).clean(pieces))
+        run.rename(draft, name)
+    except OSError:
+        with suppress(OSError):
+            run.unlink(draft)
+        raise
+
+
+class Cleaner:
+    """Takes the secrets with known fingerprints out of a file, a piece at a time."""
+
+    def __init__(self, note: Tidying) -> None:
+        self._salt = note.salt
+        usable = [one for one in note.secrets if one.anchor and len(one.anchor) <= one.length <= _MAX_SECRET_BYTES]
+        self._secrets = sorted(usable, key=lambda one: one.length, reverse=True)
+        self._longest = self._secrets[0].length if self._secrets else 1
+        self._budget = _MAX_HASHED_BYTES
+
+    def clean(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
+        """The content without secrets; one that is spread over several pieces is found too."""
+        rest = b""
+        for piece in pieces:
+            data = self._without_secrets(rest + piece)
+            ready = max(0, len(data) - self._longest + 1)
+            yield data[:ready]
+            rest = data[ready:]
+        yield rest
+
+    def _without_secrets(self, data: bytes) -> bytes:
+        for secret in self._secrets:
+            parts, end = [], 0
+            for start in self._found(data, secret):
+                parts.append(data[end:start])
+                end = start + secret.length
+            data = MARK.encode().join([*parts, data[end:]])
+        return data
+
+    def _found(self, data: bytes, secret: Fingerprint) -> Iterator[int]:
+        start = data.find(secret.anchor)
+        while 0 <= start <= len(data) - secret.length:
+            if self._is(data[start : start + secret.length], secret):
+                yield start
+                start = data.find(secret.anchor, start + secret.length)
+            else:
+                start = data.find(secret.anchor, start + 1)
+
+    def _is(self, candidate: bytes, secret: Fingerprint) -> bool:
+        self._budget -= len(candidate)
+        return self._budget < 0 or _hash(self._salt, candidate) == secret.hash
+
+
+def _anchor_length(secret: bytes) -> int:
+    return max(1, min(_ANCHOR_BYTES, len(secret) - _UNTOLD_BYTES))
+
+
+def _hash(salt: bytes, secret: bytes) -> bytes:
+    return hashlib.sha256(salt + secret).digest()
