@@ -85,7 +85,7 @@ class Directory:
             # Linux says "not a directory" of a link, too, when it is asked for one.
             if error.errno in (errno.ELOOP, errno.ENOTDIR) and _is_link(self.status(name)):
                 raise OSError(errno.ELOOP, "is a link, and links are not followed here", str(path)) from None
-            raise
+            raise OSError(error.errno, error.strerror, str(path)) from None
 
     def make(self, name: str, mode: int = 0o700) -> Directory:
         """The directory of that name, made if it is missing; raises OSError."""
@@ -124,24 +124,24 @@ class Directory:
             raise
         return fd
 
-    def create(self, name: str, content: bytes = b"", *, sync: bool = False) -> None:
-        """Make a file that is not there yet, readable by the user alone; raises OSError."""
-        with os.fdopen(self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+    def create(self, name: str, content: bytes = b"", *, sync: bool = False, mode: int = 0o600) -> None:
+        """Make a file that is not there yet, readable by the user alone unless told otherwise; raises OSError."""
+        with os.fdopen(self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(content)
             file.flush()
             if sync:
                 os.fsync(file.fileno())
 
-    def replace(self, name: str, content: bytes) -> None:
+    def replace(self, name: str, content: bytes, *, mode: int = 0o600) -> None:
         """Give a file another content at once, so that a reader sees the old or the new one; raises OSError."""
-        draft = self.draft(name, content)
+        draft = self.draft(name, content, mode=mode)
         self.rename(draft, name)
 
-    def draft(self, name: str, content: bytes) -> str:
+    def draft(self, name: str, content: bytes, *, mode: int = 0o600) -> str:
         """Write what is to become a file, so that naming it needs no more room; its hidden name. Raises OSError."""
         draft = f".{name}.{os.urandom(8).hex()}.new"
         try:
-            self.create(draft, content, sync=True)
+            self.create(draft, content, sync=True, mode=mode)
         except OSError:
             with suppress(OSError):
                 self.unlink(draft)
@@ -164,6 +164,15 @@ class Directory:
                 shutil.rmtree(_word(name), dir_fd=self._fd)
             else:
                 self.unlink(name)
+
+    def require_regular(self, name: str) -> os.stat_result | None:
+        """What a regular file of that name is, None if nothing has it; raises OSError for a link or anything else."""
+        try:
+            status = self.status(name)
+        except FileNotFoundError:
+            return None
+        _require_regular(status, self.path / name)
+        return status
 
     def sync(self) -> None:
         """Make what the directory lists survive a power cut; raises OSError."""

@@ -28,6 +28,7 @@ from pi_subagents.profiles.writing import (
     create_preset,
     delete_profile,
     find_profile_file,
+    require_writable,
     save_profile,
     write_new_file,
 )
@@ -65,6 +66,7 @@ __all__ = [
     "profile_to_markdown",
     "profiles_dir",
     "read_profile",
+    "require_writable",
     "save_profile",
     "write_new_file",
 ]
