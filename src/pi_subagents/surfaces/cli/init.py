@@ -12,6 +12,7 @@ from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place
 from pi_subagents.profiles import PRESET, Scope, find_profile_file, presets_dir, require_writable, write_new_file
 from pi_subagents.settings import load_settings
+from pi_subagents.surfaces.cli.output import echo
 
 _MODEL_LINE = "# model: provider/id"
 
@@ -39,9 +40,9 @@ def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> No
         require_writable(path, scope)  # all of them, before the first is written
     for path, text in copies.items():
         is_new = write_new_file(path, text, scope)
-        click.echo(f"wrote {path}" if is_new else f"kept  {path}, which was there already")
+        echo(f"wrote {path}" if is_new else f"kept  {path}, which was there already")
     for hint in _hints(is_global, with_presets=presets or both, with_prompts=prompts or both, model=model):
-        click.echo(f"hint: {hint}", err=True)
+        echo(f"hint: {hint}", err=True)
 
 
 def _model_line(model: str | None, place: Place) -> str:
@@ -49,7 +50,7 @@ def _model_line(model: str | None, place: Place) -> str:
         return _MODEL_LINE
     checked = OfferedModels(place, load_settings(place.cwd, place.agent_dir)).check(model)
     if checked.warning:
-        click.echo(f"warning: {checked.warning}", err=True)
+        echo(f"warning: {checked.warning}", err=True)
     return f"model: {checked.name}"
 
 

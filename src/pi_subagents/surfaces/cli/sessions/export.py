@@ -17,6 +17,7 @@ from pi_subagents.export import RunPage, session_html, session_markdown
 from pi_subagents.pages import run_page
 from pi_subagents.planning import Place
 from pi_subagents.progress import data_size
+from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
 from pi_subagents.surfaces.cli.sessions.pages import find_runs
 from pi_subagents.trees import Tree, explain
@@ -47,7 +48,7 @@ def export(session: str, wanted: str | None, file: Path | None) -> None:
     kind = wanted or _FORMATS.get(target.suffix.lower() if target else "", "md")
     if target is None:
         for piece in _pieces(pages, kind):
-            click.echo(piece, nl=False)
+            echo_text(piece, nl=False)
         return
     if target.is_dir():
         target = target / f"{pages[-1].state.session_id}.{kind}"
@@ -57,7 +58,7 @@ def export(session: str, wanted: str | None, file: Path | None) -> None:
     except OSError as error:
         reason = explain(error, target) if error.errno == ELOOP else f"cannot write {target}: {error.strerror}"
         raise StoreError(f"{reason}; name another file with -o") from error
-    click.echo(f"Wrote {target} ({data_size(target.stat().st_size)}).", err=True)
+    echo(f"Wrote {target} ({data_size(target.stat().st_size)}).", err=True)
 
 
 def _opened(target: Path, place: Place) -> AbstractContextManager[BinaryIO]:
