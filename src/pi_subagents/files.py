@@ -153,9 +153,9 @@ class Directory:
             raise
         return fd
 
-    def create(self, name: str, content: bytes = b"", *, sync: bool = False) -> None:
-        """Make a file that is not there yet, readable by the user alone; raises OSError."""
-        with os.fdopen(self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+    def create(self, name: str, content: bytes = b"", *, sync: bool = False, mode: int = 0o600) -> None:
+        """Make a file that is not there yet, readable by the user alone unless told otherwise; raises OSError."""
+        with os.fdopen(self.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(content)
             file.flush()
             if sync:
@@ -165,16 +165,16 @@ class Directory:
         """Make a symbolic link for others to follow; raises OSError."""
         os.symlink(target, _word(name), dir_fd=self._fd)
 
-    def replace(self, name: str, content: bytes) -> None:
+    def replace(self, name: str, content: bytes, *, mode: int = 0o600) -> None:
         """Give a file another content at once, so that a reader sees the old or the new one; raises OSError."""
-        draft = self.draft(name, content)
+        draft = self.draft(name, content, mode=mode)
         self.rename(draft, name)
 
-    def draft(self, name: str, content: bytes) -> str:
+    def draft(self, name: str, content: bytes, *, mode: int = 0o600) -> str:
         """Write what is to become a file, so that naming it needs no more room; its hidden name. Raises OSError."""
         draft = f".{name}.{os.urandom(8).hex()}.new"
         try:
-            self.create(draft, content, sync=True)
+            self.create(draft, content, sync=True, mode=mode)
         except OSError:
             with suppress(OSError):
                 self.unlink(draft)
@@ -197,6 +197,15 @@ class Directory:
                 shutil.rmtree(_word(name), dir_fd=self._fd)
             else:
                 self.unlink(name)
+
+    def require_regular(self, name: str) -> os.stat_result | None:
+        """What a regular file of that name is, None if nothing has it; raises OSError for a link or anything else."""
+        try:
+            status = self.status(name)
+        except FileNotFoundError:
+            return None
+        _require_regular(status, self.path / name)
+        return status
 
     def sync(self) -> None:
         """Make what the directory lists survive a power cut; raises OSError."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -21,29 +22,45 @@ def test_the_files_of_a_user_are_renewed_and_that_is_said_once(place: Place) -> 
     install(place, "user", "1.0")
     folder = extension_folder(place, "user")
     (folder / "index.ts").write_text("// of 1.0")
-    assert refresh(folder, "1.1") == "The pi extension was brought from pi-subagents 1.0 to 1.1; /reload uses it."
+    assert (
+        refresh(folder, "1.1", place) == "The pi extension was brought from pi-subagents 1.0 to 1.1; /reload uses it."
+    )
     assert [one.version for one in find_installed(place)] == ["1.1"]
     assert (folder / "index.ts").read_text() != "// of 1.0"
-    assert refresh(folder, "1.1") is None
+    assert refresh(folder, "1.1", place) is None
 
 
 def test_the_files_of_a_project_are_left_to_those_who_keep_them(place: Place) -> None:
     install(place, "project", "1.0")
     folder = extension_folder(place, "project")
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    said = refresh(folder, "1.1")
+    said = refresh(folder, "1.1", place)
     assert said is not None
     assert said.endswith("To renew it: pi-subagents install pi --project")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
+def test_a_projects_files_are_left_whatever_they_say_of_themselves(place: Place, tmp_path: Path) -> None:
+    install(place, "project", "1.0")
+    folder = extension_folder(place, "project")
+    known = json.loads((folder / "tools.json").read_text())
+    (folder / "tools.json").write_text(json.dumps({**known, "scope": "user"}))
+    (tmp_path / "precious").write_text("precious")
+    (folder / "index.ts").unlink()
+    (folder / "index.ts").symlink_to(tmp_path / "precious")
+    said = refresh(folder, "1.1", place)
+    assert said is not None
+    assert said.endswith("To renew it: pi-subagents install pi --project")
+    assert (tmp_path / "precious").read_text() == "precious"
+
+
 def test_a_folder_that_is_not_ours_or_cannot_be_written_is_no_reason_to_fail(place: Place, tmp_path: Path) -> None:
-    assert refresh(tmp_path / "nowhere", "1.1") is None
+    assert refresh(tmp_path / "nowhere", "1.1", place) is None
     install(place, "user", "1.0")
     folder = extension_folder(place, "user")
     (folder / "index.ts").unlink()
     (folder / "index.ts").mkdir()
-    said = refresh(folder, "1.1")
+    said = refresh(folder, "1.1", place)
     assert said is not None
     assert str(folder) in said
 

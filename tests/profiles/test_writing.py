@@ -235,7 +235,7 @@ def test_a_linked_file_stays_a_link(place: Place, tmp_path: Path) -> None:
 def test_nothing_is_left_behind_when_writing_fails(place: Place) -> None:
     place.agent_dir.mkdir()
     place.file.parent.write_text("not a directory")
-    with pytest.raises(ProfileError, match="cannot be written"):
+    with pytest.raises(ProfileError, match="agent-profiles is not a directory; move it away"):
         place.save(Profile(name="x"))
     place.save(Profile(name="x"), "project")
     assert [path.name for path in (place.cwd / ".pi" / "agent-profiles").iterdir()] == ["x.md"]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, tilde
-from pi_subagents.installing.pi_extension import Installed, find_installed
+from pi_subagents.installing.pi_extension import Installed, bridge_command, find_installed
 from pi_subagents.runners.query import ask
 from pi_subagents.trust import pi_decision
 
@@ -28,6 +28,10 @@ def _check(situation: Situation, installed: Installed) -> Finding:
     again = "run: pi-subagents install pi" + (" --project" if installed.scope == "project" else "")
     if installed.version is None or not installed.bridge:
         return Finding(_NAME, False, f"the files in {where} are damaged", again)
+    if installed.scope == "project" and installed.bridge != bridge_command("project"):
+        # A stranger may have written it, and looking must not run what it says.
+        reason = "would start something else than pi-subagents"
+        return Finding(_NAME, False, f"the files in {where} {reason}", again)
     # Everything but the sub-command: the program is the same, and it says of which version it is.
     answer = ask([*installed.bridge[:-1], "--version"], environ=situation.environ, timeout_s=_TIMEOUT_S)
     if not answer.ok:

@@ -12,12 +12,12 @@ from pi_subagents.export.entries import (
     Returned,
     Said,
     Thought,
-    printable,
 )
 from pi_subagents.export.facts import RunPage, figures, moment, status_words
 from pi_subagents.export.html import session_html
 from pi_subagents.export.markdown import entry_markdown, run_ending, run_heading, session_heading, session_markdown
 from pi_subagents.export.remarks import call_remarks
+from pi_subagents.progress import printable
 
 __all__ = [
     "Added",

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.export.entries import printable
+from pi_subagents.progress import printable
 
 _LONG = 80
 _MAX_DEPTH = 8

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress import clean, counted, notice, preview_tool_call
+from pi_subagents.progress import counted, notice, preview_tool_call, printable
 
 _PREVIEW_CELLS = 160
 
@@ -78,11 +78,6 @@ class Noticed:
 
 
 Entry = Said | Thought | Given | Added | Called | Returned | Noticed
-
-
-def printable(text: str) -> str:
-    """The text without what a terminal would obey; line breaks and tabs stay as they are."""
-    return "\t".join(clean(piece, keep_newlines=True) for piece in text.split("\t"))
 
 
 class Conversation:

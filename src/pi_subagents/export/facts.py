@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from pi_subagents.export.entries import Entry, printable
+from pi_subagents.export.entries import Entry
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, Usage
-from pi_subagents.progress import counted, duration, money
+from pi_subagents.progress import counted, duration, money, printable
 
 Fact = tuple[str, str]
 """A name and a value, both printable."""

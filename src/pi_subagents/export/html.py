@@ -11,13 +11,13 @@ from html import escape
 from itertools import chain
 
 from pi_subagents.export.calls_html import calls_html
-from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought, printable
+from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
 from pi_subagents.export.facts import Fact, RunPage, figures, moment, origin, session_facts, status_words, title
 from pi_subagents.export.prose import prose_html, verbatim_html
 from pi_subagents.export.stylesheet import STYLESHEET
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
-from pi_subagents.progress import counted
+from pi_subagents.progress import counted, printable
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _TONES = {Status.COMPLETED: "good", Status.FAILED: "bad", Status.ABORTED: "bad"}

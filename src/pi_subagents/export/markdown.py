@@ -7,9 +7,10 @@ from typing import Any
 
 from pi_subagents.export.arguments import argument_blocks
 from pi_subagents.export.containment import code_span, contained, fenced, quoted
-from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought, printable
+from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
 from pi_subagents.export.facts import RunPage, figures, session_facts, status_words, title
 from pi_subagents.fold import RunState
+from pi_subagents.progress import printable
 
 _EMPTY = "*(empty)*"
 _LANGUAGES = {"command": "sh"}

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pi_subagents.errors import ClientConfigError
-from pi_subagents.installing import files
+from pi_subagents.trees import Tree
 
 Status = Literal["created", "added", "updated", "unchanged", "deleted", "restored", "removed", "absent"]
 
@@ -20,6 +20,7 @@ _CONTEXT_LINES = 1
 class Change:
     """What a file holds and what it shall hold; None where there is no file."""
 
+    tree: Tree
     path: Path
     status: Status
     before: bytes | None
@@ -46,13 +47,15 @@ class Change:
         """Write what shall be; raises ClientConfigError if the file is no longer as it was, and OSError."""
         if not self.is_needed:
             return
-        if files.read(self.path) != self.before:
+        if self.tree.read(self.path) != self.before:
             raise ClientConfigError(f"Something else changed {self.path} at the same moment; run this again.")
+        like = self.tree.status(self.path)
         if self.backup is not None and self.before is not None:
-            files.write(self.backup, self.before, like=self.path)
+            self.tree.write(self.backup, self.before, like=like)
         if self.after is None:
-            files.delete(self.path)
+            self.tree.delete(self.path)
         else:
-            files.write(self.path, self.after, is_private=is_private)
+            mode, folder_mode = (0o600, 0o700) if is_private else (0o666, 0o777)
+            self.tree.write(self.path, self.after, mode=mode, folder_mode=folder_mode, like=like)
         for backup in self.obsolete:
-            backup.unlink()
+            self.tree.delete(backup)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,7 @@ from pi_subagents.installing.change import Change, Status
 from pi_subagents.installing.clients import SERVER_NAME, Client, Scope, Surroundings, generic_entry
 from pi_subagents.installing.formats import CannotEdit, merge, remove, value_at
 from pi_subagents.installing.launch import SHARED_LAUNCH, Launch
+from pi_subagents.trees import Tree, explain
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +32,11 @@ class Installation:
     def entry(self) -> dict[str, Any]:
         """What the client is to know of our server."""
         return self.client.entry(self.launch if self.scope == "user" else SHARED_LAUNCH, self.scope)
+
+    @property
+    def tree(self) -> Tree:
+        """Where its files are."""
+        return Tree() if self.scope == "user" else Tree.of_project(self.around.project)
 
     @property
     def place(self) -> tuple[str, str]:
@@ -94,13 +101,13 @@ def _check_scope(installation: Installation) -> None:
 def _choose_file(installation: Installation) -> Path:
     """The file that has our entry, else the first there is, else the first of all."""
     paths = installation.client.paths(installation.scope, installation.around)
-    there = [path for path in paths if path.exists()]
+    there = [path for path in paths if os.path.lexists(path)]
     return next((path for path in there if _has_entry(installation, path)), next(iter(there), paths[0]))
 
 
 def _has_entry(installation: Installation, path: Path) -> bool:
     try:
-        return _entry_in(installation, path.read_text(encoding="utf-8")) is not None
+        return _entry_in(installation, (installation.tree.read(path) or b"").decode()) is not None
     except (OSError, ValueError):
         return False
 
@@ -119,45 +126,47 @@ def _explained(path: Path, by_hand: str) -> Iterator[None]:
             f"{path} was left as it is, because it would not be UTF-8. Mend it and run this again, or {by_hand}"
         ) from None
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise ClientConfigError(f"{path} cannot be read or written: {reason}. Mend that, or {by_hand}") from None
+        raise ClientConfigError(f"{explain(error, path)}. Mend that, or {by_hand}") from None
 
 
 def _plan_install(installation: Installation, path: Path) -> Change:
-    before = files.read(path)
+    tree = installation.tree
+    before = tree.read(path)
     text = (before or b"").decode()
     after = merge(installation.client.file_format, text, installation.patch(installation.entry)).encode()
     if before is None:
-        return Change(path, "created", before, after)
+        return Change(tree, path, "created", before, after)
     if after == before:
-        return Change(path, "unchanged", before, after)
+        return Change(tree, path, "unchanged", before, after)
     status: Status = "added" if _entry_in(installation, text) is None else "updated"
-    is_kept = any(backup.read_bytes() == before for backup in files.backups(path))
-    return Change(path, status, before, after, backup=None if is_kept else files.next_backup(path))
+    is_kept = before in files.backups(path, tree).values()
+    return Change(tree, path, status, before, after, backup=None if is_kept else files.next_backup(path))
 
 
 def _plan_uninstall(installation: Installation, path: Path) -> Change:
-    before = files.read(path)
+    tree = installation.tree
+    before = tree.read(path)
     text = (before or b"").decode()
     if _entry_in(installation, text) is None:
-        return Change(path, "absent", before, before)
-    origin = next((one for one in files.backups(path) if _differs_by_us(installation, text, _read(one))), None)
+        return Change(tree, path, "absent", before, before)
+    backups = files.backups(path, tree)
+    origin = next((one for one, content in backups.items() if _differs_by_us(installation, text, _text(content))), None)
     if origin is not None:
-        obsolete = _obsolete_backups(installation, path, _read(origin))
-        return Change(path, "restored", before, origin.read_bytes(), obsolete=(*obsolete, origin))
+        obsolete = _obsolete(installation, backups, _text(backups[origin]))
+        return Change(tree, path, "restored", before, backups[origin], obsolete=(*obsolete, origin))
     if _differs_by_us(installation, text, ""):
-        return Change(path, "deleted", before, None, obsolete=_obsolete_backups(installation, path, ""))
+        return Change(tree, path, "deleted", before, None, obsolete=_obsolete(installation, backups, ""))
     after = remove(installation.client.file_format, text, installation.place)
-    return Change(path, "removed", before, after.encode())
+    return Change(tree, path, "removed", before, after.encode())
 
 
-def _obsolete_backups(installation: Installation, path: Path, origin: str) -> tuple[Path, ...]:
-    """Those made before updates: they hold nothing but what is there again, and an entry that is to go."""
-    return tuple(one for one in files.backups(path) if _differs_by_us(installation, _read(one), origin))
+def _obsolete(installation: Installation, backups: Mapping[Path, bytes], origin: str) -> tuple[Path, ...]:
+    """Backups made before updates: they hold nothing but what is there again, and an entry that is to go."""
+    return tuple(one for one, content in backups.items() if _differs_by_us(installation, _text(content), origin))
 
 
-def _read(path: Path) -> str:
-    return path.read_bytes().decode(errors="replace")
+def _text(content: bytes) -> str:
+    return content.decode(errors="replace")
 
 
 def _entry_in(installation: Installation, text: str) -> Any:

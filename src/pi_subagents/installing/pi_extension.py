@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from pi_subagents.installing.change import Change, Status
 from pi_subagents.installing.clients import Scope
 from pi_subagents.planning import Place
 from pi_subagents.tools import TOOLS, Tool
+from pi_subagents.trees import Tree, explain
 
 FOLDER = "pi-subagents"
 MANIFEST = "tools.json"
@@ -75,25 +76,25 @@ def manifest(version: str, scope: Scope) -> dict[str, Any]:
         "version": version,
         "protocol": PROTOCOL,
         "scope": scope,
-        "bridge": list(_bridge_command(scope)),
+        "bridge": list(bridge_command(scope)),
         "tools": [_definition(tool) for tool in TOOLS.values()],
     }
 
 
 def install(place: Place, scope: Scope, version: str, *, dry_run: bool = False) -> FolderChange:
     """Write the extension or bring it up to date; raises InstallError, and then nothing was changed."""
-    folder = extension_folder(place, scope)
+    folder, tree = extension_folder(place, scope), _tree(place, scope)
     with _explained(folder):
-        _require_ours(folder)
-        return _write(folder, scope, version, dry_run=dry_run)
+        _require_ours(folder, tree)
+        return _write(folder, tree, scope, version, dry_run=dry_run)
 
 
 def uninstall(place: Place, scope: Scope, *, dry_run: bool = False) -> FolderChange:
     """Delete what `install` wrote, and the folders that are empty without it; raises InstallError."""
-    folder = extension_folder(place, scope)
+    folder, tree = extension_folder(place, scope), _tree(place, scope)
     with _explained(folder):
-        _require_ours(folder)
-        return _delete(folder, scope, dry_run=dry_run)
+        _require_ours(folder, tree)
+        return _delete(folder, tree, scope, dry_run=dry_run)
 
 
 def find_installed(place: Place) -> Iterator[Installed]:
@@ -102,7 +103,7 @@ def find_installed(place: Place) -> Iterator[Installed]:
     for scope in scopes:
         folder = extension_folder(place, scope)
         if folder.is_dir():
-            known = _read_manifest(folder)
+            known = _read_manifest(folder, _tree(place, scope))
             bridge = known.get("bridge")
             yield Installed(
                 folder,
@@ -112,33 +113,40 @@ def find_installed(place: Place) -> Iterator[Installed]:
             )
 
 
-def refresh(folder: Path, version: str) -> str | None:
+def refresh(folder: Path, version: str, place: Place) -> str | None:
     """Bring a user's installed files up to this version; what to tell the user, or None. Never raises."""
-    known = _read_manifest(folder)
+    # Where it is decides whose it is: what a project's file says of itself could be a stranger's word.
+    own = extension_folder(place, "user")
+    is_own = folder.is_dir() and own.is_dir() and folder.samefile(own)
+    known = _read_manifest(folder, Tree())
     if not known or known.get("version") == version:
         return None
     was = known.get("version")
-    if known.get("scope") == "project":  # a file of the repository is not changed behind its owners' backs
+    if not is_own:  # a file of the repository is not changed behind its owners' backs
         return (
             f"This project's pi extension is of pi-subagents {was}, installed is {version}. "
             "To renew it: pi-subagents install pi --project"
         )
     try:
-        with _explained(folder):
-            _write(folder, "user", version)
+        with _explained(own):
+            _write(own, Tree(), "user", version)
     except PiSubagentsError as error:
         return str(error)
     return f"The pi extension was brought from pi-subagents {was} to {version}; /reload uses it."
 
 
-def _write(folder: Path, scope: Scope, version: str, *, dry_run: bool = False) -> FolderChange:
+def _tree(place: Place, scope: Scope) -> Tree:
+    return Tree() if scope == "user" else Tree.of_project(place.project)
+
+
+def _write(folder: Path, tree: Tree, scope: Scope, version: str, *, dry_run: bool = False) -> FolderChange:
     content = {name: source.read_bytes() for name, source in EXTENSION_FILES.items()}
     content[MANIFEST] = (json.dumps(manifest(version, scope), indent=1, ensure_ascii=False) + "\n").encode()
-    found = [(folder / name, files.read(folder / name), after) for name, after in content.items()]
-    changes = [Change(path, _status(before, after), before, after) for path, before, after in found]
+    found = [(folder / name, tree.read(folder / name), after) for name, after in content.items()]
+    changes = [Change(tree, path, _status(before, after), before, after) for path, before, after in found]
     # What an earlier version had beside these; pi would not load it, but it would be a riddle to people.
-    obsolete = [name for name in _names_in(folder) if name not in content]
-    changes[-1:-1] = [Change(folder / name, "deleted", files.read(folder / name), None) for name in obsolete]
+    obsolete = [name for name in _names_in(folder, tree) if name not in content]
+    changes[-1:-1] = [_deletion(tree, folder / name) for name in obsolete]
     status: Status = "created" if all(before is None for _, before, _ in found) else "updated"
     result = FolderChange(folder, scope, status, tuple(changes))
     if not result.is_needed:
@@ -148,17 +156,20 @@ def _write(folder: Path, scope: Scope, version: str, *, dry_run: bool = False) -
     return result
 
 
-def _delete(folder: Path, scope: Scope, *, dry_run: bool) -> FolderChange:
+def _delete(folder: Path, tree: Tree, scope: Scope, *, dry_run: bool) -> FolderChange:
     # The manifest goes first: without it the rest does nothing but say so.
-    names = (MANIFEST, *(name for name in _names_in(folder) if name != MANIFEST))
-    changes = tuple(Change(folder / name, "deleted", files.read(folder / name), None) for name in names)
+    names = (MANIFEST, *(name for name in _names_in(folder, tree) if name != MANIFEST))
+    changes = tuple(_deletion(tree, folder / name) for name in names)
     result = FolderChange(folder, scope, "deleted" if folder.is_dir() else "absent", changes)
     if not dry_run:
         _apply(result)
         for empty in (folder, folder.parent):
-            with suppress(OSError):  # there is something else in it, or it is not there
-                empty.rmdir()
+            tree.remove_if_empty(empty)
     return result
+
+
+def _deletion(tree: Tree, path: Path) -> Change:
+    return Change(tree, path, "deleted", tree.read(path), None)
 
 
 def _status(before: bytes | None, after: bytes) -> Status:
@@ -178,31 +189,33 @@ def _explained(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InstallError(f"{folder} cannot be read or written: {error.strerror or error}.") from None
+        raise InstallError(f"{explain(error, folder)}.") from None
 
 
-def _require_ours(folder: Path) -> None:
+def _require_ours(folder: Path, tree: Tree) -> None:
     """A folder of that name may be another extension's, or a link to somebody's sources."""
     if folder.is_symlink():
         raise InstallError(f"{folder} is a link to {folder.readlink()}; remove it and run this again.")
-    if folder.exists() and any(folder.iterdir()) and not any((folder / name).exists() for name in (MANIFEST, _OURS)):
+    names = tree.names(folder)
+    if names and not {MANIFEST, _OURS}.intersection(names):
         raise InstallError(f"{folder} belongs to another extension; move it away and run this again.")
 
 
-def _names_in(folder: Path) -> list[str]:
+def _names_in(folder: Path, tree: Tree) -> list[str]:
     """Which of our files are there, those of earlier versions too."""
-    return sorted(path.name for path in folder.glob("*") if path.name == MANIFEST or path.suffix == ".ts")
+    return [name for name in tree.names(folder) if name == MANIFEST or name.endswith(".ts")]
 
 
-def _read_manifest(folder: Path) -> dict[str, Any]:
+def _read_manifest(folder: Path, tree: Tree) -> dict[str, Any]:
     try:
-        value = json.loads((folder / MANIFEST).read_bytes())
+        value = json.loads(tree.read(folder / MANIFEST) or b"")
     except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) and "protocol" in value else {}
 
 
-def _bridge_command(scope: Scope) -> tuple[str, ...]:
+def bridge_command(scope: Scope) -> tuple[str, ...]:
+    """How an extension that we wrote starts the bridge."""
     if scope == "project":  # others get the file too, and their installation is elsewhere
         return ("pi-subagents", "bridge")
     # -P: a file of the project's must not be taken for one of our modules.

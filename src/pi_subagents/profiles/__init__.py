@@ -29,6 +29,7 @@ from pi_subagents.profiles.writing import (
     create_preset,
     delete_profile,
     find_profile_file,
+    require_writable,
     save_profile,
     write_new_file,
 )
@@ -70,6 +71,7 @@ __all__ = [
     "profiles_dir",
     "read_profile",
     "refusal",
+    "require_writable",
     "save_profile",
     "write_new_file",
 ]

@@ -6,9 +6,8 @@ With an API key in it, the file is for its owner alone and so is its directory.
 
 from __future__ import annotations
 
-import contextlib
 import os
-import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,12 @@ from pi_subagents.profiles.formats import PRESET, PROFILE, Format
 from pi_subagents.profiles.frontmatter import FrontmatterError
 from pi_subagents.profiles.markdown import edit_markdown, profile_to_markdown
 from pi_subagents.profiles.reading import ProfileFileError, Scope, parse_profile, read_profile, read_text
+from pi_subagents.trees import Tree, explain
+
+
+def tree_of(directory: Path, scope: Scope) -> Tree:
+    """The tree that a directory of profiles, presets or prompts is in: the user's, or a project's with its `.pi`."""
+    return Tree() if scope == "global" else Tree.of_project(directory.parents[1])
 
 
 def save_profile(profile: Profile, scope: Scope, *, cwd: Path, agent_dir: Path, like: Path | None = None) -> Path:
@@ -42,9 +47,9 @@ def save_profile(profile: Profile, scope: Scope, *, cwd: Path, agent_dir: Path, 
     text = _text(profile, path, like)
     _require_same(text, profile, path)
     try:
-        _write(path, text, is_private=profile.api_key is not None)
+        _write(path, text, tree_of(directory, scope), is_private=profile.api_key is not None)
     except OSError as error:
-        raise ProfileError(f"{path}: cannot be written ({error.strerror})") from error
+        raise ProfileError(explain(error, path)) from error
     invalidate_profiles_cache()
     return path
 
@@ -56,9 +61,9 @@ def delete_profile(name: str, scope: Scope, *, cwd: Path, agent_dir: Path) -> Pa
     if path is None:
         raise UnknownProfile(f'There is no {scope} profile "{name}" in {directory}')
     try:
-        path.unlink()
+        tree_of(directory, scope).forget(path)
     except OSError as error:
-        raise ProfileError(f"{path}: cannot be deleted ({error.strerror})") from error
+        raise ProfileError(explain(error, path)) from error
     invalidate_profiles_cache()
     return path
 
@@ -69,23 +74,27 @@ def create_preset(name: str, text: str, scope: Scope, *, cwd: Path, agent_dir: P
     directory = presets_dir(scope, cwd, agent_dir)
     path = directory / f"{name}.md"
     other = find_profile_file(name, directory, PRESET)
-    if other is not None or not write_new_file(path, text):
+    if other is not None or not write_new_file(path, text, scope):
         raise ProfileError(f'There is a preset "{name}" already: {other or path}')
     return path
 
 
-def write_new_file(path: Path, text: str) -> bool:
-    """Write a file unless there is something of its name, which is left alone: then False; raises ProfileError."""
+def write_new_file(path: Path, text: str, scope: Scope) -> bool:
+    """Write a file unless there is one of its name, which is left alone: then False; raises ProfileError."""
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with path.open("x", encoding="utf-8") as file:
-            file.write(text)
-    except FileExistsError:
-        return False
+        is_new = tree_of(path.parent, scope).create(path, text.encode())
     except OSError as error:
-        raise ProfileError(f"{path}: cannot be written ({error.strerror})") from error
+        raise ProfileError(explain(error, path)) from error
     invalidate_profiles_cache()
-    return True
+    return is_new
+
+
+def require_writable(path: Path, scope: Scope) -> None:
+    """Raise ProfileError if what is at `path`, or on the way to it, is nothing to write to."""
+    try:
+        tree_of(path.parent, scope).status(path)
+    except OSError as error:
+        raise ProfileError(explain(error, path)) from error
 
 
 def find_profile_file(name: str, directory: Path, kind: Format = PROFILE) -> Path | None:
@@ -153,22 +162,11 @@ def _tidy(profile: Profile) -> Profile:
     return msgspec.structs.replace(profile, **values, system_prompt=body)
 
 
-def _write(path: Path, text: str, *, is_private: bool) -> None:
-    target = Path(os.path.realpath(path))  # a link stays a link
-    target.parent.mkdir(mode=0o700 if is_private else 0o777, parents=True, exist_ok=True)
+def _write(path: Path, text: str, tree: Tree, *, is_private: bool) -> None:
+    like = tree.status(path)
     if is_private:
-        with contextlib.suppress(PermissionError):  # somebody else's directory; the file itself is closed
-            target.parent.chmod(0o700)
-    temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}.tmp")
-    mode = 0o600 if is_private else 0o666
-    try:
-        with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(text.encode())
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists() and not is_private:
-            temporary.chmod(stat.S_IMODE(target.stat().st_mode))
-        temporary.replace(target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
+        with tree.folder(path.parent, make=0o700) as folder, suppress(PermissionError):
+            os.fchmod(folder.fileno(), 0o700)  # not somebody else's directory; the file itself is closed
+        tree.write(path, text.encode(), mode=0o600)
+    else:
+        tree.write(path, text.encode(), like=like)

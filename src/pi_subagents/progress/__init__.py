@@ -1,7 +1,8 @@
 """What happens in runs, as people see it: one source of words, previews and windows for every surface."""
 
+from pi_subagents.harmless import clean, printable
 from pi_subagents.progress.arguments import counted
-from pi_subagents.progress.cells import cell_width, clean, clip, clip_start, graphemes
+from pi_subagents.progress.cells import cell_width, clip, clip_start, graphemes
 from pi_subagents.progress.figures import age, data_size, duration, money, short_count
 from pi_subagents.progress.headers import BULLET, header_parts, header_segments, name_of, usage_parts
 from pi_subagents.progress.history import MAX_MESSAGES, WindowLine
@@ -60,6 +61,7 @@ __all__ = [
     "notice",
     "plain",
     "preview_tool_call",
+    "printable",
     "screen_rows",
     "short_count",
     "shorten_path",

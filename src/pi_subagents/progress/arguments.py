@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from pi_subagents.progress.cells import ELLIPSIS, clean
+from pi_subagents.harmless import clean
+from pi_subagents.progress.cells import ELLIPSIS
 from pi_subagents.progress.locations import shorten_path
 
 MAX_VALUE_CHARS = 4096

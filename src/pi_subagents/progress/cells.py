@@ -1,8 +1,7 @@
-"""Text as a terminal shows it: safe to print, measured in cells, cut between what people see as characters.
+"""Text as a terminal shows it: measured in cells, cut between what people see as characters.
 
-Two invariants: nothing that `clean` returns can move the cursor, set a title, inject a link or reorder text;
-nothing that `clip` returns is wider than asked. Where terminals disagree about a character the wider reading
-counts, because a line that is cut too early is harmless and one that wraps breaks the layout around it.
+The invariant: nothing that `clip` returns is wider than asked. Where terminals disagree about a character the wider
+reading counts, because a line that is cut too early is harmless and one that wraps breaks the layout around it.
 """
 
 from __future__ import annotations
@@ -14,32 +13,6 @@ from enum import IntEnum
 from functools import lru_cache
 
 ELLIPSIS = "…"
-_TAB = "    "
-
-_ESCAPES = re.compile(
-    # Strings (OSC, DCS, SOS, PM, APC) up to BEL or ST; one that is never closed goes to the end of its line.
-    # A string stops at the next opener, which keeps the search linear on hostile input.
-    "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])"
-    "(?:[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\\\|\x9c)|[^\x07\x1b\x90\x98\x9c-\x9f\r\n]*)"
-    "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"
-    "|\x1b[ -/]*[0-~]?"
-)
-_BREAKS = re.compile("\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
-_HIDDEN_CLASS = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u202a-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb"
-_HIDDEN = re.compile(f"[{_HIDDEN_CLASS}]")
-"""Controls, bidirectional overrides and isolates, and what some terminals show and others do not."""
-_SURROGATES = re.compile("[\ud800-\udfff]")
-_SUSPECT = re.compile(f"[{_HIDDEN_CLASS}\t\x0b\x0c\r\x85\u2028\u2029\ud800-\udfff]")
-
-
-def clean(text: str, *, keep_newlines: bool = False) -> str:
-    """Take out what a terminal would obey instead of show; line breaks become spaces unless kept."""
-    if text.isprintable() or (keep_newlines and _SUSPECT.search(text) is None):
-        return text
-    text = _ESCAPES.sub("", text)
-    text = _BREAKS.sub("\n" if keep_newlines else " ", text)
-    text = _HIDDEN.sub("", text.replace("\t", _TAB))
-    return _SURROGATES.sub("\ufffd", text)
 
 
 class _Kind(IntEnum):

@@ -11,8 +11,9 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Literal
 
+from pi_subagents.harmless import clean
 from pi_subagents.models import event as ev
-from pi_subagents.progress.cells import clean, clip, clip_start
+from pi_subagents.progress.cells import clip, clip_start
 from pi_subagents.progress.segments import Segment, Style
 
 MAX_PARTIAL_CHARS = 8192

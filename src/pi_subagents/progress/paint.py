@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from pi_subagents.progress.cells import clean
+from pi_subagents.harmless import clean
 from pi_subagents.progress.headers import BULLET, ICON_STYLES, name_of
 from pi_subagents.progress.segments import Line, Style, fit, plain, style_tool_line
 from pi_subagents.progress.windows import Window

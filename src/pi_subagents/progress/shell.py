@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections import deque
 
+from pi_subagents.harmless import clean
 from pi_subagents.progress.arguments import bounded
-from pi_subagents.progress.cells import ELLIPSIS, cell_width, clean, clip
+from pi_subagents.progress.cells import ELLIPSIS, cell_width, clip
 from pi_subagents.progress.locations import same_directory
 
 MAX_COMMAND_LINES = 4

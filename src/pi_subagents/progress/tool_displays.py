@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pi_subagents.harmless import clean
 from pi_subagents.progress.arguments import Arguments, counted, one_line, unique
-from pi_subagents.progress.cells import clean
 from pi_subagents.progress.segments import Line, Style
 
 

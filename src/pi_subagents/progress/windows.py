@@ -11,9 +11,10 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 
+from pi_subagents.harmless import clean
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
-from pi_subagents.progress.cells import clean, clip
+from pi_subagents.progress.cells import clip
 from pi_subagents.progress.history import History, WindowLine
 from pi_subagents.progress.live_area import MAX_LINE_CELLS, LiveArea
 from pi_subagents.progress.notices import notice

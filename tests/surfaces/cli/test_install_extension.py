@@ -137,3 +137,15 @@ def test_doctor_says_that_pi_does_not_load_what_it_was_not_told_to_trust(machine
     assert (untrusted["ok"], untrusted["hint"]) == (False, "start pi here and use /trust")
     machine.write(machine.agent_dir / "trust.json", json.dumps({str(machine.project.resolve()): True}))
     assert diagnose(machine).one("extension")["ok"]
+
+
+def test_doctor_does_not_run_what_a_projects_extension_names(machine: Machine) -> None:
+    machine.add_pi()
+    machine.run("install", "pi", "--project")
+    folder = machine.project / ".pi" / "extensions" / "pi-subagents"
+    program = machine.add_program("evil", f"#!/bin/sh\n: >'{machine.root}/ran'\necho pi-subagents {__version__}\n")
+    (folder / "tools.json").write_text(json.dumps({**_manifest(folder), "bridge": [str(program), "bridge"]}))
+    finding = diagnose(machine).one("extension")
+    assert not finding["ok"]
+    assert "something else than pi-subagents" in finding["detail"]
+    assert not (machine.root / "ran").exists()

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from pi_subagents import __version__
-from pi_subagents.errors import PiSubagentsError
 from pi_subagents.surfaces.cli.lazy import LazyGroup
+from pi_subagents.surfaces.cli.process import run_to_exit_code
 
 _COMMANDS = {
     "run": ("run", "Run tasks in sub-agents and show what comes of them."),
@@ -56,12 +56,4 @@ def app(verbose: int, log_level: str | None) -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command; what people did wrong is one sentence on stderr, never a traceback."""
-    try:
-        app(args=arguments, prog_name="pi-subagents", standalone_mode=True)
-    except PiSubagentsError as error:
-        click.echo(f"error: {error}", err=True)
-        sys.exit(1)
-    except BrokenPipeError:
-        # The reader of our output has gone (`| head`); there is nobody left to tell.
-        sys.stderr.close()
-        sys.exit(1)
+    sys.exit(run_to_exit_code(lambda: app(args=arguments, prog_name="pi-subagents", standalone_mode=True)))

@@ -7,6 +7,7 @@ import sys
 import click
 
 from pi_subagents.paths import agent_dir
+from pi_subagents.surfaces.cli.process import require_open_streams
 
 
 @click.command()
@@ -16,6 +17,7 @@ def bridge() -> None:
     pi starts it itself, with every session, and it ends with the session. It logs to subagents/bridge.log in the agent
     directory.
     """
+    require_open_streams("pi")
     from pi_subagents.surfaces.bridge import serve
 
     try:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 import msgspec
 
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
+from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
 
@@ -24,7 +24,7 @@ def call(tool: str, arguments: str, trust: bool) -> None:
     Prints one JSON object {"content": [...], "details": {...}, "isError": false}; exit code 1 when isError.
     """
     result = _result(tool, sys.stdin.read() if arguments == "-" else arguments, Place.here(trusts_project=trust))
-    _print_json(result.to_json())
+    print_json(result.to_json())
     sys.exit(1 if result.is_error else 0)
 
 
@@ -43,8 +43,4 @@ def _result(tool: str, text: str, place: Place) -> ToolResult:
 @click.command()
 def tools() -> None:
     """Print the tools' names, descriptions and JSON Schemas as one JSON document."""
-    _print_json([tool.to_json() for tool in TOOLS.values()])
-
-
-def _print_json(value: Any) -> None:
-    click.echo(msgspec.json.format(msgspec.json.encode(value), indent=2))
+    print_json([tool.to_json() for tool in TOOLS.values()])

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import click
-
 from pi_subagents.models import Profile
 from pi_subagents.planning import Place
 from pi_subagents.profiles import ProfileCatalog, detail_text, objection_to, profile_detail, profile_summary
 from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo, echo_text
 
 
 def print_catalog(catalog: ProfileCatalog, *, as_json: bool, if_none: str) -> None:
@@ -20,15 +19,15 @@ def print_catalog(catalog: ProfileCatalog, *, as_json: bool, if_none: str) -> No
         return
     for found in catalog.profiles.values():
         objection = objection_to(found, Place.here().trust)
-        click.echo(f"{profile_summary(found, catalog.kind)}  [{found.scope}{', not trusted' if objection else ''}]")
+        echo(f"{profile_summary(found, catalog.kind)}  [{found.scope}{', not trusted' if objection else ''}]")
         if catalog.kind.word == "preset":
-            click.echo(f"  {found.description}")
+            echo(f"  {found.description}")
     if not catalog.profiles:
-        click.echo(if_none)
+        echo(if_none)
     for problem in catalog.broken:
-        click.echo(f"✗ {problem}", err=True)
+        echo(f"✗ {problem}", err=True)
     for warning in catalog.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
 
 
 def _as_json(catalog: ProfileCatalog) -> dict[str, Any]:
@@ -57,9 +56,9 @@ def print_detail(profile: Profile, *, as_json: bool) -> None:
     if as_json:
         print_json({**profile_detail(profile), **({"objection": objection} if objection else {})})
         return
-    click.echo(detail_text(profile))
+    echo_text(detail_text(profile))
     if objection:
-        click.echo(f"warning: {objection}", err=True)
+        echo(f"warning: {objection}", err=True)
 
 
 Load = Callable[..., ProfileCatalog]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from pi_subagents.surfaces.cli.output import echo_text
+
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -21,4 +23,4 @@ def completion(shell: str) -> None:
 
     completer = get_completion_class(shell)
     assert completer is not None
-    click.echo(completer(app, {}, "pi-subagents", "_PI_SUBAGENTS_COMPLETE").source())
+    echo_text(completer(app, {}, "pi-subagents", "_PI_SUBAGENTS_COMPLETE").source())

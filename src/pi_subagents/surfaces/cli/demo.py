@@ -24,6 +24,7 @@ from pi_subagents.offline import (
 from pi_subagents.paths import data_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import find_pi
+from pi_subagents.surfaces.cli.output import echo_text
 from pi_subagents.surfaces.cli.run import run_and_report
 
 _NEXT = """
@@ -49,12 +50,12 @@ def demo(live: bool, plain: bool) -> None:
     with _stage(place, live=live) as stage:
         model = "your own model" if live else "a scripted model (no key, no network)"
         where = stage.cwd if stage.cwd == place.cwd else "a small sample project"
-        click.echo(f"Three sub-agents with {model} in {where}\n", err=True)
+        echo_text(f"Three sub-agents with {model} in {where}\n", err=True)
         tasks = [Task(task.name, task.prompt, profile=task.profile, timeout=120) for task in DEMO_TASKS]
         code = run_and_report(
             tasks, stage, profile=None, jobs=MAX_CONCURRENCY, as_json=False, plain=plain, records=stage.cwd == place.cwd
         )
-    click.echo(_NEXT.format(command=_command()))
+    echo_text(_NEXT.format(command=_command()))
     sys.exit(code)
 
 

@@ -6,10 +6,12 @@ import os
 import sys
 
 import click
-import msgspec
 
 from pi_subagents.diagnosis import Finding, diagnose
+from pi_subagents.harmless import clean
 from pi_subagents.planning import Place
+from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo_painted
 
 _COLOURS = {"✓": "green", "✗": "red", "!": "yellow"}
 _NAME_WIDTH = 15
@@ -31,13 +33,12 @@ def doctor(as_json: bool) -> None:
         if not as_json:
             _print(finding)
     if as_json:
-        document = msgspec.json.encode([finding.to_json() for finding in findings])
-        click.echo(msgspec.json.format(document, indent=2))
+        print_json([finding.to_json() for finding in findings])
     sys.exit(1 if any(finding.needed and not finding.ok for finding in findings) else 0)
 
 
 def _print(finding: Finding) -> None:
     mark = click.style(finding.mark, fg=_COLOURS[finding.mark])
     hint = f"  → {finding.hint}" if finding.hint else ""
-    line = f"{mark} {finding.check:<{_NAME_WIDTH}} {finding.detail}{hint}"
-    click.echo(line, color=False if "NO_COLOR" in os.environ else None)
+    line = clean(f"{finding.check:<{_NAME_WIDTH}} {finding.detail}{hint}")
+    echo_painted(f"{mark} {line}", color=False if "NO_COLOR" in os.environ else None)

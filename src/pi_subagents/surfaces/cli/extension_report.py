@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import click
-
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness.pi_models import LIST_MODELS
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
@@ -13,6 +11,7 @@ from pi_subagents.planning import Place
 from pi_subagents.programs import child_path, find_pi
 from pi_subagents.runners.query import ask
 from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo
 
 if TYPE_CHECKING:
     from pi_subagents.installing.pi_extension import FolderChange
@@ -63,9 +62,9 @@ def print_folder(change: FolderChange, *, dry_run: bool, as_json: bool) -> None:
             }
         )
     elif dry_run and change.is_needed:
-        click.echo(f"would change {change.folder}:")
+        echo(f"would change {change.folder}:")
         for each in change.changes:
             if each.is_needed:
-                click.echo(f"  {each.path.name}: {each.status}")
+                echo(f"  {each.path.name}: {each.status}")
     else:
-        click.echo(_SENTENCES[change.status].format(folder=change.folder))
+        echo(_SENTENCES[change.status].format(folder=change.folder))

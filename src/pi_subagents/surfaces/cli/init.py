@@ -10,7 +10,8 @@ import click
 from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place
-from pi_subagents.profiles import PRESET, Scope, find_profile_file, presets_dir, write_new_file
+from pi_subagents.profiles import PRESET, Scope, find_profile_file, presets_dir, require_writable, write_new_file
+from pi_subagents.surfaces.cli.output import echo
 
 _MODEL_LINE = "# model: provider/id"
 
@@ -28,14 +29,19 @@ def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> No
     place = Place.here()
     scope: Scope = "global" if is_global else "project"
     both = presets == prompts
+    copies: dict[Path, str] = {}
     if presets or both:
-        _copy_presets(presets_dir(scope, place.cwd, place.agent_dir), _model_line(model, place))
+        copies |= _preset_copies(presets_dir(scope, place.cwd, place.agent_dir), _model_line(model, place))
     if prompts or both:
         base = place.agent_dir if is_global else place.project / ".pi"
-        for example in sorted(EXAMPLE_PROMPTS.glob("*.md")):
-            _copy(example, base / "prompts" / example.name)
+        copies |= {base / "prompts" / example.name: _text(example) for example in sorted(EXAMPLE_PROMPTS.glob("*.md"))}
+    for path in copies:
+        require_writable(path, scope)  # all of them, before the first is written
+    for path, text in copies.items():
+        is_new = write_new_file(path, text, scope)
+        echo(f"wrote {path}" if is_new else f"kept  {path}, which was there already")
     for hint in _hints(is_global, with_presets=presets or both, with_prompts=prompts or both, model=model):
-        click.echo(f"hint: {hint}", err=True)
+        echo(f"hint: {hint}", err=True)
 
 
 def _model_line(model: str | None, place: Place) -> str:
@@ -43,20 +49,22 @@ def _model_line(model: str | None, place: Place) -> str:
         return _MODEL_LINE
     checked = OfferedModels(place, place.settings()).check(model)
     if checked.warning:
-        click.echo(f"warning: {checked.warning}", err=True)
+        echo(f"warning: {checked.warning}", err=True)
     return f"model: {checked.name}"
 
 
-def _copy_presets(directory: Path, model_line: str) -> None:
-    for example in sorted(EXAMPLE_PRESETS.glob("*.md")):
-        # The name of a preset is in its file, whatever the file is called.
-        path = find_profile_file(example.stem, directory, PRESET) or directory / example.name
-        _copy(example, path, model_line)
+def _preset_copies(directory: Path, model_line: str) -> dict[Path, str]:
+    # The name of a preset is in its file, whatever the file is called.
+    return {
+        find_profile_file(example.stem, directory, PRESET) or directory / example.name: _text(example).replace(
+            _MODEL_LINE, model_line
+        )
+        for example in sorted(EXAMPLE_PRESETS.glob("*.md"))
+    }
 
 
-def _copy(example: Path, path: Path, model_line: str = _MODEL_LINE) -> None:
-    text = example.read_text(encoding="utf-8").replace(_MODEL_LINE, model_line)
-    click.echo(f"wrote {path}" if write_new_file(path, text) else f"kept  {path}, which was there already")
+def _text(example: Path) -> str:
+    return example.read_text(encoding="utf-8")
 
 
 def _hints(is_global: bool, *, with_presets: bool, with_prompts: bool, model: str | None) -> Iterator[str]:

@@ -26,6 +26,7 @@ from pi_subagents.installing import install as write_entry
 from pi_subagents.planning import Place
 from pi_subagents.surfaces.cli.extension_report import print_folder, warm_up
 from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo, echo_text
 
 _NAMES = ", ".join(CLIENTS)
 _SDK = "pip install 'pi-subagents[mcp]'"
@@ -96,7 +97,7 @@ def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) 
     or with one that is not in the list, the lines to add by hand are printed.
     """
     if find_spec("mcp") is None:
-        click.echo("warning: the server needs the MCP SDK, which is not installed: " + _SDK, err=True)
+        echo("warning: the server needs the MCP SDK, which is not installed: " + _SDK, err=True)
     if client not in CLIENTS:
         _print_generic(client, as_json=as_json)
         return
@@ -105,9 +106,9 @@ def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) 
     print_change(change, installation, dry_run=dry_run, as_json=as_json)
     if not as_json and not dry_run and change.is_needed:
         if change.backup is not None:
-            click.echo(f"backup: {change.backup}")
+            echo(f"backup: {change.backup}")
         for hint in hints(installation):
-            click.echo(f"hint: {hint}", err=True)
+            echo(f"hint: {hint}", err=True)
 
 
 @install.command("pi")
@@ -124,10 +125,10 @@ def install_extension(project: bool, dry_run: bool, as_json: bool) -> None:
     problem = "" if dry_run else warm_up(place)
     print_folder(change, dry_run=dry_run, as_json=as_json)
     if problem:
-        click.echo(f"warning: {problem}", err=True)
+        echo(f"warning: {problem}", err=True)
     if project and not as_json and not dry_run and change.is_needed:
-        click.echo("hint: everybody who works on the project needs pi-subagents on their PATH", err=True)
-        click.echo(f"hint: pi loads it when it is started in {place.project} and trusts that directory", err=True)
+        echo("hint: everybody who works on the project needs pi-subagents on their PATH", err=True)
+        echo(f"hint: pi loads it when it is started in {place.project} and trusts that directory", err=True)
 
 
 def installation_for(client: str | None, scope: Scope) -> Installation:
@@ -145,9 +146,10 @@ def print_change(change: Change, installation: Installation, *, dry_run: bool, a
     if as_json:
         print_json(_as_data(change, installation, dry_run=dry_run))
     elif dry_run and change.is_needed:
-        click.echo(f"would change {change.path}:\n\n{change.diff()}", nl=False)
+        echo(f"would change {change.path}:")
+        echo_text(f"\n{change.diff()}", nl=False)
     else:
-        click.echo(_SENTENCES[change.status].format(path=change.path, server=SERVER_NAME))
+        echo(_SENTENCES[change.status].format(path=change.path, server=SERVER_NAME))
 
 
 def _as_data(change: Change, installation: Installation, *, dry_run: bool) -> dict[str, Any]:
@@ -172,8 +174,8 @@ def _print_generic(client: str | None, *, as_json: bool) -> None:
 
         print_json({"clients": list(CLIENTS), "snippet": msgspec.json.decode(snippet)})
     else:
-        click.echo("Most MCP clients understand these lines in their configuration:", err=True)
-        click.echo(snippet)
-        click.echo(f"hint: for these the file is written for you, with --client NAME: {_NAMES}", err=True)
+        echo("Most MCP clients understand these lines in their configuration:", err=True)
+        echo_text(snippet)
+        echo(f"hint: for these the file is written for you, with --client NAME: {_NAMES}", err=True)
     if client is not None:
         raise click.UsageError(f"There is no client {client!r} in the list; nothing was written.")

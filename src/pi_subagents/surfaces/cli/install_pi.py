@@ -12,6 +12,7 @@ from pi_subagents.paths import data_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import Program, find_pi
 from pi_subagents.runners import install
+from pi_subagents.surfaces.cli.output import echo
 
 _DETAIL_LINES = 15
 
@@ -40,18 +41,18 @@ def install_pi(version: str) -> None:
 
 
 def _say(line: str) -> None:
-    click.echo(f"install-pi: {line}", err=True)
+    echo(f"install-pi: {line}", err=True)
 
 
 def _show_details(error: InstallError) -> None:
     """The end of what npm or pip said; the sentence itself comes after it, where it is seen."""
     for note in getattr(error, "__notes__", []):
         for line in note.strip().splitlines()[-_DETAIL_LINES:]:
-            click.echo(f"  {line}", err=True)
+            echo(f"  {line}", err=True)
 
 
 def _say_how_it_is_found(program: Program, launcher: Path) -> None:
-    click.echo(launcher)
+    echo(launcher)
     if program.argv == (str(launcher),):
         _say("sub-agents will use it from now on; nothing has to be put on the PATH")
         return

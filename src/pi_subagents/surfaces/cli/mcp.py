@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from importlib.util import find_spec
@@ -12,6 +11,8 @@ import click
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.paths import agent_dir
+from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.surfaces.cli.process import require_open_streams
 
 _DEFAULT_SILENCE_S = 30.0
 _MIN_SILENCE_S = 1.0
@@ -79,12 +80,9 @@ def _chosen(tools: str | None) -> list[str] | None:
 
 def _check_streams() -> None:
     """See that there can be a client, and tell a person at a terminal that there is none."""
-    if sys.stdin is None or sys.stdout is None:  # closed; whatever is opened next would be taken for the client
-        raise InvalidCall("an MCP client speaks over standard input and output; one of them is closed")
-    if sys.stderr is None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    require_open_streams("an MCP client")
     if sys.stdin.isatty():
-        click.echo(
+        echo(
             "hint: this waits for an MCP client on standard input; Ctrl+C ends it. Clients start it themselves: "
             "pi-subagents install mcp --client NAME",
             err=True,
@@ -92,7 +90,7 @@ def _check_streams() -> None:
 
 
 def _announce(url: str) -> None:
-    click.echo(f"serving on {url}", err=True)
+    echo(f"serving on {url}", err=True)
 
 
 def _until_signalled(serve: Callable[[], None]) -> None:

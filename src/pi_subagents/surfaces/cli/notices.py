@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import click
-
 from pi_subagents.background.registry import Registry, announcement, mark_announced
 from pi_subagents.fold import RunState
 from pi_subagents.planning import Place
-from pi_subagents.progress import clean
 from pi_subagents.store import Lease
+from pi_subagents.surfaces.cli.output import echo
 
 OWNER = "terminal"
 _LOCK = "notices"
@@ -29,7 +27,7 @@ def tell_endings(place: Place) -> None:
     assert lock is not None
     try:
         for run in registry.unannounced():
-            click.echo(clean(announcement(run)), err=True)
+            echo(announcement(run), err=True)
             mark_announced(run.run_dir)
     finally:
         lock.release()

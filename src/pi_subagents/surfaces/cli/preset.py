@@ -7,6 +7,7 @@ import click
 from pi_subagents.planning import Place
 from pi_subagents.profiles import Scope, create_preset, load_presets
 from pi_subagents.surfaces.cli.catalogs import complete, load_here, print_catalog, print_detail
+from pi_subagents.surfaces.cli.output import echo
 
 _NONE_FOUND = (
     "No presets found. Add .md files to ~/.pi/agent/subagents/ or .pi/subagents/, "
@@ -63,4 +64,4 @@ def new_preset(name: str, is_global: bool) -> None:
     """Write the beginning of a preset, with comments on what can be said in it, and print its path."""
     place = Place.here()
     scope: Scope = "global" if is_global else "project"
-    click.echo(create_preset(name, _STARTER.format(name=name), scope, cwd=place.cwd, agent_dir=place.agent_dir))
+    echo(create_preset(name, _STARTER.format(name=name), scope, cwd=place.cwd, agent_dir=place.agent_dir))

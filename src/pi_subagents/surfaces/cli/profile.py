@@ -16,6 +16,7 @@ from pi_subagents.models import Profile, Secret
 from pi_subagents.planning import Place
 from pi_subagents.profiles import BUILTIN_TOOLS, Scope, delete_profile, load_profiles, read_profile, save_profile
 from pi_subagents.surfaces.cli.catalogs import complete, load_here, print_catalog, print_detail
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.profile_dialogs import TerminalDialogs, ask_hidden
 from pi_subagents.wizard import CANCELLED, Cancelled, Host, files_of, require_free, require_one
 from pi_subagents.wizard import create as create_with
@@ -107,7 +108,7 @@ def delete_command(name: str | None, scope: Scope | None, yes: bool) -> None:
         raise click.UsageError("--yes needs the NAME of a profile.")
     place = Place.here()
     which = require_one(name, files_of(name, place), scope)
-    click.echo(f"deleted {delete_profile(name, which, cwd=place.cwd, agent_dir=place.agent_dir)}")
+    echo(f"deleted {delete_profile(name, which, cwd=place.cwd, agent_dir=place.agent_dir)}")
 
 
 async def _create(name: str | None, scope: Scope | None, with_key: bool) -> None:
@@ -140,7 +141,7 @@ def _write_new(name: str | None, scope: Scope, model: str | None, source: Path |
     made = msgspec.structs.replace(base, name=name or base.name, model=model or base.model, path=None)
     place = Place.here()
     require_free(made.name, scope, place)
-    click.echo(f"wrote {save_profile(made, scope, cwd=place.cwd, agent_dir=place.agent_dir, like=source)}")
+    echo(f"wrote {save_profile(made, scope, cwd=place.cwd, agent_dir=place.agent_dir, like=source)}")
 
 
 def _host() -> Host:
@@ -167,7 +168,8 @@ def _converse(talk: Coroutine[Any, Any, None]) -> None:
     try:
         loop.run_until_complete(talk)
     except (Cancelled, KeyboardInterrupt):
-        click.echo(f"\n{CANCELLED}", err=True)
+        echo(err=True)
+        echo(CANCELLED, err=True)
         sys.exit(1)
     finally:
         loop.close()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 import click
 
+from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.wizard import Cancelled, Level
 
 _REMOVE = "-"
@@ -24,7 +25,7 @@ class TerminalDialogs:
         """Ask for a number, or the beginning of an option."""
         _say(f"\n{title}")
         for number, option in enumerate(options, 1):
-            _say(f"  {number}) {option}")
+            echo(f"  {number}) {option}", err=True)
         default = initial if initial in options else None
         enter = f"[{options.index(default) + 1}]" if default else "(Enter skips)"
         while answer := _ask(f"Number {enter}"):
@@ -65,7 +66,7 @@ class TerminalDialogs:
 
     async def notify(self, message: str, level: Level = "info") -> None:
         """Print it; what is not as it should be goes to standard error."""
-        click.echo(message if level == "info" else f"{level}: {message}", err=level != "info")
+        echo_text(message if level == "info" else f"{level}: {message}", err=level != "info")
 
 
 def ask_hidden(question: str) -> str:
@@ -94,7 +95,7 @@ def _ask(question: str) -> str:
 
 
 def _read_line(prompt: str) -> str:
-    click.echo(prompt, nl=False, err=True)
+    echo(prompt, nl=False, err=True)
     line = sys.stdin.readline()  # input() can miss a Ctrl+C that comes just after the prompt
     if not line:
         raise Cancelled
@@ -110,4 +111,4 @@ def _find(answer: str, options: Sequence[str]) -> str | None:
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True)
+    echo_text(line, err=True)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Any
 
 import click
-import msgspec
 
-from pi_subagents.progress import cell_width, clean, money
+from pi_subagents.harmless import clean, painted
+from pi_subagents.progress import cell_width, money
 from pi_subagents.results import RunResult
+from pi_subagents.surfaces.cli import json_output
+from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,24 +29,26 @@ def print_outputs(results: Sequence[RunResult], *, styled: bool = True) -> None:
     rule_cells = min(_RULE_CELLS, get_terminal_size().columns - len("──  "))
     for result in results:
         name = clean(result.name)
-        click.secho(f"── {name} " + "─" * max(3, rule_cells - cell_width(name)), bold=True, color=color)
+        rule = f"── {name} " + "─" * max(3, rule_cells - cell_width(name))
+        echo_painted(click.style(rule, bold=True), color=color)
         if result.output:
-            click.echo(clean(result.output, keep_newlines=True).strip())
+            echo_text(result.output.strip())
         elif result.ok:
-            click.echo("(no text output from sub-agent)")
+            echo("(no text output from sub-agent)")
         if result.error:
-            click.secho(f"✗ {clean(result.error)}", fg="red", color=color)
-        click.echo()
+            echo_painted(click.style(f"✗ {clean(result.error)}", fg="red"), color=color)
+        echo()
 
 
 def print_summary(results: Sequence[RunResult], *, styled: bool = True, records: bool = True) -> None:
     """One row per task with time, tools, tokens and cost, and where the records are."""
     from rich.console import Console
 
-    console = Console(force_terminal=None if styled else False)
+    console = Console(file=painted(sys.stdout), force_terminal=None if styled else False)
     console.print(_fitting_table(results, console))
     if records and (folder := _common_folder(results)):
-        console.print(f"\nRecords: {_short(folder)}", style="dim", highlight=False, soft_wrap=True)
+        words = f"\nRecords: {clean(_short(folder))}"
+        console.print(words, style="dim", highlight=False, soft_wrap=True, markup=False)
 
 
 def _fitting_table(results: Sequence[RunResult], console: Console) -> Table:
@@ -107,7 +112,7 @@ def _short(folder: Path) -> str:
 
 def print_json(results: Sequence[RunResult]) -> None:
     """The same for programs."""
-    click.echo(msgspec.json.format(msgspec.json.encode([_as_json(result) for result in results]), indent=2))
+    json_output.print_json([_as_json(result) for result in results])
 
 
 def _as_json(result: RunResult) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
 from pi_subagents.surfaces.cli.notices import tell_endings
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.report import print_json, print_outputs, print_summary
 from pi_subagents.surfaces.cli.task_files import read_tasks
 from pi_subagents.surfaces.cli.trust import trust_option
@@ -92,10 +93,10 @@ def run_and_report(
     view = choose_view(plain=plain)
     delegation = Delegation(tasks, profile=profile, place=place, concurrency=jobs, observer=view.observe, tmux=tmux)
     for warning in delegation.settings.warnings:
-        click.echo(f"warning: {warning}", err=True)
+        echo(f"warning: {warning}", err=True)
     if delegation.panes is not None:
         delegation.panes.check()
-        click.echo(f"hint: {delegation.panes.hint}", err=True)
+        echo(f"hint: {delegation.panes.hint}", err=True)
     interrupted = None
     try:
         run_until_signalled(_see_through(delegation, view))
@@ -109,7 +110,7 @@ def run_and_report(
         print_summary(delegation.results, styled=styled, records=records)
     tell_endings(place)
     if interrupted is not None:
-        click.echo("Stopped. Everything the agents said until then is kept in the records named above.", err=True)
+        echo("Stopped. Everything the agents said until then is kept in the records named above.", err=True)
         return interrupted.exit_code
     return 0 if all(result.ok for result in delegation.results) else 1
 

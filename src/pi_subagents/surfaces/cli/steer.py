@@ -14,6 +14,7 @@ from pi_subagents.models import Status
 from pi_subagents.planning import Place
 from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
 from pi_subagents.surfaces.cli.stopping import ending_words
 
@@ -39,7 +40,7 @@ def steer(session: str, text: str) -> None:
         raise InvalidCall(f"Nobody answers for session {state.session_id}; it may have ended just now.")
     if not answer.get("ok"):
         raise InvalidCall(f"Session {state.session_id} was not told: {answer.get('error')}.")
-    click.echo(f"Told session {state.session_id}; the agent hears it before its next turn.")
+    echo(f"Told session {state.session_id}; the agent hears it before its next turn.")
 
 
 def _problem(state: RunState) -> str | None:

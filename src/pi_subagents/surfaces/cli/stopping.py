@@ -6,13 +6,12 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import click
-
 from pi_subagents.export import printable, status_words
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.store import load_run, request_stop
+from pi_subagents.surfaces.cli.output import echo
 
 _WAIT_S = 8.0
 """Longer than an agent gets between the polite request and the kill."""
@@ -24,16 +23,16 @@ def stop_runs(what: str, folders: Sequence[Path]) -> int:
     states = {folder: load_run(folder) for folder in folders}
     running = [folder for folder, state in states.items() if not state.status.is_terminal]
     if not running:
-        click.echo(f"{what} is over already: {ending_words(states[folders[-1]])}")
+        echo(f"{what} is over already: {ending_words(states[folders[-1]])}")
         return 0
     for folder in running:
         request_stop(folder, CANCELLED_SENTENCE)
     deadline = time.monotonic() + _WAIT_S
     for folder in running:
         if not _wait(folder, deadline):
-            click.echo(_too_long(what, states[folder].session_id), err=True)
+            echo(_too_long(what, states[folder].session_id), err=True)
             return 1
-        click.echo(_report(what, load_run(folder)))
+        echo(_report(what, load_run(folder)))
     return 0
 
 

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
+from pi_subagents.harmless import clean, painted
 from pi_subagents.models import Status
-from pi_subagents.progress import cell_width, clean, clip
+from pi_subagents.progress import cell_width, clip
 
 Row = TypeVar("Row")
 
@@ -44,9 +45,10 @@ def print_table(
     from rich.table import Table
     from rich.text import Text
 
-    console = Console() if sys.stdout.isatty() else Console(width=_PIPE_WIDTH)
+    width = None if sys.stdout.isatty() else _PIPE_WIDTH
+    console = Console(file=painted(sys.stdout), width=width)
     shown = [column for column in columns if console.width >= column.from_width]
-    cells = [[column.cell(row) for column in shown] for row in rows]
+    cells = [[clean(column.cell(row)) for column in shown] for row in rows]
     room = console.width - sum(map(_width, zip([column.title for column in shown], *cells, strict=True)))
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("status", no_wrap=True)

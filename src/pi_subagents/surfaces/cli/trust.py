@@ -17,6 +17,7 @@ from pi_subagents.planning import Place
 from pi_subagents.profiles import home_of, load_presets, load_profiles, powers_of
 from pi_subagents.settings import load_settings
 from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.trust import SETTINGS, TRUST_COMMAND, Decisions
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -48,7 +49,7 @@ def trust(directory: Path | None, revoke: bool, as_list: bool, as_json: bool) ->
     folder = project_root((directory or place.cwd).absolute(), place.agent_dir)
     if revoke:
         was_trusted = decisions.revoke(folder)
-        click.echo(f"{folder} is not trusted any more." if was_trusted else f"{folder} was not trusted.")
+        echo(f"{folder} is not trusted any more." if was_trusted else f"{folder} was not trusted.")
         return
     if not belongs_to_us(folder.stat()):
         raise InvalidCall(f"{folder} belongs to another user, so it cannot be trusted; use a copy of your own.")
@@ -58,12 +59,12 @@ def trust(directory: Path | None, revoke: bool, as_list: bool, as_json: bool) ->
 
 def _tell_what_counts(folder: Path, agent_dir: Path) -> None:
     powers = list(_powers(folder, agent_dir))
-    click.echo(f"{folder} is trusted." + (" These count from now on:" if powers else ""))
+    echo(f"{folder} is trusted." + (" These count from now on:" if powers else ""))
     for path, key, power in powers:
-        click.echo(f"  {path.relative_to(folder)}: {key} ({power})")
+        echo(f"  {path.relative_to(folder)}: {key} ({power})")
     if not powers:
-        click.echo("At the moment nothing in it asks for more than any project may do.")
-    click.echo(f"hint: '{TRUST_COMMAND} --revoke' takes it back", err=True)
+        echo("At the moment nothing in it asks for more than any project may do.")
+    echo(f"hint: '{TRUST_COMMAND} --revoke' takes it back", err=True)
 
 
 def _powers(folder: Path, agent_dir: Path) -> Iterator[tuple[Path, str, str]]:
@@ -82,9 +83,9 @@ def _list(decisions: Decisions, *, as_json: bool) -> None:
         print_json([{**msgspec.to_builtins(decision), "isSame": is_same} for decision, is_same in found])
         return
     for decision, is_same in found:
-        click.echo(decision.path if is_same else f"{decision.path}  (another directory now, so not trusted)")
+        echo(decision.path if is_same else f"{decision.path}  (another directory now, so not trusted)")
     if not found:
-        click.echo("No directory is trusted.")
+        echo("No directory is trusted.")
 
 
 def _only_people(_context: click.Context, _option: click.Parameter, is_set: bool) -> bool:

@@ -8,11 +8,10 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TYPE_CHECKING, Protocol
 
-import click
-
 from pi_subagents.fold import RunState
 from pi_subagents.models.event import Ended, Event, Started
 from pi_subagents.progress import ProgressWords, Window, name_of, status_line
+from pi_subagents.surfaces.cli.output import echo
 
 if TYPE_CHECKING:
     from pi_subagents.surfaces.live import Shown
@@ -79,4 +78,4 @@ class PlainView:
 
 
 def _say(line: str) -> None:
-    click.echo(line, err=True, color=False)
+    echo(line, err=True)

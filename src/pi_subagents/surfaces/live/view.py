@@ -16,8 +16,9 @@ from typing import TextIO
 
 from pi_subagents.clock import now_ms
 from pi_subagents.fold import RunState
+from pi_subagents.harmless import clean, painted
 from pi_subagents.models.event import Event
-from pi_subagents.progress import Line, Style, Window, clean
+from pi_subagents.progress import Line, Style, Window
 from pi_subagents.runners import job_control
 from pi_subagents.settings import preview_width
 from pi_subagents.surfaces.live.controls import Controls
@@ -40,7 +41,7 @@ class LiveView:
     """Windows for the runs of one delegation, or for a run of somebody else that one can `leave` to itself."""
 
     def __init__(self, stream: TextIO | None = None, leave: Callable[[], None] | None = None) -> None:
-        self._screen = Screen(stream or sys.stderr, reflows=reflows(os.environ))
+        self._screen = Screen(stream or painted(sys.stderr), reflows=reflows(os.environ))
         self._keyboard = Keyboard(self._pressed)
         self._controls = Controls()
         self._leave_it = leave

@@ -18,6 +18,7 @@ from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal, request_stop
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.stopping import ending_words
 from pi_subagents.surfaces.cli.views import View, choose_view
 
@@ -71,8 +72,8 @@ async def _show(run_dir: Path, state: RunState, view: View) -> None:
 def _say_how_it_stands(run_dir: Path) -> RunState:
     state = load_run(run_dir)
     if state.status.is_terminal:
-        click.echo(f"Run {state.run_id} is over: {ending_words(state)}")
+        echo(f"Run {state.run_id} is over: {ending_words(state)}")
         count_as_told(state, run_dir)
     else:
-        click.echo(f"Left running: {state.run_id} goes on without you.", err=True)
+        echo(f"Left running: {state.run_id} goes on without you.", err=True)
     return state

@@ -15,6 +15,7 @@ from pi_subagents.progress import age, clean, duration
 from pi_subagents.rows import run_row
 from pi_subagents.store import Index
 from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.tables import Column, print_table
 
 
@@ -40,7 +41,7 @@ def list_command(everywhere: bool, limit: int, as_json: bool) -> None:
         )
     else:
         where = "" if everywhere else f" in {place.project}"
-        click.echo(f"No background runs{where} yet; begin one with 'pi-subagents background start'.", err=True)
+        echo(f"No background runs{where} yet; begin one with 'pi-subagents background start'.", err=True)
 
 
 def _runs(place: Place, everywhere: bool, limit: int) -> list[KnownRun]:

@@ -15,6 +15,7 @@ from pi_subagents.progress import ProgressWords
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told
+from pi_subagents.surfaces.cli.output import echo, echo_text
 
 _INTERRUPTED = 130
 
@@ -33,14 +34,14 @@ def logs(run: str, follow: bool) -> None:
     try:
         for event in _events(run_dir, follow):
             if line := words.say(event):
-                click.echo(line)
+                echo_text(line)
     except KeyboardInterrupt:
-        click.echo("No longer followed; the run goes on.", err=True)
+        echo("No longer followed; the run goes on.", err=True)
         sys.exit(_INTERRUPTED)
     state = load_run(run_dir)
     count_as_told(state, run_dir)
     if not state.status.is_terminal:
-        click.echo(f"Still {state.status}; -f shows the rest as it comes.", err=True)
+        echo(f"Still {state.status}; -f shows the rest as it comes.", err=True)
 
 
 def _events(run_dir: Path, follow: bool) -> Iterable[AnyEvent]:

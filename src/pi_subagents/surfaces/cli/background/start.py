@@ -14,6 +14,7 @@ from pi_subagents.profiles import load_presets
 from pi_subagents.surfaces.cli.catalogs import complete
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.tools import ToolContext, call_tool
 
@@ -45,6 +46,6 @@ def start(preset: str, task: str, model: str | None, cwd: Path | None, as_json: 
         print_json(result.details)
         return
     run = result.details["run"]
-    click.echo(run["runId"])
-    click.echo(f'Started "{preset}" in the background, session {run["sessionId"]}.', err=True)
-    click.echo(f"hint: 'pi-subagents background attach {run['sessionId'][:8]}' shows it at work", err=True)
+    echo(run["runId"])
+    echo(f'Started "{preset}" in the background, session {run["sessionId"]}.', err=True)
+    echo(f"hint: 'pi-subagents background attach {run['sessionId'][:8]}' shows it at work", err=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import click
 
 from pi_subagents.clock import now_ms
-from pi_subagents.export import printable, status_words
+from pi_subagents.export import status_words
 from pi_subagents.fold import RunState
 from pi_subagents.planning import Place
 from pi_subagents.progress import age, counted, duration, money
@@ -16,6 +16,7 @@ from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import count_as_told
+from pi_subagents.surfaces.cli.output import echo, echo_text
 
 
 @click.command()
@@ -32,10 +33,10 @@ def status(run: str, as_json: bool) -> None:
         print_json(run_row(state, run_dir))
     else:
         for name, value in _facts(state):
-            click.echo(f"{name:<8} {printable(value)}")
-        click.echo(f"{'record':<8} {run_dir}")
+            echo(f"{name:<8} {value}")
+        echo(f"{'record':<8} {run_dir}")
         if state.status.is_terminal and state.text.strip():
-            click.echo(f"\n{printable(state.text).strip()}")
+            echo_text(f"\n{state.text.strip()}")
     count_as_told(state, run_dir)
 
 

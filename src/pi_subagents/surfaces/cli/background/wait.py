@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from pi_subagents.background.registry import Registry
-from pi_subagents.export import printable
 from pi_subagents.models import Status
 from pi_subagents.planning import Place
-from pi_subagents.progress import clean, counted
+from pi_subagents.progress import counted
 from pi_subagents.store import is_held, load_run
 from pi_subagents.surfaces.cli.background.argument import complete_run, find_run
 from pi_subagents.surfaces.cli.notices import OWNER, count_as_told
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.stopping import ending_words
 
 _POLL_S = 0.1
@@ -37,13 +37,13 @@ def wait(runs: tuple[str, ...], timeout: float | None, any_one: bool) -> None:
     place = Place.here()
     pending = dict.fromkeys(find_run(place, text) for text in runs) or dict.fromkeys(_active(place))
     if not pending:
-        click.echo("No background run of yours is active in this project.", err=True)
+        echo("No background run of yours is active in this project.", err=True)
         return
     deadline = time.monotonic() + timeout if timeout is not None else None
     try:
         sys.exit(_wait(list(pending), deadline, any_one))
     except KeyboardInterrupt:
-        click.echo("No longer waiting; the runs go on.", err=True)
+        echo("No longer waiting; the runs go on.", err=True)
         sys.exit(_INTERRUPTED)
 
 
@@ -61,13 +61,13 @@ def _wait(pending: list[Path], deadline: float | None, any_one: bool) -> int:
         if not pending or (over and any_one):
             return 0 if all_good else 1
         if deadline is not None and time.monotonic() >= deadline:
-            click.echo(f"The time is up; {counted(len(pending), 'run')} not over yet.", err=True)
+            echo(f"The time is up; {counted(len(pending), 'run')} not over yet.", err=True)
             return _TIMED_OUT
         time.sleep(_POLL_S)
 
 
 def _tell(run_dir: Path) -> bool:
     state = load_run(run_dir)
-    click.echo(f"{state.run_id}  {printable(clean(state.name))}  {ending_words(state)}")
+    echo(f"{state.run_id}  {state.name}  {ending_words(state)}")
     count_as_told(state, run_dir)
     return state.status is Status.COMPLETED

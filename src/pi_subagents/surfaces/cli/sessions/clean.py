@@ -15,6 +15,7 @@ from pi_subagents.planning import Place
 from pi_subagents.progress import age, clean, counted, data_size
 from pi_subagents.retention import Dispensable, Rule, find_dispensable, find_leftovers, remove
 from pi_subagents.store import Index, disk_size, remove_leftover
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.times import moment
 
 _MAX_LISTED = 20
@@ -41,14 +42,14 @@ def clean_command(before: int | None, keep: int | None, everywhere: bool, dry_ru
     projects = sorted({place.project, *index.projects()}) if everywhere else [place.project]
     found = _find(projects, Rule(before, keep or 0))
     if not found.sessions and not found.leftovers:
-        click.echo("There is nothing to delete.")
+        echo("There is nothing to delete.")
         return
     _announce(found)
     if dry_run:
-        click.echo("Nothing was deleted (--dry-run).")
+        echo("Nothing was deleted (--dry-run).")
         return
     if sys.stdin.isatty() and not yes and not click.confirm("Delete this?"):
-        click.echo("Nothing was deleted.")
+        echo("Nothing was deleted.")
         sys.exit(1)
     sys.exit(_delete(found, index))
 
@@ -70,10 +71,10 @@ def _announce(found: _Found) -> None:
     for session in found.sessions[:_MAX_LISTED]:
         ended = f"{age(now_ms() - session.ended_at)} ago"
         runs = counted(len(session.run_dirs), "run")
-        click.echo(f"{session.session_id}  {ended:>8}  {data_size(session.size):>8}  {runs}  {clean(session.name)}")
+        echo(f"{session.session_id}  {ended:>8}  {data_size(session.size):>8}  {runs}  {clean(session.name)}")
     if len(found.sessions) > _MAX_LISTED:
-        click.echo(f"… and {len(found.sessions) - _MAX_LISTED} more")
-    click.echo(f"To be deleted: {_sum(found.sessions, found.leftovers, found.leftovers_size)}.")
+        echo(f"… and {len(found.sessions) - _MAX_LISTED} more")
+    echo(f"To be deleted: {_sum(found.sessions, found.leftovers, found.leftovers_size)}.")
 
 
 def _sum(sessions: Sequence[Dispensable], leftovers: Sequence[Path], leftovers_size: int) -> str:
@@ -93,13 +94,13 @@ def _delete(found: _Found, index: Index) -> int:
             gone.append(session)
         except PiSubagentsError as error:
             exit_code = 1
-            click.echo(f"kept: {error}" if isinstance(error, SessionBusy) else f"error: {error}", err=True)
+            echo(f"kept: {error}" if isinstance(error, SessionBusy) else f"error: {error}", err=True)
     for path in found.leftovers:
         try:
             remove_leftover(path)
         except PiSubagentsError as error:
             exit_code = 1
-            click.echo(f"error: {error}", err=True)
+            echo(f"error: {error}", err=True)
     done = f"Deleted {_sum(gone, found.leftovers, found.leftovers_size)}."
-    click.echo(done if gone or found.leftovers else "Nothing was deleted.")
+    echo(done if gone or found.leftovers else "Nothing was deleted.")
     return exit_code

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from errno import ELOOP
 from pathlib import Path
+from typing import BinaryIO
 
 import click
 
@@ -13,8 +17,10 @@ from pi_subagents.export import RunPage, session_html, session_markdown
 from pi_subagents.pages import run_page
 from pi_subagents.planning import Place
 from pi_subagents.progress import data_size
+from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
 from pi_subagents.surfaces.cli.sessions.pages import find_runs
+from pi_subagents.trees import Tree, explain
 
 _FORMATS = {".html": "html", ".htm": "html"}
 
@@ -35,22 +41,32 @@ def export(session: str, wanted: str | None, file: Path | None) -> None:
 
     Exit code 0 if it was written.
     """
-    folders = find_runs(Place.here(), session)
+    place = Place.here()
+    folders = find_runs(place, session)
     pages = [run_page(folder) for folder in folders]
     target = None if file is None or str(file) == "-" else file
     kind = wanted or _FORMATS.get(target.suffix.lower() if target else "", "md")
     if target is None:
         for piece in _pieces(pages, kind):
-            click.echo(piece, nl=False)
+            echo_text(piece, nl=False)
         return
     if target.is_dir():
         target = target / f"{pages[-1].state.session_id}.{kind}"
     try:
-        with target.open("w", encoding="utf-8") as stream:
-            stream.writelines(_pieces(pages, kind))
+        with _opened(target, place) as stream:
+            stream.writelines(piece.encode() for piece in _pieces(pages, kind))
     except OSError as error:
-        raise StoreError(f"cannot write {target}: {error.strerror}; name another file with -o") from error
-    click.echo(f"Wrote {target} ({data_size(target.stat().st_size)}).", err=True)
+        reason = explain(error, target) if error.errno == ELOOP else f"cannot write {target}: {error.strerror}"
+        raise StoreError(f"{reason}; name another file with -o") from error
+    echo(f"Wrote {target} ({data_size(target.stat().st_size)}).", err=True)
+
+
+def _opened(target: Path, place: Place) -> AbstractContextManager[BinaryIO]:
+    """A file in the project is reached as everything there, without following links; elsewhere it may be a device."""
+    path = Path(os.path.abspath(place.cwd / target))  # noqa: PTH100 - resolving would follow links
+    if path.is_relative_to(place.project):
+        return Tree.of_project(place.project).writing(path)
+    return target.open("wb")
 
 
 def _pieces(pages: Sequence[RunPage], kind: str) -> Iterator[str]:

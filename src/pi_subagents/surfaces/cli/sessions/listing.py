@@ -11,6 +11,7 @@ from pi_subagents.models import Status
 from pi_subagents.paths import project_root
 from pi_subagents.planning import Place
 from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.times import moment
 
 _STATUSES = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED]
@@ -54,7 +55,7 @@ def list_command(
 
         print_sessions(found, with_project=everywhere)
     else:
-        click.echo(_nothing(wanted), err=True)
+        echo(_nothing(wanted), err=True)
 
 
 def _nothing(wanted: Wanted) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from pi_subagents.export import printable
 from pi_subagents.models import Status
 from pi_subagents.planning import Place
 from pi_subagents.sessions import Session, Sessions
 from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
 from pi_subagents.transcripts import NO_OUTPUT
 
@@ -33,14 +33,14 @@ def output(session: str, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(found))
     elif state.text.strip():
-        click.echo(printable(state.text).strip())
+        echo_text(state.text.strip())
     else:
-        click.echo(NO_OUTPUT, err=True)
+        echo(NO_OUTPUT, err=True)
     if not state.status.is_terminal:
-        click.echo(f"Still {state.status}: this is the text so far.", err=True)
+        echo(f"Still {state.status}: this is the text so far.", err=True)
         sys.exit(_STILL_RUNNING)
     if state.status is not Status.COMPLETED:
-        click.echo(f"✗ {state.status}: {printable(state.error or str(state.reason))}", err=True)
+        echo(f"✗ {state.status}: {state.error or state.reason}", err=True)
         sys.exit(1)
 
 

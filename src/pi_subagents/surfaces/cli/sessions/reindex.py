@@ -10,6 +10,7 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.progress import counted
 from pi_subagents.store import Index
+from pi_subagents.surfaces.cli.output import echo
 
 
 @click.command()
@@ -27,7 +28,7 @@ def reindex() -> None:
 
     def report(project: Path, count: int) -> None:
         projects.append(project)
-        click.echo(f"{project}: {counted(count, 'run')}", err=True)
+        echo(f"{project}: {counted(count, 'run')}", err=True)
 
     total = index.rebuild(report)
-    click.echo(f"The index has {counted(total, 'run')} of {counted(len(projects), 'project')}.")
+    echo(f"The index has {counted(total, 'run')} of {counted(len(projects), 'project')}.")

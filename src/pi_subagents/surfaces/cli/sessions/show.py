@@ -25,6 +25,7 @@ from pi_subagents.pages import entries
 from pi_subagents.planning import Place
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
 from pi_subagents.surfaces.cli.json_output import as_json as to_json
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
 from pi_subagents.surfaces.cli.sessions.pages import find_runs
 from pi_subagents.surfaces.cli.sessions.terminal import block_printer
@@ -48,10 +49,10 @@ def show(session: str, follow: bool, number: int | None, as_json: bool) -> None:
     try:
         state = write(folders, follow)
     except KeyboardInterrupt:
-        click.echo("No longer followed.", err=True)
+        echo("No longer followed.", err=True)
         sys.exit(_INTERRUPTED)
     if not state.status.is_terminal and not follow:
-        click.echo(f"Still {state.status}; --follow shows the rest as it comes.", err=True)
+        echo(f"Still {state.status}; --follow shows the rest as it comes.", err=True)
 
 
 def _write_events(folders: list[Path], follow: bool) -> RunState:
@@ -59,7 +60,7 @@ def _write_events(folders: list[Path], follow: bool) -> RunState:
     for folder in folders:
         state = RunState()
         for event in _told(state, _events(folder, follow)):
-            click.echo(to_json(event))
+            echo(to_json(event))
     return state
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-import click
+from pi_subagents.harmless import painted, printable
+from pi_subagents.surfaces.cli.output import echo_text
 
 
 def block_printer() -> Callable[[str], None]:
@@ -14,17 +15,17 @@ def block_printer() -> Callable[[str], None]:
 
 
 def _plain(block: str) -> None:
-    click.echo(f"{block}\n")
+    echo_text(f"{block}\n")
 
 
 def _rendered() -> Callable[[str], None]:
     from rich.console import Console
     from rich.markdown import Markdown
 
-    console = Console()
+    console = Console(file=painted(sys.stdout))
 
     def render(block: str) -> None:
-        console.print(Markdown(block, code_theme="ansi_dark", hyperlinks=False))
+        console.print(Markdown(printable(block), code_theme="ansi_dark", hyperlinks=False))
         console.print()
 
     return render

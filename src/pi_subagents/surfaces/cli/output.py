@@ -1,0 +1,28 @@
+"""How the command prints: the only place that does.
+
+Texts from projects, agents and file systems are made harmless here. A line stays a line, whatever names and paths are
+in it; a text of several lines says so by using another function.
+"""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from pi_subagents.harmless import clean, painted, printable
+
+
+def echo(line: object = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print one line; a line break in it is part of a name or a path, and becomes a space."""
+    click.echo(clean(str(line)), err=err, nl=nl, color=False)
+
+
+def echo_text(text: str, *, err: bool = False, nl: bool = True) -> None:
+    """Print a text of any number of lines."""
+    click.echo(printable(text), err=err, nl=nl, color=False)
+
+
+def echo_painted(line: str, *, color: bool | None = None) -> None:
+    """Print a line that has colours of ours in it, around texts that are clean; not in colour where none is wanted."""
+    click.echo(line, file=painted(sys.stdout), color=color)

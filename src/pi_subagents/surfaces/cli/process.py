@@ -1,0 +1,103 @@
+"""Where the command meets the process it is: standard streams, and what no command can foresee to go wrong.
+
+Every end is an exit code, and every failure a sentence: never a traceback for what a shell, a full disk or a strange
+name does to us.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TextIO, cast
+
+from pi_subagents.errors import ClientConfigError, InvalidCall, PiSubagentsError, SessionNotFound
+from pi_subagents.harmless import HarmlessStream
+from pi_subagents.surfaces.cli.output import echo, echo_text
+
+_OF_SEVERAL_LINES = (ClientConfigError, SessionNotFound)
+
+
+def run_to_exit_code(command: Callable[[], object]) -> int:
+    """Call the command with streams that can do no harm; the exit code for how it ended."""
+    _hold_descriptors()
+    kept = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin = sys.stdin or open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - closed: it is empty
+    sys.stdout = cast(TextIO, HarmlessStream(sys.stdout, "standard output"))
+    sys.stderr = cast(TextIO, HarmlessStream(sys.stderr, "standard error", for_remarks=True))
+    try:
+        return _exit_code(command)
+    finally:
+        for stream in kept[1:]:
+            _finish(stream)
+        sys.stdin, sys.stdout, sys.stderr = kept
+
+
+def require_open_streams(whom: str) -> None:
+    """Raise InvalidCall unless there is a standard input and output to speak over."""
+    if sys.__stdin__ is None or sys.__stdout__ is None:
+        raise InvalidCall(f"{whom} speaks over standard input and output; one of them is closed")
+
+
+def _exit_code(command: Callable[[], object]) -> int:
+    try:
+        code = _called(command)
+        sys.stdout.flush()
+    except PiSubagentsError as error:
+        (echo_text if isinstance(error, _OF_SEVERAL_LINES) else echo)(f"error: {error}", err=True)
+    except BrokenPipeError:
+        pass  # the reader of our output has gone (`| head`); there is nobody left to tell
+    except (OSError, UnicodeError) as error:
+        with suppress(OSError):
+            echo(f"error: {_sentence(error)}", err=True)
+    else:
+        return code
+    return 1
+
+
+def _called(command: Callable[[], object]) -> int:
+    try:
+        command()
+    except SystemExit as ended:
+        return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+    return 0
+
+
+def _sentence(error: OSError | UnicodeError) -> str:
+    if isinstance(error, UnicodeError):
+        return f"an argument or a name is not valid UTF-8: {error}"
+    if error.errno == errno.ENOENT and not _has_directory():
+        return "the current directory does not exist any more; change to another one and run this again"
+    if error.errno in (errno.EMFILE, errno.ENFILE):
+        return "too many files are open; allow more with 'ulimit -n', or end other programs"
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    return f"{where}{error.strerror or error}"
+
+
+def _has_directory() -> bool:
+    try:
+        os.getcwd()  # noqa: PTH109 - only whether there is one
+    except OSError:
+        return False
+    return True
+
+
+def _hold_descriptors() -> None:
+    """Let nothing that is opened later be taken for a standard stream that was closed."""
+    for fd in (0, 1, 2):
+        try:
+            os.fstat(fd)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+
+
+def _finish(stream: TextIO | None) -> None:
+    """Flush, and where that fails leave nothing for the interpreter to fail with once more."""
+    try:
+        if stream is not None:
+            stream.flush()
+    except (OSError, ValueError):
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # type: ignore[union-attr]
