@@ -72,6 +72,7 @@ class RunState:
     todo_completed: int = 0
 
     is_damaged: bool = False
+    details_dropped: bool = False
     settled: bool = False
     pass_ended: bool = False
     accepted: bool = False
@@ -130,6 +131,10 @@ def _stop_requested(state: RunState, event: ev.StopRequested) -> None:
     # The first cause decides; an agent that had already settled is no longer being cut short.
     if state.stop is None and not state.settled:
         state.stop = event
+
+
+def _details_dropped(state: RunState, _event: ev.DetailsDropped) -> None:
+    state.details_dropped = True
 
 
 def _exited(state: RunState, event: ev.Exited) -> None:
@@ -244,6 +249,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.Created: _created,
     ev.Started: _started,
     ev.StopRequested: _stop_requested,
+    ev.DetailsDropped: _details_dropped,
     ev.Exited: _exited,
     ev.Ended: _ended,
     ev.Delta: _delta,

@@ -79,10 +79,17 @@ class RecentMessages:
 
     def append(self, message: Message) -> None:
         """Add a message, in place of the oldest ones if it needs their room."""
-        size = len(_ENCODER.encode(message))
+        size = _size_of(message)
         self._messages.append(message)
         self._sizes.append(size)
         self._bytes += size
         while len(self) > 1 and (len(self) > MAX_MESSAGES_IN_MEMORY or self._bytes > MAX_MESSAGE_BYTES_IN_MEMORY):
             self._messages.popleft()
             self._bytes -= self._sizes.popleft()
+
+
+def _size_of(message: Message) -> int:
+    try:
+        return len(_ENCODER.encode(message))
+    except UnicodeEncodeError:  # half of a surrogate pair: it comes from no journal
+        return len(repr(message))

@@ -27,13 +27,16 @@ class Journal:
             self._fd = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         except OSError as error:
             raise StoreError(f"cannot open the journal {path}: {error.strerror}") from error
+        self.size = os.fstat(self._fd).st_size
 
     def append(self, events: Iterable[Event]) -> None:
         """Write `events` in one go; when this returns they may be shown. Raises StoreError."""
         data = memoryview(b"".join(_ENCODER.encode(event) + b"\n" for event in events))
         try:
             while data:
-                data = data[os.write(self._fd, data) :]
+                written = os.write(self._fd, data)
+                self.size += written
+                data = data[written:]
         except OSError as error:
             raise StoreError(f"cannot write the journal {self.path}: {error.strerror}") from error
 
