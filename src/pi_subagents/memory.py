@@ -79,7 +79,7 @@ class RecentMessages:
 
     def append(self, message: Message) -> None:
         """Add a message, in place of the oldest ones if it needs their room."""
-        size = _size_of(message)
+        size = size_of(message)
         self._messages.append(message)
         self._sizes.append(size)
         self._bytes += size
@@ -88,8 +88,9 @@ class RecentMessages:
             self._bytes -= self._sizes.popleft()
 
 
-def _size_of(message: Message) -> int:
+def size_of(value: object) -> int:
+    """How many bytes a value takes as JSON."""
     try:
-        return len(_ENCODER.encode(message))
+        return len(_ENCODER.encode(value))
     except UnicodeEncodeError:  # half of a surrogate pair: it comes from no journal
-        return len(repr(message))
+        return len(repr(value))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from pi_subagents.errors import StoreError
+from pi_subagents.jsonl import MAX_RECORD_BYTES
 from pi_subagents.models.event import AnyEvent, Event, Unknown
 
 JOURNAL_FILE = "events.jsonl"
@@ -16,6 +18,11 @@ JOURNAL_FILE = "events.jsonl"
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _READ_BYTES = 1024 * 1024
+
+MAX_LINE_BYTES = 2 * MAX_RECORD_BYTES
+"""No event is longer; what is was not written by us."""
+DAMAGED_BYTES = 64 * 1024
+"""How much is kept of a line that is no event."""
 
 
 class Journal:
@@ -57,10 +64,20 @@ class Journal:
 def read_journal(path: Path) -> Iterator[AnyEvent]:
     """Every event of a journal, oldest first; a torn last line is left out, a damaged one is kept as unknown."""
     with path.open("rb", buffering=_READ_BYTES) as lines:
-        for line in lines:
-            if not line.endswith(b"\n"):
-                return
-            yield decode_event(line)
+        while line := _next_line(lines):
+            event = decode_event(line)
+            del line  # one of the two is enough while others work on it
+            yield event
+            del event
+
+
+def _next_line(lines: BinaryIO) -> bytes:
+    """The next complete line, or nothing; of one that is too long, the beginning."""
+    line = start = lines.readline(MAX_LINE_BYTES)
+    while len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+        start = start[:DAMAGED_BYTES]
+        line = lines.readline(MAX_LINE_BYTES)
+    return start if line.endswith(b"\n") else b""
 
 
 def decode_event(line: bytes) -> AnyEvent:
@@ -68,4 +85,5 @@ def decode_event(line: bytes) -> AnyEvent:
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Unknown(kind="damaged", record=msgspec.Raw(_ENCODER.encode(line.decode("utf-8", "replace"))))
+        text = line[:DAMAGED_BYTES].decode("utf-8", "replace")
+        return Unknown(kind="damaged", record=msgspec.Raw(_ENCODER.encode(text)))
