@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pi_subagents.fold import MAX_MESSAGES_IN_MEMORY, RunState, fold
+from pi_subagents.fold import RunState, fold
+from pi_subagents.memory import MAX_MESSAGES_IN_MEMORY
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 

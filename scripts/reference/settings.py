@@ -47,6 +47,9 @@ _MEANINGS = {
     "keepRunsDays": "Sessions that ended so many days ago are deleted, once a day. Without it and `keepSessions` all "
     "are kept.",
     "keepSessions": "The newest so many sessions of a project are kept in any case; alone, all older ones are deleted.",
+    "maxJournalMb": "When a run's journal has so many millions of bytes, it leaves out what is streamed and printed, "
+    "and cuts long messages; at twice as many the run is stopped. See "
+    "[how a run works](../concepts/how-a-run-works.md#when-a-run-never-stops-talking).",
     "maxBackground": "How many background runs may work at once, over all projects; the rest wait in the order they "
     "came.",
     "maxDepth": "How deep sub-agents may start sub-agents of their own; with 1 only you can start any.",

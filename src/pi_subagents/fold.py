@@ -7,11 +7,11 @@ them can tell a different story from the others.
 from __future__ import annotations
 
 import re
-from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from pi_subagents.memory import RecentMessages, StreamedText
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Reason, Status, transition
 from pi_subagents.models.usage import Usage
@@ -20,8 +20,8 @@ _TELLING = re.compile(
     r"\b(error|exception|failed|fatal|cannot|denied|not found|no \w+ \w+ found)\b|error:", re.IGNORECASE
 )
 
-MAX_MESSAGES_IN_MEMORY = 500
-"""Bounds memory only: the journal keeps every message."""
+_MAX_TOOL_NAMES = 1000
+_MAX_TOOL_NAME_CHARACTERS = 200
 
 
 @dataclass(slots=True)
@@ -62,10 +62,10 @@ class RunState:
     completed_at: int | None = None
     exit_code: int | None = None
 
-    messages: deque[ev.Message] = field(default_factory=lambda: deque(maxlen=MAX_MESSAGES_IN_MEMORY))
+    messages: RecentMessages = field(default_factory=RecentMessages)
     message_count: int = 0
     final_text: str | None = None
-    partial: list[str] = field(default_factory=list)
+    partial: StreamedText = field(default_factory=StreamedText)
     usage: Usage = field(default_factory=Usage)
     tool_count: int = 0
     tools_called: dict[str, int] = field(default_factory=dict)
@@ -74,6 +74,7 @@ class RunState:
 
     foreign: str | None = None
     is_damaged: bool = False
+    details_dropped: bool = False
     settled: bool = False
     pass_ended: bool = False
     accepted: bool = False
@@ -87,7 +88,7 @@ class RunState:
     @property
     def partial_text(self) -> str:
         """What has arrived so far of the message that is being written."""
-        return "".join(self.partial)
+        return str(self.partial)
 
     @property
     def text(self) -> str:
@@ -134,6 +135,10 @@ def _stop_requested(state: RunState, event: ev.StopRequested) -> None:
         state.stop = event
 
 
+def _details_dropped(state: RunState, _event: ev.DetailsDropped) -> None:
+    state.details_dropped = True
+
+
 def _exited(state: RunState, event: ev.Exited) -> None:
     state.exit_code = event.exit_code
 
@@ -148,17 +153,17 @@ def _ended(state: RunState, event: ev.Ended) -> None:
 
 def _delta(state: RunState, event: ev.Delta) -> None:
     if event.kind == "text":
-        state.partial.append(event.text)
+        state.partial.add(event.text)
 
 
 def _message_started(state: RunState, event: ev.MessageStarted) -> None:
     if event.role == "assistant":
-        state.partial = []
+        state.partial = StreamedText()
 
 
 def _message(state: RunState, event: ev.Message) -> None:
-    state.messages.append(event)
     state.message_count += 1
+    state.messages.append(event)
     if event.role == "assistant":
         _assistant_message(state, event)
     elif event.usage is not None:
@@ -166,7 +171,7 @@ def _message(state: RunState, event: ev.Message) -> None:
 
 
 def _assistant_message(state: RunState, event: ev.Message) -> None:
-    state.partial = []
+    state.partial = StreamedText()
     if event.text.strip():
         state.final_text = event.text
     state.provider = event.provider or state.provider
@@ -177,8 +182,13 @@ def _assistant_message(state: RunState, event: ev.Message) -> None:
         state.usage = state.usage + event.usage
     for call in event.tool_calls:
         state.tool_count += 1
-        state.tools_called[call.name] = state.tools_called.get(call.name, 0) + 1
+        _count_tool(state.tools_called, call.name[:_MAX_TOOL_NAME_CHARACTERS])
         _count_todos(state, call)
+
+
+def _count_tool(counts: dict[str, int], name: str) -> None:
+    if name in counts or len(counts) < _MAX_TOOL_NAMES:
+        counts[name] = counts.get(name, 0) + 1
 
 
 def _count_todos(state: RunState, call: ev.ToolCallPart) -> None:
@@ -241,6 +251,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.Created: _created,
     ev.Started: _started,
     ev.StopRequested: _stop_requested,
+    ev.DetailsDropped: _details_dropped,
     ev.Exited: _exited,
     ev.Ended: _ended,
     ev.Delta: _delta,

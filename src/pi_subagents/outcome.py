@@ -22,6 +22,12 @@ def timeout_sentence(timeout_s: float) -> str:
     return f"Timed out after {timeout_s:g}s. Consider resuming with a longer timeout."
 
 
+def full_sentence(journal_bytes: int) -> str:
+    """Why a run was stopped whose journal has grown to twice its bound."""
+    megabytes = f"{journal_bytes // 1_000_000:,} MB"
+    return f"Stopped: its journal has grown to twice the {megabytes} of the setting subagents.maxJournalMb"
+
+
 def ending(reason: Reason, message: str | None, at: int) -> ev.Ended:
     """The final event for a reason."""
     return ev.Ended(at=at, status=status_for(reason), reason=reason, message=message)

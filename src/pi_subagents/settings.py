@@ -72,6 +72,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     warm_max_memory_mb: int = 400
     max_processes: int | None = None
     keep_sessions: int | None = None
+    max_journal_mb: int = 1000
     warnings: tuple[str, ...] = ()
     powerless: tuple[Powerless, ...] = ()
     """What some of the warnings are about, for those who may want to trust the file."""
@@ -282,4 +283,5 @@ _KEYS: dict[str, _Key] = {
     "maxProcesses": _Number("max_processes", minimum=1),
     "keepRunsDays": _Number("keep_runs_days", minimum=1),
     "keepSessions": _Number("keep_sessions", minimum=1),
+    "maxJournalMb": _Number("max_journal_mb", minimum=1),
 }

@@ -173,6 +173,7 @@ class Workshop:
             timeout_s=plan.task.timeout,
             extension_s=self._settings.extend_timeout_debounce_s,
             loop_count=self._settings.looping_tool_count,
+            journal_bytes=self._settings.max_journal_mb * 1_000_000,
         )
 
 

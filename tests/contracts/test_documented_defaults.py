@@ -14,7 +14,7 @@ import pytest
 
 from pi_subagents import Task, delegate
 from pi_subagents.errors import InvalidCall
-from pi_subagents.fold import MAX_MESSAGES_IN_MEMORY
+from pi_subagents.memory import MAX_MESSAGES_IN_MEMORY
 from pi_subagents.models import MAX_CONCURRENCY, Secret
 from pi_subagents.models.profile import ThinkingLevel
 from pi_subagents.profiles import arguments, catalog

@@ -24,7 +24,7 @@ LAYERS: Mapping[int, frozenset[str]] = {
     2: frozenset(
         {"transcripts", "fold", "harness", "outcome", "planning", "profiles", "programs", "progress", "prompts"}
     )
-    | frozenset({"export", "redaction", "results", "settings", "skills", "trust"}),
+    | frozenset({"export", "memory", "redaction", "results", "settings", "skills", "trust"}),
     3: frozenset({"runners", "store", "wire"}),
     4: frozenset(
         {

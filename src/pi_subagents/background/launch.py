@@ -117,6 +117,7 @@ def order_for(run: PreparedRun, place: Place, settings: Settings) -> Order:
         timeout_s=run.limits.timeout_s,
         extension_s=run.limits.extension_s,
         loop_count=run.limits.loop_count,
+        journal_bytes=run.limits.journal_bytes,
         max_processes=settings.max_processes or room_for_agents(),
         problem=run.plan.problem,
     )

@@ -32,6 +32,7 @@ class Order(msgspec.Struct, frozen=True):
     timeout_s: float | None
     extension_s: float
     loop_count: int
+    journal_bytes: int
     max_processes: int
     problem: str | None = None
 
@@ -50,7 +51,7 @@ class Order(msgspec.Struct, frozen=True):
 
     @property
     def limits(self) -> Limits:
-        return Limits(self.timeout_s, self.extension_s, self.loop_count)
+        return Limits(self.timeout_s, self.extension_s, self.loop_count, self.journal_bytes)
 
 
 _DECODER = msgspec.msgpack.Decoder(Order)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from html import escape
 
 from pi_subagents.export.arguments import Block, argument_blocks
@@ -15,9 +15,12 @@ _CLASSES = {Style.MUTED: "", Style.ADDED: "added", Style.REMOVED: "removed"}
 _BLOCK_CLASSES = {"oldText": "removed", "newText": "added"}
 
 
-def calls_html(calls: Sequence[tuple[Called | None, Returned | None]]) -> str:
-    """Calls that follow each other, each with the result that answers it."""
-    return f'<div class="calls">\n{"".join(_call(call, result) for call, result in calls)}</div>\n'
+def calls_html(calls: Iterable[tuple[Called | None, Returned | None]]) -> Iterator[str]:
+    """Calls that follow each other, each with the result that answers it, piece by piece."""
+    yield '<div class="calls">\n'
+    for call, result in calls:
+        yield _call(call, result)
+    yield "</div>\n"
 
 
 def _call(call: Called | None, result: Returned | None) -> str:

@@ -1,7 +1,8 @@
 """A run's conversation as entries, one after the other: what was said, called, returned and noticed.
 
-Every page and transcript is made of these, whether all of a journal is there already or it still grows. Nothing is
-cut. Text is safe to print: what a terminal would obey is taken out here, so that no writer has to think of it.
+Every page and transcript is made of these, whether all of a journal is there already or it still grows. No message is
+cut: one that is very long comes as several entries, so that no writer needs more memory for it than for any other. Text
+is safe to print: what a terminal would obey is taken out here, so that no writer has to think of it.
 """
 
 from __future__ import annotations
@@ -10,11 +11,18 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pi_subagents.memory import StreamedText, size_of
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
 from pi_subagents.progress import counted, notice, preview_tool_call, printable
 
 _PREVIEW_CELLS = 160
+_MAX_WAITING_CALLS = 500
+_MAX_WAITING_BYTES = 4 * 1024 * 1024
+"""Calls and their arguments that wait for their result; older ones get theirs as an entry of its own."""
+_MAX_SEEN = 10_000
+ENTRY_CHARACTERS = 4 * 1024 * 1024
+"""A longer text comes as several entries."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +88,28 @@ class Noticed:
 Entry = Said | Thought | Given | Added | Called | Returned | Noticed
 
 
+def _slices(text: str) -> Iterator[str]:
+    if len(text) <= ENTRY_CHARACTERS:
+        yield text
+    else:
+        yield from (text[start : start + ENTRY_CHARACTERS] for start in range(0, len(text), ENTRY_CHARACTERS))
+
+
+def _texts(text: str) -> Iterator[str]:
+    """A text that is safe to print, in pieces that are not too long."""
+    return map(printable, _slices(text))
+
+
 class Conversation:
     """Turns one run's events into entries, in order."""
 
     def __init__(self) -> None:
         self._prompt = ""
         self._cwd: str | None = None
-        self._partial: list[ev.Delta] = []
-        self._calls: dict[str, Called] = {}
-        self._seen: set[str] = set()
+        self._partial: dict[str, StreamedText] = {}
+        self._calls: dict[str, tuple[Called, int]] = {}
+        self._waiting_bytes = 0
+        self._seen: dict[int, None] = {}
         self._task_told = False
         self._last_error: str | None = None
 
@@ -102,11 +123,11 @@ class Conversation:
 
     def rest(self) -> Iterator[Entry]:
         """What the agent has begun to say and not finished; afterwards it is told."""
+        partial, self._partial = self._partial, {}
         for kind in ("thinking", "text"):
-            text = printable("".join(delta.text for delta in self._partial if delta.kind == kind))
+            text = printable(str(partial.get(kind, "")))
             if text.strip():
                 yield Thought(text) if kind == "thinking" else Said(text, unfinished=True)
-        self._partial.clear()
 
     def _created(self, event: ev.Created) -> Iterator[Entry]:
         self._prompt, self._cwd = event.prompt, event.cwd
@@ -121,18 +142,18 @@ class Conversation:
         elif event.role == "user" and not self._task_told:
             self._task_told = True
             if event.text != self._prompt:
-                yield Given(printable(event.text))
-        elif text := printable(_text_with_images(event)):
-            yield Added(printable(event.role), text)
+                yield from map(Given, _texts(event.text))
+        elif text := _text_with_images(event):
+            yield from (Added(printable(event.role), piece) for piece in _texts(text))
 
     def _assistant(self, event: ev.Message) -> Iterator[Entry]:
-        self._partial.clear()
+        self._partial = {}
         made = bool(event.tool_calls)
         for part in event.parts:
             if isinstance(part, ev.TextPart) and part.text.strip():
-                yield Said(printable(part.text))
+                yield from map(Said, _texts(part.text))
             elif isinstance(part, ev.ThinkingPart) and part.text.strip():
-                yield Thought(printable(part.text))
+                yield from map(Thought, _texts(part.text))
             elif isinstance(part, ev.ToolCallPart):
                 called = self._call(part.id, part.name, part.arguments, event.at)
                 yield called if made else Noticed(f"Broke off in a tool call: {called.preview}")
@@ -141,23 +162,38 @@ class Conversation:
             yield Noticed(printable(event.error_message), "error")
 
     def _tool_result(self, event: ev.Message) -> Iterator[Entry]:
-        call = self._calls.pop(event.tool_call_id or "", None)
-        text = printable(_text_with_images(event))
-        yield Returned(printable(event.tool_name or "tool"), text, call, event.is_error, event.at)
+        call, size = self._calls.pop(event.tool_call_id or "", (None, 0))
+        self._waiting_bytes -= size
+        for text in _texts(_text_with_images(event)):
+            yield Returned(printable(event.tool_name or "tool"), text, call, event.is_error, event.at)
+            call = None
 
     def _tool_started(self, event: ev.ToolStarted) -> Iterator[Entry]:
-        if event.id not in self._seen:
+        if hash(event.id) not in self._seen:
             yield self._call(event.id, event.name, event.arguments, event.at)
 
     def _call(self, call_id: str, name: str, arguments: Mapping[str, Any], at: int) -> Called:
         preview = preview_tool_call(name, arguments, width=_PREVIEW_CELLS, cwd=self._cwd)
         called = Called(call_id, printable(name), preview, arguments, at)
-        self._calls[call_id] = called
-        self._seen.add(call_id)
+        self._await_result(called)
+        self._seen[hash(call_id)] = None
+        if len(self._seen) > _MAX_SEEN:
+            del self._seen[next(iter(self._seen))]
         return called
 
+    def _await_result(self, called: Called) -> None:
+        _, replaced = self._calls.pop(called.id, (None, 0))
+        size = size_of(called.arguments)
+        self._calls[called.id] = called, size
+        self._waiting_bytes += size - replaced
+        while len(self._calls) > 1 and (
+            len(self._calls) > _MAX_WAITING_CALLS or self._waiting_bytes > _MAX_WAITING_BYTES
+        ):
+            _, size = self._calls.pop(next(iter(self._calls)))
+            self._waiting_bytes -= size
+
     def _delta(self, event: ev.Delta) -> Iterator[Entry]:
-        self._partial.append(event)
+        self._partial.setdefault(event.kind, StreamedText()).add(event.text)
         yield from ()
 
     def _message_started(self, _event: ev.MessageStarted) -> Iterator[Entry]:
@@ -179,8 +215,9 @@ def _image_words(image: ev.ImagePart) -> str:
 
 
 def _outside(_conversation: Conversation, event: ev.Output | ev.Stderr | ev.ShellOutput) -> Iterator[Entry]:
-    if text := printable(event.text).strip("\n"):
-        yield Noticed(text, "output")
+    for text in _texts(event.text):
+        if text := text.strip("\n"):
+            yield Noticed(text, "output")
 
 
 def _unknown(_conversation: Conversation, event: ev.Unknown) -> Iterator[Entry]:

@@ -19,7 +19,7 @@ _ICONS = {Status.QUEUED: "·", Status.RUNNING: "⏳", Status.COMPLETED: "✓", S
 
 @dataclass(frozen=True)
 class RunPage:
-    """A run as it is written down: its state, and the entries of its conversation."""
+    """A run as it is written down: its state, and the entries of its conversation, which may be read more than once."""
 
     state: RunState
     entries: Iterable[Entry]

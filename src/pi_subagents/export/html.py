@@ -6,13 +6,14 @@ content security policy still forbids it to run or load anything.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import escape
-from itertools import chain
+from itertools import groupby
 
 from pi_subagents.export.calls_html import calls_html
 from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
 from pi_subagents.export.facts import Fact, RunPage, figures, moment, origin, session_facts, status_words, title
+from pi_subagents.export.pairing import Placed, paired
 from pi_subagents.export.prose import prose_html, verbatim_html
 from pi_subagents.export.stylesheet import STYLESHEET
 from pi_subagents.fold import RunState
@@ -70,26 +71,37 @@ def _run(run: RunPage, number: int, count: int) -> Iterator[str]:
     if several:
         yield f'<p class="origin">{escape(origin(state))}</p>\n'
     yield _task("Task", printable(state.prompt))
-    yield from _conversation(list(run.entries), _FINAL_NAMES.get(state.status, ""))
+    yield from _conversation(run.entries, _FINAL_NAMES.get(state.status, ""))
     yield "</section>\n"
 
 
-def _conversation(entries: Sequence[Entry], final_name: str) -> Iterator[str]:
-    last = next((entry for entry in reversed(entries) if isinstance(entry, Said)), None)
-    answers = {id(entry.call): entry for entry in entries if isinstance(entry, Returned) and entry.call}
-    calls: list[tuple[Called | None, Returned | None]] = []
-    for entry in chain(entries, [None]):
-        if isinstance(entry, Called):
-            calls.append((entry, answers.get(id(entry))))
-        elif isinstance(entry, Returned):
-            if entry.call is None:
-                calls.append((None, entry))
+def _conversation(entries: Iterable[Entry], final_name: str) -> Iterator[str]:
+    final = _last_said(entries) if final_name else None
+    for are_calls, group in groupby(paired(entries), _is_call):
+        if are_calls:
+            yield from calls_html(map(_call, group))
         else:
-            if calls:
-                yield calls_html(calls)
-                calls = []
-            if entry is not None:
-                yield _entry(entry, final=final_name if entry is last else "")
+            for placed in group:
+                yield _entry(placed.entry, final=final_name if placed.number == final else "")
+
+
+def _last_said(entries: Iterable[Entry]) -> int | None:
+    last = None
+    for number, entry in enumerate(entries):
+        if isinstance(entry, Said):
+            last = number
+    return last
+
+
+def _is_call(placed: Placed) -> bool:
+    return isinstance(placed.entry, Called | Returned)
+
+
+def _call(placed: Placed) -> tuple[Called | None, Returned | None]:
+    entry = placed.entry
+    return (
+        (entry, placed.result) if isinstance(entry, Called) else (None, entry if isinstance(entry, Returned) else None)
+    )
 
 
 def _entry(entry: Entry, *, final: str) -> str:

@@ -20,6 +20,6 @@ def call_remarks(call: Called | None, result: Returned | None) -> Iterator[str]:
     elif summary := summarise_tool_result(result.name, result.text):
         yield summary
     elif result.text.strip():
-        yield counted(len(result.text.strip("\n").split("\n")), "line")
+        yield counted(result.text.strip("\n").count("\n") + 1, "line")
     if call and result.at - call.at >= _WORTH_TELLING_MS:
         yield duration((result.at - call.at) / 1000)

@@ -101,6 +101,12 @@ class StopRequested(Event, frozen=True, tag="stop_requested"):
     message: str
 
 
+class DetailsDropped(Event, frozen=True, tag="details_dropped"):
+    """The journal has reached its bound (bytes): from here on it leaves out details, and cuts long messages."""
+
+    bound: int
+
+
 class Exited(Event, frozen=True, tag="exited"):
     """The agent process and everything below it is gone; a signal counts as 128 + its number."""
 
@@ -345,6 +351,7 @@ AnyEvent = (
     | HeldBack
     | Started
     | StopRequested
+    | DetailsDropped
     | Exited
     | Ended
     | AgentSession

@@ -8,6 +8,7 @@ from typing import Any
 from pi_subagents.models import event as ev
 from pi_subagents.progress.arguments import counted, one_line
 
+_MEGABYTE = 1_000_000
 _NOUNS = {"turn": "Model error", "summary": "Summary failed"}
 
 
@@ -61,6 +62,13 @@ def _dropped(event: ev.Dropped) -> str:
     return f"Left out a record of {event.size} bytes: too large to keep"
 
 
+def _details_dropped(event: ev.DetailsDropped) -> str:
+    return (
+        f"The journal has reached {event.bound // _MEGABYTE:,} MB: from here on it leaves out details, "
+        "such as what is streamed and printed, and cuts long messages"
+    )
+
+
 def _with_detail(words: str, detail: str | None) -> str:
     text = one_line(detail)
     return f"{words}: {text}" if text else words
@@ -75,4 +83,5 @@ _NOTICES: dict[type[ev.Event], Callable[[Any], str | None]] = {
     ev.StopRequested: _stop_requested,
     ev.ExtensionFailed: _extension_failed,
     ev.Dropped: _dropped,
+    ev.DetailsDropped: _details_dropped,
 }

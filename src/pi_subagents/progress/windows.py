@@ -230,6 +230,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[Window, Any], bool]] = {
     ev.Stderr: _stderr,
     ev.ExtensionFailed: _lost,
     ev.Dropped: _lost,
+    ev.DetailsDropped: _lost,
     ev.HeldBack: lambda window, event: window._live.show_notice(notice(event)),
     ev.RetryStarted: lambda window, event: window._live.show_notice(notice(event)),
     ev.RetryEnded: lambda window, event: window._live.show_notice(notice(event)),

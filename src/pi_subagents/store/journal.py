@@ -5,17 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
+from pi_subagents.jsonl import MAX_RECORD_BYTES
 from pi_subagents.models.event import AnyEvent, Event, Unknown
 from pi_subagents.store.record import JOURNAL_FILE, in_its_place, open_run, why_foreign
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _READ_BYTES = 1024 * 1024
+
+MAX_LINE_BYTES = 2 * MAX_RECORD_BYTES
+"""No event is longer; what is was not written by us."""
+DAMAGED_BYTES = 64 * 1024
+"""How much is kept of a line that is no event."""
 
 
 class Journal:
@@ -28,13 +35,16 @@ class Journal:
             self._fd = os.open(path, flags, 0o600) if run is None else run.open(path.name, flags)
         except OSError as error:
             raise StoreError(f"cannot open the journal {path}: {error.strerror}") from error
+        self.size = os.fstat(self._fd).st_size
 
     def append(self, events: Iterable[Event]) -> None:
         """Write `events` in one go; when this returns they may be shown. Raises StoreError."""
         data = memoryview(b"".join(_ENCODER.encode(event) + b"\n" for event in events))
         try:
             while data:
-                data = data[os.write(self._fd, data) :]
+                written = os.write(self._fd, data)
+                self.size += written
+                data = data[written:]
         except OSError as error:
             raise StoreError(f"cannot write the journal {self.path}: {error.strerror}") from error
 
@@ -62,10 +72,20 @@ def read_events(run: Directory, name: str = JOURNAL_FILE) -> Iterator[AnyEvent]:
     """The same for a record that is open already; raises OSError."""
     foreign = why_foreign(run)
     with os.fdopen(run.open(name, os.O_RDONLY), "rb", buffering=_READ_BYTES) as lines:
-        for line in lines:
-            if not line.endswith(b"\n"):
-                return
-            yield in_its_place(decode_event(line), run.path, foreign)
+        while line := _next_line(lines):
+            event = in_its_place(decode_event(line), run.path, foreign)
+            del line  # one of the two is enough while others work on it
+            yield event
+            del event
+
+
+def _next_line(lines: BinaryIO) -> bytes:
+    """The next complete line, or nothing; of one that is too long, the beginning."""
+    line = start = lines.readline(MAX_LINE_BYTES)
+    while len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
+        start = start[:DAMAGED_BYTES]
+        line = lines.readline(MAX_LINE_BYTES)
+    return start if line.endswith(b"\n") else b""
 
 
 def decode_event(line: bytes) -> AnyEvent:
@@ -73,4 +93,5 @@ def decode_event(line: bytes) -> AnyEvent:
     try:
         return _DECODER.decode(line)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Unknown(kind="damaged", record=msgspec.Raw(_ENCODER.encode(line.decode("utf-8", "replace"))))
+        text = line[:DAMAGED_BYTES].decode("utf-8", "replace")
+        return Unknown(kind="damaged", record=msgspec.Raw(_ENCODER.encode(text)))

@@ -54,6 +54,11 @@ class RunRecord:
         """The lease's open descriptor, to hand the run to another process."""
         return self._lease.fileno()
 
+    @property
+    def journal_bytes(self) -> int:
+        """How large the journal is."""
+        return self._journal.size
+
     def append(self, events: Iterable[Event]) -> None:
         """Write events to the journal; raises StoreError."""
         self._journal.append(events)

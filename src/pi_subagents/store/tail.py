@@ -7,10 +7,11 @@ from pathlib import Path
 
 from pi_subagents.errors import StoreError
 from pi_subagents.models.event import AnyEvent
-from pi_subagents.store.journal import decode_event
+from pi_subagents.store.journal import DAMAGED_BYTES, MAX_LINE_BYTES, decode_event
 from pi_subagents.store.record import in_its_place, open_run, why_foreign
 
 _READ_BYTES = 4 * 1024 * 1024
+_MAX_PIECES = MAX_LINE_BYTES // _READ_BYTES
 
 
 class JournalTail:
@@ -23,6 +24,7 @@ class JournalTail:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._position = 0
+        self._in_long_line = False
         self.at_end = False
 
     def read(self) -> list[AnyEvent]:
@@ -32,13 +34,23 @@ class JournalTail:
                 fd, foreign = run.open(self._path.name, os.O_RDONLY), why_foreign(run)
             with os.fdopen(fd, "rb") as file:
                 file.seek(self._position)
-                data = piece = file.read(_READ_BYTES)
-                while b"\n" not in data and len(piece) == _READ_BYTES:
-                    piece = file.read(_READ_BYTES)
-                    data += piece
+                pieces = [file.read(_READ_BYTES)]
+                while b"\n" not in pieces[-1] and len(pieces[-1]) == _READ_BYTES and len(pieces) < _MAX_PIECES:
+                    pieces.append(file.read(_READ_BYTES))
         except OSError as error:
             raise StoreError(f"cannot read the journal {self._path}: {error.strerror}") from error
-        self.at_end = len(piece) < _READ_BYTES
+        self.at_end = len(pieces[-1]) < _READ_BYTES
+        lines = self._lines(b"".join(pieces))
+        return [in_its_place(decode_event(line), self._path.parent, foreign) for line in lines]
+
+    def _lines(self, data: bytes) -> list[bytes]:
         *lines, torn = data.split(b"\n")
         self._position += len(data) - len(torn)
-        return [in_its_place(decode_event(line), self._path.parent, foreign) for line in lines]
+        if lines and self._in_long_line:
+            self._in_long_line = False
+            del lines[0]
+        elif len(torn) == MAX_LINE_BYTES:  # longer than any event: told as damaged, once, and passed over
+            self._position += len(torn)
+            lines = [] if self._in_long_line else [torn[:DAMAGED_BYTES]]
+            self._in_long_line = True
+        return lines

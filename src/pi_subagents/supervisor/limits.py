@@ -11,11 +11,15 @@ from pi_subagents.models.event import ToolCallPart
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a run is allowed; 0 switches the extension or the loop detection off, None the timeout."""
+    """What a run is allowed; 0 switches the extension or the loop detection off, None the timeout.
+
+    Beyond `journal_bytes` the journal leaves out details; at twice as much the run is stopped.
+    """
 
     timeout_s: float | None = 600
     extension_s: float = 30
     loop_count: int = 5
+    journal_bytes: int = 1_000_000_000
 
 
 class Deadline:

@@ -15,6 +15,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.progress import ProgressWords
 from pi_subagents.results import result_document
 from pi_subagents.store import RunRecord
+from pi_subagents.supervisor.journal_bound import is_full, within_bound
 
 Observer = Callable[[RunState, Sequence[ev.Event]], None]
 
@@ -24,17 +25,21 @@ _log = logging.getLogger(__name__)
 class Recorder:
     """The journal of a run, its state, and who is told. `broken` is why nothing more can be journalled."""
 
-    def __init__(self, record: RunRecord, state: RunState, observer: Observer | None) -> None:
+    def __init__(self, record: RunRecord, state: RunState, observer: Observer | None, bound: int) -> None:
         self.state = state
         self.broken: StoreError | None = None
         self._record = record
         self._observer = observer
+        self._bound = bound
         self._words = ProgressWords(cwd=state.cwd, multiline=True)
 
     def happened(self, events: Sequence[ev.AnyEvent]) -> bool:
         """Journal, fold, show: in this order, or not at all; False if they could not be journalled."""
         if self.broken is not None:
             return False
+        events = within_bound(events, self._record.journal_bytes, self._bound, noted=self.state.details_dropped)
+        if not events:
+            return True
         try:
             self._record.append(events)
         except StoreError as error:
@@ -42,6 +47,11 @@ class Recorder:
             return False
         self.show(events)
         return True
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more of the agent is journalled."""
+        return is_full(self._record.journal_bytes, self._bound)
 
     def show(self, events: Sequence[ev.AnyEvent]) -> None:
         """Fold and show without journalling: for the one event that says why there is no journal."""

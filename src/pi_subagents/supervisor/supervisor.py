@@ -25,6 +25,7 @@ from pi_subagents.outcome import (
     SPAWN_SENTENCE,
     conclude,
     ending,
+    full_sentence,
     timeout_sentence,
 )
 from pi_subagents.planning import as_utf8
@@ -75,7 +76,7 @@ class Supervisor:
     ) -> None:
         self.state = state
         self._record = record
-        self._recorder = Recorder(record, state, observer)
+        self._recorder = Recorder(record, state, observer, limits.journal_bytes)
         self._invocation = invocation
         self._runner = runner
         self._limits = limits
@@ -260,18 +261,22 @@ class Supervisor:
     def _happened(self, events: Sequence[ev.AnyEvent]) -> None:
         if not events:
             return
-        if self._recorder.happened(self._with_loop_noticed(events)):
+        if self._recorder.happened(self._with_stops_noticed(events)):
             self._react(events)
         else:
             self._escalate()
 
-    def _with_loop_noticed(self, events: Sequence[ev.AnyEvent]) -> Sequence[ev.AnyEvent]:
+    def _with_stops_noticed(self, events: Sequence[ev.AnyEvent]) -> Sequence[ev.AnyEvent]:
         """The events, and right behind the call that makes a loop of them, the request to stop.
 
         Had the agent gone on and settled within the same chunk, a request at its end would come too late.
         """
-        if self.state.stop is not None:
+        if self.state.stop is not None or isinstance(events[0], ev.StopRequested):
             return events
+        finished = self._is_gone or self.state.settled or self.state.pass_ended
+        if self._recorder.is_full and self._process is not None and not finished:
+            sentence = full_sentence(self._limits.journal_bytes)
+            return [ev.StopRequested(at=events[0].at, reason=Reason.RECORD, message=sentence), *events]
         for position, event in enumerate(events, start=1):
             calls = event.tool_calls if isinstance(event, ev.Message) else ()
             if any(self._loops.tool_called(call) for call in calls):

@@ -30,6 +30,7 @@ SETTINGS: Mapping[str, str | None] = {
     "maxProcesses": "lifts a limit",
     "keepRunsDays": "deletes records",
     "keepSessions": "deletes records",
+    "maxJournalMb": "lifts a limit",
 }
 """Under `subagents` in a settings file: DATA, or what the power does."""
 

@@ -21,7 +21,7 @@ from pi_subagents.export import (
 from pi_subagents.fold import RunState, fold
 from pi_subagents.following import follow_run
 from pi_subagents.models.event import AnyEvent
-from pi_subagents.pages import entries
+from pi_subagents.pages import entries, facts_of
 from pi_subagents.planning import Place
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
 from pi_subagents.surfaces.cli.json_output import as_json as to_json
@@ -66,7 +66,7 @@ def _write_events(folders: list[Path], follow: bool) -> RunState:
 
 def _write_markdown(folders: list[Path], follow: bool) -> RunState:
     printed = block_printer()
-    pages = [RunPage(load_run(folder), ()) for folder in folders]
+    pages = [RunPage(facts_of(folder), ()) for folder in folders]
     for block in session_heading(pages):
         printed(block)
     for position, folder in enumerate(folders, 1):

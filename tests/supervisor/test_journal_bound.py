@@ -1,0 +1,189 @@
+"""A journal does not grow without end, and whatever ends a run is in it all the same."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.export import Noticed
+from pi_subagents.fold import RunState, fold
+from pi_subagents.models import event as ev
+from pi_subagents.progress import ProgressWords, Window
+from pi_subagents.store import JOURNAL_FILE
+from pi_subagents.supervisor import Limits, Supervisor
+from pi_subagents.testing import FakeProcess
+from pi_subagents.testing.records import AGENT_SETTLED, Record, answer, assistant, delta, tool_call, tool_result
+from tests.export.kit import entries_of
+from tests.supervisor.kit import Outcome, see_through
+
+BOUND = 20_000
+SMALL = Limits(timeout_s=None, journal_bytes=BOUND)
+PIECE = delta("x" * 1000)
+SENTENCE = (
+    "The journal has reached 3 MB: from here on it leaves out details, such as what is streamed and printed, "
+    "and cuts long messages"
+)
+
+
+def talking(*records: Record, times: int = 1, then: tuple[Record, ...] = ()) -> Callable[..., Awaitable[int]]:
+    """An agent that prints records again and again, each after a while of its own, and then others."""
+
+    async def play(process: FakeProcess) -> int:
+        for record in (*records * times, *then):
+            process.prints(record)
+            await asyncio.sleep(0.2)
+        return 0
+
+    return play
+
+
+def size_of(outcome: Outcome) -> int:
+    return (outcome.run_dir / JOURNAL_FILE).stat().st_size
+
+
+def kinds_of(outcome: Outcome) -> list[str]:
+    return [type(event).__name__ for event in outcome.journal]
+
+
+def test_beyond_its_bound_a_journal_leaves_out_details_says_so_once_and_the_run_completes(tmp_path: Path) -> None:
+    outcome = see_through(tmp_path, talking(PIECE, times=200, then=tuple(answer("Done."))), SMALL)
+    assert outcome.state.status == "completed"
+    assert outcome.state.text == "Done."
+    assert size_of(outcome) < BOUND + 5000
+    kinds = kinds_of(outcome)
+    assert kinds.count("DetailsDropped") == 1
+    assert kinds.count("Delta") < 25
+    assert kinds.index("DetailsDropped") > len(kinds) - 1 - kinds[::-1].index("Delta")
+    assert kinds[-6:] == ["AgentStarted", "Message", "AgentEnded", "AgentSettled", "Exited", "Ended"]
+    assert fold(RunState(), outcome.journal) == outcome.state
+
+
+DETAILS: list[Record | bytes] = [
+    {"type": "tool_execution_update", "toolCallId": "1", "toolName": "b", "partialResult": {"content": [
+        {"type": "text", "text": "y" * 150}]}},
+    {"type": "something_new", "padding": "z" * 1000},
+    {"type": "entry_appended", "entry": {"padding": "z" * 1000}},
+    b"no record " + b"p" * 1000 + b"\n",
+    b'{"type":"message_update","bad":"\\ud83d' + b"q" * 1000 + b'"}\n',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("detail", DETAILS, ids=["tool progress", "unknown", "entry", "output", "repaired"])
+@pytest.mark.parametrize("stream", ["stdout", "stderr"])
+def test_no_kind_of_detail_gets_past_the_bound(detail: Record | bytes, stream: str, tmp_path: Path) -> None:
+    async def play(process: FakeProcess) -> int:
+        process.prints(*[PIECE] * 30)
+        for _ in range(300):
+            if stream == "stderr":
+                process.writes(b"e" * 500 + b"\n", "stderr")
+            elif isinstance(detail, bytes):
+                process.writes(detail)
+            else:
+                process.prints(detail)
+            await asyncio.sleep(0.2)
+        process.prints(*answer("Done."))
+        return 0
+
+    outcome = see_through(tmp_path, play, SMALL)
+    assert outcome.state.status == "completed"
+    assert size_of(outcome) < 2 * BOUND
+
+
+def test_messages_beyond_the_bound_are_cut_and_say_so(tmp_path: Path) -> None:
+    bound = 1_000_000
+    huge = assistant("w" * 500_000, tool_call("bash", command="c" * 200_000), tool_call("bash", "2", command="ls"))
+    small = assistant("short", tool_call("bash", "3", command="ls"))
+    play = talking(huge, huge, huge, tool_result("bash", "r" * 300_000), small, then=tuple(answer("Done.")))
+    outcome = see_through(tmp_path, play, Limits(journal_bytes=bound))
+    assert outcome.state.status == "completed"
+    messages = [event for event in outcome.journal if isinstance(event, ev.Message)]
+    whole, _, cut, result, unchanged, _ = messages
+    assert (len(whole.text), whole.truncated) == (500_000, False)
+    assert cut.text == "w" * 65_536 + "\n[… 434,464 characters left out …]"
+    assert (cut.truncated, cut.stop_reason) == (True, "toolUse")
+    assert (len(result.text) < 70_000, result.truncated, result.tool_call_id) == (True, True, "1")
+    assert (unchanged.text, unchanged.truncated, unchanged.tool_calls[0].arguments) == (
+        "short",
+        False,
+        {"command": "ls"},
+    )
+
+
+def test_a_call_with_huge_arguments_stays_a_call_beyond_the_bound(tmp_path: Path) -> None:
+    write = assistant("", tool_call("write", path="a" * 300_000))
+    outcome = see_through(
+        tmp_path, talking(PIECE, times=25, then=(write, *answer("Done."))), Limits(journal_bytes=BOUND)
+    )
+    call = next(event for event in outcome.journal if isinstance(event, ev.Message)).tool_calls[0]
+    assert (call.name, call.arguments) == ("write", {})
+    assert outcome.state.tool_count == 1
+
+
+def test_a_message_of_a_million_parts_is_cut_like_a_long_one(tmp_path: Path) -> None:
+    record = assistant("x")
+    record["message"]["content"] *= 100_000
+    outcome = see_through(tmp_path, talking(PIECE, times=25, then=(record, *answer("Done."))), SMALL)
+    assert size_of(outcome) < BOUND + 100_000
+
+
+FOREVER: dict[str, Record] = {
+    "messages": assistant("m" * 3000),
+    "turns": {"type": "turn_start"},
+    "retries": {"type": "auto_retry_start", "attempt": 1, "maxAttempts": 2, "delayMs": 0, "errorMessage": "e" * 3000},
+    "messages in an unknown role": {"type": "message_end", "message": {"role": "r" * 5000, "content": "x"}},
+}
+
+
+@pytest.mark.parametrize("record", FOREVER.values(), ids=list(FOREVER))
+def test_an_agent_that_goes_on_for_ever_is_stopped_at_twice_the_bound(record: Record, tmp_path: Path) -> None:
+    outcome = see_through(tmp_path, talking(record, times=100_000), Limits(None, loop_count=0, journal_bytes=BOUND))
+    assert outcome.verdict == (
+        "failed",
+        "record",
+        "Stopped: its journal has grown to twice the 0 MB of the setting subagents.maxJournalMb",
+    )
+    assert outcome.signals
+    assert size_of(outcome) < 2 * BOUND + 10_000
+    assert kinds_of(outcome)[-3:] == ["StopRequested", "Exited", "Ended"]
+
+
+def test_a_run_that_had_settled_stays_completed_however_much_its_agent_prints_after_that(tmp_path: Path) -> None:
+    flood = tuple(assistant("m" * 3000) for _ in range(100))
+
+    async def play(process: FakeProcess) -> int:
+        process.prints(*answer("Done."))
+        process.prints(*flood)
+        process.prints(AGENT_SETTLED)
+        process.prints(*flood, {"type": "turn_start"})
+        await asyncio.sleep(1000)
+        return 0
+
+    outcome = see_through(tmp_path, play, SMALL)
+    assert outcome.state.status == "completed"
+    assert outcome.elapsed_s < 10
+
+
+def test_a_stop_is_written_into_a_journal_that_takes_nothing_else(tmp_path: Path) -> None:
+    async def play(process: FakeProcess) -> int:
+        process.prints(*[assistant("m" * 3000)] * 30)
+        await asyncio.sleep(1000)
+        return 0
+
+    async def cancel(supervisor: Supervisor) -> None:
+        await asyncio.sleep(5)
+        supervisor.stop()
+
+    outcome = see_through(tmp_path, play, SMALL, meanwhile=cancel)
+    assert outcome.verdict == ("aborted", "cancelled", "Cancelled")
+
+
+def test_the_note_is_a_sentence_wherever_the_run_is_shown() -> None:
+    dropped = ev.DetailsDropped(bound=3_000_000)
+    window = Window(RunState())
+    assert window.apply(dropped)
+    assert [line.text for line in window.lines] == [SENTENCE]
+    assert ProgressWords().say(dropped) == SENTENCE
+    assert entries_of([dropped]) == [Noticed(SENTENCE)]
