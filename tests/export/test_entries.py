@@ -90,7 +90,7 @@ def test_what_happens_around_the_conversation_is_told() -> None:
 
 
 def test_a_damaged_line_of_the_journal_is_not_passed_over_in_silence() -> None:
-    entries = entries_of(run_of(ev.Unknown(kind="damaged", record=msgspec.Raw(b'"x"'))))
+    entries = entries_of(run_of(ev.Unknown(kind="damaged", record=msgspec.Raw(b'"x"'), ours=True)))
     assert [entry.kind for entry in entries if isinstance(entry, Noticed)] == ["error"]
 
 

@@ -12,9 +12,11 @@ from typing import Any, Literal
 
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress import clean, counted, notice, preview_tool_call
+from pi_subagents.progress import clean, clip, counted, notice, preview_tool_call
 
 _PREVIEW_CELLS = 160
+_WORD_CELLS = 40
+"""Words of other versions are shown as they are, up to this length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class Conversation:
             elif isinstance(part, ev.ToolCallPart):
                 called = self._call(part.id, part.name, part.arguments, event.at)
                 yield called if made else Noticed(f"Broke off in a tool call: {called.preview}")
+            elif isinstance(part, ev.OtherPart):
+                yield Noticed(_words_for(part))
         self._last_error = event.error_message
         if event.error_message:
             yield Noticed(printable(event.error_message), "error")
@@ -175,8 +179,18 @@ class Conversation:
 
 
 def _text_with_images(message: ev.Message) -> str:
-    images = [part for part in message.parts if isinstance(part, ev.ImagePart)]
-    return "\n".join([*([message.text] if message.text else []), *map(_image_words, images)])
+    others = [part for part in message.parts if isinstance(part, ev.ImagePart | ev.OtherPart)]
+    return "\n".join([*([message.text] if message.text else []), *map(_words_for, others)])
+
+
+def _words_for(part: ev.ImagePart | ev.OtherPart) -> str:
+    if isinstance(part, ev.OtherPart):
+        return f"[{_foreign(part.kind)}: a part that this version does not know]"
+    return _image_words(part)
+
+
+def _foreign(word: str) -> str:
+    return clip(" ".join(printable(word).split()), _WORD_CELLS)
 
 
 def _image_words(image: ev.ImagePart) -> str:
@@ -189,8 +203,10 @@ def _outside(_conversation: Conversation, event: ev.Output | ev.Stderr | ev.Shel
 
 
 def _unknown(_conversation: Conversation, event: ev.Unknown) -> Iterator[Entry]:
-    if event.kind == "damaged":
+    if event.is_damage:
         yield Noticed("A line of the journal is damaged and cannot be read.", "error")
+    elif event.ours:
+        yield Noticed(f"{_foreign(event.kind)} (an event that this version does not know)")
 
 
 _HANDLERS: dict[type[ev.Event], Callable[[Conversation, Any], Iterator[Entry]]] = {

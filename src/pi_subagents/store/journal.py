@@ -9,12 +9,12 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.errors import StoreError
-from pi_subagents.models.event import AnyEvent, Event, Unknown
+from pi_subagents.models.event import AnyEvent, Event
+from pi_subagents.store.decoding import decode_event
 
 JOURNAL_FILE = "events.jsonl"
 
 _ENCODER = msgspec.json.Encoder()
-_DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _READ_BYTES = 1024 * 1024
 
 
@@ -58,11 +58,3 @@ def read_journal(path: Path) -> Iterator[AnyEvent]:
             if not line.endswith(b"\n"):
                 return
             yield decode_event(line)
-
-
-def decode_event(line: bytes) -> AnyEvent:
-    """The event that a complete line of a journal holds; a damaged one is kept as unknown."""
-    try:
-        return _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        return Unknown(kind="damaged", record=msgspec.Raw(_ENCODER.encode(line.decode("utf-8", "replace"))))

@@ -46,7 +46,17 @@ def read_file(path: Path) -> bytes:
 
 
 def load_run(run_dir: Path) -> RunState:
-    """The true state of a run; closes it if it was lost. Raises StoreError when there is nothing to read."""
+    """The true state of a run; closes it if it was lost. Raises StoreError when there is nothing to read.
+
+    It raises nothing else, whatever the record holds: those who walk through many runs rely on it.
+    """
+    try:
+        return _load(run_dir)
+    except OSError as error:
+        raise StoreError(f"cannot read the record {run_dir}: {error.strerror}") from error
+
+
+def _load(run_dir: Path) -> RunState:
     state = _fold_journal(run_dir)
     if state.status.is_terminal:
         if not (run_dir / RESULT_FILE).exists():
@@ -63,13 +73,12 @@ def adopt(run_dir: Path, lease: Lease) -> tuple[RunRecord, RunState]:
 
 
 def _fold_journal(run_dir: Path) -> RunState:
-    state = RunState()
+    state = RunState.of_run(run_dir.name)
     try:
         fold(state, read_journal(run_dir / JOURNAL_FILE))
     except OSError as error:
         raise StoreError(f"cannot read the journal of {run_dir}: {error.strerror}") from error
-    if not state.run_id:
-        state.run_id, state.session_id = run_dir.name, run_dir.name.rpartition("-")[2]
+    state.is_damaged = state.is_damaged or not state.is_created
     return state
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi_subagents.errors import StoreError
 from pi_subagents.models.event import AnyEvent
-from pi_subagents.store.journal import decode_event
+from pi_subagents.store.decoding import decode_event
 
 _READ_BYTES = 4 * 1024 * 1024
 
