@@ -99,7 +99,7 @@ def _everything(chunks: Sequence[bytes], record: RunRecord) -> None:
         for event in events:
             window.apply(event)
 
-    recorder = Recorder(record, state, show)
+    recorder = Recorder(record, state, show, 1 << 40)
     output = Output(harness_named("pi-json").decoder(), Redactor(_SECRETS), now_ms, record)
     for chunk in chunks:
         recorder.happened(output.feed("stdout", chunk))

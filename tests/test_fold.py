@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pi_subagents.fold import RunState, fold
+from pi_subagents.fold import RunState, advance, fold
 from pi_subagents.memory import MAX_MESSAGES_IN_MEMORY
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
@@ -26,6 +26,7 @@ CREATED = ev.Created(
     file_count=2,
 )
 STARTED = ev.Started(at=20, pid=1, containment="guard")
+DAMAGE = ev.Unknown(kind="damaged", record=msgspec.Raw(b'"{"'), ours=True)
 
 
 def running(*events: ev.Event) -> RunState:
@@ -55,23 +56,78 @@ def test_a_run_goes_from_queued_to_running_to_its_end() -> None:
     assert (state.started_at, state.completed_at, state.last_event_at) == (20, 90, 90)
 
 
-@pytest.mark.parametrize(
-    "events",
-    [
-        [STARTED],
-        [ev.Ended(status=Status.COMPLETED, reason=Reason.SETTLED), STARTED],
-        [ev.Ended(status=Status.FAILED, reason=Reason.LOST), ev.Ended(status=Status.ABORTED, reason=Reason.LOST)],
-    ],
-    ids=["started twice", "started after its end", "ended twice"],
-)
-def test_an_illegal_move_raises(events: list[ev.Event]) -> None:
+COMPLETED = ev.Ended(at=30, status=Status.COMPLETED, reason=Reason.SETTLED)
+ABORTED = ev.Ended(at=40, status=Status.ABORTED, reason=Reason.CANCELLED, message="Cancelled")
+IMPOSSIBLE: list[tuple[str, list[ev.Event], Status, int | None, int | None]] = [
+    ("started twice", [CREATED, STARTED, ev.Started(at=25, pid=2, containment="guard")], Status.RUNNING, 20, None),
+    ("started after its end", [CREATED, ABORTED, STARTED], Status.ABORTED, None, 40),
+    ("ended twice", [CREATED, STARTED, COMPLETED, ABORTED], Status.COMPLETED, 20, 30),
+    ("completed, but never started", [CREATED, COMPLETED], Status.COMPLETED, None, 30),
+    (
+        "ended as running",
+        [CREATED, STARTED, ev.Ended(at=50, status=Status.RUNNING, reason=Reason.EXIT)],
+        Status.FAILED,
+        20,
+        50,
+    ),
+]
+
+
+@pytest.mark.parametrize("events", [case[1] for case in IMPOSSIBLE], ids=[case[0] for case in IMPOSSIBLE])
+def test_while_we_write_an_illegal_move_raises(events: list[ev.Event]) -> None:
     with pytest.raises(ValueError, match="a run cannot go from"):
-        running(*events)
+        advance(RunState(), events)
 
 
-def test_a_run_that_never_ran_cannot_be_completed() -> None:
-    with pytest.raises(ValueError, match="from queued to completed"):
-        fold(RunState(), [CREATED, ev.Ended(status=Status.COMPLETED, reason=Reason.SETTLED)])
+def test_whoever_goes_on_with_a_damaged_run_can_end_it() -> None:
+    state = fold(RunState(), [DAMAGE, CREATED])
+    assert advance(state, [COMPLETED]).status is Status.COMPLETED
+
+
+@pytest.mark.parametrize(
+    ("events", "status", "started", "ended"), [case[1:] for case in IMPOSSIBLE], ids=[case[0] for case in IMPOSSIBLE]
+)
+def test_a_stored_run_with_an_impossible_order_is_damaged_and_the_first_move_decides(
+    events: list[ev.Event], status: Status, started: int | None, ended: int | None
+) -> None:
+    state = fold(RunState(), events)
+    assert (state.status, state.started_at, state.completed_at, state.is_damaged) == (status, started, ended, True)
+
+
+def test_a_second_beginning_is_damage_and_the_first_decides() -> None:
+    state = fold(RunState(), [CREATED, msgspec.structs.replace(CREATED, name="other"), STARTED])
+    assert (state.name, state.status, state.is_damaged) == ("build", Status.RUNNING, True)
+
+
+def test_a_run_is_what_its_directory_is_called_whatever_its_journal_says() -> None:
+    state = fold(RunState.of_run("20261101T140322000-a3f7b9c2d1e8f4a1"), [CREATED])
+    assert (state.run_id, state.session_id) == ("20261101T140322000-a3f7b9c2d1e8f4a1", "a3f7b9c2d1e8f4a1")
+    assert (state.name, state.is_damaged) == ("build", True)
+
+
+def test_what_is_sound_is_not_damaged() -> None:
+    assert not running(said("Hi"), COMPLETED).is_damaged
+
+
+def test_an_end_in_the_words_of_another_version_is_an_end_and_no_damage() -> None:
+    state = running(ev.Ended(at=30, status=Status("paused_forever"), reason=Reason("budget")))
+    assert (state.status, state.reason, state.completed_at) == ("paused_forever", "budget", 30)
+    assert state.status.is_terminal
+    assert not state.is_damaged
+    assert fold(state, [COMPLETED]).status == "paused_forever"
+
+
+def test_of_an_unknown_time_the_one_before_comes_nearest() -> None:
+    state = fold(RunState(), [CREATED, ev.Started(pid=1, containment="guard")])
+    assert (state.started_at, state.last_event_at) == (10, 10)
+    assert fold(RunState(), [msgspec.structs.replace(CREATED, at=0), ABORTED]).created_at is None
+
+
+def test_no_sum_of_figures_is_too_large_for_those_who_add_it_up() -> None:
+    absurd = Usage(input=10**400, output=-5, total_tokens=2**63, cost=float("nan"))
+    usage = running(said("a", usage=absurd), said("b", usage=absurd), said("c", usage=Usage(cost=float("inf")))).usage
+    assert usage == Usage(input=2**53, total_tokens=2**53, cost=2.0**53)
+    assert running(said("a", usage=Usage(total_tokens=2**53, cost=1e308))).usage.cost == 2.0**53
 
 
 def test_the_text_is_what_is_being_written_and_then_what_was_said_last() -> None:
@@ -189,6 +245,9 @@ def test_what_is_unknown_changes_nothing_but_the_time() -> None:
 
 
 def test_a_damaged_line_hides_a_move_but_not_the_end() -> None:
-    damaged = ev.Unknown(kind="damaged", record=msgspec.Raw(b'"{"'))
-    ended = ev.Ended(at=9, status=Status.COMPLETED, reason=Reason.SETTLED)
-    assert fold(RunState(), [damaged, ended]).status is Status.COMPLETED
+    state = fold(RunState(), [CREATED, DAMAGE, COMPLETED])
+    assert (state.status, state.is_damaged) == (Status.COMPLETED, True)
+
+
+def test_an_agent_cannot_make_its_run_look_damaged() -> None:
+    assert not running(ev.Unknown(kind="damaged", record=msgspec.Raw(b"{}"))).is_damaged

@@ -8,6 +8,9 @@ from collections.abc import Callable
 NowMs = Callable[[], int]
 """Milliseconds since the epoch: what is written into records."""
 
+LAST_MS = 253_402_300_799_999
+"""The end of the year 9999. What a record says beyond it, or before the epoch, is no time that anybody can show."""
+
 
 def now_ms() -> int:
     """The wall clock in milliseconds since the epoch."""

@@ -13,7 +13,7 @@ from typing import Any
 
 from pi_subagents.memory import RecentMessages, StreamedText
 from pi_subagents.models import event as ev
-from pi_subagents.models.run import Reason, Status, transition
+from pi_subagents.models.run import Reason, Status, is_move, transition
 from pi_subagents.models.usage import Usage
 
 _TELLING = re.compile(
@@ -29,9 +29,9 @@ class RunState:
     """Everything that is known of one run at one point of its journal.
 
     `settled`: the agent said it has nothing left to do. `pass_ended`: its last pass is over and it announced
-    no other; on versions that never say they have settled this is all one can know. `is_damaged`: a line of the
-    journal could not be read, so that a move from one state to the next may be missing. `foreign`: why the record
-    is not ours, so that it can be looked at and nothing else.
+    no other; on versions that never say they have settled this is all one can know. `is_damaged`: the journal cannot
+    be true as it is: a line is unreadable, or a move from one state to the next is impossible. What is known counts.
+    `foreign`: why the record is not ours, so that it can be looked at and nothing else.
     """
 
     run_id: str = ""
@@ -73,6 +73,7 @@ class RunState:
     todo_completed: int = 0
 
     foreign: str | None = None
+    is_created: bool = False
     is_damaged: bool = False
     details_dropped: bool = False
     settled: bool = False
@@ -84,6 +85,11 @@ class RunState:
     error_message: str | None = None
     complaint: str | None = None
     last_event_at: int = 0
+
+    @classmethod
+    def of_run(cls, run_id: str) -> RunState:
+        """A stored run of which nothing has been read: its directory names it, whatever its journal will say."""
+        return cls(run_id=run_id, session_id=run_id.rpartition("-")[2])
 
     @property
     def partial_text(self) -> str:
@@ -97,36 +103,53 @@ class RunState:
 
 
 def fold(state: RunState, events: Iterable[ev.Event]) -> RunState:
-    """Apply `events` to `state`, in order, in place."""
+    """Apply recorded `events` to `state`, in order, in place; never raises, whatever they are.
+
+    Where the order of starts and ends is impossible the state is damaged, and the first of them decides.
+    """
     for event in events:
         handler = _HANDLERS.get(type(event))
         if handler is not None:
             handler(state, event)
-        state.last_event_at = event.at
+        state.last_event_at = event.at or state.last_event_at
     return state
 
 
-_CREATED_FACTS = [field for field in ev.Created.__struct_fields__ if field != "at"]
+def advance(state: RunState, events: Iterable[ev.Event]) -> RunState:
+    """Apply `events` that we write ourselves: raises ValueError for an illegal move, which is a mistake of ours."""
+    for event in events:
+        if isinstance(event, ev.Started | ev.Ended) and not state.is_damaged:
+            transition(state.status, event.status if isinstance(event, ev.Ended) else Status.RUNNING)
+        fold(state, [event])
+    return state
+
+
+_CREATED_FACTS = [field for field in ev.Created.__struct_fields__ if field not in ("at", "run_id", "session_id")]
 
 
 def _created(state: RunState, event: ev.Created) -> None:
+    names = (state.run_id or event.run_id, state.session_id or event.session_id)
+    if state.is_created or names != (event.run_id, event.session_id):
+        state.is_damaged = True
+    if state.is_created:
+        return
+    state.is_created = True
+    state.run_id, state.session_id = names
     for name in _CREATED_FACTS:
         setattr(state, name, getattr(event, name))
-    state.created_at = event.at
+    state.created_at = event.at or None
 
 
 def _started(state: RunState, event: ev.Started) -> None:
-    _move(state, Status.RUNNING)
-    state.started_at = event.at
-
-
-def _move(state: RunState, status: Status) -> None:
-    # What an unreadable line hides is no reason to refuse what the others tell.
-    state.status = status if state.is_damaged else transition(state.status, status)
+    if not is_move(state.status, Status.RUNNING):
+        state.is_damaged = True
+        return
+    state.status = Status.RUNNING
+    state.started_at = _time(state, event)
 
 
 def _unknown(state: RunState, event: ev.Unknown) -> None:
-    state.is_damaged = state.is_damaged or event.kind == "damaged"
+    state.is_damaged = state.is_damaged or event.is_damage
 
 
 def _stop_requested(state: RunState, event: ev.StopRequested) -> None:
@@ -144,11 +167,21 @@ def _exited(state: RunState, event: ev.Exited) -> None:
 
 
 def _ended(state: RunState, event: ev.Ended) -> None:
-    _move(state, event.status)
+    if not is_move(state.status, event.status) or not event.status.is_terminal:
+        state.is_damaged = True
+    if state.status.is_terminal:
+        return
+    state.status = event.status if event.status.is_terminal else Status.FAILED
     state.reason = event.reason
     state.error = event.message
     # Nobody saw a lost run end: its last sign of life is nearer to the truth than the moment it was found.
-    state.completed_at = state.last_event_at if event.reason is Reason.LOST else event.at
+    lost = event.reason is Reason.LOST
+    state.completed_at = (state.last_event_at or None) if lost else _time(state, event)
+
+
+def _time(state: RunState, event: ev.Event) -> int | None:
+    """When an event happened; where it does not say, the time of the one before it comes nearest."""
+    return event.at or state.last_event_at or None
 
 
 def _delta(state: RunState, event: ev.Delta) -> None:

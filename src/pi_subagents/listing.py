@@ -19,7 +19,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
-from pi_subagents.store import FOREIGN, Index, is_ours, list_runs, load_run
+from pi_subagents.store import FOREIGN, Index, is_ours, list_runs, load_run, session_runs
 
 _PAGE = 100
 """Rows asked for at a time when some of them may turn out not to be wanted."""
@@ -46,6 +46,7 @@ class SessionSummary:
     tokens: int
     cost: float
     tool_count: int
+    is_damaged: bool
 
     def to_json(self) -> dict[str, Any]:
         """The summary for programs."""
@@ -54,6 +55,7 @@ class SessionSummary:
             "name": self.name,
             "status": self.status,
             "reason": self.reason,
+            "damaged": self.is_damaged,
             "error": self.error,
             "profile": self.profile,
             "provider": self.provider,
@@ -163,15 +165,25 @@ def _true_row(index: Index, row: Mapping[str, Any]) -> SessionSummary | None:
     if not os.path.lexists(folder):
         index.forget([row["run_id"]])
         return None
-    if row["status"] is not None and is_ours(folder) and FOREIGN not in row["name"]:
+    latest = _latest(folder, row["run_count"])
+    if latest == folder and row["status"] is not None and is_ours(folder) and FOREIGN not in row["name"]:
         return _summary_of_row(row)
     try:
-        state = load_run(folder)
+        state = load_run(latest)
     except StoreError:
         return None
     if state.status.is_terminal and not state.foreign:
-        index.record(Path(row["project"]), [(state, folder)])
-    return _summary_of_state(state, folder, row["run_count"])
+        index.record(Path(row["project"]), [(state, latest)])
+    return _summary_of_state(state, latest, row["run_count"])
+
+
+def _latest(folder: Path, run_count: int) -> Path:
+    """The latest run of the session that `folder`, the last by name, belongs to.
+
+    Names of runs made before a session's clock was set back can be out of order; the session's own list is not.
+    """
+    runs = session_runs(folder.parent, folder.name.rpartition("-")[2]) if run_count > 1 else []
+    return runs[-1] if folder in runs else folder
 
 
 def _summary_of_row(row: Mapping[str, Any]) -> SessionSummary:
@@ -193,6 +205,7 @@ def _summary_of_row(row: Mapping[str, Any]) -> SessionSummary:
         tokens=row["tokens"] or 0,
         cost=row["cost"] or 0.0,
         tool_count=row["tool_count"] or 0,
+        is_damaged=bool(row["damaged"]),
     )
 
 
@@ -207,9 +220,10 @@ def _from_disk(projects: set[Path], wanted: Wanted) -> Iterator[SessionSummary]:
         counts[session_id] = counts.get(session_id, 0) + 1
         latest[session_id] = folder
     for folder in sorted(latest.values(), key=_name, reverse=True):
+        run_count = counts[folder.name.rpartition("-")[2]]
+        latest_folder = _latest(folder, run_count)
         with suppress(StoreError):
-            state = load_run(folder)
-            session = _summary_of_state(state, folder, counts[folder.name.rpartition("-")[2]])
+            session = _summary_of_state(load_run(latest_folder), latest_folder, run_count)
             if wanted.accepts(session):
                 yield session
 
@@ -237,4 +251,5 @@ def _summary_of_state(state: RunState, run_dir: Path, run_count: int) -> Session
         tokens=state.usage.total_tokens,
         cost=state.usage.cost,
         tool_count=state.tool_count,
+        is_damaged=state.is_damaged,
     )

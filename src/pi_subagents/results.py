@@ -81,6 +81,7 @@ def result_document(state: RunState) -> dict[str, Any]:
         "resolvedModel": state.resolved_model,
         "status": state.status,
         "reason": state.reason,
+        "damaged": state.is_damaged,
         "error": state.error,
         "exitCode": state.exit_code,
         "stopReason": state.stop_reason,

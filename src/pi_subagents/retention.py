@@ -29,6 +29,7 @@ from pi_subagents.store import (
     open_runs,
     remove_leftover,
     remove_session,
+    session_runs,
 )
 
 _DAY_S = 86_400
@@ -65,10 +66,16 @@ def find_dispensable(project: Path, rule: Rule) -> Iterator[Dispensable]:
     for folder in reversed(list_runs(runs_dir(project))):
         sessions.setdefault(folder.name.rpartition("-")[2], []).append(folder)
     for session_id, folders in reversed(list(sessions.items())[rule.keep :]):
-        folders.reverse()
-        found = _judge(project, session_id, folders, rule)
+        found = _judge(project, session_id, _in_order(folders, session_id), rule)
         if found is not None:
             yield found
+
+
+def _in_order(folders: list[Path], session_id: str) -> list[Path]:
+    """Runs of a session, oldest first: by its list, because names made before a clock was set back can be wrong."""
+    listed = session_runs(folders[0].parent, session_id) if len(folders) > 1 else []
+    order = {folder: position for position, folder in enumerate(listed)}
+    return sorted(folders, key=lambda folder: (order.get(folder, -1), folder.name))
 
 
 def _judge(project: Path, session_id: str, folders: list[Path], rule: Rule) -> Dispensable | None:
@@ -81,7 +88,7 @@ def _judge(project: Path, session_id: str, folders: list[Path], rule: Rule) -> D
         return None
     if any(state.foreign for state in states):
         return None
-    ended_at = _ended_at(states[-1])
+    ended_at = _ended_at(states[-1]) or _begun_at(folders[-1])
     if not all(state.status.is_terminal for state in states) or (rule.before is not None and ended_at >= rule.before):
         return None
     size = sum(map(disk_size, folders))

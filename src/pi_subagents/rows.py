@@ -24,7 +24,7 @@ _FILES = {
 
 
 def run_row(state: RunState, run_dir: Path) -> dict[str, Any]:
-    """The row; a run that waits for its turn counts as running and says so."""
+    """The row; a run that waits for its turn counts as running and says so. A damaged record says so too."""
     row: dict[str, Any] = {
         "runId": state.run_id,
         "sessionId": state.session_id,
@@ -42,6 +42,8 @@ def run_row(state: RunState, run_dir: Path) -> dict[str, Any]:
     }
     if state.status is Status.QUEUED:
         row["queued"] = True
+    if state.is_damaged:
+        row["damaged"] = True
     if state.status.is_terminal:
         row |= {
             "reason": state.reason,

@@ -24,7 +24,7 @@ from pi_subagents.planning import Place, Plan, as_utf8
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.redaction import Redactor
 from pi_subagents.settings import Settings
-from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, tidying_note
+from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, session_runs, tidying_note
 from pi_subagents.supervisor import Limits
 
 
@@ -104,9 +104,11 @@ class Workshop:
         With an `owner` it is a background run: the session, client or terminal is told of its end.
         """
         session_id = plan.continuation.session_id if plan.continuation else new_session_id()
-        run_id = new_run_id(session_id)
         # A session's runs stay together, wherever it is resumed from.
-        run_dir = self._homes.get(session_id, self._runs_dir) / run_id
+        home = self._homes.get(session_id, self._runs_dir)
+        earlier = session_runs(home, session_id) if plan.continuation else []
+        run_id = new_run_id(session_id, after=max((folder.name for folder in earlier), default=None))
+        run_dir = home / run_id
         harness = self._harness_for(plan)
         invocation = harness.invocation(self._launch(plan, run_dir))
         created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))

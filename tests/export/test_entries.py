@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import msgspec
 
-from pi_subagents.export.entries import Added, Called, Conversation, Given, Noticed, Returned, Said, Thought, printable
+from pi_subagents.export.entries import Added, Called, Conversation, Given, Noticed, Returned, Said, Thought
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
+from pi_subagents.progress import printable
 from tests.export.kit import entries_of
 from tests.session_kit import call, returns, run_of, says, was_told
 
@@ -90,7 +91,7 @@ def test_what_happens_around_the_conversation_is_told() -> None:
 
 
 def test_a_damaged_line_of_the_journal_is_not_passed_over_in_silence() -> None:
-    entries = entries_of(run_of(ev.Unknown(kind="damaged", record=msgspec.Raw(b'"x"'))))
+    entries = entries_of(run_of(ev.Unknown(kind="damaged", record=msgspec.Raw(b'"x"'), ours=True)))
     assert [entry.kind for entry in entries if isinstance(entry, Noticed)] == ["error"]
 
 

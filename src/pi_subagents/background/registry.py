@@ -18,6 +18,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Status, is_run_id
 from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
+from pi_subagents.progress import standing
 from pi_subagents.rows import run_row
 from pi_subagents.runners import collect_ended
 from pi_subagents.store import Index, load_run, mark
@@ -94,7 +95,8 @@ def counts(runs: Iterable[KnownRun]) -> dict[str, int]:
     """How many runs are in which state; one that waits for its turn counts as running."""
     result = dict.fromkeys(("running", "completed", "failed", "aborted", "total"), 0)
     for run in runs:
-        result[run.state.status.value if run.is_over else "running"] += 1
+        word = run.state.status.value if run.is_over else "running"
+        result[word] = result.get(word, 0) + 1
         result["total"] += 1
     return result
 
@@ -109,7 +111,8 @@ def announcement(run: KnownRun) -> str:
     """The one message the owner gets when a run is over; it carries the run's id."""
     state = run.state
     what = f' "{state.preset}"' if state.preset else ""
-    words = f"Background agent{what} {state.status}: {state.name} (run {state.run_id}, session {state.session_id})"
+    how = standing(state.status, state.is_damaged)
+    words = f"Background agent{what} {how}: {state.name} (run {state.run_id}, session {state.session_id})"
     return f"{words} – {state.error}" if state.error else words
 
 

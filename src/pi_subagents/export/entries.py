@@ -14,9 +14,11 @@ from typing import Any, Literal
 from pi_subagents.memory import StreamedText, size_of
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress import counted, notice, preview_tool_call, printable
+from pi_subagents.progress import clip, counted, notice, preview_tool_call, printable
 
 _PREVIEW_CELLS = 160
+_WORD_CELLS = 40
+"""Words of other versions are shown as they are, up to this length."""
 _MAX_WAITING_CALLS = 500
 _MAX_WAITING_BYTES = 4 * 1024 * 1024
 """Calls and their arguments that wait for their result; older ones get theirs as an entry of its own."""
@@ -157,6 +159,8 @@ class Conversation:
             elif isinstance(part, ev.ToolCallPart):
                 called = self._call(part.id, part.name, part.arguments, event.at)
                 yield called if made else Noticed(f"Broke off in a tool call: {called.preview}")
+            elif isinstance(part, ev.OtherPart):
+                yield Noticed(_words_for(part))
         self._last_error = event.error_message
         if event.error_message:
             yield Noticed(printable(event.error_message), "error")
@@ -206,8 +210,18 @@ class Conversation:
 
 
 def _text_with_images(message: ev.Message) -> str:
-    images = [part for part in message.parts if isinstance(part, ev.ImagePart)]
-    return "\n".join([*([message.text] if message.text else []), *map(_image_words, images)])
+    others = [part for part in message.parts if isinstance(part, ev.ImagePart | ev.OtherPart)]
+    return "\n".join([*([message.text] if message.text else []), *map(_words_for, others)])
+
+
+def _words_for(part: ev.ImagePart | ev.OtherPart) -> str:
+    if isinstance(part, ev.OtherPart):
+        return f"[{_foreign(part.kind)}: a part that this version does not know]"
+    return _image_words(part)
+
+
+def _foreign(word: str) -> str:
+    return clip(" ".join(printable(word).split()), _WORD_CELLS)
 
 
 def _image_words(image: ev.ImagePart) -> str:
@@ -221,8 +235,10 @@ def _outside(_conversation: Conversation, event: ev.Output | ev.Stderr | ev.Shel
 
 
 def _unknown(_conversation: Conversation, event: ev.Unknown) -> Iterator[Entry]:
-    if event.kind == "damaged":
+    if event.is_damage:
         yield Noticed("A line of the journal is damaged and cannot be read.", "error")
+    elif event.ours:
+        yield Noticed(f"{_foreign(event.kind)} (an event that this version does not know)")
 
 
 _HANDLERS: dict[type[ev.Event], Callable[[Conversation, Any], Iterator[Entry]]] = {

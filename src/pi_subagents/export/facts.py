@@ -6,15 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from pi_subagents.clock import LAST_MS
 from pi_subagents.export.entries import Entry
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, Usage
-from pi_subagents.progress import counted, duration, money, printable
+from pi_subagents.progress import counted, duration, money, printable, status_icon
 
 Fact = tuple[str, str]
 """A name and a value, both printable."""
-
-_ICONS = {Status.QUEUED: "·", Status.RUNNING: "⏳", Status.COMPLETED: "✓", Status.FAILED: "✗", Status.ABORTED: "✗"}
 
 
 @dataclass(frozen=True)
@@ -31,9 +30,10 @@ def title(runs: Sequence[RunPage]) -> str:
 
 
 def status_words(state: RunState) -> str:
-    """`✓ completed`, `✗ failed (timeout)`."""
+    """`✓ completed`, `✗ failed (timeout)`, `✓ completed, damaged`."""
     reason = f" ({state.reason})" if state.reason and state.status is not Status.COMPLETED else ""
-    return f"{_ICONS[state.status]} {state.status}{reason}"
+    damaged = ", damaged" if state.is_damaged else ""
+    return f"{status_icon(state.status)} {state.status}{reason}{damaged}"
 
 
 def session_facts(runs: Sequence[RunPage]) -> Iterator[Fact]:
@@ -57,7 +57,7 @@ def session_facts(runs: Sequence[RunPage]) -> Iterator[Fact]:
 def origin(state: RunState) -> str:
     """`reviewer · anthropic/sonnet · 2026-11-01 14:03:22 UTC · run 2026…`: where a run of several comes from."""
     facts = [value for _name, value in _agent_facts(state)]
-    return " · ".join([*facts, moment(state.created_at), f"run {state.run_id}"])
+    return " · ".join(filter(None, [*facts, moment(state.created_at), f"run {state.run_id}"]))
 
 
 def figures(state: RunState) -> str:
@@ -70,12 +70,14 @@ def seconds(state: RunState) -> float:
     """How long the agent was at work, as far as it is recorded."""
     if state.started_at is None:
         return 0.0
-    return ((state.completed_at or state.last_event_at) - state.started_at) / 1000
+    return max((state.completed_at or state.last_event_at) - state.started_at, 0) / 1000
 
 
 def moment(milliseconds: int | None) -> str:
-    """`2026-11-01 14:03:22 UTC`: a page is read in other time zones than its own."""
-    return "" if milliseconds is None else f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
+    """`2026-11-01 14:03:22 UTC`: a page is read in other time zones than its own; nothing where it is unknown."""
+    if milliseconds is None or not 0 <= milliseconds <= LAST_MS:
+        return ""
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def one_line(text: str) -> str:

@@ -55,10 +55,9 @@ def _oversized(frame: Oversized, at: int) -> list[ev.AnyEvent]:
 def _known(frame: bytes, at: int) -> list[ev.AnyEvent] | None:
     """What a record of a known shape stands for; None if it is not one."""
     try:
-        record = _RECORD.decode(frame)
+        event = normalise(_RECORD.decode(frame), at)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-    event = normalise(record, at)
     return [] if event is None else [event]
 
 

@@ -7,8 +7,11 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.clock import LAST_MS
 from pi_subagents.harness import pi_records as pi
 from pi_subagents.models import event as ev
+from pi_subagents.models.part import MAX_NESTING, is_shallow
+from pi_subagents.models.usage import bounded
 
 _DELTA_KINDS = {"text_delta": "text", "thinking_delta": "thinking", "toolcall_delta": "toolCall"}
 
@@ -74,16 +77,20 @@ def _part(item: Any) -> ev.Part | None:
         case {"type": "thinking", "thinking": str(text)}:
             return ev.ThinkingPart(text) if text else None
         case {"type": "toolCall", "name": str(name)}:
-            arguments = item.get("arguments")
-            return ev.ToolCallPart(str(item.get("id", "")), name, arguments if isinstance(arguments, dict) else {})
+            return ev.ToolCallPart(str(item.get("id", "")), name, _arguments(item.get("arguments")))
         case {"type": "image"}:
             return ev.ImagePart(str(item.get("mimeType", "")), len(str(item.get("data", ""))))
     return None
 
 
+def _arguments(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        return {}
+    return value if is_shallow(value) else {"…": f"left out: nested more than {MAX_NESTING} levels deep"}
+
+
 def _tool_start(record: pi.ToolStart, at: int) -> ev.AnyEvent:
-    arguments = record.args if isinstance(record.args, dict) else {}
-    return ev.ToolStarted(at=at, id=record.tool_call_id, name=record.tool_name, arguments=arguments)
+    return ev.ToolStarted(at=at, id=record.tool_call_id, name=record.tool_name, arguments=_arguments(record.args))
 
 
 def _tool_update(record: pi.ToolUpdate, at: int) -> ev.AnyEvent | None:
@@ -105,7 +112,7 @@ def _retry(record: pi.RetryStart | pi.SummaryRetryScheduled, at: int) -> ev.AnyE
         at=at,
         attempt=record.attempt,
         max_attempts=record.max_attempts,
-        delay_ms=int(record.delay_ms),
+        delay_ms=min(int(bounded(record.delay_ms)), LAST_MS),
         message=record.error_message,
         what="turn" if isinstance(record, pi.RetryStart) else "summary",
     )

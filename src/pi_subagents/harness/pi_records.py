@@ -34,14 +34,8 @@ class _Usage(_Wire):
     cost: _Cost | None = None
 
     def normalised(self) -> Usage:
-        return Usage(
-            int(self.input or 0),
-            int(self.output or 0),
-            int(self.cache_read or 0),
-            int(self.cache_write or 0),
-            int(self.total_tokens or 0),
-            (self.cost.total or 0.0) if self.cost else 0.0,
-        )
+        cost = self.cost.total if self.cost else None
+        return Usage.of(self.input, self.output, self.cache_read, self.cache_write, self.total_tokens, cost)
 
 
 class _Named(_Wire):

@@ -2,51 +2,34 @@
 
 These structs are both the vocabulary of the journal on disk and what surfaces are told while a run goes on.
 Each is encoded as one JSON object with a `type` tag and `at`, milliseconds since the epoch. Events are
-append-only vocabulary: fields may be added with defaults, never renamed, or old journals would no longer read.
+append-only vocabulary: fields may be added with defaults, never renamed, or old journals would no longer read. Words
+of closed sets are plain text here or keep what they do not know, so that journals of newer versions read as well.
 """
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any
 
 import msgspec
 
+from pi_subagents.clock import LAST_MS
+from pi_subagents.models.part import ImagePart as ImagePart
+from pi_subagents.models.part import OtherPart as OtherPart
+from pi_subagents.models.part import Part as Part
+from pi_subagents.models.part import TextPart as TextPart
+from pi_subagents.models.part import ThinkingPart as ThinkingPart
+from pi_subagents.models.part import ToolCallPart as ToolCallPart
 from pi_subagents.models.run import Reason, Status
 from pi_subagents.models.usage import Usage
 
-
-class _Part(msgspec.Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
-    pass
-
-
-class TextPart(_Part, frozen=True, tag="text"):
-    text: str
-
-
-class ThinkingPart(_Part, frozen=True, tag="thinking"):
-    text: str
-
-
-class ToolCallPart(_Part, frozen=True, tag="toolCall"):
-    id: str
-    name: str
-    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
-
-
-class ImagePart(_Part, frozen=True, tag="image"):
-    """An image's place in the conversation; its data stays in the agent's own session file."""
-
-    mime_type: str = ""
-    size: int = 0
-
-
-Part = TextPart | ThinkingPart | ToolCallPart | ImagePart
+Time = Annotated[int, msgspec.Meta(ge=0, le=LAST_MS)]
+"""Milliseconds since the epoch; 0 where the time is not known."""
 
 
 class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True, gc=False):
     """Base of all events."""
 
-    at: int = 0
+    at: Time = 0
 
 
 # --- the run itself, written by us -------------------------------------------------------------------------
@@ -70,7 +53,7 @@ class Created(Event, frozen=True, tag="created"):
     thinking_level: str | None = None
     timeout_s: float | None = None
     file_count: int = 0
-    resume_mode: Literal["retell", "native"] | None = None
+    resume_mode: str | None = None
     note: str | None = None
     preset: str | None = None
     requested_model: str | None = None
@@ -91,7 +74,7 @@ class HeldBack(Event, frozen=True, tag="held_back"):
     """The provider asked somebody to slow down, so this run does not start before `until` (ms)."""
 
     provider: str
-    until: int
+    until: Time
 
 
 class StopRequested(Event, frozen=True, tag="stop_requested"):
@@ -170,7 +153,7 @@ class MessageStarted(Event, frozen=True, tag="message_started"):
 class Delta(Event, frozen=True, tag="delta"):
     """A piece of a message that is still being written."""
 
-    kind: Literal["text", "thinking", "toolCall"]
+    kind: str  # text, thinking or toolCall
     text: str
 
 
@@ -227,16 +210,16 @@ class ToolEnded(Event, frozen=True, tag="tool_ended"):
 class RetryStarted(Event, frozen=True, tag="retry_started"):
     attempt: int = 0
     max_attempts: int = 0
-    delay_ms: int = 0
+    delay_ms: Time = 0
     message: str = ""
-    what: Literal["turn", "summary"] = "turn"
+    what: str = "turn"  # or summary
 
 
 class RetryEnded(Event, frozen=True, tag="retry_ended"):
     success: bool = True
     attempt: int = 0
     message: str | None = None
-    what: Literal["turn", "summary"] = "turn"
+    what: str = "turn"  # or summary
 
 
 class CompactionStarted(Event, frozen=True, tag="compaction_started"):
@@ -340,10 +323,19 @@ class Repaired(Event, frozen=True, tag="repaired"):
 
 
 class Unknown(Event, frozen=True, tag="unknown"):
-    """A well-formed record of a kind this version does not know, as it came."""
+    """A well-formed record of a kind this version does not know, as it came.
+
+    `ours`: not the agent wrote it, but another version of ourselves, into the journal.
+    """
 
     kind: str
     record: msgspec.Raw
+    ours: bool = False
+
+    @property
+    def is_damage(self) -> bool:
+        """Whether it stands for a line of the journal that cannot be read."""
+        return self.ours and self.kind == "damaged"
 
 
 AnyEvent = (

@@ -1,15 +1,37 @@
-"""The life of a run: its states, why it ended, and the one function that moves it on."""
+"""The life of a run: its states, why it ended, and the one function that moves it on.
+
+States and reasons are append-only vocabulary, and another version may know more of them: a word that is unknown here
+is kept as it is, as a member without a name of its own. Only an end can bring one, so an unknown state is final.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import time
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
+from typing import Self
+
+_MAX_WORD_CHARACTERS = 40
+_UNUSUAL = re.compile(r"[^A-Za-z0-9_.: -]")
 
 
-class Status(StrEnum):
-    """Where a run is; the last three are final."""
+class _Word(StrEnum):
+    """A word of the record. Any other text becomes a member too, shortened and without what a surface would obey."""
+
+    @classmethod
+    def _missing_(cls, value: object) -> Self | None:
+        if not isinstance(value, str):
+            return None
+        word = _UNUSUAL.sub("?", value[:_MAX_WORD_CHARACTERS]) or "unknown"
+        member = str.__new__(cls, word)
+        member._name_ = member._value_ = word
+        return member
+
+
+class Status(_Word):
+    """Where a run is; the last three are final, and so is every other word."""
 
     QUEUED = "queued"
     RUNNING = "running"
@@ -19,10 +41,10 @@ class Status(StrEnum):
 
     @property
     def is_terminal(self) -> bool:
-        return self in (Status.COMPLETED, Status.FAILED, Status.ABORTED)
+        return self not in (Status.QUEUED, Status.RUNNING)
 
 
-class Reason(StrEnum):
+class Reason(_Word):
     """Why a run ended, for programs; the sentence for people stands beside it."""
 
     SETTLED = "settled"
@@ -43,9 +65,17 @@ _MOVES: dict[Status, frozenset[Status]] = {
 }
 
 
+_KNOWN = frozenset(Status)
+
+
+def is_move(current: Status, new: Status) -> bool:
+    """Whether a run may move from one state to another; a state of another version ends a run like any end."""
+    return not current.is_terminal and (new in _MOVES[current] or new not in _KNOWN)
+
+
 def transition(current: Status, new: Status) -> Status:
     """Return `new` if a run may move there from `current`; raises ValueError for an illegal move."""
-    if new not in _MOVES.get(current, frozenset()):
+    if not is_move(current, new):
         raise ValueError(f"a run cannot go from {current} to {new}")
     return new
 
@@ -68,13 +98,32 @@ _RUN_ID = re.compile(r"\d{8}T\d{9}-[0-9a-f]{16}")
 _last_ms = 0
 
 
-def new_run_id(session_id: str) -> str:
-    """Sorts by time of creation and names its session, so that a directory listing finds a session's runs."""
+def new_run_id(session_id: str, after: str | None = None) -> str:
+    """Sorts by time of creation and names its session, so that a directory listing finds a session's runs.
+
+    A session's runs sort in the order they were made even if the clock is set back: `after` is the latest of them.
+    """
     global _last_ms
     # Those made in the same millisecond keep their order too; two threads at once may share one, and do not mind.
     now = _last_ms = max(time.time_ns() // 1_000_000, _last_ms + 1)
-    stamp = time.strftime("%Y%m%dT%H%M%S", time.gmtime(now // 1000))
-    return f"{stamp}{now % 1000:03d}-{session_id}"
+    stamp = _stamp(_EPOCH + timedelta(milliseconds=now))
+    return f"{max(stamp, _next_stamp(after or ''))}-{session_id}"
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _stamp(moment: datetime) -> str:
+    return f"{moment.year:04d}{moment:%m%dT%H%M%S}{moment.microsecond // 1000:03d}"
+
+
+def _next_stamp(run_id: str) -> str:
+    """The stamp that follows a run id's, or nothing where there is none."""
+    try:
+        moment = datetime.strptime(f"{run_id[:18]}000+0000", "%Y%m%dT%H%M%S%f%z")
+        return _stamp(moment + timedelta(milliseconds=1))
+    except (ValueError, OverflowError):
+        return ""
 
 
 def is_run_id(text: str) -> bool:

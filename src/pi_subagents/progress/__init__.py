@@ -3,7 +3,7 @@
 from pi_subagents.harmless import clean, printable
 from pi_subagents.progress.arguments import counted
 from pi_subagents.progress.cells import cell_width, clip, clip_start, graphemes
-from pi_subagents.progress.figures import age, data_size, duration, money, short_count
+from pi_subagents.progress.figures import age, age_of, data_size, duration, money, short_count
 from pi_subagents.progress.headers import BULLET, header_parts, header_segments, name_of, usage_parts
 from pi_subagents.progress.history import MAX_MESSAGES, WindowLine
 from pi_subagents.progress.locations import shorten_path
@@ -20,6 +20,7 @@ from pi_subagents.progress.paint import (
 from pi_subagents.progress.previews import preview_tool_call
 from pi_subagents.progress.results import summarise_tool_result
 from pi_subagents.progress.segments import Line, Segment, Style, fit, plain, style_tool_line
+from pi_subagents.progress.standing import standing, status_icon, unusual_standing
 from pi_subagents.progress.tool_displays import call_segments, excerpt_segments
 from pi_subagents.progress.windows import DEFAULT_MAX_LINES, DEFAULT_PREVIEW_WIDTH, RunFacts, Window
 from pi_subagents.progress.words import ProgressWords
@@ -38,6 +39,7 @@ __all__ = [
     "Window",
     "WindowLine",
     "age",
+    "age_of",
     "body_rows",
     "body_segments",
     "call_segments",
@@ -65,10 +67,13 @@ __all__ = [
     "screen_rows",
     "short_count",
     "shorten_path",
+    "standing",
+    "status_icon",
     "status_line",
     "status_segments",
     "style_tool_line",
     "summarise_tool_result",
+    "unusual_standing",
     "usage_parts",
     "wrap",
 ]

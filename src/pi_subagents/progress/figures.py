@@ -24,6 +24,11 @@ def age(milliseconds: float) -> str:
     return f"{seconds // length}{unit}"
 
 
+def age_of(at: int | None, now_ms: int) -> str:
+    """How long ago a moment was; `–` where it is not known."""
+    return "–" if at is None else age(now_ms - at)
+
+
 def money(cost: float) -> str:
     """`$0.0042`: most runs cost less than a cent."""
     return f"${cost:.4f}"

@@ -19,7 +19,7 @@ def notice(event: ev.Event) -> str | None:
 
 
 def _retry_started(event: ev.RetryStarted) -> str:
-    words = f"{_NOUNS[event.what]}, retrying"
+    words = f"{_NOUNS.get(event.what, 'Error')}, retrying"
     if event.delay_ms > 0:
         words += f" in {event.delay_ms / 1000:.3g} s"
     if event.attempt > 0:
@@ -36,7 +36,7 @@ def _retry_ended(event: ev.RetryEnded) -> str | None:
     if event.success:
         return None
     attempts = f" after {counted(event.attempt, 'attempt')}" if event.attempt > 0 else ""
-    return _with_detail(f"{_NOUNS[event.what]}, gave up{attempts}", event.message)
+    return _with_detail(f"{_NOUNS.get(event.what, 'Error')}, gave up{attempts}", event.message)
 
 
 def _compaction_started(_event: ev.CompactionStarted) -> str:

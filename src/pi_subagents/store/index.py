@@ -42,7 +42,7 @@ _COLUMNS = (
         "model",
     ),
     *("created_at", "started_at", "completed_at", "tokens", "cost", "tool_count", "message_count"),
-    *("background", "owner"),
+    *("background", "owner", "damaged"),
 )
 _UPSERT = f"INSERT OR REPLACE INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
@@ -271,4 +271,5 @@ def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
         state.message_count if final else None,
         int(state.background),
         state.owner,
+        int(state.is_damaged),
     ]

@@ -12,17 +12,15 @@ import msgspec
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.jsonl import MAX_RECORD_BYTES
-from pi_subagents.models.event import AnyEvent, Event, Unknown
+from pi_subagents.models.event import AnyEvent, Event
+from pi_subagents.store.decoding import DAMAGED_BYTES, decode_event
 from pi_subagents.store.record import JOURNAL_FILE, in_its_place, open_run, why_foreign
 
 _ENCODER = msgspec.json.Encoder()
-_DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
 _READ_BYTES = 1024 * 1024
 
 MAX_LINE_BYTES = 2 * MAX_RECORD_BYTES
 """No event is longer; what is was not written by us."""
-DAMAGED_BYTES = 64 * 1024
-"""How much is kept of a line that is no event."""
 
 
 class Journal:
@@ -86,12 +84,3 @@ def _next_line(lines: BinaryIO) -> bytes:
         start = start[:DAMAGED_BYTES]
         line = lines.readline(MAX_LINE_BYTES)
     return start if line.endswith(b"\n") else b""
-
-
-def decode_event(line: bytes) -> AnyEvent:
-    """The event that a complete line of a journal holds; a damaged one is kept as unknown."""
-    try:
-        return _DECODER.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        text = line[:DAMAGED_BYTES].decode("utf-8", "replace")
-        return Unknown(kind="damaged", record=msgspec.Raw(_ENCODER.encode(text)))

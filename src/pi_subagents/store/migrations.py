@@ -37,6 +37,8 @@ MIGRATIONS: Sequence[str] = (
     ALTER TABLE runs ADD COLUMN owner TEXT;
     CREATE INDEX runs_in_background ON runs (background, project)
     """,
+    # 3: of a run whose journal cannot be true people are told so, in lists too.
+    "ALTER TABLE runs ADD COLUMN damaged INTEGER NOT NULL DEFAULT 0",
 )
 
 

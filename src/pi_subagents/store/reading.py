@@ -30,15 +30,18 @@ _CLOSING_S = 5.0
 
 
 def load_run(run_dir: Path) -> RunState:
-    """The true state of a run; closes it if it was lost. Raises StoreError when there is nothing to read."""
+    """The true state of a run; closes it if it was lost. Raises StoreError when there is nothing to read.
+
+    It raises nothing else, whatever the record holds: those who walk through many runs rely on it.
+    """
     try:
         with open_run(run_dir) as run:
             why = why_foreign(run)
             return _load_foreign(run, why) if why else _load(run)
     except OSError as error:
         if error.errno == errno.ELOOP and error.filename == str(run_dir):
-            return _shown_as_foreign(_unread(run_dir), f"it {error.strerror}", held=False)
-        raise StoreError(f"cannot read the journal of {run_dir}: {error.strerror}") from error
+            return _shown_as_foreign(RunState.of_run(run_dir.name), f"it {error.strerror}", held=False)
+        raise StoreError(f"cannot read the record {run_dir}: {error.strerror}") from error
 
 
 def _load(run: Directory) -> RunState:
@@ -63,14 +66,9 @@ def adopt(run_dir: Path, lease: Lease) -> tuple[RunRecord, RunState]:
         raise StoreError(f"cannot go on with the run in {run_dir}: {error.strerror}") from error
 
 
-def _unread(run_dir: Path) -> RunState:
-    return RunState(run_id=run_dir.name, session_id=run_dir.name.rpartition("-")[2])
-
-
 def _fold_journal(run: Directory) -> RunState:
-    state = fold(RunState(), read_events(run))
-    if not state.run_id:
-        state.run_id, state.session_id = run.path.name, run.path.name.rpartition("-")[2]
+    state = fold(RunState.of_run(run.path.name), read_events(run))
+    state.is_damaged = state.is_damaged or not state.is_created
     return state
 
 
@@ -78,7 +76,7 @@ def _fold_journal(run: Directory) -> RunState:
 
 
 def _load_foreign(run: Directory, why: str) -> RunState:
-    state, held = _unread(run.path), False
+    state, held = RunState.of_run(run.path.name), False
     with suppress(OSError):
         state = _fold_journal(run)
         held = has_holder(run)

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from pi_subagents.errors import StoreError
 from pi_subagents.models.event import AnyEvent
-from pi_subagents.store.journal import DAMAGED_BYTES, MAX_LINE_BYTES, decode_event
+from pi_subagents.store.decoding import DAMAGED_BYTES, decode_event
+from pi_subagents.store.journal import MAX_LINE_BYTES
 from pi_subagents.store.record import in_its_place, open_run, why_foreign
 
 _READ_BYTES = 4 * 1024 * 1024

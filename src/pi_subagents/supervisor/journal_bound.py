@@ -115,6 +115,9 @@ def _short_part(part: ev.Part, left: int) -> ev.Part:
         name, call_id = _cut(part.name, _MAX_FIELD_CHARACTERS), _cut(part.id, _MAX_FIELD_CHARACTERS)
         same = arguments is part.arguments and name is part.name and call_id is part.id
         return part if same else ev.ToolCallPart(call_id, name, arguments)
+    if isinstance(part, ev.OtherPart):
+        kind = _cut(part.kind, _MAX_FIELD_CHARACTERS)
+        return part if kind is part.kind else ev.OtherPart(kind)
     mime_type = _cut(part.mime_type, _MAX_FIELD_CHARACTERS)
     return part if mime_type is part.mime_type else ev.ImagePart(mime_type, part.size)
 

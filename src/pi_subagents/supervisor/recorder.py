@@ -10,7 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from pi_subagents.errors import StoreError
-from pi_subagents.fold import RunState, fold
+from pi_subagents.fold import RunState, advance
 from pi_subagents.models import event as ev
 from pi_subagents.progress import ProgressWords
 from pi_subagents.results import result_document
@@ -55,7 +55,7 @@ class Recorder:
 
     def show(self, events: Sequence[ev.AnyEvent]) -> None:
         """Fold and show without journalling: for the one event that says why there is no journal."""
-        fold(self.state, events)
+        advance(self.state, events)
         try:
             self._write_transcript(events)
             if self._observer is not None:
@@ -79,7 +79,7 @@ class Recorder:
         """Write the result as it will be once `ended` is journalled, but not under its name; raises StoreError."""
         self._record.sync()
         final = copy.copy(self.state)
-        self._record.draft_result(result_document(fold(final, [ended]) if ended else final))
+        self._record.draft_result(result_document(advance(final, [ended]) if ended else final))
 
     def publish_result(self) -> None:
         """Give the drafted result its name; should that fail, any reader makes it anew from the journal."""

@@ -16,7 +16,7 @@ from pi_subagents.models import Task
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.planning import plan_tasks
-from pi_subagents.progress import clean
+from pi_subagents.progress import clean, standing
 from pi_subagents.rows import run_row
 from pi_subagents.store import request_stop
 from pi_subagents.tools.arguments import check_arguments
@@ -140,13 +140,13 @@ def _stop(registry: Registry, run_id: str | None) -> None:
 
 
 def _count_words(found: dict[str, int]) -> str:
-    words = ", ".join(f"{found[word]} {word}" for word in ("running", "completed", "failed", "aborted") if found[word])
+    words = ", ".join(f"{found[word]} {word}" for word in found if word != "total" and found[word])
     return f"Background runs: {words or 'none'}; {found['total']} in total."
 
 
 def _line(run: KnownRun) -> str:
     state = run.state
-    word = state.status.value if run.is_over else ("queued" if state.started_at is None else "running")
+    word = standing(state.status, state.is_damaged)
     head = f"{state.run_id} {state.preset or state.profile or ''} {word}: {clean(state.name)}"
     if not run.is_over:
         return head

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import msgspec
 
@@ -155,9 +155,15 @@ def _conclude_delegate(call: DetachedCall, context: ToolContext) -> ToolResult:
     return ToolResult("\n".join([*settings.warnings, *lines]), details_of(windows, settings))
 
 
+class _Meta(msgspec.Struct):
+    summary: str | None = None
+
+
 def _summary(run_dir: Path) -> str | None:
-    meta = msgspec.json.decode(read_file(run_dir / META_FILE) or b"{}")
-    return cast("str | None", meta.get("summary"))
+    try:
+        return msgspec.json.decode(read_file(run_dir / META_FILE), type=_Meta).summary
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
 
 
 def _conclude_subagent(call: DetachedCall, _context: ToolContext) -> ToolResult:

@@ -39,7 +39,7 @@ PRESET_RUN = record(
         "runId": _TEXT,
         "sessionId": _TEXT,
         "preset": _TEXT_OR_NOTHING,
-        "status": {"enum": ["running", "completed", "failed", "aborted"]},
+        "status": _TEXT,
         "paths": {"type": "object", "additionalProperties": _TEXT},
         "usage": _USAGE,
     }

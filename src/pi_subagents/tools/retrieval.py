@@ -48,6 +48,7 @@ def _details(session: Session, context: ToolContext) -> Details:
         "error": latest.state.error,
         "runDirs": [str(run.run_dir) for run in session.runs],
         "journal": str(latest.run_dir / JOURNAL_FILE),
+        **({"damaged": True} if latest.state.is_damaged else {}),
     }
 
 

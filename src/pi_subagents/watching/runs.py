@@ -73,7 +73,7 @@ class WatchedRun:
         if not self._told:
             # The journal tells everything from the beginning: nothing is counted twice.
             self._told = True
-            self.window = Window(RunState(), max_lines=1)
+            self.window = Window(RunState.of_run(self.run_dir.name), max_lines=1)
         for event in events:
             fold(self.state, [event])
             self.window.apply(event)
@@ -116,7 +116,7 @@ def _state_of(summary: SessionSummary) -> RunState:
         name: getattr(summary, name)
         for name in (
             *("session_id", "name", "status", "reason", "error", "profile", "provider", "model"),
-            *("created_at", "started_at", "completed_at", "tool_count"),
+            *("created_at", "started_at", "completed_at", "tool_count", "is_damaged"),
         )
     }
     usage = Usage(total_tokens=summary.tokens, cost=summary.cost)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from pi_subagents.errors import StoreError
@@ -24,7 +25,7 @@ class Transcript:
 
     def __init__(self, run_dir: Path) -> None:
         self._follower = RunFollower(run_dir)
-        self._state = RunState(run_id=run_dir.name, session_id=run_dir.name.rpartition("-")[2])
+        self._state = RunState.of_run(run_dir.name)
         self._earlier: list[RunState] | None = None
         self.text = ""
 
@@ -47,7 +48,9 @@ class Transcript:
 
 def _runs_before(run_dir: Path, session_id: str) -> Iterator[RunState]:
     for folder in session_runs(run_dir.parent, session_id):
-        if folder.name < run_dir.name:
+        if folder.name == run_dir.name:
+            return
+        with suppress(StoreError):
             yield load_run(folder)
 
 

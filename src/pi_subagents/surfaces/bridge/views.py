@@ -32,6 +32,7 @@ _ICONS = {
     "failed": (Style.ERROR, "✗"),
     "aborted": (Style.ERROR, "✗"),
 }
+_OTHER_ICON = (Style.DIM, "•")
 _EXCERPT_LINES = 15
 
 
@@ -149,12 +150,12 @@ def _status(result: ToolResult) -> Members:
 
 def end_line(status: str, words: str) -> Line:
     """What is said of a run's end, in one line."""
-    return [_ICONS[status], (Style.TEXT, " "), (Style.MUTED, clean(words))]
+    return [_ICONS.get(status, _OTHER_ICON), (Style.TEXT, " "), (Style.MUTED, clean(words))]
 
 
 def run_line(run: Members, words: str) -> Line:
     """A run of a preset in one line."""
-    line: Line = [_ICONS.get(str(run["status"]), (Style.DIM, "•")), (Style.TEXT, " ")]
+    line: Line = [_ICONS.get(str(run["status"]), _OTHER_ICON), (Style.TEXT, " ")]
     if preset := run.get("preset"):
         line += [(Style.BOLD, preset), (Style.DIM, " • ")]
     line.append((Style.MUTED, clean(words)))

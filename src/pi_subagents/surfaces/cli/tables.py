@@ -9,16 +9,14 @@ from typing import Generic, TypeVar
 
 from pi_subagents.harmless import clean, painted
 from pi_subagents.models import Status
-from pi_subagents.progress import cell_width, clip
+from pi_subagents.progress import cell_width, clip, standing, status_icon
 
 Row = TypeVar("Row")
 
-_ICONS = {Status.QUEUED: "·", Status.RUNNING: "⏳", Status.COMPLETED: "✓", Status.FAILED: "✗", Status.ABORTED: "✗"}
 _COLOURS = {Status.COMPLETED: "green", Status.FAILED: "red", Status.ABORTED: "red"}
 _PIPE_WIDTH = 1000
 """Nothing is cut where no terminal is."""
 _GAP = 2
-_STATUS_CELLS = len("✓ completed") + _GAP
 _MIN_NAME_CELLS = 8
 
 
@@ -38,6 +36,7 @@ def print_table(
     columns: Sequence[Column[Row]],
     *,
     status: Callable[[Row], Status],
+    is_damaged: Callable[[Row], bool],
     name: Callable[[Row], str],
 ) -> None:
     """One line per row: its status and its name, then the columns."""
@@ -49,18 +48,17 @@ def print_table(
     console = Console(file=painted(sys.stdout), width=width)
     shown = [column for column in columns if console.width >= column.from_width]
     cells = [[clean(column.cell(row)) for column in shown] for row in rows]
+    standings = [f"{status_icon(status(row))} {standing(status(row), is_damaged(row))}" for row in rows]
     room = console.width - sum(map(_width, zip([column.title for column in shown], *cells, strict=True)))
+    room -= _width(standings)
     table = Table(box=None, pad_edge=False, header_style="dim")
     table.add_column("status", no_wrap=True)
     table.add_column("name", no_wrap=True)
     for column in shown:
         table.add_column(column.title, justify="right" if column.right else "left", no_wrap=not column.may_wrap)
-    for row, others in zip(rows, cells, strict=True):
-        standing = status(row)
-        words = Text(f"{_ICONS[standing]} {standing}", style=_COLOURS.get(standing, "yellow"))
-        table.add_row(
-            words, Text(clip(clean(name(row)), max(room - _STATUS_CELLS, _MIN_NAME_CELLS))), *map(Text, others)
-        )
+    for row, words, others in zip(rows, standings, cells, strict=True):
+        about = Text(words, style=_COLOURS.get(status(row), "yellow"))
+        table.add_row(about, Text(clip(clean(name(row)), max(room, _MIN_NAME_CELLS))), *map(Text, others))
     console.print(table)
 
 

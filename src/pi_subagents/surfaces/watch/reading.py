@@ -16,7 +16,7 @@ class Reading:
 
     def __init__(self, run_dir: Path) -> None:
         self.run_dir = run_dir
-        self.state = RunState(run_id=run_dir.name, session_id=run_dir.name.rpartition("-")[2])
+        self.state = RunState.of_run(run_dir.name)
         self.window = Window(self.state)
         self._follower = RunFollower(run_dir)
         self._conversation = Conversation()

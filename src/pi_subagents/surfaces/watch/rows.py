@@ -18,6 +18,7 @@ from pi_subagents.progress import (
     money,
     plain,
     short_count,
+    unusual_standing,
 )
 from pi_subagents.watching.runs import WatchedRun
 
@@ -44,6 +45,8 @@ def flat_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) ->
     line = [*_icon(run, now_ms), (Style.BOLD, name + " " * (_NAME_CELLS - cell_width(name)))]
     line += [(Style.MUTED, f" {figure:>{cells}}") for figure, cells in zip(figures, _FIGURE_CELLS, strict=True)]
     line.append((Style.TEXT, "  "))
+    if unusual := _unusual(run):
+        line += [(Style.WARNING, unusual), (Style.TEXT, "  ")]
     agent = " · ".join(filter(None, _origin(run, with_project)))
     if plain(run.words).strip():
         return [fit([*line, *run.words], width)]
@@ -71,7 +74,8 @@ def _name(run: WatchedRun) -> str:
 
 def _when(run: WatchedRun, now_ms: int) -> str:
     took = _elapsed(run, now_ms)
-    return f"{took} · {age(now_ms - run.created_at)} ago" if run.state.status.is_terminal else took
+    is_over, begun = run.state.status.is_terminal, run.state.created_at
+    return f"{took} · {age(now_ms - begun)} ago" if is_over and begun is not None else took
 
 
 def _elapsed(run: WatchedRun, now_ms: int) -> str:
@@ -83,7 +87,11 @@ def _elapsed(run: WatchedRun, now_ms: int) -> str:
 
 def _facts(run: WatchedRun, with_project: bool) -> Iterator[str]:
     profile, *rest = _origin(run, with_project)
-    yield from filter(None, (profile, _tools(run), _tokens(run), _cost(run), *rest))
+    yield from filter(None, (_unusual(run), profile, _tools(run), _tokens(run), _cost(run), *rest))
+
+
+def _unusual(run: WatchedRun) -> str:
+    return unusual_standing(run.state.status, run.state.is_damaged)
 
 
 def _origin(run: WatchedRun, with_project: bool) -> Iterator[str]:

@@ -59,7 +59,10 @@ async def _watch(run_dir: Path, plain: bool) -> None:
 
 def _beginning(run_dir: Path) -> RunState:
     load_run(run_dir)  # raises StoreError for a record that cannot be read
-    return fold(RunState(), (event for event in read_journal(run_dir / JOURNAL_FILE) if isinstance(event, Created)))
+    return fold(
+        RunState.of_run(run_dir.name),
+        (event for event in read_journal(run_dir / JOURNAL_FILE) if isinstance(event, Created)),
+    )
 
 
 async def _show(run_dir: Path, state: RunState, view: View) -> None:

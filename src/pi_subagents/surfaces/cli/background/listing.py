@@ -11,7 +11,7 @@ from pi_subagents.background.registry import KnownRun, load_rows
 from pi_subagents.clock import now_ms
 from pi_subagents.paths import project_of
 from pi_subagents.planning import Place
-from pi_subagents.progress import age, clean, duration
+from pi_subagents.progress import age_of, clean, duration
 from pi_subagents.rows import run_row
 from pi_subagents.store import Index
 from pi_subagents.surfaces.cli.json_output import print_json
@@ -37,6 +37,7 @@ def list_command(everywhere: bool, limit: int, as_json: bool) -> None:
             runs,
             (*_COLUMNS, _PROJECT) if everywhere else _COLUMNS,
             status=lambda run: run.state.status,
+            is_damaged=lambda run: run.state.is_damaged,
             name=lambda run: run.state.name,
         )
     else:
@@ -65,7 +66,7 @@ def _time(run: KnownRun) -> str:
 
 _COLUMNS: tuple[Column[KnownRun], ...] = (
     Column("preset", lambda run: clean(run.state.preset or "–")),
-    Column("age", lambda run: age(now_ms() - (run.state.created_at or 0)), right=True),
+    Column("age", lambda run: age_of(run.state.created_at, now_ms()), right=True),
     Column("time", _time, right=True),
     Column("tokens", lambda run: f"{run.state.usage.total_tokens:,}", from_width=90, right=True),
     Column("run", lambda run: run.state.run_id),

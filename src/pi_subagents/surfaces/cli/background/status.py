@@ -48,7 +48,8 @@ def _facts(state: RunState) -> Iterator[tuple[str, str]]:
     yield "status", status_words(state)
     if state.error:
         yield "error", state.error
-    yield "begun", f"{age(now_ms() - (state.created_at or 0))} ago"
+    if state.created_at is not None:
+        yield "begun", f"{age(now_ms() - state.created_at)} ago"
     if state.started_at is not None:
         yield "time", duration(((state.completed_at or now_ms()) - state.started_at) / 1000)
     usage = state.usage

@@ -53,6 +53,7 @@ def _as_json(session: Session) -> dict[str, Any]:
         "name": state.name,
         "status": state.status,
         "reason": state.reason,
+        "damaged": state.is_damaged,
         "error": state.error,
         "output": state.text,
         "profile": state.profile,

@@ -58,7 +58,7 @@ def show(session: str, follow: bool, number: int | None, as_json: bool) -> None:
 def _write_events(folders: list[Path], follow: bool) -> RunState:
     state = RunState()
     for folder in folders:
-        state = RunState()
+        state = RunState.of_run(folder.name)
         for event in _told(state, _events(folder, follow)):
             echo(to_json(event))
     return state
@@ -70,7 +70,7 @@ def _write_markdown(folders: list[Path], follow: bool) -> RunState:
     for block in session_heading(pages):
         printed(block)
     for position, folder in enumerate(folders, 1):
-        state = RunState()
+        state = RunState.of_run(folder.name)
         for block in run_heading(pages[position - 1].state, position, len(folders)):
             printed(block)
         for entry in entries(_told(state, _events(folder, follow))):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pi_subagents.clock import now_ms
 from pi_subagents.listing import SessionSummary
-from pi_subagents.progress import age, clean, clip, duration, money
+from pi_subagents.progress import age_of, clean, clip, duration, money
 from pi_subagents.surfaces.cli.tables import Column, print_table
 
 _AGENT_CELLS = 40
@@ -25,7 +25,7 @@ def _agent(session: SessionSummary) -> str:
 
 _COLUMNS: tuple[Column[SessionSummary], ...] = (
     Column("session", lambda session: session.session_id),
-    Column("age", lambda session: age(now_ms() - (session.created_at or 0)), right=True),
+    Column("age", lambda session: age_of(session.created_at, now_ms()), right=True),
     Column("time", _time, right=True),
     Column("tools", lambda session: str(session.tool_count), from_width=90, right=True),
     Column("tokens", lambda session: f"{session.tokens:,}", from_width=80, right=True),
@@ -39,4 +39,10 @@ _PROJECT: Column[SessionSummary] = Column("project", lambda session: clean(str(s
 def print_sessions(sessions: Sequence[SessionSummary], *, with_project: bool) -> None:
     """One row per session."""
     columns = (*_COLUMNS, _PROJECT) if with_project else _COLUMNS
-    print_table(sessions, columns, status=lambda session: session.status, name=lambda session: session.name)
+    print_table(
+        sessions,
+        columns,
+        status=lambda session: session.status,
+        is_damaged=lambda session: session.is_damaged,
+        name=lambda session: session.name,
+    )

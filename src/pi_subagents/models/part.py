@@ -1,0 +1,60 @@
+"""What a message consists of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+class _Part(msgspec.Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
+    pass
+
+
+class TextPart(_Part, frozen=True, tag="text"):
+    text: str
+
+
+class ThinkingPart(_Part, frozen=True, tag="thinking"):
+    text: str
+
+
+class ToolCallPart(_Part, frozen=True, tag="toolCall"):
+    id: str
+    name: str
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class ImagePart(_Part, frozen=True, tag="image"):
+    """An image's place in the conversation; its data stays in the agent's own session file."""
+
+    mime_type: str = ""
+    size: int = 0
+
+
+class OtherPart(_Part, frozen=True, tag="other"):
+    """Stands for a part of a kind that only another version knows."""
+
+    kind: str
+
+
+Part = TextPart | ThinkingPart | ToolCallPart | ImagePart | OtherPart
+
+MAX_NESTING = 100
+"""Levels of a tool call's arguments: whoever walks through them must not run out of stack. No tool needs a tenth."""
+
+
+def is_shallow(value: object) -> bool:
+    """Whether JSON is nested no deeper than can be walked through anywhere."""
+    level = [value]
+    for _ in range(MAX_NESTING):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return True
+    return False
+
+
+def _inside(value: object) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
