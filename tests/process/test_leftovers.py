@@ -148,7 +148,7 @@ async def test_a_wrapper_that_is_killed_takes_its_agent_with_it_and_the_run_says
     assert time.monotonic() - before < 2
     (result,) = delegation.results
     assert (result.status, result.reason, result.exit_code) == ("failed", "exit", 137)
-    assert result.error == "Sub-agent exited with code 137 before it finished"
+    assert (result.error or "").startswith("Sub-agent exited with code 137 before it finished")
     assert stage.processes() == []
     assert fold(RunState(), stage.events()).status == "failed"
 

@@ -7,7 +7,8 @@ Two mechanisms do:
   A one-line shell is that first process, because PID 1 ignores SIGTERM until it has a handler and must reap orphans.
 - `guard`: a small process is the sub-reaper of everything below it and kills all of it when its pipe to us breaks.
 
-In both, the wrapper's exit means that no descendant is left.
+The exit of the namespace's wrapper means that no descendant is left, and so does the guard's, unless it was killed:
+then what it guarded comes to us, and `sweep` ends it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import Literal, Protocol
 
 from pi_subagents.errors import SettingsError
+from pi_subagents.runners import orphans
 from pi_subagents.runners.lifeline import Lifeline
 
 Mechanism = Literal["namespace", "guard", "none"]
@@ -52,6 +54,10 @@ class Containment(Protocol):
 
     def kill(self) -> None: ...
 
+    def sweep(self) -> list[int]:
+        """End what outlived the wrapper; what was found at this look, of which some may not be gone yet."""
+        ...
+
     def close(self) -> None: ...
 
 
@@ -78,6 +84,9 @@ class _Group:
 
     def kill(self) -> None:
         _signal_group(self._pid, signal.SIGKILL)
+
+    def sweep(self) -> list[int]:
+        return []
 
     def close(self) -> None:
         pass
@@ -125,6 +134,8 @@ class _Guard:
 
     def __init__(self) -> None:
         self._lifeline = Lifeline()
+        self._adoption = orphans.Adoption()
+        self._pid = 0
 
     @property
     def inherited_fds(self) -> tuple[int, ...]:
@@ -132,19 +143,30 @@ class _Guard:
 
     def wrap(self, argv: Sequence[str]) -> list[str]:
         # Isolated and without site-packages: the guard needs neither, and starts in half the time.
-        return [sys.executable, "-I", "-S", str(_GUARD), str(self._lifeline.child_end), *argv]
+        guard = [sys.executable, "-I", "-S", str(_GUARD)]
+        return [*guard, str(self._lifeline.child_end), str(orphans.new_mark()), *argv]
 
     def started(self, pid: int) -> None:
+        self._pid = pid
         self._lifeline.started()
 
     def terminate(self) -> None:
-        self._lifeline.send(b"T")
+        self._tell(b"T")
 
     def kill(self) -> None:
-        self._lifeline.send(b"K")
+        self._tell(b"K")
+
+    def sweep(self) -> list[int]:
+        return orphans.sweep()
 
     def close(self) -> None:
         self._lifeline.close()
+        self._adoption.end()
+
+    def _tell(self, command: bytes) -> None:
+        self._lifeline.send(command)
+        with suppress(ProcessLookupError):
+            os.kill(self._pid, signal.SIGCONT)  # its agent may have stopped it
 
 
 _NAMESPACE_COMMAND = (

@@ -1,45 +1,44 @@
 """Runs one command and outlives it just long enough to take everything it started with it.
 
-Started as a script by its holder, with the read end of a pipe as first argument. Being the sub-reaper of all that
-happens below, it finds daemons and orphans again as its own children. Ends the whole tree when the command ends,
-when told to, or when the pipe breaks because the holder died. Should it be killed itself, the command dies with it.
-Imports little: it starts once for every agent.
+Started as a script by its holder, with the read end of a pipe and the agent's mark as first arguments. Being the
+sub-reaper of all that happens below, it finds daemons and orphans again as its own children. Ends the whole tree when
+the command ends, when told to, or when the pipe breaks because the holder died. Should it be killed itself, the command
+dies with it, and the holder finds the rest by the mark (`orphans`). Imports little: it starts once for every agent.
 """
 
 from __future__ import annotations
 
-import ctypes
 import os
+import resource
 import select
 import signal
 import sys
 from contextlib import suppress
 
-_PR_SET_PDEATHSIG = 1
-_PR_SET_CHILD_SUBREAPER = 36
+_SET_PDEATHSIG = 1
+SET_CHILD_SUBREAPER = 36
 _POLL_MS = 20
 
 
 def main() -> int:
     """Guard the command in argv until nothing of it is left; the exit code is the command's own."""
-    lifeline = int(sys.argv[1])
+    lifeline, mark = int(sys.argv[1]), int(sys.argv[2])
     os.set_inheritable(lifeline, False)
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    prctl(SET_CHILD_SUBREAPER, 1)
     wake_read, wake_write = os.pipe()
     os.set_blocking(wake_write, False)
     signal.set_wakeup_fd(wake_write, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    child = _start(sys.argv[2:], libc)
+    child = _start(sys.argv[3:], mark)
     _let_go_of_standard_streams()
     exit_code = _watch(child, lifeline, wake_read)
     _end_everything()
     return exit_code
 
 
-def _start(argv: list[str], libc: ctypes.CDLL) -> int:
+def _start(argv: list[str], mark: int) -> int:
     """Start the command and wait until it runs: before that it would take no notice of a signal."""
     guard = os.getpid()
     running, failed = os.pipe()
@@ -50,9 +49,11 @@ def _start(argv: list[str], libc: ctypes.CDLL) -> int:
         os.close(running)
         return child
     os.setsid()
-    libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGKILL), 0, 0, 0)
+    prctl(_SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != guard:
         os._exit(128 + signal.SIGKILL)
+    if mark:
+        resource.setrlimit(resource.RLIMIT_RTTIME, (mark, mark))
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
     try:
@@ -105,23 +106,30 @@ def _reap(child: int) -> int | None:
 
 
 def _end_everything() -> None:
-    while children := _children():
+    while children := children_of(os.getpid()):
         for pid in children:
-            _kill_tree(pid)
+            end_tree(pid)
         _reap(-1)
         select.select([], [], [], _POLL_MS / 1000)
 
 
-def _kill_tree(pid: int) -> None:
+def end_tree(child: int) -> None:
+    """Kill a child of ours with its group and everything below it, as far as it can be seen at this moment."""
+    family = [child]
     # Stop first: a process that forks faster than it is killed would otherwise stay ahead.
-    _signal_one(pid, signal.SIGSTOP)
-    for below in _children(pid):
-        _kill_tree(below)
-    _signal_one(pid, signal.SIGKILL)
+    for pid in family:
+        _signal_one(pid, signal.SIGSTOP)
+        family += children_of(pid)
+    # At once, unlike a list, and so a whole chain of processes of which each lives only to start the next.
+    with suppress(ProcessLookupError, PermissionError):
+        if os.getsid(child) != os.getsid(0):
+            os.killpg(os.getpgid(child), signal.SIGKILL)
+    for pid in family:
+        _signal_one(pid, signal.SIGKILL)
 
 
-def _children(parent: int | None = None) -> list[int]:
-    parent = parent or os.getpid()
+def children_of(parent: int) -> list[int]:
+    """Those who are children of a process at this moment, whichever of its threads has them."""
     found: list[int] = []
     with suppress(OSError):  # it ended while being looked at
         for task in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - pathlib would double the start-up time
@@ -132,6 +140,13 @@ def _children(parent: int | None = None) -> list[int]:
 def _read_numbers(path: str) -> list[int]:
     with open(path) as listing:  # noqa: PTH123
         return [int(number) for number in listing.read().split()]
+
+
+def prctl(option: int, value: object) -> None:
+    """Change how the kernel treats this process."""
+    import ctypes  # nobody who only imports this module needs it
+
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
 def _signal(pid: int, number: int) -> None:

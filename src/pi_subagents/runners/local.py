@@ -13,6 +13,7 @@ import shutil
 import subprocess
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import IO
 
 from pi_subagents.harness import Invocation
@@ -23,6 +24,11 @@ from pi_subagents.runners.footprint import Footprint, weigh
 _CHUNK_BYTES = 256 * 1024
 _DRAIN_S = 1.0
 """How long output may still arrive after the process has gone."""
+_FORCE_S = 1.0
+"""How long a wrapper may take to end everything; one that its agent has stopped for good never does."""
+_SWEEP_S = 3.0
+"""How long we try to end what a killed wrapper has left behind."""
+_LOOK_AGAIN_S = 0.02
 
 
 class LocalRunner:
@@ -71,6 +77,13 @@ def _check_program(invocation: Invocation) -> None:
         raise SpawnFailed(f"{program}: not found or not executable")
 
 
+def _swept_sentence(left: list[int]) -> str:
+    if not left:
+        return "The guard of the agent was killed; what the agent had started was stopped\n"
+    pids = ", ".join(map(str, left))
+    return f"The guard of the agent was killed; of what the agent had started, these processes do not end: {pids}\n"
+
+
 class LocalProcess:
     """One agent process and the three pipes to it."""
 
@@ -88,6 +101,7 @@ class LocalProcess:
         self._open: dict[Stream, IO[bytes]] = {}
         self._drain_timer: asyncio.TimerHandle | None = None
         self._exit_code: int | None = None
+        self._force_timer: asyncio.TimerHandle | None = None
         self._watch_exit()
         self._watch_output("stdout", popen.stdout)
         self._watch_output("stderr", popen.stderr)
@@ -111,6 +125,7 @@ class LocalProcess:
         """End the agent and every descendant; returns at once."""
         if self._exit_code is None:
             self._containment.kill()
+            self._force_timer = self._force_timer or self._loop.call_later(_FORCE_S, self._popen.kill)
 
     def send(self, data: bytes) -> None:
         """Say something to an interactive agent; what it no longer hears is dropped."""
@@ -147,8 +162,30 @@ class LocalProcess:
             return
         self._loop.remove_reader(self._pidfd)
         os.close(self._pidfd)
+        if self._force_timer is not None:
+            self._force_timer.cancel()
         self._exit_code = code if code >= 0 else 128 - code
         self._stop_writing()
+        was_killed = code < 0 and self._containment.mechanism == "guard"
+        self._sweep(self._loop.time() + _SWEEP_S, was_killed=was_killed)
+
+    def _sweep(self, deadline: float, *, was_killed: bool, clean_looks: int = 0) -> None:
+        """End what a wrapper did not, a little at a time.
+
+        Who moves while the list of children is read can be missed, so one look that finds nobody is not enough.
+        """
+        left = self._containment.sweep()
+        was_killed = was_killed or bool(left)
+        clean_looks = 0 if left else clean_looks + 1
+        if was_killed and clean_looks < 2 and self._loop.time() < deadline:
+            again = partial(self._sweep, deadline, was_killed=was_killed, clean_looks=clean_looks)
+            self._loop.call_later(0 if left else _LOOK_AGAIN_S, again)
+            return
+        if was_killed:
+            self._sink.on_output("stderr", _swept_sentence(left).encode())
+        self._drain()
+
+    def _drain(self) -> None:
         self._drain_timer = self._loop.call_later(_DRAIN_S, self._finish)
         if not self._open:
             self._finish()
@@ -181,7 +218,7 @@ class LocalProcess:
             self._sink.on_output(stream, data)
             return
         self._close_output(stream)
-        if self._exit_code is not None and not self._open:
+        if self._drain_timer is not None and not self._open:
             self._finish()
 
     def _close_output(self, stream: Stream) -> None:

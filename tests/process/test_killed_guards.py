@@ -1,0 +1,140 @@
+"""An agent that kills its own guard gains nothing: what it had started is stopped, and its run says what happened."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.runners.guard import children_of
+from pi_subagents.runners.orphans import is_subreaper
+from tests.process.attacks import ATTACKS, alive, start
+from tests.process.kit import Stage, wait_until
+
+REPOSITORY = Path(__file__).parents[2]
+TRIES = int(os.environ.get("SOAK_TRIES", "4"))
+ORDINARY_USER = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", "--securebits=+noroot,+noroot_locked"]
+"""Root without any of its powers; another user might not reach the interpreter."""
+SENTENCE = "The guard of the agent was killed; what the agent had started was stopped"
+
+
+def test_whoever_kills_the_guard_at_random_and_however_everything_of_the_agent_ends() -> None:
+    powerless = ORDINARY_USER if os.geteuid() == 0 and shutil.which("setpriv") else []
+    done = subprocess.run(
+        [*powerless, sys.executable, "-m", "tests.process.attacks", str(TRIES)],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=100 + 2 * TRIES,
+    )
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert [each["name"] for each in told] == list(ATTACKS)
+    for each in told:
+        assert each["outcomes"] == [[False, f"{SENTENCE}\n"]] * TRIES, each["name"]
+        assert each["children"] == [], "the dead were not collected"
+
+
+async def test_the_run_says_that_its_guard_was_killed(plain_stage: Stage, tmp_path: Path) -> None:
+    agent = tmp_path / "agent.sh"
+    agent.write_text("#!/bin/sh\n(trap '' TERM; exec setsid sleep 900) & kill -9 $PPID; sleep 900\n")
+    agent.chmod(0o755)
+    result = await plain_stage.run(environ={"PI_SUBAGENTS_PI": str(agent)})
+    assert (result.status, result.reason, result.exit_code) == ("failed", "exit", 137)
+    assert result.error == f"Sub-agent exited with code 137 before it finished: {SENTENCE}"
+    assert plain_stage.processes() == []
+
+
+async def test_children_of_the_program_around_are_neither_killed_nor_collected(tmp_path: Path) -> None:
+    busy = subprocess.Popen(["sleep", "900"])
+    ended = subprocess.Popen(["sh", "-c", "exit 7"])
+    wait_until(lambda: _state(ended.pid) == "Z")
+    waits = f"until [ -e '{tmp_path}/go' ]; do sleep 0.01; done"
+    victim = start(["sh", "-c", f"{waits}; setsid sleep 900 & kill -9 $PPID; sleep 900"])
+    # A grandchild of the program's own becomes its child while agents are at work.
+    shell = subprocess.run(["sh", "-c", "setsid sleep 900 >/dev/null & echo $!"], stdout=subprocess.PIPE, check=True)
+    daemon = int(shell.stdout)
+    try:
+        wait_until(lambda: daemon in children_of(os.getpid()))
+        (tmp_path / "go").touch()
+        async with asyncio.timeout(20):
+            await victim.code
+        assert victim.said.decode() == f"{SENTENCE}\n"
+        assert busy.poll() is None
+        assert _state(daemon) == "S"
+        assert ended.wait(5) == 7
+    finally:
+        busy.kill()
+        busy.wait()
+        os.kill(daemon, signal.SIGKILL)
+        os.waitpid(daemon, 0)
+
+
+async def test_the_agents_of_other_runs_go_on() -> None:
+    other = start(["sh", "-c", "trap 'exit 5' TERM; while :; do sleep 0.01; done"])
+    assert is_subreaper()
+    victim = start(["sh", "-c", "kill -9 $PPID; sleep 900"])
+    async with asyncio.timeout(20):
+        await victim.code
+        assert not other.code.done()
+        assert is_subreaper(), "one who is still at work would lose its orphans"
+        other.process.terminate()
+        assert await other.code == 5
+    assert SENTENCE.encode() not in other.said
+
+
+async def test_a_program_without_agents_is_no_sub_reaper() -> None:
+    assert not is_subreaper()
+    end = start(["true"])
+    assert is_subreaper()
+    await end.code
+    assert not is_subreaper()
+
+
+@pytest.mark.parametrize("stops_it", ["kill -STOP $PPID", "while :; do kill -STOP $PPID; done"], ids=["once", "always"])
+async def test_an_agent_that_stops_its_guard_is_killed_all_the_same(stops_it: str) -> None:
+    number = str(int.from_bytes(os.urandom(6)))
+    end = start(["sh", "-c", f"setsid sleep 900.{number} & ({stops_it}) & exec sleep 900.{number}"])
+    guard = end.process.pid
+    wait_until(lambda: _state(guard) == "T")
+    end.process.kill()
+    async with asyncio.timeout(10):
+        await end.code
+    assert alive(number) == []
+
+
+async def test_a_forked_copy_of_the_program_takes_care_of_its_own_agents() -> None:
+    end = start(["sleep", "900"])
+    answer, told = os.pipe()
+    if (copy := os.fork()) == 0:
+        with suppress(BaseException):
+            was = is_subreaper()
+            asyncio.run(_start_one())
+            os.write(told, b"%d%d" % (was, not is_subreaper()))
+        os._exit(0)
+    os.waitpid(copy, 0)
+    assert os.read(answer, 2) == b"01"
+    end.process.kill()
+    await end.code
+
+
+async def _start_one() -> None:
+    victim = start(["sh", "-c", "kill -9 $PPID; sleep 900"])
+    assert is_subreaper()
+    await victim.code
+    assert SENTENCE.encode() in victim.said
+
+
+def _state(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
