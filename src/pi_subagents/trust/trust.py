@@ -85,6 +85,8 @@ def _is_private_group(gid: int) -> bool:
 def _owned(path: Path) -> bool:
     try:
         return belongs_to_us(path.stat()) and belongs_to_us(path.lstat())
+    except FileNotFoundError:
+        return True  # it is yet to be written
     except OSError:
         return False
 

@@ -19,10 +19,12 @@ from pi_subagents.profiles import (
     check_tools,
     delete_profile,
     detail_text,
+    objection_to,
     read_profile,
     save_profile,
 )
 from pi_subagents.skills import check_skills
+from pi_subagents.trust import Trust
 from pi_subagents.wizard.dialogs import Cancelled, Dialogs
 from pi_subagents.wizard.draft import Draft
 from pi_subagents.wizard.host import Host
@@ -42,7 +44,7 @@ async def create(
     path = require_free(name, scope, host.place)
     draft = Draft(Profile(name=name))
     await _fill(draft, dialogs, host, api_key)
-    await _review(draft, scope, path, dialogs)
+    await _review(draft, scope, path, dialogs, host)
     require_free(name, scope, host.place)
     _save(draft.profile, scope, host)
     await dialogs.notify(f'Saved the profile "{name}": {path}')
@@ -65,7 +67,7 @@ async def edit(
     await _fill(draft, dialogs, host, api_key)
     if is_copy:
         await dialogs.notify(f"This makes a copy for the {scope} scope; {source} stays as it is.")
-    await _review(draft, scope, path, dialogs)
+    await _review(draft, scope, path, dialogs, host)
     if not draft.changes and not is_copy:
         await dialogs.notify(f'Nothing was changed in the profile "{name}".')
         return
@@ -94,9 +96,9 @@ async def _fill(draft: Draft, dialogs: Dialogs, host: Host, api_key: Secret | No
         await step(draft, dialogs, host)
 
 
-async def _review(draft: Draft, scope: Scope, path: Path, dialogs: Dialogs) -> None:
+async def _review(draft: Draft, scope: Scope, path: Path, dialogs: Dialogs, host: Host) -> None:
     profile = msgspec.structs.replace(draft.profile, path=path, scope=scope)
-    for warning in _warnings(profile):
+    for warning in _warnings(profile, host.place.trust):
         await dialogs.notify(warning, "warning")
     shown = msgspec.structs.replace(
         profile,
@@ -108,13 +110,15 @@ async def _review(draft: Draft, scope: Scope, path: Path, dialogs: Dialogs) -> N
         raise Cancelled
 
 
-def _warnings(profile: Profile) -> Iterator[str]:
+def _warnings(profile: Profile, trust: Trust) -> Iterator[str]:
     """What would fail every task with this profile, or is unwise."""
     for check in (check_tools, check_skills, check_extra_args):
         try:
             check(profile)
         except ProfileError as error:
             yield str(error)
+    if objection := objection_to(profile, trust):
+        yield objection
     if profile.api_key is not None and profile.scope == "project":
         yield "This profile has an API key, and a project's files are often shared: keep it out of version control."
 
