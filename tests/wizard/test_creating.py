@@ -104,6 +104,7 @@ async def test_the_review_shows_everything_but_the_key(desk: Desk) -> None:
     assert f"path: {desk.path('x')}" in review
     assert "sk-test" not in person.words
     assert any("version control" in warning for warning in person.messages("warning"))
+    assert desk.path("x").stat().st_mode & 0o777 == 0o600
 
 
 @pytest.mark.parametrize("scope", ["Project", "Global"])
@@ -112,7 +113,6 @@ async def test_a_profile_that_only_a_trusted_project_can_use_is_said_to_be_one(d
     await create("x", person, desk.host, api_key=Secret("sk-test-abc123"))
     said = [warning for warning in person.messages("warning") if "run: pi-subagents trust" in warning]
     assert len(said) == (1 if scope == "Project" else 0)
-    assert desk.path("x").stat().st_mode & 0o777 == 0o600
 
 
 async def test_providers_and_their_models_are_offered_where_they_are_known(desk: Desk) -> None:
