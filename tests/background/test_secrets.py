@@ -55,9 +55,7 @@ async def test_a_key_is_in_the_environment_of_the_agent_and_nowhere_else(yard: Y
 
 
 @pytest.mark.parametrize("killed", [True, False])
-async def test_a_keeper_leaves_no_key_of_a_preset_and_no_stand_in_behind(
-    yard: Yard, tmp_path: Path, killed: bool
-) -> None:
+async def test_a_keeper_leaves_neither_key_nor_stand_in_behind(yard: Yard, tmp_path: Path, killed: bool) -> None:
     yard.preset("keyed", f"apiKey: {KEY}")
     begun, gate = tmp_path / "begun", tmp_path / "gate"
     run_dir = await yard.launch(

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from pi_subagents.models import Reason
 from pi_subagents.store import TIDY_FILE, load_run
-from pi_subagents.testing.agent import Way, tells, touches, waits_for
+from pi_subagents.testing.agent import Way, prints, tells, touches, waits_for
+from pi_subagents.testing.records import answer
 from tests.background.kit import BEGIN
 from tests.pi.stage import files_below
 from tests.process.kit import Stage, wait_until
@@ -35,3 +36,11 @@ def test_a_killed_caller_leaves_no_key_behind_once_somebody_has_looked(stage: St
     assert with_key(tmp_path) == []
     assert b"[redacted]" in (run_dir / "child-session.jsonl").read_bytes()
     assert not (run_dir / TIDY_FILE).exists()
+
+
+async def test_a_run_that_comes_to_its_end_leaves_nothing_to_tidy(stage: Stage) -> None:
+    stage.environ["ACME_API_KEY"] = KEY
+    result = await stage.run(BEGIN, tells("ACME_API_KEY", "session"), prints(*answer("Done.")))
+    assert result.ok
+    assert not (result.run_dir / TIDY_FILE).exists()
+    assert with_key(stage.project.parent) == []

@@ -212,9 +212,9 @@ def test_an_unfinished_foreign_run_is_told_as_such_and_not_closed(shelf: Shelf, 
     assert b'"type":"ended"' not in (kept.run_dir / JOURNAL_FILE).read_bytes()
 
 
-def test_every_listing_says_whose_a_foreign_record_is(shelf: Shelf, place: Place, elsewhere: Path) -> None:
-    kept = shelf.add(says("Done"), name="shipped")
-    assert list_sessions(place, Wanted(shelf.project))[0].name == "shipped"
+@pytest.mark.parametrize("known", [True, False])
+def test_every_listing_says_whose_a_foreign_record_is(known: bool, shelf: Shelf, place: Place, elsewhere: Path) -> None:
+    kept = shelf.add(says("Done"), name="shipped", indexed=known)
     link(kept.run_dir / "stop", elsewhere)
     for _ in range(2):
         (found,) = list_sessions(place, Wanted(shelf.project))
@@ -283,22 +283,24 @@ def test_the_directory_decides_which_run_and_session_a_record_is(shelf: Shelf, p
     assert [run.state.name for run in Sessions(place).find(victim.session_id).runs] == ["victim"]
 
 
-def test_only_run_ids_of_the_session_count_in_its_list(shelf: Shelf, place: Place, tmp_path: Path) -> None:
-    other_project = Shelf(tmp_path / "other", tmp_path / "agent")
-    theirs = other_project.add(name="theirs")
+LIES: dict[str, Callable[[Kept, Kept, Kept], str]] = {
+    "the checkout": lambda kept, _other, _theirs: f"/proc/self/cwd/../{kept.run_dir.parents[3].name}",
+    "another project": lambda _kept, _other, theirs: str(theirs.run_dir),
+    "another session": lambda _kept, other, _theirs: other.run_dir.name,
+    "another session by a detour": lambda _kept, other, _theirs: f"../runs/{other.run_dir.name}",
+    "above": lambda _kept, _other, _theirs: "..",
+    "all of them": lambda _kept, _other, _theirs: ".",
+    "nonsense": lambda kept, _other, _theirs: f"x\0-{kept.session_id}",
+    "elsewhere": lambda kept, _other, _theirs: f"../../../../{kept.run_dir.name}",
+}
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_only_run_ids_of_the_session_count_in_its_list(lie: str, shelf: Shelf, place: Place, tmp_path: Path) -> None:
+    theirs = Shelf(tmp_path / "other", tmp_path / "agent").add(name="theirs")
     kept, other = shelf.add(age_s=40 * DAY_S), shelf.add()
-    runs = runs_dir(shelf.project)
-    lies = [
-        f"/proc/self/cwd/../{shelf.project.name}",
-        str(theirs.run_dir),
-        f"../runs/{other.run_dir.name}",
-        other.run_dir.name,
-        "..",
-        ".",
-        f"x\0-{kept.session_id}",
-        f"../../../../{kept.run_dir.name}",
-    ]
-    (runs / ".sessions" / kept.session_id).write_text("\n".join([*lies, kept.run_dir.name, *lies]))
+    runs, line = runs_dir(shelf.project), LIES[lie](kept, other, theirs)
+    (runs / ".sessions" / kept.session_id).write_text("\n".join([line, kept.run_dir.name, line]))
     assert session_runs(runs, kept.session_id) == [kept.run_dir]
     assert remove_session(runs, kept.session_id) == [kept.run_dir]
     assert shelf.runs == [other.run_dir.name]

@@ -138,6 +138,7 @@ def test_a_run_that_an_older_version_holds_is_running(shelf: Shelf) -> None:
     kept = shelf.add(says("Still here"), ends=None)
     kept.let_go()
     fd = locked_file(kept.run_dir / LEASE_FILE)  # which is all that it did
+    assert is_held(kept.run_dir)
     assert load_run(kept.run_dir).status is Status.RUNNING
     assert Lease.take(kept.run_dir) is None
     os.close(fd)

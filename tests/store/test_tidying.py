@@ -80,6 +80,8 @@ def leave_behind(run_dir: Path, note: bytes, *, session: bytes = b"", ended: boo
     record = publish(run_dir, {}, CREATED, files)
     if ended:
         record.append([ending(Reason.SPAWN, "no such program", 5)])
+        record.draft_result({})
+        record.publish_result()
     record.close()
 
 
