@@ -212,8 +212,13 @@ class Directory:
         os.fsync(self._fd)
 
 
+def is_word(name: str) -> bool:
+    """Whether it can be the name of something in a directory, and leads nowhere else."""
+    return bool(name) and name not in (".", "..") and "/" not in name and "\0" not in name
+
+
 def _word(name: str) -> str:
-    if not name or name in (".", "..") or "/" in name or "\0" in name:
+    if not is_word(name):
         raise OSError(errno.EINVAL, "is not the name of something in this directory", name)
     return name
 

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from pi_subagents.models import Reason
+from pi_subagents.store import TIDY_FILE, load_run
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import tells, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, assistant
-from tests.background.kit import Yard
+from tests.background.kit import Yard, kill
 from tests.pi.stage import files_below
 from tests.process.kit import wait_until
 
@@ -48,3 +52,33 @@ async def test_a_key_is_in_the_environment_of_the_agent_and_nowhere_else(yard: Y
     wait_until(lambda: not yard.keepers())
     assert (run_dir / "child-session.jsonl").stat().st_size > 0
     assert [path.name for path in files_below(tmp_path) if KEY.encode() in path.read_bytes()] == ["keyed.md"]
+
+
+@pytest.mark.parametrize("killed", [True, False])
+async def test_a_keeper_leaves_neither_key_nor_stand_in_behind(yard: Yard, tmp_path: Path, killed: bool) -> None:
+    yard.preset("keyed", f"apiKey: {KEY}")
+    begun, gate = tmp_path / "begun", tmp_path / "gate"
+    run_dir = await yard.launch(
+        tells("PI_API_KEY", "session"),
+        touches(begun),
+        waits_for(gate),
+        prints(assistant(), AGENT_SETTLED),
+        preset="keyed",
+    )
+    wait_until(begun.exists, 30)
+    assert (run_dir / "agent-dir").is_dir()
+    assert KEY.encode() not in (run_dir / TIDY_FILE).read_bytes()
+    assert (run_dir / TIDY_FILE).stat().st_mode & 0o777 == 0o600
+    if killed:
+        keeper = yard.keeper_of(run_dir)
+        assert keeper is not None
+        kill(keeper)
+        wait_until(lambda: not yard.stage.processes(), 20)
+        assert load_run(run_dir).reason is Reason.LOST
+    else:
+        gate.touch()
+        await yard.see_the_end(run_dir)
+        wait_until(lambda: not yard.keepers())
+    assert [path.name for path in files_below(tmp_path) if KEY.encode() in path.read_bytes()] == ["keyed.md"]
+    assert not {"agent-dir", TIDY_FILE} & {path.name for path in run_dir.iterdir()}
+    assert b"[redacted]" in (run_dir / "child-session.jsonl").read_bytes()

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, nearest_existing, tilde
+from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.models.event import Ended
 from pi_subagents.paths import runtime_dir
@@ -141,5 +142,5 @@ def _dead_runs(folders: Iterable[Path]) -> Iterator[str]:
 def _has_ended(journal: Path) -> bool:
     try:
         return any(isinstance(event, Ended) for event in read_journal(journal))
-    except OSError:
+    except StoreError:
         return True  # there is nothing that could be closed

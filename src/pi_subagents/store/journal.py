@@ -61,9 +61,15 @@ class Journal:
 
 
 def read_journal(path: Path) -> Iterator[AnyEvent]:
-    """Every event of a journal, oldest first; a torn last line is left out, a damaged one is kept as unknown."""
-    with open_run(path.parent) as run:
-        yield from read_events(run, path.name)
+    """Every event of a journal, oldest first; a torn last line is left out, a damaged one is kept as unknown.
+
+    Raises StoreError where it cannot be read.
+    """
+    try:
+        with open_run(path.parent) as run:
+            yield from read_events(run, path.name)
+    except OSError as error:
+        raise StoreError(f"cannot read the journal {path}: {error.strerror}") from error
 
 
 def read_events(run: Directory, name: str = JOURNAL_FILE) -> Iterator[AnyEvent]:

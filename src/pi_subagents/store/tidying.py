@@ -16,7 +16,7 @@ from contextlib import suppress
 
 import msgspec
 
-from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory
+from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, is_word
 from pi_subagents.redaction import MARK
 from pi_subagents.store.record import OUR_FILES, TIDY_FILE
 
@@ -25,8 +25,10 @@ _UNTOLD_BYTES = 8
 """So much of a secret is not given away by its beginning, unless it is hardly longer than that."""
 _PIECE_BYTES = 1024 * 1024
 _MAX_SECRET_BYTES = 64 * 1024
-_MAX_HASHED_BYTES = 512 * 1024 * 1024
-"""A record that was made to waste our time gets no more; from then on a beginning counts as the whole."""
+_MAX_HASHED_BYTES = 256 * 1024 * 1024
+_MAX_HASHED_SHARE = 16
+"""A file that was made to waste our time gets no more, and so much for each of its bytes; from then on the beginning
+of a secret counts as the whole."""
 
 
 _log = logging.getLogger(__name__)
@@ -68,10 +70,10 @@ def tidy(run: Directory) -> None:
     if not run.has(TIDY_FILE):
         return
     note = _read_note(run)
-    for name in note.temporary:
+    for name in filter(is_word, note.temporary):
         if name not in OUR_FILES:
             run.remove(name)
-    for name in note.written:
+    for name in filter(is_word, note.written):
         if run.has(name):
             _redact(run, name, note)
     run.unlink(TIDY_FILE)
@@ -94,8 +96,9 @@ def _redact(run: Directory, name: str, note: Tidying) -> None:
     try:
         with os.fdopen(run.open(name, os.O_RDONLY), "rb") as source:
             pieces = iter(lambda: source.read(_PIECE_BYTES), b"")
+            cleaner = Cleaner(note, os.fstat(source.fileno()).st_size)
             with os.fdopen(run.open(draft, os.O_WRONLY), "wb") as target:
-                target.writelines(Cleaner(note).clean(pieces))
+                target.writelines(cleaner.clean(pieces))
         run.rename(draft, name)
     except OSError:
         with suppress(OSError):
@@ -106,12 +109,12 @@ def _redact(run: Directory, name: str, note: Tidying) -> None:
 class Cleaner:
     """Takes the secrets with known fingerprints out of a file, a piece at a time."""
 
-    def __init__(self, note: Tidying) -> None:
+    def __init__(self, note: Tidying, size: int = 0) -> None:
         self._salt = note.salt
         usable = [one for one in note.secrets if one.anchor and len(one.anchor) <= one.length <= _MAX_SECRET_BYTES]
         self._secrets = sorted(usable, key=lambda one: one.length, reverse=True)
         self._longest = self._secrets[0].length if self._secrets else 1
-        self._budget = _MAX_HASHED_BYTES
+        self._budget = _MAX_HASHED_BYTES + _MAX_HASHED_SHARE * size
 
     def clean(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
         """The content without secrets; one that is spread over several pieces is found too."""
