@@ -111,12 +111,12 @@ def _dead_runs(folder: Path) -> Iterator[str]:
     for journal in folder.glob(f"*/{JOURNAL_FILE}"):
         run = journal.parent
         # A run that is about to be published has a hidden name.
-        if not run.name.startswith(".") and not is_held(run) and not _has_ended(journal):
+        if not run.name.startswith(".") and _is_dead(run):
             yield run.name
 
 
-def _has_ended(journal: Path) -> bool:
+def _is_dead(run: Path) -> bool:
     try:
-        return any(isinstance(event, Ended) for event in read_journal(journal))
-    except OSError:
+        return not is_held(run) and not any(isinstance(event, Ended) for event in read_journal(run / JOURNAL_FILE))
+    except OSError:  # nobody can tell
         return False
