@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi_subagents.clock import LAST_MS
 from pi_subagents.harness.pi_decoder import PiDecoder
 from pi_subagents.harness.pi_records import Record
 from pi_subagents.harness.pi_rpc import PiRpc
 from pi_subagents.jsonl import Oversized
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
+from pi_subagents.models.part import MAX_NESTING
 from tests.harness.documented_records import AT, ONLY_0_74, ONLY_0_87, SHARED, message, text_message
 
 REPLACED = "\N{REPLACEMENT CHARACTER}"
@@ -129,3 +131,35 @@ def test_a_dialog_with_damaged_text_is_dismissed_all_the_same() -> None:
     frame = rb'{"type":"extension_ui_request","id":"7","method":"confirm","title":"Delete \ud83d?"}'
     assert isinstance(decoder.decode(frame, AT)[-1], ev.DialogDismissed)
     assert msgspec.json.decode(decoder.take_replies())["id"] == "7"
+
+
+@pytest.mark.parametrize(
+    ("figure", "tokens", "cost"),
+    [(-1, 0, 0.0), (2**63, 2**53, 2.0**53), (1e308, 2**53, 2.0**53), (2**53, 2**53, 2.0**53), (None, 0, 0.0)],
+)
+def test_figures_are_bounded_where_they_enter(figure: float | None, tokens: int, cost: float) -> None:
+    names = ("input", "output", "cacheRead", "cacheWrite", "totalTokens")
+    usage = dict.fromkeys(names, figure) | {"cost": {"total": figure}}
+    (event,) = decode({"type": "message_end", "message": {"role": "assistant", "content": "Hi", "usage": usage}})
+    assert isinstance(event, ev.Message)
+    assert event.usage == Usage(tokens, tokens, tokens, tokens, tokens, cost)
+
+
+@pytest.mark.parametrize(("delay", "kept"), [(-5, 0), (1e308, LAST_MS), (2000, 2000)])
+def test_how_long_an_agent_wants_to_wait_is_bounded(delay: float, kept: int) -> None:
+    (event,) = decode({"type": "auto_retry_start", "delayMs": delay})
+    assert isinstance(event, ev.RetryStarted)
+    assert event.delay_ms == kept
+
+
+def test_arguments_that_nobody_could_walk_through_are_left_out() -> None:
+    deep: Any = {}
+    for _ in range(MAX_NESTING):
+        deep = {"a": deep}
+    (event,) = decode({"type": "tool_execution_start", "toolCallId": "1", "toolName": "bash", "args": deep})
+    assert isinstance(event, ev.ToolStarted)
+    assert event.arguments == {"…": "left out: nested more than 100 levels deep"}
+    call = {"type": "toolCall", "id": "1", "name": "bash", "arguments": deep["a"]}
+    (said,) = decode({"type": "message_end", "message": {"role": "assistant", "content": [call]}})
+    assert isinstance(said, ev.Message)
+    assert said.tool_calls[0].arguments == deep["a"]

@@ -134,13 +134,11 @@ def _foreign(names: list[str]) -> Finding:
 
 
 def _dead_runs(folders: Iterable[Path]) -> Iterator[str]:
-    for folder in folders:
-        if not is_held(folder) and not _has_ended(folder / JOURNAL_FILE):
-            yield folder.name
+    yield from (folder.name for folder in folders if _is_dead(folder))
 
 
-def _has_ended(journal: Path) -> bool:
+def _is_dead(run: Path) -> bool:
     try:
-        return any(isinstance(event, Ended) for event in read_journal(journal))
-    except StoreError:
-        return True  # there is nothing that could be closed
+        return not is_held(run) and not any(isinstance(event, Ended) for event in read_journal(run / JOURNAL_FILE))
+    except (OSError, StoreError):  # nobody can tell
+        return False

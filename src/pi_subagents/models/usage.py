@@ -33,7 +33,7 @@ class Usage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
 
     def to_json(self) -> dict[str, float]:
         """Every figure under the name that `pi` has for it, zeros too."""
-        return {field.encode_name: getattr(self, field.name) for field in msgspec.structs.fields(Usage)}
+        return {said: getattr(self, name) for name, said in _NAMES.items()}
 
     def __add__(self, other: Usage) -> Usage:
         return Usage.of(
@@ -44,3 +44,6 @@ class Usage(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
             self.total_tokens + other.total_tokens,
             self.cost + other.cost,
         )
+
+
+_NAMES = {field.name: field.encode_name for field in msgspec.structs.fields(Usage)}

@@ -39,8 +39,8 @@ def _unusual(line: bytes) -> ev.AnyEvent:
     try:
         record = msgspec.json.decode(line)
         kind = record["type"]
-        if kind not in _KINDS:
-            return ev.Unknown(at=_time(record.get("at")), kind=str(kind), record=msgspec.Raw(line.strip()), ours=True)
+        if isinstance(kind, str) and kind not in _KINDS:
+            return ev.Unknown(at=_time(record.get("at")), kind=kind, record=msgspec.Raw(line.strip()), ours=True)
         return _DECODER.decode(msgspec.json.encode(_put_right(record)))
     except (*_UNREADABLE, TypeError, KeyError, AttributeError):
         return _damaged(line)
