@@ -15,6 +15,7 @@ from pi_subagents.planning import Place
 from pi_subagents.runners import choose_mechanism, room_for_agents, start_keeper, start_porter
 from pi_subagents.settings import Settings
 from pi_subagents.store import Index, Slots
+from pi_subagents.supervisor import answering_for
 from pi_subagents.workshop import PreparedRun
 
 _HANDOVER_S = 2.0
@@ -33,19 +34,23 @@ class BackgroundRun:
 def launch(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
     """Give a prepared run to a keeper and return at once; raises StoreError or SettingsError."""
     run_dir = run.record.path
-    Index(place.agent_dir).record(place.project, [(run.state, run_dir)])
-    order = seal(order_for(run, place, settings))
-    try:
-        _hand_over(run, order, Slots(place.agent_dir, settings.max_background))
-    except BaseException as error:
-        run.record.close()
-        if isinstance(error, OSError):
-            raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {error.strerror}") from error
-        raise
-    finally:
-        os.close(order)
-    run.record.leave()
+    with answering_for([run]):
+        try:
+            Index(place.agent_dir).record(place.project, [(run.state, run_dir)])
+            _give_away(run, order_for(run, place, settings), Slots(place.agent_dir, settings.max_background))
+        except (OSError, ValueError, OverflowError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {why}") from error
     return BackgroundRun(run.state, run_dir)
+
+
+def _give_away(run: PreparedRun, order: Order, slots: Slots) -> None:
+    sealed = seal(order)
+    try:
+        _hand_over(run, sealed, slots)
+    finally:
+        os.close(sealed)
+    run.record.leave()
 
 
 def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:

@@ -25,6 +25,7 @@ from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import runtime_dir
 from pi_subagents.runners import SpawnFailed
 from pi_subagents.runners.tmux import TmuxPanes
+from pi_subagents.scheduler import in_thread
 from pi_subagents.store import is_held, request_stop
 from pi_subagents.supervisor import Observer, Supervisor
 from pi_subagents.workshop import PreparedRun
@@ -74,7 +75,7 @@ class PaneRun:
             return await self._waiting.run()
         self._handed_over = True  # from here on a stop is asked for in writing, whoever will read it
         try:
-            connection = await asyncio.to_thread(self._hand_over)
+            connection = await in_thread(self._hand_over)
         except (SpawnFailed, OSError) as failure:
             return await self._give_up(str(failure))
         with connection:
