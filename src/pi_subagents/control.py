@@ -16,8 +16,8 @@ from typing import Any
 
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.paths import runtime_dir
 from pi_subagents.planning import as_utf8
+from pi_subagents.sockets import new_address, remove_if_dead
 from pi_subagents.supervisor import Supervisor
 
 CONTROL_FILE = "control"
@@ -41,7 +41,7 @@ async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
         writer.close()
 
     try:
-        path = runtime_dir() / f"{os.getpid()}-{os.urandom(4).hex()}.sock"
+        path = new_address(str(os.getpid()))
         server = await asyncio.start_unix_server(answer, path, limit=_MAX_REQUEST_BYTES)
         path.chmod(0o600)
     except OSError:
@@ -86,5 +86,14 @@ def ask(run_dir: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
             with line.makefile("rb") as answers:
                 reply: dict[str, Any] = json.loads(answers.readline())
                 return reply
+    except ConnectionRefusedError:
+        _forget_killed_holder(run_dir)
+        return None
     except (OSError, ValueError):
         return None
+
+
+def _forget_killed_holder(run_dir: Path) -> None:
+    with suppress(OSError, ValueError):
+        if remove_if_dead(Path((run_dir / CONTROL_FILE).read_text())):
+            (run_dir / CONTROL_FILE).unlink(missing_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from contextlib import suppress
@@ -17,6 +18,8 @@ from pi_subagents.settings import Settings
 from pi_subagents.store import Index, Slots
 from pi_subagents.supervisor import answering_for
 from pi_subagents.workshop import PreparedRun
+
+_log = logging.getLogger(__name__)
 
 _HANDOVER_S = 2.0
 _MAX_KNOCKING = 1024
@@ -56,6 +59,8 @@ def _give_away(run: PreparedRun, order: Order, slots: Slots) -> None:
 def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
     lease = run.record.lease_fd
     gate = slots.gate()
+    if gate is None:
+        _log.warning("another launch does not get on (is its program stopped?); this one overtakes it")
     try:
         if _give_to_porter(run, order, slots):
             return
@@ -71,7 +76,8 @@ def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
         if not _give_to_porter(run, order, slots):
             start_keeper(lease, order, -1)  # better one too many than one that nobody keeps
     finally:
-        gate.release()
+        if gate is not None:
+            gate.release()
 
 
 def _give_to_porter(run: PreparedRun, order: int, slots: Slots) -> bool:
@@ -87,6 +93,9 @@ def _give_to_porter(run: PreparedRun, order: int, slots: Slots) -> bool:
             knock.settimeout(_HANDOVER_S)
             knock.connect(str(door))
             socket.send_fds(knock, [os.fsencode(run.record.path)], [run.record.lease_fd, order])
+    except ConnectionRefusedError:  # it was killed
+        slots.close_door(door)
+        return False
     except OSError:
         return False
     return True

@@ -8,7 +8,7 @@ from pi_subagents.store.pace import Pace
 from pi_subagents.store.reading import adopt, list_runs, load_run, read_file, session_runs
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
 from pi_subagents.store.rundir import META_FILE, RESULT_FILE, RunRecord, force_directory, publish
-from pi_subagents.store.slots import Places, Slots
+from pi_subagents.store.slots import Places, Slots, wait_for_file
 from pi_subagents.store.tail import JournalTail
 
 __all__ = [
@@ -39,4 +39,5 @@ __all__ = [
     "request_stop",
     "session_runs",
     "stop_request",
+    "wait_for_file",
 ]

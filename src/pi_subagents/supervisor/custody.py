@@ -10,6 +10,7 @@ from typing import Protocol
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
+from pi_subagents.harness import Invocation
 from pi_subagents.models.event import Ended
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE, ending
@@ -27,6 +28,9 @@ class PublishedRun(Protocol):
 
     @property
     def state(self) -> RunState: ...
+
+    @property
+    def invocation(self) -> Invocation: ...
 
 
 @contextmanager
@@ -50,6 +54,8 @@ def _end_for(error: BaseException) -> Ended:
 
 def _give_up(run: PublishedRun, ended: Ended) -> None:
     try:
+        for name in run.invocation.temporary:
+            run.record.remove(name)
         if not run.state.status.is_terminal:
             with suppress(StoreError):  # whoever reads it next finds that nobody holds it, and ends it
                 run.record.append([ended])
