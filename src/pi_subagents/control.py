@@ -17,8 +17,9 @@ from typing import Any
 from pi_subagents.errors import StoreError
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.paths import is_own_socket, runtime_dir
+from pi_subagents.paths import is_own_socket
 from pi_subagents.planning import as_utf8
+from pi_subagents.sockets import new_address, remove_if_dead
 from pi_subagents.store import address_of, put_address, take_address_away
 from pi_subagents.supervisor import Supervisor
 
@@ -42,7 +43,7 @@ async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
         writer.close()
 
     try:
-        path = runtime_dir() / f"{os.getpid()}-{os.urandom(4).hex()}.sock"
+        path = new_address(str(os.getpid()))
         server = await asyncio.start_unix_server(answer, path, limit=_MAX_REQUEST_BYTES)
         path.chmod(0o600)
     except OSError:
@@ -90,5 +91,9 @@ def ask(run_dir: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
             with line.makefile("rb") as answers:
                 reply: dict[str, Any] = json.loads(answers.readline())
                 return reply
+    except ConnectionRefusedError:
+        if remove_if_dead(Path(path)):  # its holder was killed
+            take_address_away(run_dir)
+        return None
     except (OSError, ValueError):
         return None

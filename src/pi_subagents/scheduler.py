@@ -1,4 +1,4 @@
-"""A bounded queue: so many at once, first come first served."""
+"""A bounded queue: so many at once, first come first served; and work in threads that is never left half done."""
 
 from __future__ import annotations
 
@@ -27,3 +27,18 @@ async def run_bounded(jobs: Sequence[Callable[[], Awaitable[T]]], limit: int) ->
             raise outcome
         results.append(outcome)
     return results
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Do something in a thread; who is cancelled meanwhile waits for its end, so that nothing it made is forgotten."""
+    future = asyncio.get_running_loop().run_in_executor(None, work)
+    cancelled = False
+    while not future.done():
+        try:
+            await asyncio.wait([future])
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        future.exception()  # it has been seen
+        raise asyncio.CancelledError
+    return future.result()

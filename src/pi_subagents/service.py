@@ -25,10 +25,10 @@ from pi_subagents.results import RunResult, run_result
 from pi_subagents.retention import apply_retention
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism, room_for_agents
 from pi_subagents.runners.tmux import TmuxPanes
-from pi_subagents.scheduler import run_bounded
+from pi_subagents.scheduler import in_thread, run_bounded
 from pi_subagents.settings import Settings
 from pi_subagents.store import Index, Pace, Places
-from pi_subagents.supervisor import REQUEST_INTERVAL_S, Agents, Keeping, Observer, Pacing, Supervisor
+from pi_subagents.supervisor import REQUEST_INTERVAL_S, Agents, Keeping, Observer, Pacing, Supervisor, answering_for
 from pi_subagents.workshop import PreparedRun
 
 
@@ -78,6 +78,7 @@ class Delegation:
         self.place = place or Place.here()
         self.settings = self.place.settings()
         self.runs: list[DelegatedRun] = []
+        self._prepared: list[PreparedRun] = []
         self._index = Index(self.place.agent_dir)
         self._tasks = list(tasks)
         self._profile = profile
@@ -149,10 +150,12 @@ class Delegation:
             default_profile=self._profile,
             available_tools=self._available_tools,
         )
-        self.runs = [self._supervised(run, self._runner) for run in prepared]
-        for project in {project_of(run.run_dir) for run in self.runs}:
-            runs = [(run.state, run.run_dir) for run in self.runs if project_of(run.run_dir) == project]
-            self._index.record(project, runs)
+        with answering_for(prepared):
+            self.runs = [self._supervised(run, self._runner) for run in prepared]
+            for project in {project_of(run.run_dir) for run in self.runs}:
+                runs = [(run.state, run.run_dir) for run in self.runs if project_of(run.run_dir) == project]
+                self._index.record(project, runs)
+        self._prepared += prepared
 
     def _supervised(self, run: PreparedRun, runner: Runner) -> DelegatedRun:
         supervisor = Supervisor(
@@ -191,7 +194,15 @@ class Delegation:
             raise
 
     async def _run_all(self) -> list[RunResult]:
-        await asyncio.to_thread(self.prepare)
+        with answering_for(self._prepared):
+            await in_thread(self.prepare)
+            await self._see_through()
+        # Nobody waits for it but the end of the program.
+        tidying = partial(apply_retention, self.place.project, self.place.agent_dir, self.settings)
+        asyncio.get_running_loop().run_in_executor(None, tidying)
+        return self.results
+
+    async def _see_through(self) -> None:
         if self._stopped:  # asked for while the records were being made
             self.stop()
         watching = asyncio.create_task(self._watch_requests())
@@ -202,10 +213,6 @@ class Delegation:
             watching.cancel()
             if self._own_agents is not None:
                 await self._own_agents.close()
-        # Nobody waits for it but the end of the program.
-        tidying = partial(apply_retention, self.place.project, self.place.agent_dir, self.settings)
-        asyncio.get_running_loop().run_in_executor(None, tidying)
-        return self.results
 
     def _steerable(self) -> dict[Path, Supervisor]:
         held_here = [(run.run_dir, run.supervisor) for run in self.runs if isinstance(run.supervisor, Supervisor)]

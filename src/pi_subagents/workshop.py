@@ -11,21 +11,21 @@ from typing import Any
 import msgspec
 
 from pi_subagents.clock import now_ms
-from pi_subagents.errors import InvalidCall, StoreError
+from pi_subagents.errors import InvalidCall
 from pi_subagents.files import read_bounded
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Harness, Invocation, Launch, RunFile, harness_named
 from pi_subagents.harness.pi_launch import COPILOT, SYSTEM_PROMPT_FILE, depth_in
-from pi_subagents.models import Reason, new_run_id, new_session_id
+from pi_subagents.models import new_run_id, new_session_id
 from pi_subagents.models.event import Created
-from pi_subagents.outcome import ending
 from pi_subagents.paths import data_dir, runs_dir
 from pi_subagents.planning import Place, Plan, as_utf8
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.redaction import Redactor
+from pi_subagents.runners import choose_mechanism
 from pi_subagents.settings import Settings
 from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, session_runs, tidying_note
-from pi_subagents.supervisor import Limits
+from pi_subagents.supervisor import Limits, answering_for
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Workshop:
     """Makes runs from plans: their records exist and are held, nothing is started.
 
     A profile may name its harness; `harness` is for those that do not.
-    Raises InvalidCall where no further agents may be started, and AgentNotFound.
+    Raises InvalidCall where no further agents may be started, SettingsError where none could be, and AgentNotFound.
     """
 
     def __init__(
@@ -74,6 +74,7 @@ class Workshop:
         homes: Mapping[str, Path] | None = None,
     ) -> None:
         _check_depth(place, settings)
+        choose_mechanism(settings.containment)  # it is chosen again by whoever starts the agent, but then it is late
         self._homes = homes or {}
         self._place = place
         self._settings = settings
@@ -87,15 +88,11 @@ class Workshop:
     def prepare_all(self, plans: Sequence[Plan], *, owner: str | None = None) -> list[PreparedRun]:
         """A record for every plan, or none that is left open; raises StoreError."""
         made: list[PreparedRun] = []
-        try:
+        with answering_for(made):
             for plan in plans:
                 made.append(self.prepare(plan, owner=owner, forced=owner is not None))
             for folder in {run.record.path.parent for run in made}:
                 force_directory(folder)
-        except StoreError as error:
-            for run in made:
-                _give_up(run, str(error))
-            raise
         return made
 
     def prepare(self, plan: Plan, *, owner: str | None = None, forced: bool = True) -> PreparedRun:
@@ -115,9 +112,9 @@ class Workshop:
         created = msgspec.structs.replace(created, background=owner is not None, owner=owner)
         files = () if plan.problem else (*invocation.files, *_tidying(invocation))
         meta = _meta(plan, created, invocation, self._program, run_dir)
+        state, limits = fold(RunState(), [created]), self._limits(plan)
         record = publish(run_dir, meta, created, files, forced=forced)
-        state = fold(RunState(), [created])
-        return PreparedRun(plan, record, state, invocation, harness, self._limits(plan))
+        return PreparedRun(plan, record, state, invocation, harness, limits)
 
     def _harness_for(self, plan: Plan) -> Harness:
         named = plan.profile.harness if plan.profile else None
@@ -186,13 +183,6 @@ def _tidying(invocation: Invocation) -> Iterator[RunFile]:
     temporary = [name for name in invocation.temporary if name in made]
     if redactor or temporary:
         yield RunFile(TIDY_FILE, tidying_note(temporary, invocation.written_by_agent, redactor.forms))
-
-
-def _give_up(run: PreparedRun, message: str) -> None:
-    """End a run whose call cannot be started as a whole."""
-    with suppress(StoreError):
-        run.record.append([ending(Reason.RECORD, message, now_ms())])
-    run.record.close()
 
 
 def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program, run_dir: Path) -> dict[str, Any]:

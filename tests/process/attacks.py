@@ -14,6 +14,7 @@ from tempfile import NamedTemporaryFile
 
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import LocalProcess, LocalRunner, Stream
+from pi_subagents.runners.guard import children_of
 
 _DAEMON = "trap '' TERM HUP INT; (exec sleep 900.$1 &); (setsid sleep 900.$1 &); kill -9 $2; exec sleep 900.$1"
 _CHAIN = """
@@ -92,22 +93,21 @@ async def attack(name: str) -> tuple[bool, str]:
         end = start([*ATTACKS[name], number, diary.name])
         async with asyncio.timeout(30):
             await end.code
-        before = Path(diary.name).stat().st_size
-        return bool(alive(number) or await _grows(Path(diary.name), before)), end.said.decode()
+        before = _length(diary.name)
+        await asyncio.sleep(0.03)
+        return bool(alive(number)) or _length(diary.name) > before, end.said.decode()
 
 
-async def _grows(diary: Path, before: int) -> bool:
-    # Who lives for a millisecond is hardly ever seen, but writes a byte.
-    await asyncio.sleep(0.03)
-    return diary.stat().st_size > before
+def _length(diary: str) -> int:
+    """Who lives for a millisecond is hardly ever seen, but writes a byte."""
+    return Path(diary).stat().st_size
 
 
 async def main(tries: int) -> None:
     """Print what every try came to."""
     for name in ATTACKS:
         outcomes = [await attack(name) for _ in range(tries)]
-        children = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
-        json.dump({"name": name, "outcomes": outcomes, "children": children}, sys.stdout)
+        json.dump({"name": name, "outcomes": outcomes, "children": children_of(os.getpid())}, sys.stdout)
         sys.stdout.write("\n")
 
 

@@ -53,29 +53,38 @@ async def test_the_run_says_that_its_guard_was_killed(plain_stage: Stage, tmp_pa
     assert plain_stage.processes() == []
 
 
-async def test_children_of_the_program_around_are_neither_killed_nor_collected(tmp_path: Path) -> None:
+def test_children_of_the_program_around_are_neither_killed_nor_collected(tmp_path: Path) -> None:
     busy = subprocess.Popen(["sleep", "900"])
     ended = subprocess.Popen(["sh", "-c", "exit 7"])
     wait_until(lambda: _state(ended.pid) == "Z")
-    waits = f"until [ -e '{tmp_path}/go' ]; do sleep 0.01; done"
-    victim = start(["sh", "-c", f"{waits}; setsid sleep 900 & kill -9 $PPID; sleep 900"])
-    # A grandchild of the program's own becomes its child while agents are at work.
-    shell = subprocess.run(["sh", "-c", "setsid sleep 900 >/dev/null & echo $!"], stdout=subprocess.PIPE, check=True)
-    daemon = int(shell.stdout)
+    daemon = 0
     try:
-        wait_until(lambda: daemon in children_of(os.getpid()))
-        (tmp_path / "go").touch()
-        async with asyncio.timeout(20):
-            await victim.code
-        assert victim.said.decode() == f"{SENTENCE}\n"
+        daemon = asyncio.run(_see_a_guard_killed(tmp_path / "go"))
         assert busy.poll() is None
         assert _state(daemon) == "S"
         assert ended.wait(5) == 7
     finally:
         busy.kill()
         busy.wait()
-        os.kill(daemon, signal.SIGKILL)
-        os.waitpid(daemon, 0)
+        if daemon:
+            os.kill(daemon, signal.SIGKILL)
+            os.waitpid(daemon, 0)
+
+
+async def _see_a_guard_killed(go: Path) -> int:
+    """Returns a grandchild of the program's own, which became its child because agents were at work."""
+    victim = start(["sh", "-c", f"until [ -e '{go}' ]; do sleep 0.01; done; setsid sleep 900 & kill -9 $PPID; sleep 9"])
+    daemon = await asyncio.to_thread(_daemonise)
+    wait_until(lambda: daemon in children_of(os.getpid()))
+    await asyncio.to_thread(go.touch)
+    async with asyncio.timeout(20):
+        await victim.code
+    assert victim.said.decode() == f"{SENTENCE}\n"
+    return daemon
+
+
+def _daemonise() -> int:
+    return int(subprocess.check_output(["sh", "-c", "setsid sleep 900 >/dev/null & echo $!"]))
 
 
 async def test_the_agents_of_other_runs_go_on() -> None:
@@ -113,17 +122,23 @@ async def test_an_agent_that_stops_its_guard_is_killed_all_the_same(stops_it: st
 
 async def test_a_forked_copy_of_the_program_takes_care_of_its_own_agents() -> None:
     end = start(["sleep", "900"])
+    assert await asyncio.to_thread(_answer_of_a_copy) == b"01"
+    end.process.kill()
+    await end.code
+
+
+def _answer_of_a_copy() -> bytes:
     answer, told = os.pipe()
     if (copy := os.fork()) == 0:
         with suppress(BaseException):
             was = is_subreaper()
-            asyncio.run(_start_one())
+            asyncio.new_event_loop().run_until_complete(_start_one())
             os.write(told, b"%d%d" % (was, not is_subreaper()))
         os._exit(0)
+    os.close(told)
     os.waitpid(copy, 0)
-    assert os.read(answer, 2) == b"01"
-    end.process.kill()
-    await end.code
+    with os.fdopen(answer, "rb") as said:
+        return said.read()
 
 
 async def _start_one() -> None:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import signal
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -70,7 +72,21 @@ POINTS: dict[str, Callable[[], None]] = {
 }
 
 
+def _let_the_clock_jump(seed: int) -> None:
+    """Every now and then it is an hour earlier or later, as after a correction of the clock."""
+    true, chance, offset_s = time.time_ns, random.Random(seed), [0]
+
+    def jumping() -> int:
+        if chance.random() < 0.3:
+            offset_s[0] = chance.randint(-3600, 3600)
+        return true() + offset_s[0] * 1_000_000_000
+
+    time.time_ns = jumping
+
+
 def _hold(order: dict[str, Any]) -> None:
+    if seed := order.get("clock"):
+        _let_the_clock_jump(seed)
     if point := order.get("point"):
         POINTS[point]()
     if write := order.get("write"):

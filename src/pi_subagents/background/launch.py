@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import socket
 from contextlib import suppress
@@ -15,7 +16,10 @@ from pi_subagents.planning import Place
 from pi_subagents.runners import choose_mechanism, room_for_agents, start_keeper, start_porter
 from pi_subagents.settings import Settings
 from pi_subagents.store import Index, Slots
+from pi_subagents.supervisor import answering_for
 from pi_subagents.workshop import PreparedRun
+
+_log = logging.getLogger(__name__)
 
 _HANDOVER_S = 2.0
 _MAX_KNOCKING = 1024
@@ -33,24 +37,30 @@ class BackgroundRun:
 def launch(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
     """Give a prepared run to a keeper and return at once; raises StoreError or SettingsError."""
     run_dir = run.record.path
-    Index(place.agent_dir).record(place.project, [(run.state, run_dir)])
-    order = seal(order_for(run, place, settings))
-    try:
-        _hand_over(run, order, Slots(place.agent_dir, settings.max_background))
-    except BaseException as error:
-        run.record.close()
-        if isinstance(error, OSError):
-            raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {error.strerror}") from error
-        raise
-    finally:
-        os.close(order)
-    run.record.leave()
+    with answering_for([run]):
+        try:
+            Index(place.agent_dir).record(place.project, [(run.state, run_dir)])
+            _give_away(run, order_for(run, place, settings), Slots(place.agent_dir, settings.max_background))
+        except (OSError, ValueError, OverflowError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {why}") from error
     return BackgroundRun(run.state, run_dir)
+
+
+def _give_away(run: PreparedRun, order: Order, slots: Slots) -> None:
+    sealed = seal(order)
+    try:
+        _hand_over(run, sealed, slots)
+    finally:
+        os.close(sealed)
+    run.record.leave()
 
 
 def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
     lease = run.record.lease_fd
     gate = slots.gate()
+    if gate is None:
+        _log.warning("another launch does not get on (is its program stopped?); this one overtakes it")
     try:
         if _give_to_porter(run, order, slots):
             return
@@ -66,7 +76,8 @@ def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
         if not _give_to_porter(run, order, slots):
             start_keeper(lease, order, -1)  # better one too many than one that nobody keeps
     finally:
-        gate.release()
+        if gate is not None:
+            gate.release()
 
 
 def _give_to_porter(run: PreparedRun, order: int, slots: Slots) -> bool:
@@ -82,6 +93,9 @@ def _give_to_porter(run: PreparedRun, order: int, slots: Slots) -> bool:
             knock.settimeout(_HANDOVER_S)
             knock.connect(str(door))
             socket.send_fds(knock, [os.fsencode(run.record.path)], [run.record.lease_fd, order])
+    except ConnectionRefusedError:  # it was killed
+        slots.close_door(door)
+        return False
     except OSError:
         return False
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,14 +55,12 @@ class Order(msgspec.Struct, frozen=True):
         return Limits(self.timeout_s, self.extension_s, self.loop_count, self.journal_bytes)
 
 
-_DECODER = msgspec.msgpack.Decoder(Order)
-
-
 def seal(order: Order) -> int:
     """Put an order where only who holds the descriptor can read it; returns the descriptor."""
     fd = os.memfd_create("order", os.MFD_CLOEXEC)
     with os.fdopen(os.dup(fd), "wb") as file:
-        file.write(msgspec.msgpack.encode(order))
+        # Unlike JSON and its like, this also takes what the environment may hold on Linux: names that are no text.
+        marshal.dump(msgspec.to_builtins(order), file)
     return fd
 
 
@@ -69,4 +68,4 @@ def unseal(fd: int) -> Order:
     """Read an order and let go of it."""
     with os.fdopen(fd, "rb") as file:
         file.seek(0)
-        return _DECODER.decode(file.read())
+        return msgspec.convert(marshal.load(file), Order)

@@ -22,9 +22,10 @@ from pi_subagents.following import watch_run
 from pi_subagents.models.event import Created
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.paths import runtime_dir
 from pi_subagents.runners import SpawnFailed
 from pi_subagents.runners.tmux import TmuxPanes
+from pi_subagents.scheduler import in_thread
+from pi_subagents.sockets import new_address
 from pi_subagents.store import is_held, request_stop
 from pi_subagents.supervisor import Observer, Supervisor
 from pi_subagents.workshop import PreparedRun
@@ -74,7 +75,7 @@ class PaneRun:
             return await self._waiting.run()
         self._handed_over = True  # from here on a stop is asked for in writing, whoever will read it
         try:
-            connection = await asyncio.to_thread(self._hand_over)
+            connection = await in_thread(self._hand_over)
         except (SpawnFailed, OSError) as failure:
             return await self._give_up(str(failure))
         with connection:
@@ -126,7 +127,7 @@ class PaneRun:
 
 @contextmanager
 def _door() -> Iterator[tuple[socket.socket, str]]:
-    path = runtime_dir() / f"pane-{os.getpid()}-{os.urandom(4).hex()}.sock"
+    path = new_address("pane")
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(str(path))
         try:

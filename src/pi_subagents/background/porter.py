@@ -11,6 +11,7 @@ import resource
 import select
 import socket
 import sys
+import time
 from collections import deque
 from contextlib import suppress
 from dataclasses import dataclass
@@ -42,6 +43,7 @@ class Porter:
         self._door = door
         self._slots = slots
         self._queue: deque[Waiting] = deque()
+        self._is_closed = False
 
     def work(self) -> None:
         """Serve until nobody waits any more."""
@@ -49,7 +51,7 @@ class Porter:
             self._let_in(_POLL_S)
             self._send_off_the_stopped()
             self._fill_places()
-            if not self._queue and self._close_if_nobody_knocks():
+            if not self._queue and (self._is_closed or self._close_if_nobody_knocks()):
                 return
 
     def _fill_places(self) -> None:
@@ -63,6 +65,9 @@ class Porter:
             self._queue.popleft()
 
     def _let_in(self, timeout_s: float) -> None:
+        if self._is_closed:
+            time.sleep(timeout_s)
+            return
         while select.select([self._door], [], [], timeout_s)[0]:
             timeout_s = 0
             guest, _ = self._door.accept()
@@ -101,10 +106,21 @@ class Porter:
             self._let_in(0)
             if self._queue:
                 return False
-            self._slots.close_door(Path(self._door.getsockname()))
-            return True
+            self._close_door()
+            return not self._queue
         finally:
             gate.release()
+
+    def _close_door(self) -> None:
+        """From here on nobody is let in; who came at the last moment, past the gate, is served all the same."""
+        self._is_closed = True
+        self._door.shutdown(socket.SHUT_RD)
+        self._slots.close_door(Path(self._door.getsockname()))
+        self._door.setblocking(False)
+        with suppress(OSError):  # nobody is left at the door
+            while True:
+                with self._door.accept()[0] as guest:
+                    self._welcome(guest)
 
 
 def _allow_many_descriptors() -> None:

@@ -7,21 +7,23 @@ compared, and where they disagree the disk is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, is_run_id
+from pi_subagents.models.event import Created
 from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.progress import standing
 from pi_subagents.rows import run_row
 from pi_subagents.runners import collect_ended
-from pi_subagents.store import Index, load_run, mark
+from pi_subagents.store import JOURNAL_FILE, Index, list_runs, load_run, mark, read_journal
 
 LAUNCH_ENTRY = "pi-subagents:bg-run"
 UPDATE_ENTRY = "pi-subagents:bg-update"
@@ -40,6 +42,57 @@ class KnownRun:
         return self.state.status.is_terminal
 
 
+class BackgroundRuns:
+    """Which run directories hold background runs, and whose. The disk decides; the index saves most of the looking.
+
+    Neither an index that cannot be used nor one that missed a run hides any that is in a project at hand.
+    """
+
+    def __init__(self, index: Index) -> None:
+        self._index = index
+        self._owners: dict[Path, str | None] = {}
+        self._indexed: set[Path] = set()
+        self._over: dict[Path, KnownRun] = {}
+
+    def of(self, projects: Sequence[Path], owner: str | None = None) -> Iterator[KnownRun]:
+        """Those of these projects, or of one owner there, newest first, each in its true state."""
+        here = [folder for project in projects for folder in list_runs(runs_dir(project))]
+        if not self._owners or any(folder not in self._owners for folder in here):
+            self._learn(projects, here)
+        # Sessions of other projects that were resumed from here are known to the index alone.
+        for folder in sorted({*here, *self._indexed}, key=lambda folder: folder.name, reverse=True):
+            whose = self._owners[folder]
+            if whose is not None and owner in (None, whose) and (run := self._load(folder)) is not None:
+                yield run
+
+    def _learn(self, projects: Sequence[Path], here: Iterable[Path]) -> None:
+        where = f"project IN ({', '.join('?' * len(projects))})"
+        rows = self._index.rows(where, [str(project) for project in projects])
+        known = {Path(row["run_dir"]): row["owner"] or "" if row["background"] else None for row in rows}
+        self._indexed = set(known)
+        self._owners |= known
+        self._owners |= {folder: _owner_on_disk(folder) for folder in here if folder not in self._owners}
+
+    def _load(self, folder: Path) -> KnownRun | None:
+        if folder in self._over and folder.is_dir():
+            return self._over[folder]
+        with suppress(StoreError):
+            run = KnownRun(load_run(folder), folder)
+            if run.is_over:
+                self._over[folder] = run
+            return run
+        return None
+
+
+def _owner_on_disk(folder: Path) -> str | None:
+    """Who owns the background run in a directory; None if there is none."""
+    try:
+        created = next(read_journal(folder / JOURNAL_FILE), None)
+    except OSError:
+        return None
+    return created.owner or "" if isinstance(created, Created) and created.background else None
+
+
 class Registry:
     """All background runs of an owner in a project."""
 
@@ -47,26 +100,24 @@ class Registry:
         self._place = place
         self._owner = owner
         self._index = Index(place.agent_dir)
+        self._runs = BackgroundRuns(self._index)
 
     def runs(self) -> list[KnownRun]:
         """Every run of the owner, oldest first, each in its true state."""
         collect_ended()  # a host that launches once and then only asks would keep them for ever
-        rows = self._index.rows("background = 1 AND project = ? AND owner = ?", [str(self._place.project), self._owner])
-        return load_rows(reversed(rows))
+        return list(self._runs.of([self._place.project], self._owner))[::-1]
 
     def find(self, run_id: str) -> KnownRun | None:
         """One background run, whoever owns it."""
-        rows = self._index.rows("run_id = ? AND background = 1", [run_id])
-        found = next(iter(load_rows(rows)), None)
-        return found or self._find_without_index(run_id)
-
-    def _find_without_index(self, run_id: str) -> KnownRun | None:
-        folder = runs_dir(self._place.project) / run_id
-        if not is_run_id(run_id) or not folder.is_dir():
+        if not is_run_id(run_id):
             return None
-        with suppress(StoreError):
-            run = KnownRun(load_run(folder), folder)
-            return run if run.state.background else None
+        rows = self._index.rows("run_id = ? AND background = 1", [run_id])
+        projects = dict.fromkeys([self._place.project, *self._index.projects()])
+        for folder in [*(Path(row["run_dir"]) for row in rows), *(runs_dir(project) / run_id for project in projects)]:
+            with suppress(StoreError):
+                run = KnownRun(load_run(folder), folder)
+                if run.state.background:
+                    return run
         return None
 
     def unannounced(self) -> list[KnownRun]:
@@ -82,13 +133,11 @@ class Registry:
                 mark_announced(run.run_dir)
 
 
-def load_rows(rows: Iterable[Mapping[str, Any]]) -> list[KnownRun]:
-    """The runs behind rows of the index, each in its true state; those whose records are gone are left out."""
-    runs = []
-    for row in rows:
-        with suppress(StoreError):
-            runs.append(KnownRun(load_run(Path(row["run_dir"])), Path(row["run_dir"])))
-    return runs
+def newest_runs(place: Place, limit: int, *, everywhere: bool) -> list[KnownRun]:
+    """The newest background runs of a project, or of all that are known, newest first, whoever started them."""
+    index = Index(place.agent_dir)
+    projects = dict.fromkeys([place.project, *(index.projects() if everywhere else ())])
+    return list(islice(BackgroundRuns(index).of(list(projects)), limit))
 
 
 def counts(runs: Iterable[KnownRun]) -> dict[str, int]:

@@ -96,7 +96,7 @@ def _likeness(launch: Launch, argv: Sequence[str], invocation: Invocation, reads
     variables = [f"{name}={value}" for name, value in sorted(invocation.environ.items())]
     digest = hashlib.sha256()
     for text in (*words, *variables, str(invocation.cwd)):
-        digest.update(text.encode("utf-8", "surrogateescape") + b"\0")
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
     for content in reads.values():
         digest.update(content + b"\0")
     return digest.hexdigest()

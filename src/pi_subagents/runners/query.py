@@ -38,8 +38,8 @@ def ask(argv: Sequence[str], *, environ: Mapping[str, str], timeout_s: float, cw
             errors="replace",
             start_new_session=True,
         )
-    except OSError as error:
-        return Answer(None, f"{argv[0]}: {error.strerror}")
+    except (OSError, ValueError) as error:  # the latter for what no process can be given, such as a null byte
+        return Answer(None, f"{argv[0]}: {(error.strerror if isinstance(error, OSError) else None) or error}")
     with process:
         return _answer(process, timeout_s)
 

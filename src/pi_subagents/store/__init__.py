@@ -30,7 +30,7 @@ from pi_subagents.store.record import (
 )
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
 from pi_subagents.store.rundir import RunRecord, force_directory, publish
-from pi_subagents.store.slots import Places, Slots
+from pi_subagents.store.slots import Places, Slots, wait_for_file
 from pi_subagents.store.tail import JournalTail
 from pi_subagents.store.tidying import tidying_note
 
@@ -73,5 +73,6 @@ __all__ = [
     "stop_request",
     "take_address_away",
     "tidying_note",
+    "wait_for_file",
     "was_made_here",
 ]

@@ -59,6 +59,11 @@ class RunRecord:
         """How large the journal is."""
         return self._journal.size
 
+    @property
+    def is_held_here(self) -> bool:
+        """Whether we have neither let go of the run nor left it to another process."""
+        return self._lease.fileno() >= 0
+
     def append(self, events: Iterable[Event]) -> None:
         """Write events to the journal; raises StoreError."""
         self._journal.append(events)

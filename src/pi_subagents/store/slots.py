@@ -5,12 +5,24 @@ A lock is freed by the kernel when its holder dies, so a place can never be lost
 
 from __future__ import annotations
 
-import os
+import time
 from contextlib import suppress
 from pathlib import Path
 
-from pi_subagents.paths import runtime_dir
+from pi_subagents.sockets import new_address
 from pi_subagents.store.lease import Lease
+
+_GATE_S = 3.0
+"""Nobody is in the gate for longer than it takes to start a process, unless it was stopped."""
+_POLL_S = 0.005
+
+
+def wait_for_file(path: Path, wait_s: float) -> Lease | None:
+    """Lock a file; None if somebody else has it for longer than that."""
+    deadline = time.monotonic() + wait_s
+    while (lease := Lease.of_file(path)) is None and time.monotonic() < deadline:
+        time.sleep(_POLL_S)
+    return lease
 
 
 class Places:
@@ -44,11 +56,9 @@ class Slots(Places):
         super().__init__(agent_dir / "subagents" / "slots", limit)
         self.agent_dir = agent_dir
 
-    def gate(self) -> Lease:
-        """Wait for the gate."""
-        lease = Lease.of_file(self._folder / "gate", wait=True)
-        assert lease is not None
-        return lease
+    def gate(self) -> Lease | None:
+        """Wait for the gate; None if whoever is in it does not come out, because it was stopped there."""
+        return wait_for_file(self._folder / "gate", _GATE_S)
 
     def try_gate(self) -> Lease | None:
         """The gate, if nobody is in it."""
@@ -68,7 +78,7 @@ class Slots(Places):
         """A new address for a porter, so that one who is thought to be dead and is not keeps out of its way."""
         if (old := self.door) is not None:
             old.unlink(missing_ok=True)
-        path = runtime_dir() / f"porter-{os.urandom(8).hex()}.sock"
+        path = new_address("porter")
         (self._folder / "door").write_text(str(path))
         return path
 

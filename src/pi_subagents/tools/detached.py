@@ -7,8 +7,8 @@ by anybody who has the id, as long as the runs are kept.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,11 +25,11 @@ from pi_subagents.preparation import prepare_runs
 from pi_subagents.progress import clean
 from pi_subagents.rows import run_row
 from pi_subagents.store import JOURNAL_FILE, META_FILE, read_file, read_journal, request_stop
+from pi_subagents.supervisor import answering_for
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import ToolContext, ToolResult
 from pi_subagents.tools.delegate import DelegateArguments, details_of, new_window, summary_line
 from pi_subagents.tools.subagent import SubagentArguments, nothing_started, text_of
-from pi_subagents.workshop import PreparedRun
 
 _SEPARATOR = "."
 
@@ -110,23 +110,23 @@ def _launch(tasks: Sequence[Task], profile: str | None, context: ToolContext) ->
         owner=context.owner,
     )
     launched: list[KnownRun] = []
-    try:
+    with answering_for(prepared), _calling_off(launched):
         for run in prepared:
             handed_over = launch(run, place, settings)
             launched.append(KnownRun(handed_over.state, handed_over.run_dir))
-    except PiSubagentsError as error:
-        _call_off(launched, prepared, str(error))
-        raise
     return launched
 
 
-def _call_off(launched: Sequence[KnownRun], prepared: Sequence[PreparedRun], why: str) -> None:
-    """Leave no run behind whose id nobody was told, neither at work nor waiting for ever."""
-    for run in launched:
-        with suppress(PiSubagentsError):
-            request_stop(run.run_dir, why)
-    for left in prepared[len(launched) :]:
-        left.record.close()
+@contextmanager
+def _calling_off(launched: Sequence[KnownRun]) -> Iterator[None]:
+    """Leave no run behind at work whose id nobody was told."""
+    try:
+        yield
+    except BaseException as error:
+        for run in launched:
+            with suppress(PiSubagentsError):
+                request_stop(run.run_dir, str(error))
+        raise
 
 
 # --- the tools that wait -------------------------------------------------------------------------------------

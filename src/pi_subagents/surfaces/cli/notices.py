@@ -7,11 +7,13 @@ from pathlib import Path
 from pi_subagents.background.registry import Registry, announcement, mark_announced
 from pi_subagents.fold import RunState
 from pi_subagents.planning import Place
-from pi_subagents.store import Lease
+from pi_subagents.store import wait_for_file
 from pi_subagents.surfaces.cli.output import echo
 
 OWNER = "terminal"
 _LOCK = "notices"
+_LOCK_S = 3.0
+"""Another terminal that is stopped while it tells them tells them later."""
 
 
 def tell_endings(place: Place) -> None:
@@ -23,14 +25,22 @@ def tell_endings(place: Place) -> None:
     registry = Registry(place, OWNER)
     if not registry.unannounced():
         return
-    lock = Lease.of_file(place.agent_dir / "subagents" / _LOCK, wait=True)
-    assert lock is not None
     try:
-        for run in registry.unannounced():
-            echo(announcement(run), err=True)
-            mark_announced(run.run_dir)
-    finally:
-        lock.release()
+        lock = wait_for_file(place.agent_dir / "subagents" / _LOCK, _LOCK_S)
+    except OSError:  # better told twice than never
+        _tell(registry)
+        return
+    if lock is not None:
+        try:
+            _tell(registry)
+        finally:
+            lock.release()
+
+
+def _tell(registry: Registry) -> None:
+    for run in registry.unannounced():
+        echo(announcement(run), err=True)
+        mark_announced(run.run_dir)
 
 
 def count_as_told(state: RunState, run_dir: Path) -> None:

@@ -7,13 +7,12 @@ from typing import Any
 
 import click
 
-from pi_subagents.background.registry import KnownRun, load_rows
+from pi_subagents.background.registry import KnownRun, newest_runs
 from pi_subagents.clock import now_ms
 from pi_subagents.paths import project_of
 from pi_subagents.planning import Place
 from pi_subagents.progress import age_of, clean, duration
 from pi_subagents.rows import run_row
-from pi_subagents.store import Index
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.tables import Column, print_table
@@ -29,7 +28,7 @@ def list_command(everywhere: bool, limit: int, as_json: bool) -> None:
     Exit code 0, also when there is none.
     """
     place = Place.here()
-    runs = _runs(place, everywhere, limit)
+    runs = newest_runs(place, limit, everywhere=everywhere)
     if as_json:
         print_json([_as_json(run) for run in runs])
     elif runs:
@@ -43,13 +42,6 @@ def list_command(everywhere: bool, limit: int, as_json: bool) -> None:
     else:
         where = "" if everywhere else f" in {place.project}"
         echo(f"No background runs{where} yet; begin one with 'pi-subagents background start'.", err=True)
-
-
-def _runs(place: Place, everywhere: bool, limit: int) -> list[KnownRun]:
-    where, parameters = "background = 1", []
-    if not everywhere:
-        where, parameters = "background = 1 AND project = ?", [str(place.project)]
-    return load_rows(Index(place.agent_dir).rows(where, parameters, limit=limit))
 
 
 def _as_json(run: KnownRun) -> dict[str, Any]:

@@ -1,0 +1,180 @@
+"""A run that others can see is ended by somebody, whatever goes wrong before an agent works on it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pi_subagents import service
+from pi_subagents.background.registry import Registry
+from pi_subagents.errors import StoreError
+from pi_subagents.fold import RunState, fold
+from pi_subagents.models import Task
+from pi_subagents.planning import Place
+from pi_subagents.runners import containment
+from pi_subagents.service import Delegation
+from pi_subagents.store import JOURNAL_FILE, RunRecord, is_held, publish, read_journal
+from pi_subagents.supervisor import Supervisor
+from pi_subagents.testing import answer, prints, script
+from pi_subagents.testing.agent import pauses, touches
+from pi_subagents.tools import ToolContext, ToolResult, call_tool, detached
+from tests.background.kit import BEGIN, PRESET, WAIT_S, Yard
+from tests.process.kit import wait_until
+
+DONE = script(BEGIN, prints(*answer("done")))
+CALLS: dict[str, dict[str, Any]] = {
+    "background_agent": {"preset": PRESET, "task": DONE},
+    "delegate_to_subagents": {"tasks": [{"name": "one", "prompt": DONE}, {"name": "two", "prompt": DONE}]},
+    "subagent": {"preset": PRESET, "task": DONE},
+}
+
+
+def ends(yard: Yard) -> list[tuple[str, str | None, str | None]]:
+    """How every run stands by its own journal, without the help of a reader that closes what was lost."""
+    found = []
+    for run_dir in yard.stage.run_dirs:
+        state = fold(RunState(), read_journal(run_dir / JOURNAL_FILE))
+        assert not is_held(run_dir), "it is held by a process that does nothing with it"
+        found.append((state.status.value, state.reason and state.reason.value, state.error))
+    return found
+
+
+async def call(yard: Yard, tool: str, **environ: str) -> ToolResult:
+    place = Place.here(yard.stage.project, {**yard.environ, **environ})
+    async with asyncio.timeout(WAIT_S):
+        return await call_tool(tool, CALLS[tool], ToolContext(place, owner=yard.owner))
+
+
+@pytest.mark.parametrize("tool", CALLS)
+async def test_a_containment_that_there_is_not_is_refused_before_anything_is_recorded(
+    tool: str, yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"subagents": {"containment": "namespace"}}
+    (yard.stage.project / ".pi" / "settings.json").write_text(json.dumps(settings))
+    monkeypatch.setattr(containment, "namespace_works", lambda: False)
+    result = await call(yard, tool)
+    assert result.is_error
+    assert 'subagents.containment is "namespace", but this machine does not allow it' in result.text
+    assert yard.stage.run_dirs == []
+
+
+@pytest.mark.parametrize("tool", CALLS)
+@pytest.mark.parametrize("number", [10**40, 1e308])
+async def test_absurd_numbers_in_the_settings_do_no_harm(number: float, tool: str, yard: Yard) -> None:
+    settings = yard.stage.project / ".pi" / "settings.json"
+    settings.write_text(f'{{"subagents": {{"maxProcesses": {number}, "maxBackground": {number}}}}}')
+    result = await call(yard, tool)
+    assert not result.is_error, result.text
+    await _all_over(yard)
+    assert {status for status, _, _ in ends(yard)} == {"completed"}
+
+
+async def test_a_timeout_beyond_all_measure_is_no_obstacle(yard: Yard) -> None:
+    tasks = [Task("endless", DONE, timeout=1e308)]
+    (result,) = await Delegation(tasks, place=yard.place)
+    assert result.ok
+
+
+@pytest.mark.parametrize("tool", CALLS)
+async def test_a_variable_that_is_no_text_reaches_the_agent(tool: str, yard: Yard) -> None:
+    result = await call(yard, tool, ODD="caf\udce9")
+    assert not result.is_error, result.text
+    await _all_over(yard)
+    assert {status for status, _, _ in ends(yard)} == {"completed"}
+
+
+@pytest.mark.parametrize("tool", CALLS)
+@pytest.mark.parametrize("value", ["half \ud800 a character", "a\0b"])
+async def test_a_variable_that_no_process_can_have_ends_the_run(value: str, tool: str, yard: Yard) -> None:
+    await call(yard, tool, ODD=value)
+    await _all_over(yard)
+    assert {(status, reason) for status, reason, _ in ends(yard)} == {("failed", "spawn")}
+
+
+async def _all_over(yard: Yard) -> None:
+    def are_over() -> bool:
+        return bool(yard.stage.run_dirs) and not any(is_held(run_dir) for run_dir in yard.stage.run_dirs)
+
+    await asyncio.to_thread(wait_until, are_over, WAIT_S)
+
+
+@pytest.mark.parametrize(
+    ("error", "end"),
+    [
+        (BlockingIOError(11, "no more processes"), ("failed", "record")),
+        (OverflowError("too large a number"), ("failed", "record")),
+        (RuntimeError("nobody thought of this"), ("failed", "spawn")),
+        (KeyboardInterrupt(), ("aborted", "cancelled")),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+async def test_a_run_that_no_keeper_takes_is_over_when_its_launcher_is_told(
+    error: BaseException, end: tuple[str, str], yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    # The package has a function of the module's name.
+    monkeypatch.setattr(import_module("pi_subagents.background.launch"), "start_keeper", fail)
+    context = ToolContext(yard.place, owner=yard.owner)
+    with pytest.raises((StoreError, RuntimeError, KeyboardInterrupt)):
+        # In this thread, where the interruption would come.
+        detached._launch([Task("one", DONE), Task("two", DONE)], None, context)
+    assert [(status, reason) for status, reason, _ in ends(yard)] == [end, end]
+    assert [run.state.status for run in Registry(yard.place, yard.owner).runs()] == [end[0], end[0]]
+
+
+async def test_when_one_of_several_cannot_be_supervised_none_stays_open(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = iter([Supervisor])
+
+    def second_fails(*arguments: Any, **options: Any) -> Any:
+        if (make := next(made, None)) is None:
+            raise RuntimeError("out of order")
+        return make(*arguments, **options)
+
+    monkeypatch.setattr(service, "Supervisor", second_fails)
+    with pytest.raises(RuntimeError, match="out of order"):
+        await Delegation([Task("one", DONE), Task("two", DONE)], place=yard.place)
+    assert ends(yard) == [("failed", "spawn", "out of order")] * 2
+
+
+async def test_records_made_while_the_call_is_cancelled_are_ended(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
+    begun, goes_on = threading.Event(), threading.Event()
+
+    def publish_slowly(*arguments: Any, **options: Any) -> RunRecord:
+        begun.set()
+        assert goes_on.wait(WAIT_S)
+        return publish(*arguments, **options)
+
+    monkeypatch.setattr("pi_subagents.workshop.publish", publish_slowly)
+    work = Delegation([Task("one", DONE), Task("two", DONE)], place=yard.place)._begin()
+    await asyncio.to_thread(begun.wait, WAIT_S)
+    work.cancel()
+    asyncio.get_running_loop().call_later(0.05, goes_on.set)
+    with pytest.raises(asyncio.CancelledError):
+        await work
+    assert ends(yard) == [("aborted", "cancelled", "Cancelled")] * 2
+
+
+def test_a_program_that_fails_while_its_agents_work_leaves_no_run_open(yard: Yard, tmp_path: Path) -> None:
+    works = script(BEGIN, touches(tmp_path / "at work"), pauses(60))
+
+    async def main() -> None:
+        delegation = Delegation([Task(str(n), works) for n in range(3)], place=yard.place, concurrency=1)
+        task = asyncio.ensure_future(delegation)
+        await asyncio.to_thread(wait_until, (tmp_path / "at work").exists, WAIT_S)
+        assert not task.done()
+        raise RuntimeError("a mistake of the program's own")
+
+    with pytest.raises(RuntimeError, match="of the program's own"):
+        asyncio.run(main())
+    assert ends(yard) == [("aborted", "cancelled", "Cancelled")] * 3
+    assert yard.stage.processes() == []

@@ -1,0 +1,124 @@
+"""Somebody who is stopped, or was killed, in an awkward place does not keep the others from their work."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.background import porter as porter_module
+from pi_subagents.background.porter import Porter
+from pi_subagents.control import ask
+from pi_subagents.store import Slots, load_run, slots
+from pi_subagents.testing import answer, prints
+from pi_subagents.testing.agent import pauses
+from tests.background.kit import Yard, kill
+from tests.background.test_control import socket_of
+from tests.background.test_places import overlap
+from tests.background.test_porter import knock
+from tests.process.kit import wait_until
+
+_STOPS_IN_THE_GATE = """
+import os, signal, sys
+from pathlib import Path
+from pi_subagents.store import Slots
+gate = Slots(Path(sys.argv[1]), 1).gate()
+os.kill(os.getpid(), signal.SIGSTOP)
+gate.release()
+"""
+
+
+@contextmanager
+def stopped_in_the_gate(yard: Yard) -> Iterator[subprocess.Popen[bytes]]:
+    """A launcher that has come as far as the gate, and no further."""
+    launcher = subprocess.Popen([sys.executable, "-c", _STOPS_IN_THE_GATE, str(yard.place.agent_dir)])
+    try:
+        os.waitpid(launcher.pid, os.WUNTRACED)
+        assert yard.slots.try_gate() is None
+        yield launcher
+    finally:
+        launcher.kill()
+        launcher.wait()
+
+
+@pytest.mark.parametrize("yard", [1], indirect=True)
+async def test_a_launcher_stopped_in_the_gate_is_overtaken_and_the_limit_is_kept(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(slots, "_GATE_S", 0.2)
+    with stopped_in_the_gate(yard) as launcher:
+        run_dirs = [await yard.launch(pauses(0.05), prints(*answer(str(number)))) for number in range(4)]
+        assert caplog.text.count("this one overtakes it") == 4
+        assert len(yard.porters()) == 1
+        wait_until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs), within_s=30)
+        assert [load_run(run_dir).text for run_dir in run_dirs] == ["0", "1", "2", "3"]
+        assert overlap(yard.registry.runs()) == 1
+        launcher.send_signal(signal.SIGCONT)
+        assert launcher.wait(20) == 0
+        await yard.launch(prints(*answer("as ever")))
+    assert caplog.text.count("this one overtakes it") == 4
+    wait_until(lambda: not yard.porters())
+
+
+class LateGuest(socket.socket):
+    """A door at which somebody knocks at the very last moment."""
+
+    guest: Path
+
+    def shutdown(self, how: int) -> None:
+        knock(Path(self.getsockname()), self.guest)
+        super().shutdown(how)
+
+
+def test_who_comes_past_the_gate_while_the_porter_leaves_is_not_forgotten(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+
+    def start(lease: int, order: int, slot: int) -> None:
+        started.append(Path(f"/proc/self/fd/{lease}").readlink().parent.name)
+
+    monkeypatch.setattr(porter_module, "start_keeper", start)
+    places = Slots(tmp_path / "agent", 1)
+    address = places.move_door()
+    with LateGuest(socket.AF_UNIX) as door:
+        door.guest = tmp_path / "late"
+        door.guest.mkdir()
+        door.bind(str(address))
+        door.listen()
+        Porter(door, places).work()
+    assert started == ["late"]
+    assert (places.door, address.exists()) == (None, False)
+
+
+async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Yard) -> None:
+    run_dir = await yard.launch(pauses(60))
+    address = socket_of(run_dir)
+    keeper = yard.keeper_of(run_dir)
+    assert keeper is not None
+    kill(keeper)
+    assert address.exists()
+    assert ask(run_dir, {"op": "stop"}) is None
+    assert not address.exists()
+    assert not (run_dir / "control").exists()
+
+
+@pytest.mark.parametrize("yard", [1], indirect=True)
+async def test_the_door_of_a_killed_porter_is_removed_by_the_next_launch(yard: Yard) -> None:
+    first, _waiting = [await yard.launch(pauses(60)) for _ in range(2)]
+    door = yard.slots.door
+    assert door is not None
+    wait_until(lambda: len(yard.porters()) == 1)
+    kill(yard.porters()[0])
+    wait_until(lambda: yard.keeper_of(first) is not None)
+    kill(yard.keeper_of(first) or 0)
+    last = await yard.launch(prints(*answer("there is a place")))
+    assert (yard.slots.door, door.exists()) == (None, False)
+    assert (await yard.see_the_end(last))["finalText"] == "there is a place"
