@@ -88,6 +88,11 @@ class Noticed:
 Entry = Said | Thought | Given | Added | Called | Returned | Noticed
 
 
+def entry_size(entry: Entry) -> int:
+    """About how many bytes an entry takes."""
+    return size_of(entry.arguments) if isinstance(entry, Called) else len(entry.text)
+
+
 def printable(text: str) -> str:
     """The text without what a terminal would obey; line breaks and tabs stay as they are."""
     return "".join(map(_printable, _slices(text)))

@@ -14,7 +14,7 @@ import msgspec
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 from pi_subagents.progress.cells import clean, clip
-from pi_subagents.progress.history import History, WindowLine
+from pi_subagents.progress.history import MAX_MESSAGES, History, WindowLine
 from pi_subagents.progress.live_area import MAX_LINE_CELLS, LiveArea
 from pi_subagents.progress.notices import notice
 from pi_subagents.progress.previews import preview_tool_call
@@ -24,6 +24,7 @@ from pi_subagents.progress.segments import Segment
 DEFAULT_MAX_LINES = 15
 DEFAULT_PREVIEW_WIDTH = 160
 _MAX_REMEMBERED_CALLS = 500
+_MAX_TEXT_CHARACTERS = 2 * MAX_MESSAGES * MAX_LINE_CELLS
 
 WindowStatus = Literal["running", "completed", "error"]
 
@@ -170,7 +171,8 @@ class Window:
         return event.role == "assistant" and self._live.clear_message()
 
     def _add_text(self, text: str, *, prefix: str = "") -> bool:
-        lines = [line for line in clean(text, keep_newlines=True).split("\n") if line.strip()]
+        shown = text[-_MAX_TEXT_CHARACTERS:]  # its end fills the window more than once
+        lines = [line for line in clean(shown, keep_newlines=True).split("\n") if line.strip()]
         for line in lines:
             self._history.append(WindowLine(clip(prefix + line.rstrip(), MAX_LINE_CELLS)))
         return bool(lines)
