@@ -12,6 +12,7 @@ from pi_subagents.export.entries import (
     Returned,
     Said,
     Thought,
+    entry_size,
 )
 from pi_subagents.export.facts import RunPage, figures, moment, status_words
 from pi_subagents.export.html import session_html
@@ -35,6 +36,7 @@ __all__ = [
     "call_remarks",
     "code_span",
     "entry_markdown",
+    "entry_size",
     "figures",
     "moment",
     "printable",

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
 from functools import cache
 
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
 _BACKTICKS = re.compile(r"`+")
-_CODE_SPAN = re.compile(r"(?P<marks>(?<![`\\])`+(?!`)).*?(?<!`)(?P=marks)(?!`)")
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>]*>)")
 _HARMLESS = re.compile(r"[^<`~]*")
-_MAX_CHARACTERS = 500_000
+MAX_PROSE_CHARACTERS = 100_000
 """Longer texts are logs, not prose, and are not parsed for seconds."""
 
 
@@ -22,8 +22,10 @@ def contained(text: str) -> str:
     """
     if _HARMLESS.fullmatch(text):
         return text
+    if len(text) > MAX_PROSE_CHARACTERS:
+        return fenced(text)
     closed = _closed(text)
-    return closed if len(closed) <= _MAX_CHARACTERS and _parser()(closed) else fenced(text)
+    return closed if _parser()(closed) else fenced(text)
 
 
 def _closed(text: str) -> str:
@@ -74,18 +76,36 @@ def code_span(text: str) -> str:
 
 
 def quoted(text: str) -> str:
-    """The text as a quotation, which ends with it whatever it holds."""
+    """The text as a quotation, which ends with it whatever it holds; a very long one as a code block."""
+    if len(text) > MAX_PROSE_CHARACTERS:
+        return fenced(text)
     return "\n".join(f"> {line}".rstrip() for line in contained(text).split("\n"))
 
 
 def _without_markup(line: str) -> str:
     pieces: list[str] = []
     position = 0
-    for span in _CODE_SPAN.finditer(line):
-        pieces += [_MARKUP.sub(r"\\<", line[position : span.start()]), span[0]]
-        position = span.end()
+    for start, end in _code_spans(line):
+        pieces += [_MARKUP.sub(r"\\<", line[position:start]), line[start:end]]
+        position = end
     return "".join([*pieces, _MARKUP.sub(r"\\<", line[position:])])
 
 
+def _code_spans(line: str) -> Iterator[tuple[int, int]]:
+    """Where code begins and ends: between two runs of as many backticks; each run is looked at once."""
+    runs = [run.span() for run in _BACKTICKS.finditer(line)]
+    of_length: dict[int, deque[tuple[int, int]]] = {}
+    for start, end in runs:
+        of_length.setdefault(end - start, deque()).append((start, end))
+    position = 0
+    for start, end in runs:
+        same = of_length[end - start]
+        while same and same[0][0] <= start:
+            same.popleft()
+        if start >= position and same and line[start - 1 : start] != "\\":
+            position = same[0][1]
+            yield start, position
+
+
 def _longest_ticks(text: str) -> int:
-    return max(map(len, _BACKTICKS.findall(text)), default=0)
+    return max((run.end() - run.start() for run in _BACKTICKS.finditer(text)), default=0)

@@ -90,6 +90,11 @@ class Noticed:
 Entry = Said | Thought | Given | Added | Called | Returned | Noticed
 
 
+def entry_size(entry: Entry) -> int:
+    """About how many bytes an entry takes."""
+    return size_of(entry.arguments) if isinstance(entry, Called) else len(entry.text)
+
+
 def _slices(text: str) -> Iterator[str]:
     if len(text) <= ENTRY_CHARACTERS:
         yield text

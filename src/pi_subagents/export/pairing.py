@@ -10,8 +10,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from pi_subagents.export.entries import Called, Entry, Returned
-from pi_subagents.memory import size_of
+from pi_subagents.export.entries import Called, Entry, Returned, entry_size
 
 _MAX_WAITING = 1000
 _MAX_WAITING_BYTES = 4 * 1024 * 1024
@@ -37,7 +36,7 @@ def paired(entries: Iterable[Entry]) -> Iterator[Placed]:
     unanswered: dict[int, Placed] = {}
     waiting_bytes = 0
     for number, entry in enumerate(entries):
-        size = _size_of(entry)
+        size = entry_size(entry)
         waiting_bytes += size
         if isinstance(entry, Returned) and (call := unanswered.pop(id(entry.call), None)):
             call.result = entry
@@ -53,7 +52,3 @@ def paired(entries: Iterable[Entry]) -> Iterator[Placed]:
             waiting_bytes -= placed.size
             yield placed
     yield from queue
-
-
-def _size_of(entry: Entry) -> int:
-    return size_of(entry.arguments) if isinstance(entry, Called) else len(entry.text)

@@ -8,9 +8,9 @@ from functools import cache
 from html import escape
 from typing import Any
 
+from pi_subagents.export.containment import MAX_PROSE_CHARACTERS
+
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
-_MAX_CHARACTERS = 500_000
-"""Longer texts are logs, not prose; they are shown as they are rather than parsed for seconds."""
 
 _HEADING_SHIFT = 2
 """The page's own headings are the first two levels."""
@@ -18,7 +18,7 @@ _HEADING_SHIFT = 2
 
 def prose_html(text: str) -> str:
     """The text rendered; whatever it holds, the result has no script, no style and loads nothing."""
-    if len(text) > _MAX_CHARACTERS:
+    if len(text) > MAX_PROSE_CHARACTERS:
         return verbatim_html(text)
     return _renderer()(text)
 

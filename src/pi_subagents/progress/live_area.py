@@ -34,7 +34,7 @@ class LiveArea:
 
     def write(self, delta: ev.Delta) -> bool:
         """Add a piece of a message; arguments of a tool call are not shown before they are complete."""
-        if delta.kind == "toolCall":
+        if delta.kind == "toolCall" or not delta.text:
             return False
         self._deltas.append(delta)
         self._chars += len(delta.text)

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 from pi_subagents.progress.arguments import counted
 
 _CUT_KEYS = ("entryLimitReached", "resultLimitReached", "truncation", "truncated")
+_MAX_CHARACTERS = 1024 * 1024
+"""`pi` cuts its lists long before; what is larger is not counted line by line."""
 _NOTHING = {"ls": "(empty directory)", "find": "No files found matching pattern"}
 
 
 def summarise_tool_result(name: str, text: str, details: object = None) -> str | None:
     """`2 files, 1 dir`, `(empty)`, `3 matches`, with `+` if the list was cut; None for every other tool."""
-    if name not in _NOTHING:
+    if name not in _NOTHING or len(text) > _MAX_CHARACTERS:
         return None
     listed, noticed = _split_notice(text)
     cut = noticed or (isinstance(details, Mapping) and any(details.get(key) for key in _CUT_KEYS))

@@ -27,8 +27,9 @@ def call_segments(arguments: Mapping[str, object]) -> Line:
 
 def excerpt_segments(text: str, max_lines: int) -> list[Line]:
     """The first `max_lines` lines of a result and, if there are more, how many: `... (47 more lines)`."""
-    lines = clean(text, keep_newlines=True).split("\n")
-    shown: list[Line] = [[(Style.TEXT, line)] for line in lines[: max(max_lines, 0)]]
-    if (more := len(lines) - len(shown)) > 0:
-        shown.append([(Style.MUTED, f"... ({counted(more, 'more line')})")])
+    most = max(max_lines, 0)
+    lines = clean(text, keep_newlines=True).split("\n", most)
+    shown: list[Line] = [[(Style.TEXT, line)] for line in lines[:most]]
+    if rest := lines[most:]:
+        shown.append([(Style.MUTED, f"... ({counted(rest[0].count(chr(10)) + 1, 'more line')})")])
     return shown

@@ -15,7 +15,7 @@ from pi_subagents.harmless import clean
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 from pi_subagents.progress.cells import clip
-from pi_subagents.progress.history import History, WindowLine
+from pi_subagents.progress.history import MAX_MESSAGES, History, WindowLine
 from pi_subagents.progress.live_area import MAX_LINE_CELLS, LiveArea
 from pi_subagents.progress.notices import notice
 from pi_subagents.progress.previews import preview_tool_call
@@ -25,6 +25,8 @@ from pi_subagents.progress.segments import Segment
 DEFAULT_MAX_LINES = 15
 DEFAULT_PREVIEW_WIDTH = 160
 _MAX_REMEMBERED_CALLS = 500
+_MAX_TEXT_LINES = 4 * MAX_MESSAGES
+_MAX_TEXT_CHARACTERS = MAX_MESSAGES * MAX_LINE_CELLS
 
 WindowStatus = Literal["running", "completed", "error"]
 
@@ -171,7 +173,9 @@ class Window:
         return event.role == "assistant" and self._live.clear_message()
 
     def _add_text(self, text: str, *, prefix: str = "") -> bool:
-        lines = [line for line in clean(text, keep_newlines=True).split("\n") if line.strip()]
+        # The end of a long text fills the window more than once.
+        end = clean(text[-_MAX_TEXT_CHARACTERS:], keep_newlines=True).rsplit("\n", _MAX_TEXT_LINES)
+        lines = [line for line in end[-_MAX_TEXT_LINES:] if line.strip()]
         for line in lines:
             self._history.append(WindowLine(clip(prefix + line.rstrip(), MAX_LINE_CELLS)))
         return bool(lines)

@@ -11,9 +11,12 @@ def wrap(text: str, width: int) -> list[str]:
     What is wider than a row on its own ends the text.
     """
     rows: list[str] = []
-    while text and (end := _row_end(text, width)):
-        rows.append(text[:end].rstrip())
-        text = text[end:].lstrip()
+    start = 0
+    while start < len(text) and (end := _row_end(text, start, width)) > start:
+        rows.append(text[start:end].rstrip())
+        start = end
+        while start < len(text) and text[start].isspace():
+            start += 1
     return rows
 
 
@@ -31,22 +34,32 @@ def screen_rows(text: str, columns: int) -> list[str]:
     return rows
 
 
-def _row_end(text: str, width: int) -> int:
-    """How many characters fit; up to the last space among them, unless that would leave the row nearly empty."""
-    fitting = _fitting(text, width)
-    if fitting >= len(text) or text[fitting] == " ":
-        return fitting
-    space = text.rfind(" ", fitting // 2, fitting)
-    return fitting if space < 0 else space + 1
+def _row_end(text: str, start: int, width: int) -> int:
+    """Where the row ends: at the last space that fits, unless that would leave the row nearly empty."""
+    end = _fitting(text, start, width)
+    if end >= len(text) or text[end] == " ":
+        return end
+    space = text.rfind(" ", start + (end - start) // 2, end)
+    return end if space < 0 else space + 1
 
 
-def _fitting(text: str, width: int) -> int:
-    if text[: max(width, 0) + 1].isascii():
-        return max(0, min(width, len(text)))
+def _fitting(text: str, start: int, width: int) -> int:
+    """How far a row could go; of a long text no more is looked at than it takes."""
+    most = max(width, 0)
+    if text[start : start + most + 1].isascii():
+        return min(start + most, len(text))
+    looked_at = 8 * (most + 1)
+    while (end := _fitting_in(text[start : start + looked_at], width)) is None and start + looked_at < len(text):
+        looked_at *= 4
+    return len(text) if end is None else start + end
+
+
+def _fitting_in(text: str, width: int) -> int | None:
+    """How many characters fit; None if all do."""
     used = position = 0
     for cluster, cells in graphemes(text):
         used += cells
         if used > width:
-            break
+            return position
         position += len(cluster)
-    return position
+    return None

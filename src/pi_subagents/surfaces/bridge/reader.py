@@ -5,18 +5,22 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.following import RunFollower
 from pi_subagents.progress import Line, Style, clean, wrap
+from pi_subagents.sessions import MAX_RUNS_IN_MEMORY
 from pi_subagents.store import load_run, session_runs
 from pi_subagents.surfaces.bridge.screens import Screen
 from pi_subagents.transcripts import session_transcript
 
 _HINTS: Line = [(Style.DIM, "↑↓ scroll • esc back")]
 _TICK_S = 0.5
+_MAX_CHARACTERS = 200_000
+"""What is wrapped anew, whenever something is added to it, without holding anybody up."""
 _STYLES = {"→ ": Style.MUTED, "[tool result]": Style.DIM, "[Error": Style.ERROR, "=== ": Style.TITLE, "---": Style.DIM}
 
 
@@ -34,22 +38,33 @@ class Transcript:
         if self._earlier is None:
             self._earlier = list(_runs_before(self._follower.run_dir, self._state.session_id))
         try:
-            events = self._follower.look()
+            is_new = self._read()
             while not self._follower.at_end and not self._follower.ended:
-                events += self._follower.look()
+                is_new |= self._read()
         except StoreError as error:
             self.text = str(error)
             return True
-        if events:
-            fold(self._state, events)
-            self.text = session_transcript([*self._earlier, self._state])
+        if is_new:
+            self.text = _end_of(session_transcript([*self._earlier, self._state]))
+        return is_new
+
+    def _read(self) -> bool:
+        events = self._follower.look()
+        fold(self._state, events)
         return bool(events)
 
 
+def _end_of(text: str) -> str:
+    if len(text) <= _MAX_CHARACTERS:
+        return text
+    left_out = len(text) - _MAX_CHARACTERS
+    return f"[… {left_out:,} characters before this: 'pi-subagents sessions show' has all …]\n{text[left_out:]}"
+
+
 def _runs_before(run_dir: Path, session_id: str) -> Iterator[RunState]:
-    for folder in session_runs(run_dir.parent, session_id):
-        if folder.name == run_dir.name:
-            return
+    folders = session_runs(run_dir.parent, session_id)
+    before = list(takewhile(lambda folder: folder.name != run_dir.name, folders))
+    for folder in before[-MAX_RUNS_IN_MEMORY:]:
         with suppress(StoreError):
             yield load_run(folder)
 

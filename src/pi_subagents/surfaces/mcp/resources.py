@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, unquote
@@ -16,7 +17,7 @@ from pi_subagents.listing import Wanted, list_sessions
 from pi_subagents.planning import Place
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, profile_detail, profile_summary
 from pi_subagents.sessions import Session, Sessions
-from pi_subagents.store import JOURNAL_FILE, read_file
+from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.surfaces.mcp.clients import Context, place_of
 from pi_subagents.transcripts import NO_OUTPUT, documented_status, session_transcript
 
@@ -24,6 +25,7 @@ SCHEME = "subagent://"
 RESOURCE_NOT_FOUND = -32002
 _MAX_LISTED = 50
 _MAX_IN_LIST = 1000
+_MAX_EVENT_BYTES = 16 * 1024 * 1024
 _JSON, _TEXT, _LINES = "application/json", "text/plain", "application/jsonl"
 
 
@@ -98,7 +100,18 @@ def _transcript(session: Session) -> str:
 
 
 def _events(session: Session) -> str:
-    return (read_file(session.latest.run_dir / JOURNAL_FILE) or b"").decode("utf-8", "replace")
+    """The journal; of one that is too large for a message, the end, below a line that says what is missing."""
+    path = session.latest.run_dir / JOURNAL_FILE
+    try:
+        with path.open("rb") as file:
+            left_out = max(file.seek(0, os.SEEK_END) - _MAX_EVENT_BYTES, 0)
+            file.seek(left_out)
+            if left_out:
+                left_out += len(file.readline(_MAX_EVENT_BYTES))
+            text = file.read(_MAX_EVENT_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return ""
+    return f'{{"type":"left_out","bytes":{left_out}}}\n{text}' if left_out else text
 
 
 _SESSION_PARTS: dict[str, tuple[Callable[[Session], str], str]] = {

@@ -16,8 +16,9 @@ from pi_subagents.export import Added, Entry, Noticed, printable
 from pi_subagents.following import POLL_S
 from pi_subagents.progress import Line, Style, header_segments, money, short_count
 from pi_subagents.surfaces.watch.colours import painted_lines
+from pi_subagents.surfaces.watch.items import Items
 from pi_subagents.surfaces.watch.reading import Reading
-from pi_subagents.surfaces.watch.timeline import Timeline
+from pi_subagents.surfaces.watch.timeline import PART, Timeline
 
 _SETTLE_S = 0.08
 """Somebody who runs down the list does not want every conversation on the way."""
@@ -52,27 +53,30 @@ class ConversationView(Vertical):
         if run_dir is None:
             self._painted = Content()
             self._header.update("")
-            await self._timeline.begin([])
+            await self._timeline.begin(Items())
             return
-        reading, entries = Reading(run_dir), list[Entry]()
+        reading, items = Reading(run_dir), Items()
         try:
             while not reading.at_end:
-                entries += reading.take(await asyncio.to_thread(reading.look))
-            await self._begin(reading, entries)
+                items.take(reading.take(await asyncio.to_thread(reading.look)))
+                items.forget(len(items.held) - PART)
+            await self._begin(reading, items)
             while not reading.is_over:
                 await asyncio.sleep(POLL_S)
                 if events := await asyncio.to_thread(reading.look):
                     await self._go_on(reading, reading.take(events))
         except StoreError as error:
-            await self._begin(reading, [*entries, Noticed(printable(str(error)), "error")])
+            items.take([Noticed(printable(str(error)), "error")])
+            await self._begin(reading, items)
 
-    async def _begin(self, reading: Reading, entries: list[Entry]) -> None:
+    async def _begin(self, reading: Reading, items: Items) -> None:
         self.reading = reading
-        task = [Added("Task", printable(reading.state.prompt))] if reading.state.prompt else []
+        if reading.state.prompt:
+            items.put_first(Added("Task", printable(reading.state.prompt)))
         with self.app.batch_update():
             self.paint_header()
             self._timeline.show_live(_live_lines(reading))
-            await self._timeline.begin([*task, *entries])
+            await self._timeline.begin(items)
 
     async def _go_on(self, reading: Reading, entries: list[Entry]) -> None:
         with self.app.batch_update():

@@ -6,7 +6,6 @@ However long a conversation is, only its last part is laid out; earlier parts ar
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,37 +14,16 @@ from textual.containers import Vertical, VerticalScroll
 from textual.widget import Widget
 from textual.widgets import Static
 
-from pi_subagents.export import Called, Entry, Returned
+from pi_subagents.export import Entry
 from pi_subagents.progress import Line, counted
-from pi_subagents.surfaces.watch.blocks import CallBlock, Fold, block_of
+from pi_subagents.surfaces.watch.blocks import Fold
 from pi_subagents.surfaces.watch.colours import painted_lines
+from pi_subagents.surfaces.watch.items import Item, Items
 
 PART = 100
 """Blocks that are laid out at a time."""
 MAX_BLOCKS = 3 * PART
 """While a run is followed, the oldest blocks go when there are more."""
-
-
-@dataclass(slots=True)
-class _Item:
-    """An entry, for a call with its result, and its block while that is laid out."""
-
-    entry: Entry
-    result: Returned | None = None
-    block: Widget | None = None
-
-    def lay_out(self, *, unfolded: bool) -> Widget:
-        self.block = block_of(self.entry)
-        if isinstance(self.block, CallBlock) and self.result is not None:
-            self.block.answer(self.result)
-        if isinstance(self.block, Fold):
-            self.block.set_open(unfolded)
-        return self.block
-
-    def answer(self, result: Returned) -> None:
-        self.result = result
-        if isinstance(self.block, CallBlock):
-            self.block.answer(result)
 
 
 class Earlier(Static, can_focus=True):
@@ -65,9 +43,8 @@ class Timeline(VerticalScroll):
 
     def __init__(self) -> None:
         super().__init__()
-        self._items: list[_Item] = []
+        self._items = Items()
         self._first = 0
-        self._calls: dict[int, _Item] = {}
         self._unfolded = False
         self._earlier = Earlier(id="earlier", markup=False)
         self._live = Static(id="live", markup=False)
@@ -83,25 +60,26 @@ class Timeline(VerticalScroll):
         self._paint_earlier()
         self.show_live([])
 
-    async def begin(self, entries: Sequence[Entry]) -> None:
-        """Replace everything by these entries."""
-        await self._remove(self._items[self._first :])
-        self._items, self._calls = [], {}
-        self._take(entries)
-        self._first = max(len(self._items) - PART, 0)
-        await self._mount_before(self._live, self._items[self._first :])
+    async def begin(self, items: Items) -> None:
+        """Replace everything by these items."""
+        await self._remove(self._items.held[self._first :])
+        self._items = items
+        self._first = max(len(items.held) - PART, 0)
+        await self._mount_before(self._live, items.held[self._first :])
         self._paint_earlier()
         self.anchor()
 
     async def go_on(self, entries: Sequence[Entry]) -> None:
         """Add entries at the end."""
-        before = len(self._items)
-        self._take(entries)
-        await self._mount_before(self._live, self._items[before:])
-        if len(self._items) - self._first > MAX_BLOCKS and self._is_at_end:
-            dropped = self._items[self._first : -PART]
+        items = self._items
+        before = len(items.held)
+        items.take(entries)
+        await self._mount_before(self._live, items.held[before:])
+        if len(items.held) - self._first > MAX_BLOCKS and self._is_at_end:
+            dropped = items.held[self._first : -PART]
             self._first += len(dropped)
             await self._remove(dropped)
+            self._first -= items.forget(self._first)
             self._paint_earlier()
 
     def show_live(self, lines: list[Line]) -> None:
@@ -115,7 +93,7 @@ class Timeline(VerticalScroll):
     def show_earlier(self) -> None:
         """Lay out some of the earlier blocks."""
         start = max(self._first - PART, 0)
-        items, self._first = self._items[start : self._first], start
+        items, self._first = self._items.held[start : self._first], start
         if items:
             self.release_anchor()
             self._blocks.mount(*self._laid_out(items), after=self._earlier)
@@ -124,28 +102,18 @@ class Timeline(VerticalScroll):
     def toggle_folds(self) -> None:
         """Unfold every tool call, or fold them again."""
         self._unfolded = not self._unfolded
-        for item in self._items:
+        for item in self._items.held:
             if isinstance(item.block, Fold):
                 item.block.set_open(self._unfolded)
 
-    def _take(self, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            if isinstance(entry, Returned) and (call := self._calls.pop(id(entry.call), None)):
-                call.answer(entry)
-                continue
-            item = _Item(entry)
-            self._items.append(item)
-            if isinstance(entry, Called):
-                self._calls[id(entry)] = item
-
-    async def _mount_before(self, widget: Widget, items: Sequence[_Item]) -> None:
+    async def _mount_before(self, widget: Widget, items: Sequence[Item]) -> None:
         if items:
             await self._blocks.mount(*self._laid_out(items), before=widget)
 
-    def _laid_out(self, items: Sequence[_Item]) -> list[Widget]:
+    def _laid_out(self, items: Sequence[Item]) -> list[Widget]:
         return [item.lay_out(unfolded=self._unfolded) for item in items]
 
-    async def _remove(self, items: Sequence[_Item]) -> None:
+    async def _remove(self, items: Sequence[Item]) -> None:
         blocks = [item.block for item in items if item.block is not None]
         for item in items:
             item.block = None
@@ -156,5 +124,9 @@ class Timeline(VerticalScroll):
         return self.scroll_y >= self.max_scroll_y - 1
 
     def _paint_earlier(self) -> None:
-        self._earlier.display = self._first > 0
-        self._earlier.update(f"▲ {counted(self._first, 'earlier block')}: enter shows {min(self._first, PART)} more")
+        forgotten = self._items.forgotten
+        words = [f"{counted(self._first, 'earlier block')}: enter shows {min(self._first, PART)} more"]
+        if forgotten:
+            words = [*(words if self._first else []), f"{forgotten:,} before that are in the exported page only"]
+        self._earlier.display = self._first > 0 or forgotten > 0
+        self._earlier.update(f"▲ {' • '.join(words)}")
