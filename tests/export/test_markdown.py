@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from pi_subagents.export import moment
 from pi_subagents.export.containment import code_span, contained, fenced
 from pi_subagents.models import Status
 from tests.export.kit import markdown_of
@@ -107,3 +108,9 @@ def test_code_and_links_are_left_as_they_are() -> None:
 def test_code_holds_any_number_of_backticks() -> None:
     assert fenced("a ```` b") == "`````\na ```` b\n`````"
     assert code_span("`a``b`") == "``` `a``b` ```"
+
+
+@pytest.mark.parametrize("at", [None, -1, 10**18, 2**63])
+def test_a_time_beyond_the_calendar_is_not_shown(at: int | None) -> None:
+    assert moment(at) == ""
+    assert moment(1_793_541_802_000) == "2026-11-01 14:03:22 UTC"
