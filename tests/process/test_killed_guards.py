@@ -23,23 +23,32 @@ REPOSITORY = Path(__file__).parents[2]
 TRIES = int(os.environ.get("SOAK_TRIES", "4"))
 ORDINARY_USER = ["setpriv", "--inh-caps=-all", "--bounding-set=-all", "--securebits=+noroot,+noroot_locked"]
 """Root without any of its powers; another user might not reach the interpreter."""
+BEARS_A_MARK = """
+import os, resource, sys
+from pi_subagents.runners.orphans import _MARKS
+resource.setrlimit(resource.RLIMIT_RTTIME, (_MARKS[100],) * 2)
+os.execv(sys.argv[1], sys.argv[1:])
+"""
 SENTENCE = "The guard of the agent was killed; what the agent had started was stopped"
 
 
-def test_whoever_kills_the_guard_at_random_and_however_everything_of_the_agent_ends() -> None:
+@pytest.mark.parametrize("inside", [False, True], ids=["a user's program", "a sub-agent's program"])
+def test_whoever_kills_the_guard_at_random_and_however_everything_of_the_agent_ends(inside: bool) -> None:
+    tries = 1 if inside else TRIES
     powerless = ORDINARY_USER if os.geteuid() == 0 and shutil.which("setpriv") else []
+    marked = [sys.executable, "-c", BEARS_A_MARK] if inside else []
     done = subprocess.run(
-        [*powerless, sys.executable, "-m", "tests.process.attacks", str(TRIES)],
+        [*powerless, *marked, sys.executable, "-m", "tests.process.attacks", str(tries)],
         cwd=REPOSITORY,
         capture_output=True,
         text=True,
         check=True,
-        timeout=100 + 2 * TRIES,
+        timeout=100 + 2 * tries,
     )
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["name"] for each in told] == list(ATTACKS)
     for each in told:
-        assert each["outcomes"] == [[False, f"{SENTENCE}\n"]] * TRIES, each["name"]
+        assert each["outcomes"] == [[False, f"{SENTENCE}\n"]] * tries, each["name"]
         assert each["children"] == [], "the dead were not collected"
 
 
