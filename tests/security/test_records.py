@@ -204,13 +204,14 @@ def test_an_id_that_is_no_id_is_refused_in_a_sentence(session: str, victim: Vict
 def test_an_odd_journal_ends_in_a_state_for_its_run_alone(record: HostileRecord, victim: Victim) -> None:
     receive(victim, record)
     victim.arm(victim.runs / NEIGHBOUR)
+    listed = victim.run("sessions", "list", "--json")
+    victim.is_unharmed_by(listed)
+    assert [row for row in listed.json() if row["runDir"].endswith(RUN)], "it is listed too"
     for attempt in WITH_ID:
         if attempt.argv[0] != "background":  # it is none
             done = carry_out(victim, attempt, SESSION, record.run)
             victim.is_unharmed_by(done)
     assert neighbour_of(victim)["status"] == "completed"
-    listed = victim.run("sessions", "list", "--json").json()
-    assert [row for row in listed if row["runDir"].endswith(RUN)], "it is listed too"
 
 
 def test_many_odd_journals_hide_no_run_from_any_listing(victim: Victim) -> None:
