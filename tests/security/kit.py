@@ -1,0 +1,411 @@
+"""A victim: a home full of canaries, a project that a stranger wrote, and the command that the victim runs there.
+
+Whatever the command is and whatever the project contains, the same must hold after it: `Victim.complaints` says what
+does not. Programs that the project brings write into the tripwire directory when they are run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import select
+import shlex
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
+from tests.security.things import State, Table, differences, lay_out, state_of
+
+LIMIT_S = 20.0
+"""No command takes a tenth of it, unless it waits for something that never comes."""
+
+MARK_VARIABLE = "TEST_SECURITY_MARK"
+MODEL = "acme/large"
+PRIVATE = "PRIVATE-KEY-CANARY-7f3a9c51"
+"""Stands in `~/.ssh/id_rsa`, and may be nowhere else."""
+
+ESCAPE = "\x1b]0;PWNED\x07\x1b[2J\x1b[31m"
+"""What a terminal would obey."""
+
+REPOSITORY = Path(__file__).parents[2]
+_PROGRAM = Path(__file__).with_name("press.py")
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_OBEYED = re.compile(rb"(\x1b\]|\xc2\x9d)0;PWNED")
+
+Message = dict[str, Any]
+
+
+class Press:
+    """Runs the command, again and again, with all modules loaded already."""
+
+    def __init__(self) -> None:
+        environ = {"PATH": os.environ["PATH"], "PYTHONUTF8": "1", "PYTHONPATH": str(REPOSITORY / "src")}
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ, cwd="/"
+        )
+
+    def run(self, request: Message) -> Message:
+        """Run one command to its end."""
+        return dict(json.loads(self.begin(request).readline()))
+
+    def begin(self, request: Message) -> IO[bytes]:
+        """Start one command; its end is a line on what is returned."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(request).encode() + b"\n")
+        self._process.stdin.flush()
+        return self._process.stdout
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.close()
+        self._process.wait(20)
+        self._process.stdout.close()
+
+
+@dataclass(frozen=True)
+class Done:
+    """How a command ended; `exit_code` None means that it did not and was killed."""
+
+    argv: tuple[str, ...]
+    exit_code: int | None
+    stdout: bytes
+    stderr: bytes
+    at_terminal: bool = False
+
+    @property
+    def out(self) -> str:
+        return self.stdout.decode(errors="replace")
+
+    @property
+    def err(self) -> str:
+        return self.stderr.decode(errors="replace")
+
+    @property
+    def said(self) -> str:
+        """Everything that was printed, without the folding of long lines."""
+        return self.out + self.err
+
+    def json(self) -> Any:
+        return json.loads(self.stdout)
+
+    def __str__(self) -> str:
+        return f"pi-subagents {shlex.join(self.argv)} → {self.exit_code}\n{self.out[-1000:]}\n{self.err[-1000:]}"
+
+
+# --- what lies in the victim's home ---------------------------------------------------------
+
+OTHER_SESSION, OTHER_LOST = "0dd0000000000001", "0dd0000000000002"
+OTHER_RUN, OTHER_LOST_RUN = f"20260101T000000000-{OTHER_SESSION}", f"20260101T000001000-{OTHER_LOST}"
+NEIGHBOUR_SESSION = "9e00000000000001"
+NEIGHBOUR = f"20260102T000000000-{NEIGHBOUR_SESSION}"
+
+
+def lines(*records: Mapping[str, Any] | str | bytes) -> bytes:
+    """A journal; what is no record stands there as it is."""
+    parts = [record if isinstance(record, str | bytes) else json.dumps(record) for record in records]
+    return b"".join((part.encode() if isinstance(part, str) else part) + b"\n" for part in parts)
+
+
+def created(run: str, **more: Any) -> Message:
+    """The first record of a run."""
+    event = {"type": "created", "at": 1767225600000, "runId": run, "sessionId": run.rpartition("-")[2]}
+    return {**event, "name": "task", "prompt": "Do it", "cwd": "/", "harness": "pi-json", **more}
+
+
+STARTED = {"type": "started", "at": 1767225600100, "pid": 1, "containment": "guard"}
+ENDED = {"type": "ended", "at": 1767225601000, "status": "completed", "reason": "settled"}
+
+
+def says(text: str, **more: Any) -> Message:
+    """A message of the agent's."""
+    message = {"type": "message", "at": 1767225600500, "role": "assistant", "stopReason": "stop", **more}
+    return {**message, "parts": [{"type": "text", "text": text}]}
+
+
+def finished(run: str, text: str = "Well done.", *, result: bool = True, **more: Any) -> dict[str, bytes]:
+    """The files of a run that was completed."""
+    journal = lines(created(run, **more), STARTED, says(text), ENDED)
+    files = {"events.jsonl": journal, "lease": b"", "meta.json": b"{}\n", "prompt.md": b"Do it"}
+    return files | ({"result.json": b'{"status": "completed"}\n'} if result else {})
+
+
+def unfinished(run: str, **more: Any) -> dict[str, bytes]:
+    """The files of a run whose holder died."""
+    return {"events.jsonl": lines(created(run, **more), STARTED), "lease": b"", "meta.json": b"{}\n"}
+
+
+def below(folder: str, files: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with everything in a folder."""
+    return {f"{folder}/{name}": thing for name, thing in files.items()}
+
+
+RUNS = ".pi/subagents/runs"
+_HOME: Table = {
+    ".bashrc": "alias ll='ls -l'\n# no line break at the end",
+    ".ssh/id_rsa": f"-----BEGIN OPENSSH PRIVATE KEY-----\n{PRIVATE}\n-----END OPENSSH PRIVATE KEY-----\n",
+    ".ssh/authorized_keys": "ssh-ed25519 AAAA me\n",
+    ".config/app.json": '{"mcpServers": {}}\n',
+    ".cursor/mcp.json": "{}\n",
+    "private/diary.md": f"---\nname: diary\ndescription: {PRIVATE}\n---\n{PRIVATE}\n",
+    "checkout/.git/HEAD": "ref: refs/heads/main\n",
+    "checkout/src/main.py": "print('hello')\n",
+    "other/.git/HEAD": "ref: refs/heads/main\n",
+    "other/README.md": "# Other\n",
+    "other/.pi/agent-profiles/mine.md": "---\nname: mine\n---\nMine.\n",
+    "other/.pi/extensions/own.ts": "export default () => {};\n",
+    **below(f"other/{RUNS}/{OTHER_RUN}", finished(OTHER_RUN, "Of the other project.", name="other")),
+    **below(f"other/{RUNS}/{OTHER_LOST_RUN}", unfinished(OTHER_LOST_RUN, name="other lost")),
+    f"other/{RUNS}/.sessions/{OTHER_SESSION}": f"{OTHER_RUN}\n",
+    ".pi/agent/settings.json": "{}\n",
+    ".pi/agent/agent-profiles/safe.md": "---\nname: safe\nmodel: acme/large\n---\nBe safe.\n",
+    ".pi/agent/subagents/steady.md": f"---\nname: steady\ndescription: Steady.\nmodel: {MODEL}\n---\n",
+}
+
+
+@dataclass
+class Victim:
+    """Who runs the command in the stranger's project."""
+
+    root: Path
+    press: Press
+    clone_name: str = "clone"
+    environ_more: dict[str, str] = field(default_factory=dict)
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+    before: State = field(default_factory=dict)
+    quiet: dict[str, State] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for folder in (self.home, self.clone, self.tripwire, self.scratch):
+            folder.mkdir(parents=True)
+        lay_out(self.home, _HOME, {})
+        (self.home / ".ssh" / "id_rsa").chmod(0o600)
+        for folder in (self.home / "other" / RUNS, self.home / "other" / RUNS / OTHER_RUN):
+            folder.chmod(0o700)
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def clone(self) -> Path:
+        return self.root / self.clone_name
+
+    @property
+    def tripwire(self) -> Path:
+        return self.root / "tripwire"
+
+    @property
+    def scratch(self) -> Path:
+        return self.root / "scratch"
+
+    @property
+    def agent_dir(self) -> Path:
+        return self.home / ".pi" / "agent"
+
+    @property
+    def runs(self) -> Path:
+        return self.clone / RUNS
+
+    @property
+    def places(self) -> dict[str, str]:
+        """What stands for the braces in a table."""
+        return {
+            "home": str(self.home),
+            "clone": str(self.clone),
+            "up": os.path.relpath(self.home, self.clone),
+            "tripwire": str(self.tripwire),
+            "python": sys.executable,
+            "agent": SCRIPTED_AGENT[1],
+        }
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            "PATH": "/usr/local/bin:/usr/bin:/bin",
+            "HOME": str(self.home),
+            "PYTHONPATH": str(REPOSITORY / "src"),
+            "PYTHONUTF8": "1",
+            "TERM": "xterm-256color",
+            "PI_SUBAGENTS_DATA_DIR": str(self.scratch / "data"),
+            "TMUX_TMPDIR": str(self.scratch),
+            MARK_VARIABLE: self.mark,
+            MODELS_VARIABLE: MODEL,
+            SCRIPTED_AGENT[0]: SCRIPTED_AGENT[1],
+            **self.environ_more,
+        }
+
+    def receives(self, table: Table) -> None:
+        """Clone what the stranger made."""
+        lay_out(self.clone, table, self.places)
+
+    def arm(self, *unchanged: Path) -> None:
+        """From here on nothing of the victim's may change, nor what is named."""
+        self.before = self._canaries()
+        self.quiet = {str(path): state_of(path) for path in unchanged}
+
+    def _canaries(self) -> State:
+        ours = (self.agent_dir / "subagents", self.agent_dir / "extensions", self.home / ".cache")
+        return state_of(self.home, without=ours) | state_of(self.clone / ".git", self.clone / "src")
+
+    # --- running the command ---------------------------------------------------------------------------------
+
+    def run(self, *argv: str, stdin: str | bytes = "", cwd: Path | None = None, **environ: str) -> Done:
+        """Run the command in the clone, in a pipe."""
+        number = uuid.uuid4().hex
+        paths = {name: self.scratch / f"{number}.{name}" for name in ("stdin", "stdout", "stderr")}
+        paths["stdin"].write_bytes(stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "surrogateescape"))
+        answer = self.press.run(self._request(argv, {name: str(path) for name, path in paths.items()}, cwd, environ))
+        out, err = paths["stdout"].read_bytes(), paths["stderr"].read_bytes()
+        return Done(argv, answer["exit"], out, err)
+
+    def run_at_terminal(self, *argv: str, shown: bytes = b"", typed: bytes = b"", patience_s: float = 3.0) -> Done:
+        """Run the command at a terminal; type when something is shown, or when patience is at its end."""
+        master, slave = pty.openpty()
+        paths = dict.fromkeys(("stdin", "stdout", "stderr"), os.ttyname(slave))
+        answers = self.press.begin(self._request(argv, paths, None, {}))
+        heard = _listen(master, answers, lambda text: bool(shown) and shown in text, patience_s)
+        os.write(master, typed)
+        heard += _listen(master, answers, lambda _text: False, LIMIT_S + 5)
+        answer = json.loads(answers.readline())
+        os.close(slave)
+        heard += _listen(master, answers, lambda _text: False, 1.0)
+        os.close(master)
+        return Done(argv, answer["exit"], heard, b"", at_terminal=True)
+
+    def start(self, *argv: str, **environ: str) -> subprocess.Popen[bytes]:
+        """Start the command as a program of its own and leave it running."""
+        command = [sys.executable, "-P", "-m", "pi_subagents", *argv]
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        return subprocess.Popen(
+            command, cwd=self.clone, env={**self.environ, **environ}, stdin=null, stdout=pipe, stderr=pipe
+        )
+
+    def _request(
+        self, argv: tuple[str, ...], paths: Mapping[str, str], cwd: Path | None, more: Mapping[str, str]
+    ) -> Message:
+        environ = {**self.environ, **more}
+        return {"argv": argv, "cwd": str(cwd or self.clone), "env": environ, "limitS": LIMIT_S, **paths}
+
+    # --- what must hold ------------------------------------------------------------------------------------------
+
+    def complaints(self, done: Done, *, writes: tuple[str, ...] = ()) -> list[str]:
+        """What is wrong after a command; `writes` are beginnings of paths in the home that it is there to write."""
+        return [*faults(done), *self.damage(writes), *self.leaks(done)]
+
+    def is_unharmed_by(self, done: Done, *, writes: tuple[str, ...] = (), why: str = "") -> None:
+        """Fail the test, and say all that is wrong."""
+        complaints = self.complaints(done, writes=writes)
+        assert not complaints, "\n".join([why, *complaints, str(done)])
+
+    def damage(self, writes: tuple[str, ...] = ()) -> list[str]:
+        """What was executed, or changed, that is none of the command's business."""
+        found = [f"executed: {path.name}" for path in sorted(self.tripwire.iterdir())]
+        changed = differences(self.before, self._canaries())
+        expected = tuple(str(self.home / path) for path in writes)
+        found += [line for line in changed if not (expected and _path_in(line).startswith(expected))]
+        for path, state in self.quiet.items():
+            found += differences(state, state_of(Path(path)))
+        return found
+
+    def leaks(self, done: Done) -> list[str]:
+        """Where the private key of the victim's is now."""
+        found = ["the private key was printed"] if PRIVATE.encode() in done.stdout + done.stderr else []
+        return found + [f"the private key is in {path}" for path in files_with(PRIVATE, self.clone, self.agent_dir)]
+
+    def end_leftovers(self) -> None:
+        """End what a test has left running."""
+        for pid in self.processes():
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+    def processes(self) -> list[int]:
+        """Everything alive that the command of this victim started."""
+        found = []
+        for path in Path("/proc").iterdir():
+            if path.name.isdecimal():
+                with suppress(OSError):
+                    if self.mark.encode() in (path / "environ").read_bytes() and int(path.name) != os.getpid():
+                        found.append(int(path.name))
+        return found
+
+
+def faults(done: Done) -> list[str]:
+    """What is wrong with the way a command ended, whatever it was to do."""
+    found = []
+    if done.exit_code is None:
+        found.append(f"did not end within {LIMIT_S:g} s")
+    elif done.exit_code < 0:
+        found.append(f"died of signal {-done.exit_code}")
+    if b"Traceback (most recent call last)" in done.stdout + done.stderr:
+        found.append(f"a traceback: {done.err.strip().splitlines()[-1:]}")
+    if done.at_terminal:
+        return found + (["the terminal was commanded"] if _OBEYED.search(done.stdout) else [])
+    for name, data in (("stdout", done.stdout), ("stderr", done.stderr)):
+        if _is_json(data):  # for programs, and nothing below U+0020 can be in it
+            continue
+        if control := _CONTROL.search(data.decode(errors="replace")):
+            start = max(0, control.start() - 30)
+            found.append(f"raw control characters on {name}: {data.decode(errors='replace')[start : start + 60]!r}")
+        with suppress(UnicodeDecodeError):
+            data.decode()
+            continue
+        found.append(f"{name} is not UTF-8")
+    return found
+
+
+def _is_json(data: bytes) -> bool:
+    try:
+        json.loads(data)
+    except ValueError:
+        return False
+    return True
+
+
+def files_with(text: str, *folders: Path) -> list[str]:
+    """The regular files below some folders that contain a text; links are not followed."""
+    found = []
+    for folder in folders:
+        for path in sorted(folder.rglob("*")):
+            with suppress(OSError):
+                if path.is_file() and not path.is_symlink() and path.stat().st_nlink == 1:
+                    found += [str(path)] if text.encode() in path.read_bytes() else []
+    return found
+
+
+def until(condition: Callable[[], object], what: str, within_s: float = 20.0) -> None:
+    """Wait for something that another process does."""
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {within_s:g} s in vain: {what}"
+        time.sleep(0.01)
+
+
+def _path_in(line: str) -> str:
+    return line.partition(" ")[2].partition(": ")[0]
+
+
+def _listen(master: int, answers: IO[bytes], enough: Callable[[bytes], bool], limit_s: float) -> bytes:
+    """What comes from a terminal, until it is enough, its program has ended or time is over."""
+    heard = b""
+    deadline = time.monotonic() + limit_s
+    while not enough(heard) and (left := deadline - time.monotonic()) > 0:
+        ready, _, _ = select.select([master, answers.fileno()], [], [], left)
+        if master not in ready:
+            break
+        try:
+            heard += os.read(master, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            break
+    return heard

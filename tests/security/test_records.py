@@ -1,0 +1,385 @@
+"""Records that a stranger made: they may be looked at, and that is all that happens."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.security.commands import attempts
+from tests.security.kit import (
+    NEIGHBOUR,
+    NEIGHBOUR_SESSION,
+    OTHER_RUN,
+    OTHER_SESSION,
+    RUNS,
+    Victim,
+    below,
+    finished,
+    unfinished,
+    until,
+)
+from tests.security.records import (
+    FOREIGN,
+    IMPOSTORS,
+    LISTS,
+    NEWER,
+    ODD,
+    OWNED_BY_OTHERS,
+    RUN,
+    SESSION,
+    HostileRecord,
+    many,
+    plain_record,
+)
+from tests.security.test_every_command import carry_out, name_of
+from tests.security.things import Link, Pipe, Text, lay_out, state_of
+
+needs_root = pytest.mark.skipif(
+    os.geteuid() != 0, reason="not run, because only root can make files of somebody else's"
+)
+WITH_ID = [attempt for attempt in attempts() if attempt.takes_id]
+WITHOUT_ID = [
+    attempt for attempt in attempts() if not attempt.takes_id and attempt.argv[0] not in ("install-pi", "tools")
+]
+CLEAN = ("sessions", "clean", "--keep", "0", "--yes")
+
+
+def name_of_record(record: HostileRecord) -> str:
+    return record.name
+
+
+def receive(victim: Victim, record: HostileRecord) -> Path:
+    """Put the record beside a run of the victim's own; its directory."""
+    victim.receives({".git/HEAD": "ref: refs/heads/main\n", "src/main.py": "pass\n"})
+    victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))
+    victim.receives(record.table)
+    run_dir = victim.runs / record.run
+    if record.owner is not None:
+        for path in (run_dir, *run_dir.iterdir()):
+            os.chown(path, record.owner, record.owner)
+    return run_dir
+
+
+def receive_list(victim: Victim, content: bytes) -> None:
+    """Put a good run there with a list of its session's runs that names others; what it names looks like runs."""
+    receive(victim, plain_record())
+    for word, path in {**victim.places, "name": victim.clone.name}.items():
+        content = content.replace(f"{{{word}}}".encode(), path.encode())
+    victim.receives({f"{RUNS}/.sessions/{SESSION}": content})
+    for folder in ("", "src/", ".pi/subagents/", f"{RUNS}/", f"{RUNS}/.sessions/"):
+        victim.receives(below(f"{folder}.", finished(RUN)))
+
+
+def neighbour_of(victim: Victim, session: str = NEIGHBOUR_SESSION, *where: str) -> dict[str, Any]:
+    """How a session is listed."""
+    done = victim.run("sessions", "list", "--json", "--limit", "1000", *where)
+    found = [row for row in done.json() if row["sessionId"] == session]
+    assert len(found) == 1, f"{session} is listed {len(found)} times\n{done}"
+    return dict(found[0])
+
+
+# --- foreign records ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "record", [*FOREIGN, *(pytest.param(record, marks=needs_root) for record in OWNED_BY_OTHERS)], ids=name_of_record
+)
+def test_nothing_that_is_done_with_a_foreign_record_changes_it_or_what_it_leads_to(
+    record: HostileRecord, victim: Victim
+) -> None:
+    run_dir = receive(victim, record)
+    victim.arm(run_dir, victim.runs / NEIGHBOUR)
+    for attempt in WITH_ID:
+        done = carry_out(victim, attempt, SESSION, record.run)
+        victim.is_unharmed_by(done)
+
+
+@pytest.mark.parametrize("attempt", WITHOUT_ID, ids=name_of)
+def test_no_command_touches_any_of_many_foreign_records(attempt: Any, victim: Victim) -> None:
+    victim.receives({".git/HEAD": "ref: refs/heads/main\n", ".pi/agent-profiles/linked.md": "---\nname: linked\n---\n"})
+    victim.receives(many(FOREIGN))
+    foreign = sorted(victim.runs.iterdir())
+    victim.arm(*foreign)
+    done = carry_out(victim, attempt, SESSION, RUN)
+    victim.is_unharmed_by(done, writes=attempt.writes)
+
+
+@pytest.mark.parametrize(
+    "record", [*FOREIGN, *(pytest.param(record, marks=needs_root) for record in OWNED_BY_OTHERS)], ids=name_of_record
+)
+def test_a_foreign_record_is_listed_as_that_beside_the_victims_own(record: HostileRecord, victim: Victim) -> None:
+    receive(victim, record)
+    done = victim.run("sessions", "list")
+    assert done.exit_code == 0, str(done)
+    assert "foreign record" in done.out, str(done)
+    assert "neighbour" in done.out, str(done)
+    assert neighbour_of(victim)["status"] == "completed"
+
+
+def test_a_foreign_record_is_neither_resumed_nor_stopped_nor_deleted(victim: Victim) -> None:
+    run_dir = receive(victim, FOREIGN[0])
+    victim.arm(run_dir)
+    for argv in (("resume", SESSION, "Go on"), ("stop", SESSION)):
+        done = victim.run("sessions", *argv)
+        assert done.exit_code != 0, str(done)
+        assert "foreign" in done.said, str(done)
+    victim.run(*CLEAN)
+    assert not (victim.runs / NEIGHBOUR).exists(), "what is the victim's own is deleted"
+    assert victim.damage() == []
+
+
+# --- where names are taken from the disk ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_runs_leads_to_no_deletion_but_of_the_sessions_own(name: str, victim: Victim) -> None:
+    receive_list(victim, LISTS[name])
+    victim.arm()
+    done = victim.run(*CLEAN)
+    victim.is_unharmed_by(done)
+    for path in ("src/main.py", "src/events.jsonl", "events.jsonl", ".git/HEAD", ".pi/subagents/events.jsonl"):
+        assert (victim.clone / path).exists(), f"{path} is gone\n{done}"
+
+
+@pytest.mark.parametrize("name", [name for name in LISTS if "another session" in name or "long way" in name])
+def test_what_a_list_names_is_not_deleted_with_the_session(name: str, victim: Victim) -> None:
+    receive(victim, plain_record())
+    young = f"20270301T000000000-{'ce' * 8}"
+    victim.receives(below(f"{RUNS}/{young}", finished(young, name="young")))
+    content = LISTS[name].replace(NEIGHBOUR.encode(), young.encode())
+    victim.receives({f"{RUNS}/.sessions/{SESSION}": content})
+    victim.arm(victim.runs / young)
+    done = victim.run("sessions", "clean", "--keep", "1", "--yes")
+    victim.is_unharmed_by(done)
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_runs_leads_to_no_other_run_when_its_session_is_read(name: str, victim: Victim) -> None:
+    receive_list(victim, LISTS[name])
+    victim.arm(victim.runs / NEIGHBOUR)
+    for argv in (("show", SESSION), ("output", SESSION), ("export", SESSION), ("resume", SESSION, "Go on")):
+        done = victim.run("sessions", *argv)
+        victim.is_unharmed_by(done)
+        assert "Of the other project." not in done.said, str(done)
+
+
+@pytest.mark.parametrize(
+    "thing", [Pipe(), Link("/dev/zero"), Link("{home}/.bashrc"), Link("{home}/.ssh/made")], ids=str
+)
+def test_a_list_that_is_no_file_of_ours_is_neither_waited_for_nor_written(thing: Any, victim: Victim) -> None:
+    receive(victim, plain_record())
+    victim.receives({f"{RUNS}/.sessions/{SESSION}": thing})
+    victim.arm()
+    for argv in (("show", SESSION), ("resume", SESSION, "Go on"), ("list",), CLEAN[1:]):
+        done = victim.run("sessions", *argv)
+        victim.is_unharmed_by(done)
+
+
+@pytest.mark.parametrize(
+    "session", ["../../../..", "/", "..", ".", "~", "*", " ", "-", "a/b", "x\0y", "%2e%2e", "\ud800"]
+)
+def test_an_id_that_is_no_id_is_refused_in_a_sentence(session: str, victim: Victim) -> None:
+    receive(victim, plain_record())
+    victim.arm(victim.runs / NEIGHBOUR, victim.runs / RUN)
+    calls = [
+        ("get_subagent_output", {"sessionId": session}),
+        ("get_subagent_session", {"sessionId": session}),
+        ("background_agent_status", {"runId": session}),
+        ("delegate_to_subagents", {"tasks": [{"name": "a", "prompt": "b", "resume": session}]}),
+    ]
+    for tool, arguments in calls:
+        done = victim.run("call", tool, "-", stdin=json.dumps(arguments))
+        victim.is_unharmed_by(done)
+        assert done.exit_code == 1, str(done)
+
+
+# --- odd journals ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("record", ODD, ids=name_of_record)
+def test_an_odd_journal_ends_in_a_state_for_its_run_alone(record: HostileRecord, victim: Victim) -> None:
+    receive(victim, record)
+    victim.arm(victim.runs / NEIGHBOUR)
+    listed = victim.run("sessions", "list", "--json")
+    victim.is_unharmed_by(listed)
+    assert [row for row in listed.json() if row["runDir"].endswith(RUN)], "it is listed too"
+    for attempt in WITH_ID:
+        if attempt.argv[0] != "background":  # it is none
+            done = carry_out(victim, attempt, SESSION, record.run)
+            victim.is_unharmed_by(done)
+    assert neighbour_of(victim)["status"] == "completed"
+
+
+def test_many_odd_journals_hide_no_run_from_any_listing(victim: Victim) -> None:
+    victim.receives(many(ODD))
+    victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour", background=True, owner="cli")))
+    victim.arm(victim.runs / NEIGHBOUR)
+    for argv in (
+        ("sessions", "list", "--limit", "1000"),
+        ("sessions", "reindex"),
+        ("sessions", "list", "--limit", "1000", "--all"),
+        ("background", "list", "--all", "--limit", "1000"),
+        ("sessions", "show", NEIGHBOUR_SESSION),
+        ("doctor",),
+    ):
+        done = victim.run(*argv)
+        victim.is_unharmed_by(done)
+        if "list" in argv:
+            assert "neighbour" in done.out, str(done)
+    done = victim.run_at_terminal("watch", shown=b"neighbour", typed=b"q", patience_s=8)
+    victim.is_unharmed_by(done)
+    assert b"neighbour" in done.stdout
+
+
+@pytest.mark.parametrize(("record", "word"), NEWER, ids=lambda value: getattr(value, "name", ""))
+def test_what_another_version_ended_is_ended_and_shown_in_its_own_words(
+    record: HostileRecord, word: str, victim: Victim
+) -> None:
+    run_dir = receive(victim, record)
+    victim.arm(run_dir / "events.jsonl")
+    for argv in (("list",), ("show", SESSION), ("list", "--json"), ("reindex",), ("list", "--all")):
+        done = victim.run("sessions", *argv)
+        victim.is_unharmed_by(done)
+        if argv[0] != "reindex":
+            assert word in done.said, str(done)
+    assert victim.run("sessions", "stop", SESSION).exit_code is not None
+    assert victim.damage() == []
+
+
+# --- impostors ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("record", IMPOSTORS, ids=name_of_record)
+def test_a_record_that_claims_to_be_another_run_changes_nothing_about_it(record: HostileRecord, victim: Victim) -> None:
+    other = victim.home / "other"
+    assert victim.run("sessions", "list", cwd=other).exit_code == 0  # from now on the index knows its runs
+    receive(victim, record)
+    victim.arm(victim.runs / NEIGHBOUR)
+    for argv in (
+        ("sessions", "list"),
+        ("sessions", "show", SESSION),
+        ("sessions", "reindex"),
+        ("sessions", "list", "--all"),
+    ):
+        done = victim.run(*argv)
+        victim.is_unharmed_by(done)
+    here, there = neighbour_of(victim), neighbour_of(victim, OTHER_SESSION, "--project", str(other))
+    assert (here["name"], here["runCount"], here["runDir"]) == ("neighbour", 1, str(victim.runs / NEIGHBOUR))
+    assert (there["name"], there["runCount"], there["runDir"]) == ("other", 1, str(other / RUNS / OTHER_RUN))
+    assert victim.run("sessions", "output", NEIGHBOUR_SESSION).out == "Well done.\n"
+    assert victim.run("sessions", "output", OTHER_SESSION, cwd=other).out == "Of the other project.\n"
+
+
+def test_cleaning_away_an_impostor_leaves_the_run_that_it_claimed_to_be(victim: Victim) -> None:
+    other = victim.home / "other"
+    victim.run("sessions", "list", cwd=other)
+    victim.receives(IMPOSTORS[0].table)
+    victim.arm()
+    victim.run("sessions", "list")
+    done = victim.run(*CLEAN)
+    victim.is_unharmed_by(done)
+    assert neighbour_of(victim, OTHER_SESSION, "--project", str(other))["runDir"] == str(other / RUNS / OTHER_RUN)
+
+
+# --- names ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "-rf",
+        "--help",
+        "...",
+        "x" * 250,
+        "a b\nc",
+        b"\xff\xfe\x9b31m",
+        "20260105T000000000-",
+        "-bad0000000000001",
+        "~",
+        "%s%n",
+    ],
+    ids=repr,
+)
+def test_directories_with_odd_names_stay_where_they_are(name: str | bytes, victim: Victim) -> None:
+    receive(victim, plain_record())
+    folder = os.path.join(os.fsencode(victim.runs), os.fsencode(name))  # noqa: PTH118 - the name is no text
+    os.mkdir(folder)  # noqa: PTH102
+    lay_out(Path(os.fsdecode(folder)), finished(RUN), {})
+    victim.arm()
+    for argv in (("sessions", "list"), ("sessions", "reindex"), ("doctor",), ("background", "list", "--all")):
+        done = victim.run(*argv)
+        victim.is_unharmed_by(done)
+    assert neighbour_of(victim)["name"] == "neighbour"
+
+
+# --- settings that delete ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("setting", [{"keepSessions": 1}, {"keepRunsDays": 1}], ids=json.dumps)
+def test_what_the_user_has_set_to_be_deleted_is_not_looked_for_through_links(
+    setting: dict[str, int], victim: Victim
+) -> None:
+    (victim.agent_dir / "settings.json").write_text(json.dumps({"subagents": setting}))
+    victim.receives({".git/HEAD": "ref\n", RUNS: Link(f"{{home}}/other/{RUNS}")})
+    victim.arm()
+    done = victim.run("run", "Say hello")
+    victim.is_unharmed_by(done)
+
+
+@pytest.mark.parametrize("setting", [{"keepSessions": 1}, {"keepRunsDays": 1}], ids=json.dumps)
+def test_a_projects_own_settings_delete_nothing(setting: dict[str, int], victim: Victim) -> None:
+    receive(victim, plain_record())
+    victim.receives({".pi/settings.json": json.dumps({"subagents": setting})})
+    victim.arm(victim.runs / NEIGHBOUR, victim.runs / RUN)
+    done = victim.run("run", "Say hello")
+    assert done.exit_code == 0, str(done)
+    victim.is_unharmed_by(done)
+
+
+def test_leftovers_of_killed_programs_are_deleted_without_following_links(victim: Victim) -> None:
+    receive(victim, plain_record())
+    victim.receives(
+        {
+            f"{RUNS}/.a.gone/out": Link("{home}/checkout"),
+            f"{RUNS}/.a.gone/pipe": Pipe(),
+            f"{RUNS}/.b.new/lease": Pipe(),
+            f"{RUNS}/.c.new/lease": Link("{home}/made-by-link"),
+            f"{RUNS}/.d.gone": Link("{home}/checkout"),
+            f"{RUNS}/.e.gone": Text("a file", 0o600),
+            f"{RUNS}/.sessions/{'0' * 16}": Link("{home}/checkout"),
+        }
+    )
+    for folder in (".b.new", ".c.new"):
+        os.utime(victim.runs / folder, (1, 1))
+    victim.arm()
+    done = victim.run(*CLEAN)
+    victim.is_unharmed_by(done)
+    assert not (victim.runs / ".a.gone").exists()
+
+
+def test_looking_at_a_run_of_ours_that_was_lost_still_closes_it(victim: Victim) -> None:
+    # So that the rest of this file cannot be made green by not writing at all.
+    lost = "20260104T000000000-1057000000000001"
+    victim.receives(below(f"{RUNS}/{lost}", unfinished(lost)))
+    done = victim.run("sessions", "list", "--json")
+    assert done.json()[0]["reason"] == "lost", str(done)
+    until(lambda: (victim.runs / lost / "result.json").exists(), "its result is written")
+    assert '"lost"' in (victim.runs / lost / "events.jsonl").read_text()
+
+
+def test_the_private_key_and_everything_else_is_seen_when_it_changes(victim: Victim) -> None:
+    # So that the canaries themselves are known to work.
+    victim.arm()
+    before = state_of(victim.home)
+    (victim.home / ".bashrc").write_text("changed")
+    (victim.home / "checkout" / "new").touch()
+    (victim.home / "other" / "README.md").unlink()
+    (victim.tripwire / "evil").touch()
+    found = "\n".join(victim.damage())
+    assert before != state_of(victim.home)
+    for word in ("executed: evil", "changed", ".bashrc", "made", "checkout/new", "deleted", "README.md"):
+        assert word in found
