@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from pi_subagents.export.entries import Added, Called, Conversation, Given, Noticed, Returned, Said, Thought, printable
+from pi_subagents.export.entries import Added, Called, Conversation, Given, Noticed, Returned, Said, Thought
+from pi_subagents.harmless import printable
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from tests.export.kit import entries_of

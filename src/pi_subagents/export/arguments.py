@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.progress import printable
+from pi_subagents.harmless import clean, escape_json, printable
 
 _LONG = 80
 _MAX_DEPTH = 8
@@ -32,9 +32,9 @@ def argument_blocks(arguments: Mapping[str, Any]) -> list[Block]:
     blocks: list[Block] = []
     for label, value in _flatten(arguments):
         if isinstance(value, str) and (_is_long(value) or _last_name(label) in _ALWAYS_APART):
-            blocks.append(Block(printable(label), printable(value)))
+            blocks.append(Block(clean(label), printable(value)))
             continue
-        line = f"{printable(label)}: {printable(_JSON.encode(value).decode())}"
+        line = f"{clean(label)}: {escape_json(_JSON.encode(value).decode())}"
         if blocks and not blocks[-1].label:
             blocks[-1] = Block("", f"{blocks[-1].text}\n{line}")
         else:
