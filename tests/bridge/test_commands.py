@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -212,3 +213,18 @@ def test_a_command_that_there_is_not_is_refused(desk: Desk) -> None:
     with desk.bridge() as bridge:
         refusal = bridge.answer(bridge.begin("command/run", {"command": "dance"}))["error"]
         assert "no command /dance" in refusal["message"]
+
+
+def test_what_a_project_writes_does_not_reach_pis_terminal_as_escapes(desk: Desk) -> None:
+    evil = "\x1b]0;title\x07\x1b[2J\x9b31m\u202elink"
+    folder = desk.stage.project / ".pi" / "agent-profiles"
+    for name, text in ((f"a{evil}", "nothing"), ("b", f"---\nname: b\nmodel: {json.dumps(evil)}\n---\n{evil}\n")):
+        (folder / f"{name}.md").parent.mkdir(parents=True, exist_ok=True)
+        (folder / f"{name}.md").write_text(text)
+    with desk.bridge() as bridge:
+        bridge.answers |= {"dialog/select": lambda asked: asked["options"][-1], "dialog/confirm": lambda asked: False}
+        for arguments in ("list", "show b", "delete b", f"show a{evil}"):
+            bridge.ask("command/run", {"command": "profile", "arguments": arguments})
+        told = json.dumps([bridge.told(f"{kind}") for kind in ("ui/notify", "dialog/select", "dialog/confirm")])
+    assert "link" in told
+    assert not [sign for sign in ("\\u001b", "\\u0007", "\\u009b", "\\u202e") if sign in told]

@@ -170,6 +170,14 @@ def heavy_imports(tree: SourceTree) -> Iterator[str]:
                 yield f"{module.at(found.line)} imports {found.target} {found.when}; {places} may do so"
 
 
+def printing_elsewhere(tree: SourceTree) -> Iterator[str]:
+    """One module of the command prints; what everybody else writes goes through it and is made harmless there."""
+    for module in tree.modules:
+        if module.name != "surfaces.cli.output":
+            for name, line in calls_to(module, "click", frozenset({"echo", "secho", "echo_via_pager"})):
+                yield f"{module.at(line)} uses click.{name}; use surfaces/cli/output.py"
+
+
 def missing_docstrings(tree: SourceTree) -> Iterator[str]:
     """Every module says what it is for."""
     for module in tree.modules:
@@ -218,6 +226,7 @@ RULES: tuple[Rule, ...] = (
     processes_outside_runners,
     databases_outside_store,
     heavy_imports,
+    printing_elsewhere,
     missing_docstrings,
     long_files,
 )
@@ -301,6 +310,8 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (heavy_imports, {"profiles/files.py": "from ruamel.yaml import YAML"}, "no module may do so"),
     (heavy_imports, {"surfaces/cli/main.py": "def f():\n    import mcp"}, "imports mcp"),
     (heavy_imports, {"surfaces/cli/main.py": "import textual.app"}, "imports textual.app"),
+    (printing_elsewhere, {"surfaces/cli/run.py": "import click\nclick.echo('x')"}, "run:3 uses click.echo"),
+    (printing_elsewhere, {"surfaces/cli/run.py": "from click import secho"}, "uses click.secho"),
     (missing_docstrings, {"clock.py": "-"}, "clock:1 has no docstring"),
     (long_files, {"clock.py": "\n" * MAX_LINES}, f"has {MAX_LINES + 1} lines"),
     (long_files, {"extension/index.ts": "\n" * (MAX_LINES + 1)}, "extension/index.ts has"),

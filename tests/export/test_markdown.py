@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from pi_subagents.export import moment
-from pi_subagents.export.containment import code_span, contained, fenced
+from pi_subagents.export.containment import code_span, contained, fenced, inline
 from pi_subagents.models import Status
 from tests.export.kit import markdown_of
 from tests.session_kit import call, returns, run_of, says, was_told
@@ -114,3 +114,41 @@ def test_code_holds_any_number_of_backticks() -> None:
 def test_a_time_beyond_the_calendar_is_not_shown(at: int | None) -> None:
     assert moment(at) == ""
     assert moment(1_793_541_802_000) == "2026-11-01 14:03:22 UTC"
+
+
+HOSTILE = st.text(alphabet="`~<>!-[]()\\\"'*_ >#1.|&;:/=+ab\n\r\t\u2028\x0b\x85 ", max_size=60)
+
+
+@given(text=HOSTILE | st.text(max_size=60))
+def test_a_code_span_is_one_element_whatever_its_text(text: str) -> None:
+    for line, around in (("{}", ""), ("→ {}", "→ "), ("- a: {}", "a: "), ("# {}", ""), ("> {}", "")):
+        tokens = MarkdownIt().enable("table").parse(f"{line.format(code_span(text))}\n\nNext.")
+        first, last = (token for token in tokens if token.type == "inline")
+        assert [child.type for child in first.children or ()] == ["text"] * bool(around) + ["code_inline"]
+        assert last.content == "Next."
+
+
+@given(text=HOSTILE | st.text(max_size=60))
+def test_a_name_inside_a_line_is_mere_text(text: str) -> None:
+    name = f"x{text}x"
+    for line in ("- a: {}", "# {}", "**{}:**"):
+        tokens = MarkdownIt().enable("table").enable("strikethrough").parse(f"{line.format(inline(name))}\n\nNext.")
+        first, last = (token for token in tokens if token.type == "inline")
+        assert {child.type for child in first.children or ()} <= {"text", "text_special", "strong_open", "strong_close"}
+        assert last.content == "Next."
+
+
+@given(text=HOSTILE)
+def test_the_shape_of_a_session_is_the_same_whatever_names_are_in_it(text: str) -> None:
+    assert _shape(f"x{text}x") == _shape("xx")
+
+
+def _shape(name: str) -> list[str]:
+    run = run_of(
+        says("Looking.", call("1", name, **{name: "a", f"{name}.command": "b", f"long {name}": "c\nd"})),
+        returns("1", name, "Found."),
+        profile=name,
+        model=name,
+    )
+    parser = MarkdownIt().enable("table")
+    return [token.type for token in parser.parse(markdown_of(run, run))]

@@ -47,7 +47,7 @@ def test_entries_wait_for_a_result_only_within_bounds() -> None:
     def endless() -> Iterator[Entry]:
         nonlocal taken
         entries: list[Entry] = [*calls(1), *[Noticed("x")] * 5000]
-        for taken, entry in enumerate(entries, 1):
+        for taken, entry in enumerate(entries, 1):  # noqa: B007 - it is what the test looks at
             yield entry
 
     next(paired(endless()))

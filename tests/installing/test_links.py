@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,15 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(project)
     monkeypatch.setenv(*SCRIPTED_AGENT)
     return project
+
+
+@pytest.fixture(autouse=True)
+def _log_as_before() -> Iterator[None]:
+    """The command sets up the log of its process, which here is that of other tests, too."""
+    logger = logging.getLogger("pi_subagents")
+    before = logger.propagate, logger.level, list(logger.handlers), logging.raiseExceptions
+    yield
+    logger.propagate, logger.level, logger.handlers, logging.raiseExceptions = before
 
 
 def run(arguments: Sequence[str]) -> int:

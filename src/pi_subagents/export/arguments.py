@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.harmless import clean, escape_json, printable
 from pi_subagents.memory import size_of
-from pi_subagents.progress import printable
 
 _LONG = 80
 _MAX_DEPTH = 8
@@ -43,7 +43,7 @@ def argument_blocks(arguments: Mapping[str, Any]) -> list[Block]:
     blocks: list[Block] = []
     for is_apart, group in groupby(leaves, _stands_apart):
         if is_apart:
-            blocks += [Block(printable(label), printable(str(value))) for label, value in group]
+            blocks += [Block(clean(label), printable(str(value))) for label, value in group]
         else:
             blocks.append(Block("", "\n".join(map(_line, group))))
     return blocks
@@ -56,7 +56,7 @@ def _stands_apart(leaf: Leaf) -> bool:
 
 def _line(leaf: Leaf) -> str:
     label, value = leaf
-    return f"{printable(label)}: {printable(_JSON.encode(value).decode())}"
+    return f"{clean(label)}: {escape_json(_JSON.encode(value).decode())}"
 
 
 def _bounded(name: str) -> str:

@@ -7,9 +7,13 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cache
 
+from pi_subagents.harmless import clean
+
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
 _BACKTICKS = re.compile(r"`+")
 _MARKUP = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>]*>)")
+_MEANS_SOMETHING = re.compile(r"[\\`*\[\]<>&~|#]|(?<![^\W_])_|_(?![^\W_])")
+"""An underscore inside a word means nothing."""
 _HARMLESS = re.compile(r"[^<`~]*")
 MAX_PROSE_CHARACTERS = 100_000
 """Longer texts are logs, not prose, and are not parsed for seconds."""
@@ -69,10 +73,16 @@ def fenced(text: str, language: str = "") -> str:
 
 
 def code_span(text: str) -> str:
-    """The text as code inside a line."""
+    """The text as code inside a line: it cannot end it, not even with a blank line."""
+    text = clean(text) or " "
     marks = "`" * (_longest_ticks(text) + 1)
     gap = " " if text.startswith("`") or text.endswith("`") else ""
     return f"{marks}{gap}{text}{gap}{marks}"
+
+
+def inline(text: str) -> str:
+    """The text as mere text inside a line, a heading or an item of a list: no character of it means anything."""
+    return _MEANS_SOMETHING.sub(r"\\\g<0>", clean(text))
 
 
 def quoted(text: str) -> str:

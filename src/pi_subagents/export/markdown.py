@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from pi_subagents.export.arguments import argument_blocks
-from pi_subagents.export.containment import code_span, contained, fenced, quoted
+from pi_subagents.export.containment import code_span, contained, fenced, inline, quoted
 from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
 from pi_subagents.export.facts import RunPage, figures, session_facts, status_words, title
 from pi_subagents.fold import RunState
@@ -28,8 +28,8 @@ def session_markdown(runs: Sequence[RunPage]) -> Iterator[str]:
 
 def session_heading(runs: Sequence[RunPage]) -> Iterator[str]:
     """The title and what is known of the session as a whole."""
-    yield f"# {contained(title(runs))}"
-    yield "\n".join(f"- {name}: {contained(value)}" for name, value in session_facts(runs))
+    yield f"# {inline(title(runs))}"
+    yield "\n".join(f"- {name}: {inline(value)}" for name, value in session_facts(runs))
 
 
 def run_heading(state: RunState, number: int, count: int) -> Iterator[str]:
@@ -40,7 +40,7 @@ def run_heading(state: RunState, number: int, count: int) -> Iterator[str]:
 
 def run_ending(state: RunState) -> str:
     """How the run ended, or that it has not."""
-    return f"---\n\n{status_words(state)} · {figures(state)}"
+    return f"---\n\n{inline(status_words(state))} · {inline(figures(state))}"
 
 
 def entry_markdown(entry: Entry) -> str:
@@ -62,7 +62,7 @@ def _given(entry: Given) -> str:
 
 
 def _added(entry: Added) -> str:
-    return f"**{contained(entry.role)}:**\n\n{quoted(entry.text.strip())}"
+    return f"**{inline(entry.role)}:**\n\n{quoted(entry.text.strip())}"
 
 
 def _called(entry: Called) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pi_subagents.errors import ClientConfigError
+from pi_subagents.harmless import clean
 from pi_subagents.trees import Tree
 
 Status = Literal["created", "added", "updated", "unchanged", "deleted", "restored", "removed", "absent"]
@@ -39,7 +40,9 @@ class Change:
         old, new = (
             (content or b"").decode(errors="replace").splitlines(keepends=True) for content in (self.before, self.after)
         )
-        was, becomes = ("/dev/null" if content is None else str(self.path) for content in (self.before, self.after))
+        was, becomes = (
+            "/dev/null" if content is None else clean(str(self.path)) for content in (self.before, self.after)
+        )
         lines = difflib.unified_diff(old, new, was, becomes, n=_CONTEXT_LINES)
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pi_subagents.harmless import clean
 from pi_subagents.surfaces.bridge.messages import Params, Refusal
 from pi_subagents.surfaces.bridge.peer import HungUp, Peer
 from pi_subagents.wizard import Cancelled, Level
@@ -17,9 +18,9 @@ class PiDialogs:
 
     async def select(self, title: str, options: Sequence[str], *, initial: str | None = None) -> str | None:
         """One of the options. pi begins with the first, so that is where the usual answer goes."""
-        ordered = sorted(options, key=lambda option: option != initial)
-        answer = await self._ask("dialog/select", {"title": title, "options": ordered})
-        return answer if isinstance(answer, str) and answer in options else None
+        shown = {clean(option): option for option in sorted(options, key=lambda option: option != initial)}
+        answer = await self._ask("dialog/select", {"title": title, "options": list(shown)})
+        return shown.get(answer) if isinstance(answer, str) else None
 
     async def confirm(self, title: str, message: str, *, initial: bool = False) -> bool:
         """Yes or no."""

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 
 from pi_subagents.errors import PiSubagentsError
+from pi_subagents.harmless import printable
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.surfaces.bridge.messages import (
     INTERNAL_ERROR,
@@ -31,6 +32,7 @@ from pi_subagents.wire import Wire
 OnRequest = Callable[[Params], Awaitable[Any]]
 OnNotice = Callable[[Params], None]
 
+_FOR_PEOPLE = frozenset({"dialog", "message", "screen", "ui"})
 _FLUSH_S = 1.0
 """Somebody who does not read what is left for so long will not read it at all."""
 
@@ -77,7 +79,7 @@ class Peer:
 
     def notify(self, method: str, params: Params) -> None:
         """Tell something."""
-        self._post(encode({"method": method, "params": params}))
+        self._post(encode({"method": method, "params": _shown(method, params)}))
 
     async def request(self, method: str, params: Params) -> Any:
         """Ask something; raises HungUp, or Refusal if it cannot be answered."""
@@ -85,7 +87,7 @@ class Peer:
             raise HungUp
         number = next(self._numbers)
         question = self._questions[number] = asyncio.get_running_loop().create_future()
-        self._post(encode({"id": number, "method": method, "params": params}))
+        self._post(encode({"id": number, "method": method, "params": _shown(method, params)}))
         try:
             return await question
         finally:
@@ -197,3 +199,16 @@ async def _raise(problem: Exception) -> Any:
 def _params(message: dict[str, Any]) -> Params:
     params = message.get("params")
     return params if isinstance(params, dict) else {}
+
+
+def _shown(method: str, params: Any) -> Any:
+    """What goes straight to the person's terminal, without what that would obey; all else as it is."""
+    return _harmless(params) if method.partition("/")[0] in _FOR_PEOPLE else params
+
+
+def _harmless(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, Mapping):
+        return {key: _harmless(item) for key, item in value.items()}
+    return [_harmless(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
+from pi_subagents.harmless import printable
 from pi_subagents.progress import Line, Style
 
 _STYLES = {
@@ -24,8 +25,8 @@ _STYLES = {
 
 
 def painted(line: Line) -> Content:
-    """A styled line as textual shows it; nothing in it is taken for markup."""
-    return Content.assemble(*((text, _STYLES[style]) for style, text in line))
+    """A styled line as textual shows it; nothing in it is taken for markup, or obeyed by a terminal."""
+    return Content.assemble(*((printable(text), _STYLES[style]) for style, text in line))
 
 
 def painted_lines(lines: Iterable[Line]) -> Content:

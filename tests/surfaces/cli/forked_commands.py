@@ -1,0 +1,128 @@
+"""Every command by enumeration, each run in a fork of a process that has loaded them all: some milliseconds a piece.
+
+As a program it reads directories and argument lists from standard input, runs each with an empty input, and prints what
+each wrote, to both streams together, with its exit code. With `terminal` they write to a terminal, else to a pipe.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import click
+
+LIMIT_S = 60
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a command ended: its exit code, negative for a signal, and the bytes it wrote."""
+
+    arguments: tuple[str, ...]
+    code: int
+    data: bytes
+
+    @property
+    def text(self) -> str:
+        return self.data.decode()
+
+
+def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Every command that has none below it, with the words that call it."""
+    if isinstance(command, click.Group):
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from leaves(found, (*path, name))
+    else:
+        yield path, command
+
+
+def run_all(
+    calls: Sequence[tuple[Path, Sequence[str]]], environ: Mapping[str, str], *, terminal: bool = False
+) -> list[Ended]:
+    """Run commands one after the other, each in a directory and as a process of its own."""
+    asked = json.dumps([[os.fsencode(word).hex() for word in (str(cwd), *call)] for cwd, call in calls])
+    done = subprocess.run(
+        [sys.executable, "-P", __file__, *(["terminal"] if terminal else [])],
+        input=asked,
+        capture_output=True,
+        text=True,
+        env=dict(environ),
+        timeout=LIMIT_S * len(calls),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    answers = json.loads(done.stdout)
+    return [
+        Ended(tuple(call), code, bytes.fromhex(data)) for (_cwd, call), (code, data) in zip(calls, answers, strict=True)
+    ]
+
+
+def _answer(cwd: str, arguments: list[str], terminal: bool) -> tuple[int, str]:
+    if terminal:
+        here, there = os.openpty()
+    else:
+        here, there = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.chdir(cwd)
+        _become(arguments, there)
+    os.close(there)
+    data = b"".join(iter(lambda: _read(here), b""))
+    os.close(here)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), data.hex()
+
+
+def _read(fd: int) -> bytes:
+    try:
+        return os.read(fd, 65536)
+    except OSError:  # what the end of a terminal looks like
+        return b""
+
+
+def _become(arguments: list[str], output: int) -> None:
+    from pi_subagents.surfaces.cli import main
+
+    os.setsid()
+    signal.alarm(LIMIT_S)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for fd, source in ((0, nothing), (1, output), (2, output)):
+        os.dup2(source, fd)
+    os.closerange(3, 1000)
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - as at the start of a program
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
+    code = 70
+    try:
+        main(arguments)
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    except BaseException:  # noqa: BLE001 - shown as the interpreter would show it
+        sys.excepthook(*sys.exc_info())
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _serve() -> None:
+    from pi_subagents.surfaces.cli.app import app
+
+    list(leaves(app))
+    answers = []
+    for words in json.load(sys.stdin):
+        cwd, *arguments = (os.fsdecode(bytes.fromhex(word)) for word in words)
+        answers.append(_answer(cwd, arguments, "terminal" in sys.argv))
+    json.dump(answers, sys.stdout)
+
+
+if __name__ == "__main__":
+    _serve()
