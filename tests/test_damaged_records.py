@@ -35,7 +35,6 @@ BAD = {
     "a start after the end": ["CREATED", _STARTED, _SAID, _ENDED, _STARTED],
     "no beginning": [_STARTED, _SAID, _ENDED],
     "two beginnings": ["CREATED", "CREATED", _STARTED, _SAID, _ENDED],
-    "the beginning of another run": ["OTHER", _STARTED, _SAID, _ENDED],
     "a line of garbage": ["CREATED", _STARTED, "\0garbage", _SAID, _ENDED],
     "figures beyond the index": ["CREATED", _STARTED, "\0", _ABSURD, _ABSURD, _ENDED],
     "a time beyond the calendar": [
@@ -77,7 +76,6 @@ def write(project: Path, number: int, name: str, lines: list[str], other: str) -
     }
     beginnings = {
         "CREATED": created,
-        "OTHER": created | {"runId": other, "sessionId": other.rpartition("-")[2]},
         "LATE": created | {"at": 10**18},
     }
     written = [json.dumps(beginnings[line]) if line in beginnings else line for line in lines]

@@ -284,7 +284,7 @@ def test_what_the_parent_session_decided_holds_for_its_agents(
     hello = {"protocol": 1, "extension": "0", "pi": "0.87.1", "path": "", "mode": "rpc"}
     session = {"reason": "startup", "sessionId": "01990000-0000-7000-8000-000000000001", "cwd": str(victim.clone)}
     call = {"name": "delegate_to_subagents", "arguments": {"tasks": [{"name": "hello", "prompt": "Say hello"}]}}
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"id": 1, "method": "hello", "params": hello},
         {"method": "session/start", "params": {**session, "trusted": trusted, "entries": [], "told": []}},
         {

@@ -11,7 +11,7 @@ from pi_subagents.clock import LAST_MS
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
 from pi_subagents.models.part import MAX_NESTING
-from pi_subagents.store.decoding import decode_event
+from pi_subagents.store.decoding import DAMAGED_BYTES, decode_event
 
 SAID: dict[str, Any] = {"type": "message", "at": 5, "role": "assistant", "parts": [{"type": "text", "text": "Hi"}]}
 
@@ -128,4 +128,4 @@ def test_what_is_no_event_is_damage(line: bytes) -> None:
     event = decode_event(line + b"\n")
     assert isinstance(event, ev.Unknown)
     assert event.is_damage
-    assert msgspec.json.decode(event.record) == (line + b"\n").decode("utf-8", "replace")
+    assert msgspec.json.decode(event.record) == (line + b"\n")[:DAMAGED_BYTES].decode("utf-8", "replace")

@@ -41,7 +41,7 @@ def load_run(run_dir: Path) -> RunState:
     except OSError as error:
         if error.errno == errno.ELOOP and error.filename == str(run_dir):
             return _shown_as_foreign(RunState.of_run(run_dir.name), f"it {error.strerror}", held=False)
-        raise StoreError(f"cannot read the record {run_dir}: {error.strerror}") from error
+        raise StoreError(f"cannot read the journal of {run_dir}: {error.strerror}") from error
 
 
 def _load(run: Directory) -> RunState:
