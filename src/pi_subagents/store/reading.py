@@ -67,8 +67,8 @@ def _unread(run_dir: Path) -> RunState:
     return RunState(run_id=run_dir.name, session_id=run_dir.name.rpartition("-")[2])
 
 
-def _fold_journal(run: Directory) -> RunState:
-    state = fold(RunState(), read_events(run))
+def _fold_journal(run: Directory, foreign: str | None = None) -> RunState:
+    state = fold(RunState(), read_events(run, foreign=foreign))
     if not state.run_id:
         state.run_id, state.session_id = run.path.name, run.path.name.rpartition("-")[2]
     return state
@@ -80,7 +80,7 @@ def _fold_journal(run: Directory) -> RunState:
 def _load_foreign(run: Directory, why: str) -> RunState:
     state, held = _unread(run.path), False
     with suppress(OSError):
-        state = _fold_journal(run)
+        state = _fold_journal(run, why)
         held = has_holder(run)
     return _shown_as_foreign(state, why, held=held)
 
