@@ -145,3 +145,51 @@ def test_what_is_made_is_private(tree: Path) -> None:
         directory.make("folder").close()
     assert stat.S_IMODE((tree / "file").stat().st_mode) == 0o600
     assert stat.S_IMODE((tree / "folder").stat().st_mode) == 0o700
+
+
+# --- whose it is --------------------------------------------------------------------------------------------------
+
+
+def test_what_is_ours_and_known_by_one_name_passes(tree: Path) -> None:
+    (tree / "file").touch()
+    (tree / "other").symlink_to("/nowhere")
+    with Directory.at(tree) as directory:
+        directory.require_ours({"file", "not there"})
+        assert (directory.has("file"), directory.has("other"), directory.has("not there")) == (True, True, False)
+
+
+@pytest.mark.parametrize("kind", ["link", "second name", "pipe", "directory", "another user"])
+def test_what_is_not_ours_alone_is_named_with_the_reason(kind: str, tree: Path, elsewhere: Path) -> None:
+    path = tree / "file"
+    match kind:
+        case "link":
+            path.symlink_to(elsewhere / "precious")
+        case "second name":
+            path.hardlink_to(elsewhere / "precious")
+        case "pipe":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case _:
+            if os.geteuid():
+                pytest.skip("only root can give a file away")
+            path.touch()
+            os.chown(path, 65534, 65534)
+    with Directory.at(tree) as directory, pytest.raises(OSError, match=str(path)):
+        directory.require_ours({"file"})
+
+
+def test_a_new_directory_is_private_and_really_new(tree: Path) -> None:
+    with Directory.at(tree) as directory:
+        directory.make_new("new").close()
+        assert stat.S_IMODE((tree / "new").stat().st_mode) == 0o700
+        with pytest.raises(FileExistsError):
+            directory.make_new("new")
+
+
+def test_a_descriptor_that_somebody_else_closes_is_let_go(tree: Path) -> None:
+    directory = Directory.at(tree)
+    fd = directory.fileno()
+    directory.detach()
+    directory.close()
+    os.close(fd)

@@ -11,6 +11,7 @@ import errno
 import os
 import shutil
 import stat
+from collections.abc import Container
 from contextlib import suppress
 from pathlib import Path
 
@@ -80,8 +81,10 @@ class Directory:
 
     def below(self, *names: str) -> Directory:
         """The directory that is reached by these names one after the other; raises OSError."""
-        folder = Directory(os.dup(self._fd), self.path)
-        for name in names:
+        if not names:
+            return Directory(os.dup(self._fd), self.path)
+        folder = self._step(names[0])
+        for name in names[1:]:
             with folder as above:
                 folder = above._step(name)
         return folder
@@ -121,12 +124,15 @@ class Directory:
 
     # --- files ----------------------------------------------------------------------------------------------
 
-    def require_ours(self, name: str) -> None:
-        """Raise OSError unless the name is free, or that of a regular file that could be opened for writing."""
-        with suppress(FileNotFoundError):
-            status = self.status(name)
-            _require_regular(status, self.path / name)
-            _require_ours(status, self.path / name)
+    def require_ours(self, names: Container[str]) -> None:
+        """Raise OSError unless all that has one of these names is a regular file that could be opened for writing."""
+        with os.scandir(self._fd) as entries:
+            for entry in entries:
+                if entry.name in names:
+                    with suppress(FileNotFoundError):  # gone at this moment
+                        status = entry.stat(follow_symlinks=False)
+                        _require_regular(status, self.path / entry.name)
+                        _require_ours(status, self.path / entry.name)
 
     def read(self, name: str, max_bytes: int | None = None) -> bytes:
         """The content of a regular file, whoever owns it; raises OSError."""

@@ -156,7 +156,7 @@ def test_whatever_is_done_with_a_foreign_record_changes_nothing_in_it_or_behind_
     assert (load_run(kept.run_dir).foreign or "").startswith(f"{FOREIGN}: {name} ")
 
 
-@pytest.mark.parametrize("name", OUR_FILES)
+@pytest.mark.parametrize("name", sorted(OUR_FILES))
 def test_a_link_in_place_of_any_file_that_we_write_makes_a_record_foreign(
     name: str, shelf: Shelf, place: Place, elsewhere: Path
 ) -> None:

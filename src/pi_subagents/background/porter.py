@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.runners.detached import start_keeper
-from pi_subagents.store.control import stop_request
+from pi_subagents.store.control import is_to_stop
 from pi_subagents.store.slots import Slots
 
 _POLL_S = 0.1
@@ -88,7 +88,7 @@ class Porter:
 
     def _send_off_the_stopped(self) -> None:
         # A run that is not wanted any more needs no place to say so.
-        for waiting in [each for each in self._queue if stop_request(each.run_dir) is not None]:
+        for waiting in [each for each in self._queue if is_to_stop(each.run_dir, each.lease)]:
             with suppress(OSError):
                 self._send_off(waiting, -1)
                 self._queue.remove(waiting)

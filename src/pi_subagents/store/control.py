@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import Directory
 from pi_subagents.store.record import CONTROL_FILE, STOP_FILE, open_run, our_run
 
 _MAX_BYTES = 64 * 1024
@@ -22,7 +25,16 @@ def request_stop(run_dir: Path, message: str) -> None:
 
 def stop_request(run_dir: Path) -> str | None:
     """What was asked for, if anything."""
-    return _read(run_dir, STOP_FILE)
+    with suppress(OSError), open_run(run_dir) as run:
+        return run.read(STOP_FILE, _MAX_BYTES).decode("utf-8", "replace")
+    return None
+
+
+def is_to_stop(run_dir: Path, lease: int) -> bool:
+    """Whether a stop was asked for; quick for whoever has the lease in hand, as it is mostly the directory itself."""
+    if stat.S_ISDIR(os.fstat(lease).st_mode):
+        return Directory(lease, run_dir).has(STOP_FILE)
+    return stop_request(run_dir) is not None
 
 
 def put_address(run_dir: Path, address: str) -> None:
@@ -54,9 +66,3 @@ def mark(run_dir: Path, name: str) -> bool:
     except OSError:
         return True  # a disk that cannot be written must not swallow what is to be told once
     return True
-
-
-def _read(run_dir: Path, name: str) -> str | None:
-    with suppress(OSError), open_run(run_dir) as run:
-        return run.read(name, _MAX_BYTES).decode("utf-8", "replace")
-    return None

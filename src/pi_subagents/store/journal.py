@@ -67,14 +67,13 @@ def read_journal(path: Path) -> Iterator[AnyEvent]:
     """
     try:
         with open_run(path.parent) as run:
-            yield from read_events(run, path.name)
+            yield from read_events(run, path.name, why_foreign(run))
     except OSError as error:
         raise StoreError(f"cannot read the journal {path}: {error.strerror}") from error
 
 
-def read_events(run: Directory, name: str = JOURNAL_FILE) -> Iterator[AnyEvent]:
+def read_events(run: Directory, name: str = JOURNAL_FILE, foreign: str | None = None) -> Iterator[AnyEvent]:
     """The same for a record that is open already; raises OSError."""
-    foreign = why_foreign(run)
     with os.fdopen(run.open(name, os.O_RDONLY), "rb", buffering=_READ_BYTES) as lines:
         while line := _next_line(lines):
             event = in_its_place(decode_event(line), run.path, foreign)

@@ -66,8 +66,8 @@ def adopt(run_dir: Path, lease: Lease) -> tuple[RunRecord, RunState]:
         raise StoreError(f"cannot go on with the run in {run_dir}: {error.strerror}") from error
 
 
-def _fold_journal(run: Directory) -> RunState:
-    state = fold(RunState.of_run(run.path.name), read_events(run))
+def _fold_journal(run: Directory, foreign: str | None = None) -> RunState:
+    state = fold(RunState.of_run(run.path.name), read_events(run, foreign=foreign))
     state.is_damaged = state.is_damaged or not state.is_created
     return state
 
@@ -78,7 +78,7 @@ def _fold_journal(run: Directory) -> RunState:
 def _load_foreign(run: Directory, why: str) -> RunState:
     state, held = RunState.of_run(run.path.name), False
     with suppress(OSError):
-        state = _fold_journal(run)
+        state = _fold_journal(run, why)
         held = has_holder(run)
     return _shown_as_foreign(state, why, held=held)
 

@@ -34,9 +34,11 @@ SESSION_LOCKS = ".sessions"
 
 FOREIGN = "foreign record, not ours"
 
-OUR_FILES = (
-    *(JOURNAL_FILE, META_FILE, RESULT_FILE, LEASE_FILE, STOP_FILE, CONTROL_FILE, TIDY_FILE, "notified"),
-    *("stdout.log", "stderr.log", "transcript.log", "prompt.md", "child-session.jsonl"),
+OUR_FILES = frozenset(
+    {
+        *(JOURNAL_FILE, META_FILE, RESULT_FILE, LEASE_FILE, STOP_FILE, CONTROL_FILE, TIDY_FILE, "notified"),
+        *("stdout.log", "stderr.log", "transcript.log", "prompt.md", "child-session.jsonl"),
+    }
 )
 """What we write into a record, or give to an agent: if one of these is not ours, nothing of the record is."""
 
@@ -149,11 +151,10 @@ def why_foreign(run: Directory) -> str | None:
     """Why a record is not ours; None if it is."""
     if not belongs_to_us(run.status()):
         return "it belongs to another user"
-    for name in OUR_FILES:
-        try:
-            run.require_ours(name)
-        except OSError as error:
-            return f"{name} {error.strerror}"
+    try:
+        run.require_ours(OUR_FILES)
+    except OSError as error:
+        return f"{Path(error.filename).name} {error.strerror}"
     return None
 
 
