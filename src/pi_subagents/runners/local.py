@@ -175,7 +175,6 @@ class LocalProcess:
         Who moves while the list of children is read can be missed, so one look that finds nobody is not enough.
         """
         left = self._containment.sweep()
-        was_killed = was_killed or bool(left)
         clean_looks = 0 if left else clean_looks + 1
         if was_killed and clean_looks < 2 and self._loop.time() < deadline:
             again = partial(self._sweep, deadline, was_killed=was_killed, clean_looks=clean_looks)
