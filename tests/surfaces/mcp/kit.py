@@ -63,7 +63,13 @@ class Desk:
 
     @contextmanager
     def http_server(self, *options: str) -> Iterator[str]:
-        """The server over HTTP in the project's directory; yields its address."""
+        """The server over HTTP in the project's directory, for everybody unless told otherwise; yields its address."""
+        with self.http_process(*options, "--no-token") as (url, _process):
+            yield url
+
+    @contextmanager
+    def http_process(self, *options: str) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+        """The same with its process, which asks for a token unless told otherwise."""
         process = subprocess.Popen(
             self.argv("--http", "127.0.0.1:0", *options),
             cwd=self.stage.project,
@@ -77,7 +83,7 @@ class Desk:
             line = process.stderr.readline()
             found = re.search(r"http://\S+", line)
             assert found, line
-            yield found[0]
+            yield found[0], process
         finally:
             process.terminate()
             process.wait(20)

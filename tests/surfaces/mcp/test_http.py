@@ -115,7 +115,7 @@ async def test_with_a_token_nobody_gets_in_without_it(desk: Desk, tmp_path: Path
     file = tmp_path / "token"
     file.touch(mode=0o600)
     file.write_text(TOKEN + "\n")
-    with desk.http_server("--token-file", str(file)) as url:
+    with desk.http_process("--token-file", str(file)) as (url, _process):
         assert post(url, INITIALIZE) == 401
         assert post(url, INITIALIZE, Authorization="Bearer wrong") == 401
         assert post(url, INITIALIZE, Authorization=f"Basic {TOKEN}") == 401
@@ -123,6 +123,54 @@ async def test_with_a_token_nobody_gets_in_without_it(desk: Desk, tmp_path: Path
         authorized = httpx2.AsyncClient(headers={"Authorization": f"Bearer {TOKEN}"})
         async with authorized, desk.connected(streamable_http_client(url, http_client=authorized)) as client:
             assert len((await client.list_tools()).tools) == 7
+
+
+async def test_without_a_word_about_it_a_token_is_made_told_once_and_kept(desk: Desk) -> None:
+    file = Path(desk.environ["PI_AGENT_DIR"]) / "subagents" / "mcp-token"
+    with desk.http_process() as (url, process):
+        token = file.read_text().strip()
+        assert file.stat().st_mode & 0o777 == 0o600
+        assert len(token) >= 32
+        lines = until_document_ends(process)
+        assert str(file) in lines[0]
+        told = json.loads("".join(lines[1:]))["mcpServers"]["pi-subagents"]
+        assert told == {"type": "http", "url": url, "headers": {"Authorization": f"Bearer {token}"}}
+        assert post(url, INITIALIZE) == 401
+        assert post(url, INITIALIZE, Authorization=f"Bearer {token[:-1]}") == 401
+        assert post(url, INITIALIZE, Authorization="Bearer") == 401
+        authorized = httpx2.AsyncClient(headers=told["headers"])
+        async with authorized, desk.connected(streamable_http_client(url, http_client=authorized)) as client:
+            assert len((await client.list_tools()).tools) == 7
+    with desk.http_process() as (url, process):
+        assert file.read_text().strip() == token, "clients that know it would be locked out"
+        assert token not in "".join(until_document_ends(process))
+        assert post(url, INITIALIZE, Authorization=f"Bearer {token}") == 200
+
+
+def test_a_token_file_that_others_can_read_is_no_secret(desk: Desk) -> None:
+    file = Path(desk.environ["PI_AGENT_DIR"]) / "subagents" / "mcp-token"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(TOKEN)
+    file.chmod(0o644)
+    options = desk.argv("--http", "127.0.0.1:0")
+    done = subprocess.run(options, env=desk.environ, cwd=desk.stage.project, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, "others can read the token file" in done.stderr) == (1, True)
+
+
+def test_without_a_token_it_says_what_that_means(desk: Desk) -> None:
+    with desk.http_process("--no-token") as (url, process):
+        assert process.stderr is not None
+        assert "every program on this machine can start agents as you" in process.stderr.readline()
+        assert post(url, INITIALIZE) == 200
+
+
+def until_document_ends(process: subprocess.Popen[str]) -> list[str]:
+    """The lines of standard error up to the end of the configuration in it."""
+    assert process.stderr is not None
+    lines = [process.stderr.readline()]
+    while lines[-1] not in ("}\n", ""):
+        lines.append(process.stderr.readline())
+    return lines
 
 
 @pytest.mark.parametrize(
@@ -139,6 +187,9 @@ async def test_with_a_token_nobody_gets_in_without_it(desk: Desk, tmp_path: Path
         (["--http", "127.0.0.1:0", "--silence", "nan"], "--silence is nan; say 0 for never"),
         (["--http", "127.0.0.1:0", "--silence", "0.5"], "--silence is 0.5; say 0 for never"),
         (["--token-file", "open"], "--token-file is for --http"),
+        (["--no-token"], "--no-token is for --http"),
+        (["--http", "127.0.0.1:0", "--no-token", "--token-file", "open"], "contradict each other"),
+        (["--http", "192.0.2.1:8790", "--no-token"], "192.0.2.1 can be reached from other machines"),
         (["--tools", "subagent,nothing"], "--tools: nothing is not among"),
     ],
 )

@@ -11,7 +11,7 @@ import click
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.paths import agent_dir
-from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.surfaces.cli.process import require_open_streams
 
 _DEFAULT_SILENCE_S = 30.0
@@ -25,8 +25,9 @@ _MIN_SILENCE_S = 1.0
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Over HTTP: ask every client for the token in this file.",
+    help="Over HTTP: ask every client for the token in this file, instead of one that is made.",
 )
+@click.option("--no-token", is_flag=True, help="Over HTTP: ask for none; every user and program here can start agents.")
 @click.option(
     "--silence",
     metavar="SECONDS",
@@ -35,7 +36,7 @@ _MIN_SILENCE_S = 1.0
     show_default=True,
     help="Over HTTP: stop the calls of a client that has not answered for so long (1 or more); 0 never does.",
 )
-def mcp(address: str | None, tools: str | None, token_file: Path | None, silence: float) -> None:
+def mcp(address: str | None, tools: str | None, token_file: Path | None, no_token: bool, silence: float) -> None:
     """Offer the tools to an MCP client: over standard input and output, or over HTTP.
 
     Clients start it themselves; 'pi-subagents install mcp --client NAME' tells them how. It logs to standard error and
@@ -43,8 +44,11 @@ def mcp(address: str | None, tools: str | None, token_file: Path | None, silence
     """
     if find_spec("mcp_types") is None:  # an SDK older than version 2 has none
         raise InvalidCall("mcp needs version 2 of the MCP SDK, which is not installed: pip install 'pi-subagents[mcp]'")
-    if address is None and token_file is not None:
-        raise InvalidCall("--token-file is for --http; over standard input and output there is only one client")
+    if address is None and (token_file is not None or no_token):
+        option = "--no-token" if no_token else "--token-file"
+        raise InvalidCall(f"{option} is for --http; over standard input and output there is only one client")
+    if no_token and token_file is not None:
+        raise InvalidCall("--token-file and --no-token contradict each other")
     if silence != 0 and not silence >= _MIN_SILENCE_S:  # in these words it is true of what is no number, too
         raise InvalidCall(f"--silence is {silence:g}; say 0 for never, or at least {_MIN_SILENCE_S:g} second")
     from pi_subagents.surfaces.cli.logs import log_to_file_too
@@ -58,11 +62,36 @@ def mcp(address: str | None, tools: str | None, token_file: Path | None, silence
         _until_signalled(lambda: serve_stdio(names, lambda: log_to_file_too(log)))
         return
     log_to_file_too(log)
-    from pi_subagents.surfaces.mcp.http import parse_address, read_token, serve_http
+    _serve_http(address, names, token_file, no_token, silence)
 
-    token = read_token(token_file) if token_file else None
+
+def _serve_http(address: str, names: list[str] | None, token_file: Path | None, no_token: bool, silence: float) -> None:
+    from pi_subagents.surfaces.mcp.http import TOKEN_FILE, make_token, parse_address, read_token, serve_http
+
     where = parse_address(address)
-    _until_signalled(lambda: serve_http(where, names, token, silence or None, _announce))
+    file = token_file or agent_dir() / "subagents" / TOKEN_FILE
+    asks = not no_token and (token_file is not None or where.is_loopback)  # elsewhere nobody is served by default
+    is_new = asks and token_file is None and make_token(file)
+    token = read_token(file) if asks else None
+
+    def announce(url: str) -> None:
+        echo(f"serving on {url}", err=True)
+        _explain_token(url, file, token if is_new or token is None else f"<the token in {file}>")
+
+    _until_signalled(lambda: serve_http(where, names, token, silence or None, announce))
+
+
+def _explain_token(url: str, file: Path, token: str | None) -> None:
+    """Say how clients get in; the token itself only once, when it has just been made."""
+    if token is None:
+        echo("warning: without a token every user and every program on this machine can start agents as you", err=True)
+        return
+    from pi_subagents.surfaces.cli.json_output import as_json
+
+    headers = {"Authorization": f"Bearer {token}"}
+    entry = {"mcpServers": {"pi-subagents": {"type": "http", "url": url, "headers": headers}}}
+    echo(f"clients need the token in {file}; most understand these lines in their configuration:", err=True)
+    echo_text(as_json(entry, indent=2), err=True)
 
 
 def _chosen(tools: str | None) -> list[str] | None:
@@ -87,10 +116,6 @@ def _check_streams() -> None:
             "pi-subagents install mcp --client NAME",
             err=True,
         )
-
-
-def _announce(url: str) -> None:
-    echo(f"serving on {url}", err=True)
 
 
 def _until_signalled(serve: Callable[[], None]) -> None:

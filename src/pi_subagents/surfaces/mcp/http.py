@@ -1,4 +1,4 @@
-"""Clients over streamable HTTP: on this machine, or elsewhere with a token.
+"""Clients over streamable HTTP, each with the token: on this machine, too, there are other users and programs.
 
 Web pages can reach a server on this machine too. So the Host a request names must be the one that is served, and a
 request that comes from a page (it has an Origin) must come from a page of this very server.
@@ -10,10 +10,14 @@ import asyncio
 import contextlib
 import hmac
 import ipaddress
+import logging
+import secrets
 import socket
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
@@ -21,12 +25,16 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pi_subagents.errors import InvalidCall
+from pi_subagents.files import Directory
 from pi_subagents.runners import run_until_signalled
+from pi_subagents.surfaces.mcp.connections import BACKLOG, BoundedProtocol, Bounds, Gate, SaidOnce
 from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
 from pi_subagents.surfaces.mcp.server import SubagentServer
 
 PATH = "/mcp"
+TOKEN_FILE = "mcp-token"
 _MIN_TOKEN = 16
+_TOKEN_BYTES = 32
 _LEAVE_S = 2
 
 
@@ -85,12 +93,29 @@ def read_token(path: Path) -> str:
     return token
 
 
+def make_token(path: Path) -> bool:
+    """Write a new token into a file that only the user can read, unless there is one; whether it is new.
+
+    Raises InvalidCall.
+    """
+    try:
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with Directory.at(path.parent) as folder:
+            folder.create(path.name, f"{secrets.token_urlsafe(_TOKEN_BYTES)}\n".encode(), sync=True)
+    except FileExistsError:
+        return False
+    except OSError as error:
+        raise InvalidCall(f"the token file {path} cannot be written: {error.strerror or error}") from error
+    return True
+
+
 def serve_http(
     address: Address,
     tools: Sequence[str] | None,
     token: str | None,
     silence_s: float | None,
     announce: Callable[[str], None],
+    bounds: Bounds | None = None,
 ) -> None:
     """Serve until a signal; raises Interrupted then, and InvalidCall for an address that cannot be used."""
     if token is None and not address.is_loopback:
@@ -100,20 +125,25 @@ def serve_http(
         )
     listening, address = _listen(address)
     announce(f"http://{address.netloc}{PATH}")
-    run_until_signalled(_serve(listening, address, tools, token, silence_s))
+    run_until_signalled(_serve(listening, address, tools, token, silence_s, bounds or Bounds()))
 
 
 def _listen(address: Address) -> tuple[socket.socket, Address]:
     try:
         family = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)[0][0]
-        listening = socket.create_server((address.host, address.port), family=family, backlog=128)
+        listening = socket.create_server((address.host, address.port), family=family, backlog=BACKLOG)
     except OSError as error:
         raise InvalidCall(f"cannot listen on {address.netloc}: {error.strerror or error}") from error
     return listening, Address(address.host, listening.getsockname()[1])
 
 
 async def _serve(
-    listening: socket.socket, address: Address, tools: Sequence[str] | None, token: str | None, silence_s: float | None
+    listening: socket.socket,
+    address: Address,
+    tools: Sequence[str] | None,
+    token: str | None,
+    silence_s: float | None,
+    bounds: Bounds,
 ) -> None:
     async with SubagentServer(tools, silence_s) as server:
         app = server.mcp.streamable_http_app(
@@ -123,10 +153,7 @@ async def _serve(
                 allowed_hosts=address.names, allowed_origins=[f"http://{name}" for name in address.names]
             ),
         )
-        config = uvicorn.Config(
-            _with_token(app, token), log_config=None, access_log=False, timeout_graceful_shutdown=_LEAVE_S
-        )
-        web = _Web(config)
+        web = _Web(_configuration(_with_token(app, token), bounds))
         serving = asyncio.create_task(web.serve(sockets=[listening]))
         try:
             await asyncio.shield(serving)
@@ -134,6 +161,22 @@ async def _serve(
             await server.close()
             web.should_exit = True
             await asyncio.wait([serving])
+
+
+def _configuration(app: ASGIApp, bounds: Bounds) -> uvicorn.Config:
+    for name in ("uvicorn.error", "asyncio", BoundedProtocol.__module__):
+        logging.getLogger(name).addFilter(SaidOnce())
+    protocol: Any = partial(BoundedProtocol, gate=Gate(bounds))
+    return uvicorn.Config(
+        app,
+        http=protocol,
+        ws="none",
+        backlog=BACKLOG,
+        timeout_keep_alive=max(1, round(bounds.idle_s)),
+        log_config=None,
+        access_log=False,
+        timeout_graceful_shutdown=_LEAVE_S,
+    )
 
 
 class _Web(uvicorn.Server):

@@ -1,0 +1,175 @@
+"""The server over HTTP against those who only want its connections: real sockets, and bounds that pass quickly."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.process.kit import wait_until
+from tests.surfaces.mcp.kit import Desk
+from tests.surfaces.mcp.test_http import INITIALIZE, post
+
+LIMIT_S = 20.0
+"""Far above every bound here, and below what a person would wait."""
+PROGRAM = """
+import sys
+from pi_subagents.surfaces.cli.logs import log_to_file_too
+from pi_subagents.surfaces.mcp.connections import Bounds
+from pi_subagents.surfaces.mcp.http import Address, serve_http
+from pathlib import Path
+log_to_file_too(Path(sys.argv[1]))
+bounds = Bounds(**eval(sys.argv[2]))
+serve_http(Address("127.0.0.1", 0), None, None, None, lambda url: print(url, flush=True), bounds)
+"""
+
+
+@dataclass
+class Server:
+    """A server with other bounds than the usual ones."""
+
+    url: str
+    pid: int
+    log: Path
+
+    def connect(self) -> socket.socket:
+        found = re.search(r":(\d+)/", self.url)
+        assert found
+        return socket.create_connection(("127.0.0.1", int(found[1])), timeout=LIMIT_S)
+
+    def cpu_s(self) -> float:
+        """The time that the server has worked so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@contextmanager
+def server(desk: Desk, descriptors: int = 1024, **bounds: float) -> Iterator[Server]:
+    log = desk.stage.project / "log"
+    limited = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"]
+    process = subprocess.Popen(
+        [*limited, sys.executable, "-c", PROGRAM, str(log), repr(bounds)],
+        cwd=desk.stage.project,
+        env=desk.environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    try:
+        yield Server(process.stdout.readline().strip(), process.pid, log)
+    finally:
+        process.terminate()
+        process.wait(LIMIT_S)
+        process.stdout.close()
+
+
+def is_cut(connection: socket.socket) -> bool:
+    """Wait for the end of a connection, whatever is said before."""
+    try:
+        while connection.recv(65536):
+            pass
+    except ConnectionError:
+        pass
+    except TimeoutError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(
+    "beginning",
+    [b"", b"POST /mcp HTT", b"POST /mcp HTTP/1.1\r\nHost: x\r\nX-A: 1"],
+    ids=["nothing", "half a line", "half a head"],
+)
+def test_a_client_that_never_finishes_its_request_is_cut_off(desk: Desk, beginning: bytes) -> None:
+    with server(desk, head_s=0.3) as here, here.connect() as connection:
+        connection.sendall(beginning)
+        assert is_cut(connection)
+        assert post(here.url, INITIALIZE) == 200
+
+
+def test_sending_byte_by_byte_does_not_make_the_time_longer(desk: Desk) -> None:
+    with server(desk, head_s=0.5) as here, here.connect() as connection:
+        connection.settimeout(0.02)
+        begun = time.monotonic()
+        with pytest.raises(ConnectionError):  # noqa: PT012 - one byte after the other
+            while time.monotonic() - begun < LIMIT_S:
+                connection.sendall(b"A")
+                try:
+                    if not connection.recv(100):
+                        raise ConnectionResetError
+                except TimeoutError:
+                    pass
+
+
+def test_a_body_that_never_ends_is_cut_off(desk: Desk) -> None:
+    head = b"POST /mcp HTTP/1.1\r\nHost: %b\r\nContent-Type: application/json\r\nContent-Length: 100\r\n"
+    head += b"Accept: application/json, text/event-stream\r\n\r\n{"
+    with server(desk, body_s=0.3) as here, here.connect() as connection:
+        connection.sendall(head % here.url.split("/")[2].encode())
+        assert is_cut(connection)
+
+
+def test_a_connection_that_is_kept_open_after_an_answer_is_cut_off(desk: Desk) -> None:
+    with server(desk, idle_s=0.3) as here, here.connect() as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert connection.recv(12).startswith(b"HTTP/1.1 4")
+        assert is_cut(connection)
+
+
+def test_a_stream_of_answers_is_not_cut_however_long_it_takes(desk: Desk) -> None:
+    with server(desk, head_s=0.2, body_s=0.2, idle_s=0.2) as here, here.connect() as connection:
+        host = here.url.split("/")[2]
+        body = json.dumps(INITIALIZE).encode()
+        common = f"Host: {host}\r\nAccept: application/json, text/event-stream\r\nMcp-Protocol-Version: 2025-11-25\r\n"
+        about = f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        connection.sendall(f"POST /mcp HTTP/1.1\r\n{common}{about}".encode() + body)
+        answer = b""
+        while b'"id":1' not in answer.replace(b" ", b""):
+            answer += connection.recv(65536)
+        session = re.search(rb"mcp-session-id: (\S+)", answer)
+        assert session
+        with here.connect() as stream:
+            stream.sendall(f"GET /mcp HTTP/1.1\r\n{common}Mcp-Session-Id: {session[1].decode()}\r\n\r\n".encode())
+            assert b"text/event-stream" in stream.recv(65536)
+            stream.settimeout(2)
+            assert not is_cut(stream), "a client that waits for messages must hear them"
+
+
+@pytest.mark.parametrize("limits", [{"connections": 40}, {}], ids=["few connections", "few descriptors"])
+def test_hundreds_of_idle_connections_leave_the_server_answering_and_idle(desk: Desk, limits: dict[str, float]) -> None:
+    descriptors = 1024 if limits else 256
+    with server(desk, descriptors, head_s=60, **limits) as here, ExitStack() as open_ones:
+        for _ in range(500):
+            open_ones.enter_context(here.connect())
+        assert post(here.url, INITIALIZE) == 200
+        wait_until(lambda: len(os.listdir(f"/proc/{here.pid}/fd")) < 100, LIMIT_S)  # noqa: PTH208
+        before, begun = here.cpu_s(), time.monotonic()
+        time.sleep(1)  # what an idle server does meanwhile is the question
+        assert (here.cpu_s() - before) / (time.monotonic() - begun) < 0.5
+        assert post(here.url, INITIALIZE) == 200
+
+
+def test_nobody_can_fill_the_log(desk: Desk) -> None:
+    with server(desk) as here:
+        for _ in range(50):
+            with here.connect() as connection:
+                connection.sendall(b"\0\r\n\r\n")
+                assert is_cut(connection)
+        for _ in range(50):
+            with here.connect() as connection:
+                connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nConnection: upgrade\r\nUpgrade: websocket\r\n\r\n")
+                connection.recv(100)
+        lines = here.log.read_text().splitlines()
+    assert len([line for line in lines if "Invalid HTTP request" in line]) == 1
+    assert len(lines) < 20
