@@ -25,9 +25,9 @@ LONG_S = 10.0
 MEBI = 1024 * 1024
 
 HOSTILE: dict[str, Callable[[], object]] = {
-    "a line that is wrapped": lambda: wrap("word " * 800_000, 80),
+    "a line that is wrapped": lambda: wrap("word " * 2_000_000, 80),
     "backticks that close nothing": lambda: contained("".join("`" * length + "a" for length in range(1, 3000))),
-    "a great many arguments": lambda: argument_blocks({"values": list(range(150_000))}),
+    "a great many arguments": lambda: argument_blocks({"values": list(range(140_000))}),
     "arguments below a long name": lambda: argument_blocks({"n" * 100_000: {str(n): 1 for n in range(50_000)}}),
     "lines that are quoted": lambda: quoted("<\n" * 5_000_000),
 }
