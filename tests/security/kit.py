@@ -45,6 +45,11 @@ _OBEYED = re.compile(rb"(\x1b\]|\xc2\x9d)0;PWNED")
 Message = dict[str, Any]
 
 
+def tellable(text: str) -> str:
+    """The text as a report can hold it."""
+    return text.encode("utf-8", "backslashreplace").decode()
+
+
 class Press:
     """Runs the command, again and again, with all modules loaded already."""
 
@@ -101,7 +106,8 @@ class Done:
         return json.loads(self.stdout)
 
     def __str__(self) -> str:
-        return f"pi-subagents {shlex.join(self.argv)} → {self.exit_code}\n{self.out[-1000:]}\n{self.err[-1000:]}"
+        told = f"pi-subagents {shlex.join(self.argv)} → {self.exit_code}\n{self.out[-1000:]}\n{self.err[-1000:]}"
+        return tellable(told)
 
 
 # --- what lies in the victim's home ---------------------------------------------------------
@@ -307,7 +313,7 @@ class Victim:
     def is_unharmed_by(self, done: Done, *, writes: tuple[str, ...] = (), why: str = "") -> None:
         """Fail the test, and say all that is wrong."""
         complaints = self.complaints(done, writes=writes)
-        assert not complaints, "\n".join([why, *complaints, str(done)])
+        assert not complaints, tellable("\n".join([why, *complaints, str(done)]))
 
     def damage(self, writes: tuple[str, ...] = ()) -> list[str]:
         """What was executed, or changed, that is none of the command's business."""
