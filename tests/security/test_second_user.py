@@ -104,12 +104,13 @@ class Shared:
     def is_unharmed_by(self, done: Done) -> None:
         """Fail the test if something of the stranger's was run or changed, or something of the victim's."""
         changed = differences(self.before, state_of(self.shared, without=(self.work / ".pi",)))
-        complaints = [*faults(done), *self.victim.damage(), *(line for line in changed if not _is_time_only(line))]
+        complaints = [*faults(done), *self.victim.damage(), *(line for line in changed if not _is_harmless(line))]
         assert not complaints, "\n".join([*complaints, str(done)])
 
 
-def _is_time_only(line: str) -> bool:
-    return line.startswith("changed") and line.partition(": ")[2].startswith("time") and "content" not in line
+def _is_harmless(line: str) -> bool:
+    """Whether it only says that something was made where everybody may make something."""
+    return line.startswith("made") or (line.partition(": ")[2].startswith("time") and "content" not in line)
 
 
 def as_user(uid: int, work: Callable[[], None]) -> None:
@@ -196,6 +197,8 @@ def test_looking_in_a_shared_directory_gives_its_owner_no_power(shared: Shared) 
 @pytest.mark.parametrize("argv", ACTS, ids=" ".join)
 def test_working_below_a_strangers_project_executes_nothing_of_it(argv: tuple[str, ...], shared: Shared) -> None:
     shared.stranger_makes(SHARED)
+    for folder in (".pi", ".pi/subagents", RUNS, f"{RUNS}/.sessions"):
+        (shared.shared / folder).chmod(0o777)  # an invitation to keep records there
     shared.victim_arrives()
     shared.is_unharmed_by(shared.run(*argv))
 

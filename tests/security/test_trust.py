@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from typing import Any
 
 import pytest
@@ -289,36 +287,8 @@ def test_what_the_parent_session_decided_holds_for_its_agents(
         {"method": "session/start", "params": {**session, "trusted": trusted, "entries": [], "told": []}},
         {"id": 2, "method": "tool/call", "params": {"call": "1", "name": "delegate_to_subagents", "arguments": tasks}},
     ]
-    talk = converse(victim, messages)
+    talk = victim.converse("bridge", messages)
     assert was_executed(victim) is executed, talk
-
-
-def converse(victim: Victim, messages: list[dict[str, Any]]) -> list[str]:
-    """Speak to a bridge as the extension does, until it has answered the last request."""
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "pi_subagents", "bridge"],
-        cwd=victim.clone,
-        env=victim.environ,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    for message in messages:
-        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    process.stdin.flush()
-    said = []
-    for line in process.stdout:
-        said.append(line)
-        answer = json.loads(line)
-        if answer.get("id") == messages[-1]["id"] and "method" not in answer:
-            break
-    process.stdin.close()
-    process.stdout.close()
-    process.wait(20)
-    return said
 
 
 @pytest.mark.parametrize("path", [".pi/trust.json", ".pi/agent/trust.json", "trust.json", ".pi/subagents/trust.json"])
