@@ -17,7 +17,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -43,6 +43,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _OBEYED = re.compile(rb"(\x1b\]|\xc2\x9d)0;PWNED")
 
 Message = dict[str, Any]
+
+
+def tellable(text: str) -> str:
+    """The text as a report can hold it."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 class Press:
@@ -101,7 +106,8 @@ class Done:
         return json.loads(self.stdout)
 
     def __str__(self) -> str:
-        return f"pi-subagents {shlex.join(self.argv)} → {self.exit_code}\n{self.out[-1000:]}\n{self.err[-1000:]}"
+        told = f"pi-subagents {shlex.join(self.argv)} → {self.exit_code}\n{self.out[-1000:]}\n{self.err[-1000:]}"
+        return tellable(told)
 
 
 # --- what lies in the victim's home ---------------------------------------------------------
@@ -187,7 +193,7 @@ class Victim:
     quiet: dict[str, State] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for folder in (self.home, self.clone, self.tripwire, self.scratch):
+        for folder in (self.home, self.clone, self.tripwire, self.scratch, self.home / ".cache"):
             folder.mkdir(parents=True)
         lay_out(self.home, _HOME, {})
         (self.home / ".ssh" / "id_rsa").chmod(0o600)
@@ -292,6 +298,22 @@ class Victim:
             command, cwd=self.clone, env={**self.environ, **environ}, stdin=null, stdout=pipe, stderr=pipe
         )
 
+    def converse(self, command: str, messages: Sequence[Message]) -> list[Message]:
+        """Speak to a server over its streams, one message after the other; all that it says until the last answer."""
+        argv = [sys.executable, "-P", "-m", "pi_subagents", command]
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        said: list[Message] = []
+        with subprocess.Popen(argv, cwd=self.clone, env=self.environ, stdin=pipe, stdout=pipe, stderr=null) as server:
+            assert server.stdin is not None
+            assert server.stdout is not None
+            for message in messages:
+                server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
+                server.stdin.flush()
+                while "id" in message and not (said and _answers(said[-1], message)):
+                    said.append(json.loads(server.stdout.readline()))
+            server.stdin.close()
+        return said
+
     def _request(
         self, argv: tuple[str, ...], paths: Mapping[str, str], cwd: Path | None, more: Mapping[str, str]
     ) -> Message:
@@ -307,7 +329,7 @@ class Victim:
     def is_unharmed_by(self, done: Done, *, writes: tuple[str, ...] = (), why: str = "") -> None:
         """Fail the test, and say all that is wrong."""
         complaints = self.complaints(done, writes=writes)
-        assert not complaints, "\n".join([why, *complaints, str(done)])
+        assert not complaints, tellable("\n".join([why, *complaints, str(done)]))
 
     def damage(self, writes: tuple[str, ...] = ()) -> list[str]:
         """What was executed, or changed, that is none of the command's business."""
@@ -339,6 +361,10 @@ class Victim:
                     if self.mark.encode() in (path / "environ").read_bytes() and int(path.name) != os.getpid():
                         found.append(int(path.name))
         return found
+
+
+def _answers(said: Message, message: Message) -> bool:
+    return "method" not in said and said.get("id") == message["id"]
 
 
 def faults(done: Done) -> list[str]:

@@ -333,12 +333,6 @@ PROJECTS: tuple[HostileProject, ...] = (
         has_records=False,
     ),
     HostileProject(
-        "linked subagents",
-        "pass off the runs of another project as its own",
-        linked(".pi/subagents", form="relative"),
-        has_records=False,
-    ),
-    HostileProject(
         "linked .pi",
         "pass off everything of another project as its own",
         linked(".pi", form="absolute"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.security.commands import attempts
+from tests.security.commands import Attempt, attempts
 from tests.security.kit import (
     NEIGHBOUR,
     NEIGHBOUR_SESSION,
@@ -45,7 +45,14 @@ WITH_ID = [attempt for attempt in attempts() if attempt.takes_id]
 WITHOUT_ID = [
     attempt for attempt in attempts() if not attempt.takes_id and attempt.argv[0] not in ("install-pi", "tools")
 ]
+SHOW, RESUME = (("sessions", word) for word in ("show", "resume"))
 CLEAN = ("sessions", "clean", "--keep", "0", "--yes")
+
+
+def some_with_id(number: int) -> list[Attempt]:
+    """Showing and resuming, and a fourth of the other commands that take an id: all of them have a turn."""
+    always = [attempt for attempt in WITH_ID if attempt.argv[:2] in (SHOW, RESUME)]
+    return [*(attempt for attempt in WITH_ID[number % 4 :: 4] if attempt not in always), *always]
 
 
 def name_of_record(record: HostileRecord) -> str:
@@ -93,13 +100,21 @@ def test_nothing_that_is_done_with_a_foreign_record_changes_it_or_what_it_leads_
 ) -> None:
     run_dir = receive(victim, record)
     victim.arm(run_dir, victim.runs / NEIGHBOUR)
-    for attempt in WITH_ID:
+    for attempt in some_with_id((*FOREIGN, *OWNED_BY_OTHERS).index(record)):
         done = carry_out(victim, attempt, SESSION, record.run)
         victim.is_unharmed_by(done)
 
 
+@pytest.mark.parametrize("record", [FOREIGN[0], FOREIGN[4], FOREIGN[22]], ids=name_of_record)
+def test_every_command_that_takes_an_id_leaves_a_foreign_record_alone(record: HostileRecord, victim: Victim) -> None:
+    run_dir = receive(victim, record)
+    victim.arm(run_dir, victim.runs / NEIGHBOUR)
+    for attempt in WITH_ID:
+        victim.is_unharmed_by(carry_out(victim, attempt, SESSION, record.run))
+
+
 @pytest.mark.parametrize("attempt", WITHOUT_ID, ids=name_of)
-def test_no_command_touches_any_of_many_foreign_records(attempt: Any, victim: Victim) -> None:
+def test_no_command_touches_any_of_many_foreign_records(attempt: Attempt, victim: Victim) -> None:
     victim.receives({".git/HEAD": "ref: refs/heads/main\n", ".pi/agent-profiles/linked.md": "---\nname: linked\n---\n"})
     victim.receives(many(FOREIGN))
     foreign = sorted(victim.runs.iterdir())
@@ -207,10 +222,8 @@ def test_an_odd_journal_ends_in_a_state_for_its_run_alone(record: HostileRecord,
     listed = victim.run("sessions", "list", "--json")
     victim.is_unharmed_by(listed)
     assert [row for row in listed.json() if row["runDir"].endswith(RUN)], "it is listed too"
-    for attempt in WITH_ID:
-        if attempt.argv[0] != "background":  # it is none
-            done = carry_out(victim, attempt, SESSION, record.run)
-            victim.is_unharmed_by(done)
+    for attempt in some_with_id(ODD.index(record)):
+        victim.is_unharmed_by(carry_out(victim, attempt, SESSION, record.run))
     assert neighbour_of(victim)["status"] == "completed"
 
 

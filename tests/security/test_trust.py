@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -127,8 +126,7 @@ def test_a_profile_with_power_fails_its_task_alone_and_says_what_to_do(key: str,
     done = delegated(victim, "strong")
     victim.is_unharmed_by(done)
     bad, good = done.json()["details"]["windows"]
-    assert (bad["status"], good["status"]) != (good["status"], bad["status"]), str(done)
-    assert good["status"] == "completed", str(done)
+    assert (bad["status"], good["status"]) == ("error", "completed"), str(done)
     for word in ("strong.md", key, WAY_OUT):
         assert word in bad["errorMessage"], str(done)
     shown = victim.run("profile", "show", "strong")
@@ -283,49 +281,14 @@ def test_what_the_parent_session_decided_holds_for_its_agents(
     clone_with_program(victim)
     hello = {"protocol": 1, "extension": "0", "pi": "0.87.1", "path": "", "mode": "rpc"}
     session = {"reason": "startup", "sessionId": "01990000-0000-7000-8000-000000000001", "cwd": str(victim.clone)}
-    call = {"name": "delegate_to_subagents", "arguments": {"tasks": [{"name": "hello", "prompt": "Say hello"}]}}
+    tasks = {"tasks": [{"name": "hello", "prompt": "Say hello"}]}
     messages: list[dict[str, Any]] = [
         {"id": 1, "method": "hello", "params": hello},
         {"method": "session/start", "params": {**session, "trusted": trusted, "entries": [], "told": []}},
-        {
-            "id": 2,
-            "method": "tool/call",
-            "params": {"callId": "c1", "tool": call["name"], "params": call["arguments"], **call},
-        },
+        {"id": 2, "method": "tool/call", "params": {"call": "1", "name": "delegate_to_subagents", "arguments": tasks}},
     ]
-    talk = converse(victim, messages)
+    talk = victim.converse("bridge", messages)
     assert was_executed(victim) is executed, talk
-
-
-def converse(victim: Victim, messages: list[dict[str, Any]]) -> list[str]:
-    """Speak to a bridge as the extension does, until it has answered the last request."""
-    import subprocess
-    import sys
-
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "pi_subagents", "bridge"],
-        cwd=victim.clone,
-        env=victim.environ,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    )
-    assert process.stdin is not None
-    assert process.stdout is not None
-    for message in messages:
-        process.stdin.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
-    process.stdin.flush()
-    said = []
-    for line in process.stdout:
-        said.append(line)
-        answer = json.loads(line)
-        if answer.get("id") == messages[-1]["id"] and "method" not in answer:
-            break
-    process.stdin.close()
-    process.stdout.close()
-    process.wait(20)
-    return said
 
 
 @pytest.mark.parametrize("path", [".pi/trust.json", ".pi/agent/trust.json", "trust.json", ".pi/subagents/trust.json"])
@@ -333,19 +296,6 @@ def test_a_project_cannot_trust_itself(path: str, victim: Victim) -> None:
     clone_with_program(victim)
     victim.receives({path: json.dumps({"{clone}": True, "/": True, "*": True})})
     victim.run("run", "Say hello")
-    assert not was_executed(victim)
-
-
-def test_trust_in_the_home_or_in_the_root_is_not_trust_in_everything_below(victim: Victim) -> None:
-    inside = victim.home / "downloads" / "clone"
-    inside.mkdir(parents=True)
-    for folder in (victim.home, Path("/")):
-        victim.run("trust", str(folder))
-    victim.receives({**EVIL, **GIT, **settings(piCommand="{clone}/evil")})
-    for name in (".git", "evil", ".pi"):
-        (victim.clone / name).rename(inside / name)
-    (inside / ".pi" / "settings.json").write_text(json.dumps({"subagents": {"piCommand": str(inside / "evil")}}))
-    victim.run("run", "Say hello", cwd=inside)
     assert not was_executed(victim)
 
 

@@ -1,0 +1,249 @@
+"""Odd surroundings: a sentence and an exit code, never a traceback and never a hang."""
+
+from __future__ import annotations
+
+import os
+import resource
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.security.kit import (
+    LIMIT_S,
+    NEIGHBOUR,
+    NEIGHBOUR_SESSION,
+    REPOSITORY,
+    RUNS,
+    Done,
+    Victim,
+    below,
+    faults,
+    finished,
+)
+from tests.security.projects import PROJECTS
+
+COMMANDS = (
+    ("sessions", "list"),
+    ("run", "Say hello"),
+    ("doctor",),
+    ("profile", "list"),
+)
+
+
+def program(victim: Victim, *argv: str, command: tuple[str, ...] | None = None, **options: Any) -> Done:
+    """The command as a program of its own, started in any odd way."""
+    command = command or (sys.executable, "-P", "-m", "pi_subagents")
+    usual: dict[str, Any] = {"cwd": victim.clone, "env": victim.environ, "stdin": subprocess.DEVNULL}
+    usual |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    with subprocess.Popen([*command, *argv], **usual) as process:
+        try:
+            out, err = process.communicate(timeout=LIMIT_S)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.communicate()
+            return Done(argv, None, b"", b"")
+    return Done(argv, process.returncode, out or b"", err or b"")
+
+
+@pytest.fixture
+def guest(victim: Victim) -> Victim:
+    """Somebody with a project of their own and one run in it."""
+    victim.receives({".git/HEAD": "ref: refs/heads/main\n"})
+    victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))
+    victim.arm()
+    return victim
+
+
+@pytest.mark.parametrize("argv", COMMANDS, ids=" ".join)
+def test_a_directory_whose_name_is_no_text(argv: tuple[str, ...], guest: Victim) -> None:
+    odd = os.path.join(os.fsencode(guest.root), b"n\xf6\x9b\xff")  # noqa: PTH118 - it is no text
+    os.rename(guest.clone, odd)  # noqa: PTH104
+    done = program(guest, *argv, cwd=odd)
+    assert faults(done) == [], str(done)
+
+
+@pytest.mark.parametrize("argv", COMMANDS, ids=" ".join)
+def test_a_directory_that_was_deleted(argv: tuple[str, ...], guest: Victim) -> None:
+    gone = guest.root / "gone"
+    gone.mkdir()
+    script = f'rmdir {gone}; exec {sys.executable} -P -m pi_subagents "$@"'
+    done = program(guest, *argv, command=("/bin/sh", "-c", script, "sh"), cwd=gone)
+    assert faults(done) == [], str(done)
+    assert done.err.strip() or done.out.strip(), "it says something"
+
+
+@pytest.mark.parametrize(
+    "argv", [*COMMANDS, ("tools",), ("sessions", "export", NEIGHBOUR_SESSION), ("--help",)], ids=" ".join
+)
+def test_a_disk_that_is_full_where_the_output_goes(argv: tuple[str, ...], guest: Victim) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = program(guest, *argv, stdout=full)
+    assert faults(done) == [], str(done)
+    assert "Exception ignored" not in done.err, str(done)
+    if argv[0] != "run":
+        assert done.exit_code != 0, "what was asked for was not delivered"
+
+
+@pytest.mark.parametrize("argv", [*COMMANDS[:2], ("mcp",), ("bridge",)], ids=" ".join)
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_are_closed(closed: str, argv: tuple[str, ...], guest: Victim) -> None:
+    script = f'exec {sys.executable} -P -m pi_subagents "$@" {closed}'
+    done = program(guest, *argv, command=("/bin/sh", "-c", script, "sh"))
+    assert faults(done) == [], str(done)
+    guest.is_unharmed_by(done)
+
+
+@pytest.mark.parametrize("argv", COMMANDS, ids=" ".join)
+def test_no_descriptors_left(argv: tuple[str, ...], guest: Victim) -> None:
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
+
+    done = program(guest, *argv, preexec_fn=limit)
+    assert faults(done) == [], str(done)
+    assert done.exit_code is not None
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [
+        ("run", b"\xff\xfe"),
+        ("run", "-p", b"\xff", "x"),
+        ("run", "--files", b"\xff", "x"),
+        ("call", b"\xff"),
+        ("call", "get_subagent_output", b'{"sessionId": "\xff"}'),
+        ("call", "get_subagent_output", '{"sessionId": "\\ud800"}'),
+        ("call", "delegate_to_subagents", '{"tasks": [{"name": "\\udfff", "prompt": "\\ud800", "cwd": "/\\ud800"}]}'),
+        ("call", "subagent", '{"preset": "\\ud800", "task": "\\ud800"}'),
+        ("sessions", "show", b"\xff\xff\xff\xff"),
+        ("sessions", "resume", NEIGHBOUR_SESSION, b"\xff"),
+        ("steer", NEIGHBOUR_SESSION, b"\xff"),
+        ("background", "start", b"\xff", b"\xff"),
+        ("background", "status", b"\xff\xff\xff\xff"),
+        ("profile", "show", b"\xff"),
+        ("profile", "create", b"\xff", "--model", "x", "--scope", "project"),
+        ("preset", "new", b"\xff"),
+        ("install", "mcp", "--client", b"\xff"),
+        ("trust", b"\xff"),
+        (b"\xff",),
+    ],
+    ids=repr,
+)
+def test_arguments_that_are_no_text(argv: tuple[Any, ...], guest: Victim) -> None:
+    done = guest.run(*(os.fsdecode(word) for word in argv))
+    guest.is_unharmed_by(done)
+
+
+def test_a_list_of_projects_that_is_no_text(guest: Victim) -> None:
+    assert guest.run("run", "Say hello").exit_code == 0
+    with (guest.agent_dir / "subagents" / "projects.jsonl").open("ab") as file:
+        file.write(b'\xff\xfe\n"\\ud800"\nnull\n7\n["/"]\n' + b'"' + b"x" * 100_000 + b'"\n"/\\u0000"\n')
+    for argv in (("sessions", "list", "--all"), ("sessions", "reindex"), ("run", "Say hello"), ("sessions", "list")):
+        done = guest.run(*argv)
+        guest.is_unharmed_by(done)
+        assert done.exit_code == 0, str(done)
+    assert "neighbour" in guest.run("sessions", "list", "--all").out
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"SQLite format 3\0" + b"\xff" * 4096, b"x" * 10_000], ids=["empty", "torn", "text"]
+)
+def test_an_index_that_is_none_denies_no_background_run(content: bytes, guest: Victim) -> None:
+    assert guest.run("background", "start", "steady", "Say hello").exit_code == 0
+    index = guest.agent_dir / "subagents" / "index.sqlite3"
+    for path in index.parent.glob("index.sqlite3*"):
+        path.unlink()
+    index.write_bytes(content)
+    done = guest.run("background", "list", "--json")
+    guest.is_unharmed_by(done)
+    assert "steady" in done.out, str(done)
+
+
+@pytest.mark.parametrize("how", ["locked", "a directory", "a link to nowhere good"])
+def test_an_index_that_cannot_be_used_denies_no_background_run(how: str, guest: Victim) -> None:
+    script = '[["write", "{\\"type\\": \\"agent_start\\"}\\n", 1], ["wait_for", "%s"]]' % (guest.scratch / "go")
+    started = guest.run("background", "start", "steady", script)
+    assert started.exit_code == 0, str(started)
+    index = guest.agent_dir / "subagents" / "index.sqlite3"
+    with _unusable(index, how):
+        done = guest.run("background", "wait", "--timeout", "1")
+        assert done.exit_code != 0, f"it is still running\n{done}"
+        listed = guest.run("background", "list", "--json")
+        guest.is_unharmed_by(listed)
+        assert "running" in listed.out or "queued" in listed.out, str(listed)
+    (guest.scratch / "go").touch()
+
+
+@contextmanager
+def _unusable(index: Path, how: str) -> Iterator[None]:
+    if how == "locked":
+        with closing(sqlite3.connect(index, isolation_level=None)) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+            yield
+        return
+    for path in index.parent.glob("index.sqlite3*"):
+        path.unlink()
+    index.mkdir() if how == "a directory" else index.symlink_to("/proc/1/mem")
+    yield
+
+
+# --- programs of ours that are started where a stranger has put modules ------
+
+
+def _commanding(victim: Victim) -> None:
+    victim.receives(next(project for project in PROJECTS if project.name == "commanding").table)
+    (victim.clone / ".pi" / "settings.json").unlink()
+    victim.arm()
+
+
+def _bare_python(victim: Victim) -> tuple[tuple[str, ...], dict[str, str]]:
+    """An interpreter without our command beside it, which finds our modules by a variable."""
+    packages = [path for path in sys.path if path.endswith("site-packages")]
+    environ = {**victim.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), *packages])}
+    return (os.path.realpath(sys.executable), "-P", "-m", "pi_subagents"), {
+        **environ,
+        "PATH": str(victim.scratch / "bin"),
+    }
+
+
+def test_what_a_client_is_told_to_start_loads_no_module_from_where_it_is_started(victim: Victim) -> None:
+    _commanding(victim)
+    command, environ = _bare_python(victim)
+    done = program(victim, "install", "mcp", "--json", command=command, env=environ, cwd=victim.home)
+    server = next(iter(done.json()["snippet"]["mcpServers"].values()))
+    started = program(victim, command=(server["command"], *server["args"]), env={**environ, **server.get("env", {})})
+    victim.is_unharmed_by(started)
+
+
+def test_fetching_programs_loads_no_module_from_the_project(victim: Victim) -> None:
+    _commanding(victim)
+    command, environ = _bare_python(victim)
+    tools = victim.scratch / "bin"
+    tools.mkdir()
+    npm = """#!/bin/sh
+for word; do [ "$before" = --prefix ] && prefix=$word; before=$word; done
+package="$prefix/node_modules/@earendil-works/pi-coding-agent"
+/bin/mkdir -p "$package" && echo "// pi" > "$package/cli.js"
+echo '{"version": "0.87.1", "bin": {"pi": "cli.js"}}' > "$package/package.json"
+"""
+    for name, text in (("npm", npm), ("node", '#!/bin/sh\n[ "$1" = -p ] && echo "22.19.0 $0"\nexit 0\n')):
+        (tools / name).write_text(text)
+        (tools / name).chmod(0o755)
+    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_RETRIES": "0", "PIP_DEFAULT_TIMEOUT": "2"}
+    done = program(victim, "install-pi", command=command, env={**environ, **nowhere})
+    victim.is_unharmed_by(done)
+
+
+@pytest.mark.skipif(shutil.which("tmux") is None, reason="not run, because tmux is not installed")
+def test_agents_in_panes_load_no_module_from_the_project(victim: Victim) -> None:
+    _commanding(victim)
+    victim.environ_more["TMUX_TMPDIR"] = str(victim.scratch)
+    done = victim.run("run", "--tmux", "--json", "Say hello")
+    victim.is_unharmed_by(done)
+    assert done.json()[0]["status"] == "completed", str(done)
