@@ -59,6 +59,7 @@ def test_programs_get_every_fact(desk: Desk) -> None:
         "name": "build",
         "status": "failed",
         "reason": "loop",
+        "damaged": False,
         "error": "Loop detected",
         "profile": None,
         "provider": "offline",
