@@ -152,10 +152,17 @@ def test_what_is_made_is_private(tree: Path) -> None:
 
 def test_what_is_ours_and_known_by_one_name_passes(tree: Path) -> None:
     (tree / "file").touch()
-    (tree / "other").symlink_to("/nowhere")
     with Directory.at(tree) as directory:
         directory.require_ours({"file", "not there"})
-        assert (directory.has("file"), directory.has("other"), directory.has("not there")) == (True, True, False)
+        assert (directory.has("file"), directory.has("not there")) == (True, False)
+
+
+def test_a_link_is_not_ours_whatever_its_name(tree: Path) -> None:
+    (tree / "other").symlink_to("/nowhere")
+    with Directory.at(tree) as directory:
+        assert directory.has("other")
+        with pytest.raises(OSError, match="is a link"):
+            directory.require_ours({"file"})
 
 
 @pytest.mark.parametrize("kind", ["link", "second name", "pipe", "directory", "another user"])

@@ -27,10 +27,15 @@ def read_bounded(path: Path, max_bytes: int = MAX_CONFIGURATION_BYTES, *, within
 
     Links may not lead out of the directory `within`.
     """
-    if within is not None and not path.resolve().is_relative_to(within.resolve()):
+    if within is not None and not is_below(path, within):
         raise OSError(errno.ELOOP, f"is a link that leads out of {within}", str(path))
     _require_regular(path.stat(), path)  # before opening: a device may act on being opened
     return _read(os.open(path, _READ), path, max_bytes)
+
+
+def is_below(path: Path, folder: Path) -> bool:
+    """Whether a path, with all its links followed, is in a directory; links that lead in a circle lead nowhere."""
+    return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
 
 
 def belongs_to_us(status: os.stat_result) -> bool:
@@ -125,10 +130,10 @@ class Directory:
     # --- files ----------------------------------------------------------------------------------------------
 
     def require_ours(self, names: Container[str]) -> None:
-        """Raise OSError unless all that has one of these names is a regular file that could be opened for writing."""
+        """Raise OSError for any link, and for what has one of these names and could not be opened for writing."""
         with os.scandir(self._fd) as entries:
             for entry in entries:
-                if entry.name in names:
+                if entry.name in names or entry.is_symlink():
                     with suppress(FileNotFoundError):  # gone at this moment
                         status = entry.stat(follow_symlinks=False)
                         _require_regular(status, self.path / entry.name)

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from pi_subagents.files import is_below
 from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task
 from pi_subagents.paths import agent_dir, project_root
 from pi_subagents.profiles import (
@@ -255,7 +256,7 @@ class _Planner:
 def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str, Skill]) -> None:
     for name in (*(profile.suggested_skills or ()), *(profile.load_skills or ())):
         path = skills[name].path if name in skills else project
-        if not path.resolve().is_relative_to(project.resolve()):
+        if not is_below(path, project):
             raise UnknownSkill(
                 f'{profile.path}: skill "{name}" ({path}) is outside of the project and cannot be used, because '
                 f"{project} is not trusted; if you trust it, run: {TRUST_COMMAND} {project}"

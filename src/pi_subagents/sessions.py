@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.errors import InvalidCall, SessionBusy, SessionNotFound, StoreError
+from pi_subagents.files import is_below
 from pi_subagents.fold import RunState
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
 from pi_subagents.paths import project_of, runs_dir
@@ -129,7 +130,7 @@ def _directory(latest: StoredRun) -> Path:
     if not cwd.is_dir():
         raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
     project = project_of(latest.run_dir)
-    if not cwd.resolve().is_relative_to(project.resolve()) and not was_made_here(latest.run_dir):
+    if not is_below(cwd, project) and not was_made_here(latest.run_dir):
         # A record that came with the project does not say where else an agent works next.
         raise InvalidCall(f"{cwd}, where the session worked, is outside of {project}; name the directory with --cwd")
     return cwd

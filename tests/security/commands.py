@@ -85,7 +85,7 @@ COMMANDS: dict[str, tuple[Attempt, ...]] = {
     "sessions list": (_try("sessions list"), _try("sessions list --all --json")),
     "sessions show": (_try("sessions show {session}"),),
     "sessions output": (_try("sessions output {session}"),),
-    "sessions resume": (_try("sessions resume {session}", "Go on"),),
+    "sessions resume": (_try("sessions resume --cwd . {session}", "Go on"),),
     "sessions stop": (_try("sessions stop {session}"),),
     "sessions export": (
         _try("sessions export {session} --format md"),

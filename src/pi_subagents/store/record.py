@@ -59,14 +59,18 @@ def open_runs(runs_dir: Path) -> Directory:
 
 
 def make_runs(runs_dir: Path) -> Directory:
-    """The same, made where it is missing, and only where nobody else can put something in its place; raises OSError."""
+    """The same, made where it is missing, and only where no stranger can put something in its place; raises OSError.
+
+    The owner of the project is none: in a container, root often works in a directory of the user outside.
+    """
     _project(runs_dir).mkdir(parents=True, exist_ok=True)
     folder = Directory.at(_project(runs_dir))
+    owner = folder.status().st_uid
     *above, last = runs_dir.parts[-_DEPTH:]
     for name, mode in [*((name, 0o777) for name in above), (last, 0o700)]:
         with folder as parent:
             folder = parent.make(name, mode)
-        if not belongs_to_us(folder.status()):
+        if folder.status().st_uid != owner and not belongs_to_us(folder.status()):
             path = folder.path
             folder.close()
             raise PermissionError(errno.EPERM, "belongs to another user", str(path))
