@@ -29,9 +29,9 @@ def find_pi(setting: str | Sequence[str] | None, environ: Mapping[str, str], dat
     program would hide the mistake.
     """
     if setting:
-        return Program(_words(setting), "setting subagents.piCommand")
+        return _named(setting, "setting subagents.piCommand")
     if value := environ.get(PI_VARIABLE):
-        return Program(_words(value), f"variable {PI_VARIABLE}")
+        return _named(value, f"variable {PI_VARIABLE}")
     if path := shutil.which("pi", path=environ.get("PATH", os.defpath)):
         return Program((path,), "PATH")
     installed = data_dir / "bin" / "pi"
@@ -44,14 +44,23 @@ def find_pi(setting: str | Sequence[str] | None, environ: Mapping[str, str], dat
     )
 
 
+def _named(command: str | Sequence[str], source: str) -> Program:
+    return Program(_words(command, source), source)
+
+
 def child_path(environ: Mapping[str, str], data_dir: Path) -> str:
     """The PATH for agents: the caller's, with the programs `install-pi` brought (rg) at its end."""
     return os.pathsep.join(part for part in (environ.get("PATH", os.defpath), str(data_dir / "bin")) if part)
 
 
-def _words(command: str | Sequence[str]) -> tuple[str, ...]:
+def _words(command: str | Sequence[str], source: str) -> tuple[str, ...]:
     if not isinstance(command, str):
         return tuple(command)
     # A path with spaces in it is one word if there is such a file.
     path = Path(command).expanduser()
-    return (str(path),) if path.is_file() else tuple(shlex.split(command))
+    if path.is_file():
+        return (str(path),)
+    try:
+        return tuple(shlex.split(command))
+    except ValueError as error:
+        raise AgentNotFound(f"The {source} is no command line ({error}): {command}") from None

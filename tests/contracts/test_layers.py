@@ -19,7 +19,19 @@ SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
 # A module imports from its own layer and from those below it.
 LAYERS: Mapping[int, frozenset[str]] = {
     1: frozenset(
-        {"clock", "errors", "examples", "extension", "files", "harmless", "jsonl", "models", "paths", "trees"}
+        {
+            "clock",
+            "encoding",
+            "errors",
+            "examples",
+            "extension",
+            "files",
+            "harmless",
+            "jsonl",
+            "models",
+            "paths",
+            "trees",
+        }
     ),
     2: frozenset(
         {"transcripts", "fold", "harness", "outcome", "planning", "profiles", "programs", "progress", "prompts"}
