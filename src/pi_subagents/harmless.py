@@ -67,6 +67,8 @@ class HarmlessStream(io.TextIOBase):
     """
 
     def __init__(self, stream: TextIO | None, name: str, *, for_remarks: bool = False) -> None:
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # there are terminals without ✓
         self._stream = stream
         self._name = name
         self._for_remarks = for_remarks
@@ -79,10 +81,10 @@ class HarmlessStream(io.TextIOBase):
         return self._stream
 
     def write(self, text: str) -> int:
-        """Write a text; what the stream cannot encode is replaced."""
+        """Write a text."""
         harmless = printable(text)
         with self._explained():
-            self.painted.write(harmless.encode(self.encoding, "replace").decode(self.encoding))
+            self.painted.write(harmless)
         return len(text)
 
     def flush(self) -> None:

@@ -54,14 +54,16 @@ def child_path(environ: Mapping[str, str], data_dir: Path) -> str:
 
 def command_words(command: str | Sequence[str], folder: Path | None = None) -> list[str]:
     """A command as words; raises ValueError. A relative path to its program is seen from `folder`, else from here."""
-    words = [command] if isinstance(command, str) and _path(command, folder).is_file() else command
-    words = shlex.split(words) if isinstance(words, str) else list(words)
-    if not words or not words[0].strip():
+    if isinstance(command, str):
+        # A path with spaces in it is one word if there is such a file.
+        command = [command] if Path(_seen_from(folder, command)).is_file() else shlex.split(command)
+    if not command or not command[0].strip():
         raise ValueError("it names no program")
-    return [str(_path(words[0], folder)), *words[1:]]
+    return [_seen_from(folder, command[0]), *command[1:]]
 
 
-def _path(program: str, folder: Path | None) -> Path:
+def _seen_from(folder: Path | None, program: str) -> str:
+    if program.startswith("~"):
+        program = os.path.expanduser(program)  # noqa: PTH111 - a path would lose the `./` that says where to look
     # A name without a slash is looked for on the PATH, never in a directory that somebody happens to be in.
-    path = Path(program).expanduser() if program.startswith("~") else Path(program)
-    return path if folder is None or "/" not in program else folder / path
+    return program if folder is None or "/" not in program else str(folder / program)

@@ -128,8 +128,8 @@ class Index:
         """Every project that ever had a run, in the order they appeared; those that are gone are left out."""
         found: dict[Path, None] = {}
         with suppress(OSError):
-            for line in self._projects.read_text(encoding="utf-8").splitlines():
-                with suppress(ValueError):
+            for line in self._projects.read_bytes().splitlines():
+                with suppress(ValueError, TypeError):
                     found[Path(json.loads(line))] = None
         return [project for project in found if project.is_dir()]
 
@@ -138,7 +138,8 @@ class Index:
     def _query(self, query: str, parameters: list[Any]) -> list[dict[str, Any]]:
         def ask(connection: sqlite3.Connection) -> list[dict[str, Any]]:
             connection.row_factory = sqlite3.Row
-            return [dict(row) for row in connection.execute(query, parameters)]
+            rows = connection.execute(query, [_to_sql(value) for value in parameters])
+            return [{name: _from_sql(row[name]) for name in row.keys()} for row in rows]  # noqa: SIM118 - has no other
 
         return self._attempt(ask, [])
 
@@ -250,7 +251,7 @@ def _rows_on_disk(project: Path) -> Iterator[list[Any]]:
 
 def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
     final = state.status.is_terminal
-    return [
+    values = [
         state.run_id,
         state.session_id,
         str(project),
@@ -273,3 +274,18 @@ def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
         state.owner,
         int(state.is_damaged),
     ]
+    return [_to_sql(value) for value in values]
+
+
+def _to_sql(value: Any) -> Any:
+    """Texts in the database are UTF-8; one that is not, such as a path in an old encoding, is kept as bytes."""
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            return value.encode("utf-8", "surrogatepass")
+    return value
+
+
+def _from_sql(value: Any) -> Any:
+    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import encode_any
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.harness import RunFile
@@ -214,4 +215,4 @@ def force_directory(directory: Path) -> None:
 
 def pretty_json(value: dict[str, Any]) -> bytes:
     """A JSON document as it is kept in a run directory."""
-    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+    return msgspec.json.format(encode_any(value), indent=2) + b"\n"

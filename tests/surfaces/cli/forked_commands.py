@@ -1,23 +1,41 @@
 """Every command by enumeration, each run in a fork of a process that has loaded them all: some milliseconds a piece.
 
 As a program it reads directories and argument lists from standard input, runs each with an empty input, and prints what
-each wrote, to both streams together, with its exit code. With `terminal` they write to a terminal, else to a pipe.
+each wrote, to both streams together, with its exit code. They write to a pipe, unless a `Trouble` says otherwise.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 
 import click
 
 LIMIT_S = 60
+UNCAUGHT, UNFLUSHED = 70, 120
+
+
+class Trouble(StrEnum):
+    """What can be odd about the process that a command finds itself in."""
+
+    NONE = "none"
+    TERMINAL = "terminal"
+    DELETED_DIRECTORY = "deleted directory"
+    CLOSED_INPUT = "closed input"
+    CLOSED_OUTPUT = "closed output"
+    CLOSED_ERRORS = "closed errors"
+    FULL_OUTPUT = "full output"
+    FULL_ERRORS = "full errors"
+    FEW_DESCRIPTORS = "few descriptors"
 
 
 @dataclass(frozen=True)
@@ -46,12 +64,12 @@ def leaves(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple
 
 
 def run_all(
-    calls: Sequence[tuple[Path, Sequence[str]]], environ: Mapping[str, str], *, terminal: bool = False
+    calls: Sequence[tuple[Path, Sequence[str]]], environ: Mapping[str, str], trouble: Trouble = Trouble.NONE
 ) -> list[Ended]:
     """Run commands one after the other, each in a directory and as a process of its own."""
     asked = json.dumps([[os.fsencode(word).hex() for word in (str(cwd), *call)] for cwd, call in calls])
     done = subprocess.run(
-        [sys.executable, "-P", __file__, *(["terminal"] if terminal else [])],
+        [sys.executable, "-P", __file__, trouble],
         input=asked,
         capture_output=True,
         text=True,
@@ -66,15 +84,15 @@ def run_all(
     ]
 
 
-def _answer(cwd: str, arguments: list[str], terminal: bool) -> tuple[int, str]:
-    if terminal:
+def _answer(cwd: str, arguments: list[str], trouble: Trouble) -> tuple[int, str]:
+    if trouble is Trouble.TERMINAL:
         here, there = os.openpty()
     else:
         here, there = os.pipe()
     child = os.fork()
     if child == 0:
         os.chdir(cwd)
-        _become(arguments, there)
+        _become(arguments, there, trouble)
     os.close(there)
     data = b"".join(iter(lambda: _read(here), b""))
     os.close(here)
@@ -88,7 +106,7 @@ def _read(fd: int) -> bytes:
         return b""
 
 
-def _become(arguments: list[str], output: int) -> None:
+def _become(arguments: list[str], output: int, trouble: Trouble) -> None:
     from pi_subagents.surfaces.cli import main
 
     os.setsid()
@@ -100,17 +118,37 @@ def _become(arguments: list[str], output: int) -> None:
     sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - as at the start of a program
     sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", encoding="utf-8", closefd=False, buffering=1)  # noqa: SIM115
-    code = 70
+    _make(trouble)
+    code = UNCAUGHT
     try:
         main(arguments)
     except SystemExit as ended:
         code = int(ended.code or 0)
     except BaseException:  # noqa: BLE001 - shown as the interpreter would show it
         sys.excepthook(*sys.exc_info())
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(code)
+    try:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            stream.flush()
+    except OSError:  # as the interpreter does when it ends
+        code = UNFLUSHED
+    os._exit(code)
+
+
+def _make(trouble: Trouble) -> None:
+    closed = {Trouble.CLOSED_INPUT: "stdin", Trouble.CLOSED_OUTPUT: "stdout", Trouble.CLOSED_ERRORS: "stderr"}
+    full = {Trouble.FULL_OUTPUT: 1, Trouble.FULL_ERRORS: 2}
+    if name := closed.get(trouble):
+        os.close(("stdin", "stdout", "stderr").index(name))
+        for attribute in (name, f"__{name}__"):  # as the interpreter does when it starts
+            setattr(sys, attribute, None)
+    elif fd := full.get(trouble):
+        os.dup2(os.open("/dev/full", os.O_WRONLY), fd)
+    elif trouble is Trouble.DELETED_DIRECTORY:
+        gone = tempfile.mkdtemp()
+        os.chdir(gone)
+        Path(gone).rmdir()
+    elif trouble is Trouble.FEW_DESCRIPTORS:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (int(os.environ["DESCRIPTORS"]), 1000))
 
 
 def _serve() -> None:
@@ -120,7 +158,7 @@ def _serve() -> None:
     answers = []
     for words in json.load(sys.stdin):
         cwd, *arguments = (os.fsdecode(bytes.fromhex(word)) for word in words)
-        answers.append(_answer(cwd, arguments, "terminal" in sys.argv))
+        answers.append(_answer(cwd, arguments, Trouble(sys.argv[1])))
     json.dump(answers, sys.stdout)
 
 

@@ -16,7 +16,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT, answer, prints, script
 from tests.session_kit import Shelf, call, returns, says, was_told
-from tests.surfaces.cli.forked_commands import Ended, leaves, run_all
+from tests.surfaces.cli.forked_commands import Ended, Trouble, leaves, run_all
 
 TEXT = "\x1b]0;title\x07\x1b[2J\x1b]8;;http://e.x\x07link\x9b31m\x1b[8m\r\u202eabc\u2066\u200b\x00\x7f\x85"
 NAME = TEXT.replace("\x00", "").replace("/", "") + "\nFORGED"
@@ -136,16 +136,16 @@ def _environ(tmp_path: Path, **variables: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("terminal", [False, True], ids=["pipe", "terminal"])
-def test_no_command_prints_what_a_terminal_would_obey(terminal: bool, project: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("where", [Trouble.NONE, Trouble.TERMINAL], ids=["pipe", "terminal"])
+def test_no_command_prints_what_a_terminal_would_obey(where: Trouble, project: Path, tmp_path: Path) -> None:
     calls: list[tuple[Path, list[str]]] = []
     for words, command in COMMANDS.items():
         if words not in NOT_RUN:
             copy = tmp_path / "-".join(words) / NAME
             shutil.copytree(project, copy)
             calls += [(copy, call) for call in _calls(words, command)]
-    for ended in run_all(calls, _environ(tmp_path, TERM="xterm-256color"), terminal=terminal):
-        _require_harmless(ended, terminal)
+    for ended in run_all(calls, _environ(tmp_path, TERM="xterm-256color"), where):
+        _require_harmless(ended, where is Trouble.TERMINAL)
 
 
 def _require_harmless(ended: Ended, terminal: bool) -> None:

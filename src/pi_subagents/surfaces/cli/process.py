@@ -17,6 +17,8 @@ from pi_subagents.errors import ClientConfigError, InvalidCall, PiSubagentsError
 from pi_subagents.harmless import HarmlessStream
 from pi_subagents.surfaces.cli.output import echo, echo_text
 
+_LEAST_DESCRIPTORS = 8
+"""An event loop and a database, for a start."""
 _OF_SEVERAL_LINES = (ClientConfigError, SessionNotFound)
 
 
@@ -43,6 +45,7 @@ def require_open_streams(whom: str) -> None:
 
 def _exit_code(command: Callable[[], object]) -> int:
     try:
+        _require_descriptors()
         code = _called(command)
         sys.stdout.flush()
     except PiSubagentsError as error:
@@ -91,6 +94,17 @@ def _hold_descriptors() -> None:
             os.fstat(fd)
         except OSError:
             os.open(os.devnull, os.O_RDWR)  # the lowest that is free
+
+
+def _require_descriptors() -> None:
+    """Raise OSError where hardly any is left, before something that needs a few is half made and complains."""
+    held: list[int] = []
+    try:
+        for _ in range(_LEAST_DESCRIPTORS):
+            held.append(os.open(os.devnull, os.O_RDONLY))
+    finally:
+        for fd in held:
+            os.close(fd)
 
 
 def _finish(stream: TextIO | None) -> None:

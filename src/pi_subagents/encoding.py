@@ -1,0 +1,23 @@
+"""Values as JSON, whatever is in them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+
+def encode_any(value: Any) -> bytes:
+    """A value as JSON; what is not UTF-8 in a path or an argument is replaced, since JSON cannot say it."""
+    try:
+        return msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return msgspec.json.encode(_encodable(msgspec.to_builtins(value)))
+
+
+def _encodable(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode()
+    if isinstance(value, dict):
+        return {_encodable(key): _encodable(item) for key, item in value.items()}
+    return [_encodable(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -1,0 +1,227 @@
+"""Whatever a shell, a disk or a name does to the command: it ends, with a sentence and an exit code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from pi_subagents.surfaces.cli.app import app
+from pi_subagents.testing import SCRIPTED_AGENT
+from tests.session_kit import Shelf, says
+from tests.surfaces.cli.forked_commands import UNCAUGHT, UNFLUSHED, Ended, Trouble, leaves, run_all
+
+ROOT = Path(__file__).parents[3]
+SESSION = "a3f7b9c2d1e8f4a1"
+COMMANDS = dict(leaves(app))
+NOT_RUN = {
+    ("demo",): "runs agents on a project of its own, for ten seconds",
+    ("install-pi",): "needs the network",
+}
+USUAL: dict[tuple[str, ...], list[str]] = {
+    ("run",): ["--plain", "Do it"],
+    ("background", "start"): ["good", "Do it"],
+    ("call",): ["list_subagent_profiles"],
+    ("profile", "create"): ["new", "--model", "m"],
+    ("profile", "show"): ["good"],
+    ("profile", "delete"): ["good", "--yes"],
+    ("preset", "show"): ["good"],
+    ("preset", "new"): ["new"],
+    ("completion",): ["bash"],
+    ("sessions", "clean"): ["--all", "--dry-run"],
+    ("sessions", "resume"): [SESSION, "Go on"],
+    ("steer",): [SESSION, "Hurry"],
+    ("install", "mcp"): ["--client", "claude", "--scope", "project"],
+    ("uninstall", "mcp"): ["--client", "claude", "--scope", "project"],
+    ("install", "pi"): ["--project"],
+    ("uninstall", "pi"): ["--project"],
+}
+
+
+class Place:
+    """A project with a profile, a preset and a session, and somebody who works there."""
+
+    def __init__(self, root: Path, name: str = "project") -> None:
+        self.root = root
+        self.project = root / name
+        (root / "home").mkdir()
+        for folder in ("agent-profiles", "subagents"):
+            path = self.project / ".pi" / folder / "good.md"
+            path.parent.mkdir(parents=True)
+            path.write_text("---\nname: good\ndescription: Good.\nmodel: offline/scripted\n---\n")
+        shelf = Shelf(self.project, self.agent_dir)
+        shelf.add(says("Done."), session_id=SESSION, cwd=root)
+        shelf.close()
+
+    @property
+    def agent_dir(self) -> Path:
+        return self.root / "agent"
+
+    def environ(self, **variables: str) -> dict[str, str]:
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.root / "home"),
+            "PI_AGENT_DIR": str(self.agent_dir),
+            "PI_SUBAGENTS_MODELS": "offline/scripted",
+            "PYTHONUTF8": "1",
+            "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "src", ROOT))),
+            **dict([SCRIPTED_AGENT]),
+            **variables,
+        }
+
+    def shell(self, words: str, *arguments: str | bytes, **variables: str) -> subprocess.CompletedProcess[bytes]:
+        """Run the command in a shell that says `words` around it."""
+        command = [sys.executable, "-m", "pi_subagents", *arguments]
+        return subprocess.run(
+            ["sh", "-c", words, "sh", *command],
+            cwd=self.project,
+            env=self.environ(**variables),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+def usual_calls() -> list[list[str]]:
+    """Every command, as somebody would call it."""
+    return [[*words, *_arguments(words, command)] for words, command in COMMANDS.items() if words not in NOT_RUN]
+
+
+def _arguments(words: tuple[str, ...], command: click.Command) -> list[str]:
+    return USUAL.get(words) or [SESSION for one in command.params if isinstance(one, click.Argument) and one.required]
+
+
+def require_decent(ended: Ended, *, can_speak: bool = True) -> None:
+    """It ended by itself, and whatever went wrong was said in a sentence."""
+    text = ended.data.decode(errors="replace")
+    assert ended.code not in (UNCAUGHT, UNFLUSHED), (ended.arguments, text)
+    assert ended.code >= 0, (ended.arguments, ended.code, "killed after too long")
+    assert "Traceback" not in text, (ended.arguments, text)
+    assert "Exception ignored" not in text, (ended.arguments, text)
+    if ended.code and can_speak:
+        assert text.strip(), (ended.arguments, ended.code)
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        Trouble.DELETED_DIRECTORY,
+        Trouble.CLOSED_INPUT,
+        Trouble.CLOSED_OUTPUT,
+        Trouble.CLOSED_ERRORS,
+        Trouble.FULL_OUTPUT,
+        Trouble.FULL_ERRORS,
+    ],
+)
+def test_no_command_hangs_or_shows_a_traceback(trouble: Trouble, place: Place) -> None:
+    calls = [(place.project, call) for call in usual_calls()]
+    for ended in run_all(calls, place.environ(), trouble):
+        require_decent(ended, can_speak=trouble not in (Trouble.CLOSED_ERRORS, Trouble.FULL_ERRORS))
+
+
+@pytest.mark.parametrize("descriptors", [6, 12, 16, 20])
+def test_without_descriptors_there_is_still_a_sentence(descriptors: int, place: Place) -> None:
+    calls = [(place.project, call) for call in usual_calls()]
+    for ended in run_all(calls, place.environ(DESCRIPTORS=str(descriptors)), Trouble.FEW_DESCRIPTORS):
+        require_decent(ended)
+
+
+def test_words_that_are_no_text_are_taken_as_far_as_they_go(place: Place) -> None:
+    broken = os.fsdecode(b"a\xffb")
+    calls: list[tuple[Path, list[str]]] = []
+    for words, command in COMMANDS.items():
+        if words in NOT_RUN:
+            continue
+        arguments = [one for one in command.params if isinstance(one, click.Argument)]
+        calls.append((place.project, [*words, *(broken for _ in arguments)]))
+        for option in command.params:
+            if isinstance(option, click.Option) and not option.is_flag:
+                known = USUAL.get(words, _arguments(words, command))
+                calls.append((place.project, [*words, *known, option.opts[-1], broken]))
+    for ended in run_all(calls, place.environ()):
+        require_decent(ended)
+        assert b"a\xffb" not in ended.data
+
+
+@pytest.mark.parametrize("flag", [[], ["--json"]])
+def test_a_directory_whose_name_is_no_text_is_a_place_like_any_other(tmp_path: Path, flag: list[str]) -> None:
+    place = Place(tmp_path, os.fsdecode(b"pro\xffject"))
+    calls = []
+    for words, command in COMMANDS.items():
+        has_flag = any("--json" in one.opts for one in command.params)
+        if words not in NOT_RUN and (has_flag or not flag):
+            calls.append((place.project, [*words, *_arguments(words, command), *flag]))
+    ended = run_all(calls, place.environ())
+    for one in ended:
+        require_decent(one)
+    codes = {one.arguments[:2]: one.code for one in ended}
+    assert codes["profile", "list"] == codes["sessions", "list"] == 0
+
+
+def test_a_list_of_projects_that_is_no_text_hides_nothing_else(place: Place) -> None:
+    with (place.agent_dir / "subagents" / "projects.jsonl").open("ab") as file:
+        file.write(b'{"project": "/\xff\xfe"}\n\xff\xff\n"\n[]\n{"project": 1}\n')
+    for ended in run_all([(place.project, call) for call in usual_calls()], place.environ()):
+        require_decent(ended)
+    (reindexed,) = run_all([(place.project, ["sessions", "reindex"])], place.environ())
+    assert reindexed.code == 0, reindexed.text
+    (listed,) = run_all([(place.project, ["sessions", "list", "--all"])], place.environ())
+    assert SESSION in listed.text
+
+
+def test_a_command_for_pi_with_an_open_quote_is_an_error_that_names_it(place: Place) -> None:
+    variables = place.environ(PI_SUBAGENTS_PI='pi "and so on')
+    for ended in run_all([(place.project, call) for call in usual_calls()], variables):
+        require_decent(ended)
+    (run,) = run_all([(place.project, ["run", "--plain", "Do it"])], variables)
+    assert run.code == 1
+    assert "PI_SUBAGENTS_PI" in run.text
+    assert "quot" in run.text
+
+
+@pytest.mark.parametrize("arguments", [["tools"], ["profile", "list"], ["sessions", "list"], ["doctor"], ["--help"]])
+@pytest.mark.parametrize("words", ['exec "$@" >/dev/full', 'exec "$@" >&-'])
+def test_output_that_cannot_be_written_is_an_error(place: Place, words: str, arguments: list[str]) -> None:
+    done = place.shell(words, *arguments)
+    assert done.returncode == 1, done
+    assert done.stderr.count(b"\n") == 1
+    assert done.stderr.startswith(b"error: "), done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("arguments", [["doctor"], ["sessions", "list"], ["sessions", "show", SESSION]])
+def test_a_terminal_of_an_old_encoding_gets_what_it_can_show(place: Place, encoding: str, arguments: list[str]) -> None:
+    done = place.shell('exec "$@"', *arguments, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert done.stdout.startswith((b"? ", b"status", b"# task")), done
+    assert done.stderr == b""
+
+
+def test_a_deleted_directory_is_named_as_what_is_wrong(place: Place) -> None:
+    done = place.shell('mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sessions", "list")
+    assert (done.returncode, done.stdout) == (1, b"")
+    assert done.stderr.startswith(b"error: the current directory does not exist any more"), done.stderr
+
+
+@pytest.mark.parametrize("server", ["mcp", "bridge"])
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-", "<&- >&- 2>&-"])
+def test_a_server_without_anybody_to_speak_to_ends_at_once(place: Place, server: str, closed: str) -> None:
+    done = place.shell(f'exec "$@" {closed}', server)
+    assert done.returncode == 1
+    assert b"Traceback" not in done.stderr
+
+
+def test_what_is_opened_later_does_not_become_a_standard_stream(place: Place) -> None:
+    done = place.shell('exec "$@" <&- >&- 2>&-', "sessions", "reindex")
+    assert done.returncode == 1  # its report could not be written
+    for file in (place.agent_dir / "subagents").iterdir():
+        assert b"The index has" not in file.read_bytes()
