@@ -28,6 +28,7 @@ from pi_subagents.progress import Window
 from pi_subagents.redaction import Redactor
 from pi_subagents.service import Delegation
 from pi_subagents.store import RunRecord, publish
+from pi_subagents.supervisor import Limits
 from pi_subagents.supervisor.recorder import Recorder
 from pi_subagents.supervisor.stream import EventStream, Output
 from pi_subagents.testing import SCRIPTED_AGENT, answer, assistant, prints, script, tool_call, tool_result
@@ -99,7 +100,7 @@ def _everything(chunks: Sequence[bytes], record: RunRecord) -> None:
         for event in events:
             window.apply(event)
 
-    recorder = Recorder(record, state, show, 1 << 40)
+    recorder = Recorder(record, state, show, Limits().journal_bytes)
     output = Output(harness_named("pi-json").decoder(), Redactor(_SECRETS), now_ms, record)
     for chunk in chunks:
         recorder.happened(output.feed("stdout", chunk))

@@ -134,3 +134,9 @@ def test_every_reason_has_its_final_state(reason: Reason) -> None:
 @pytest.mark.parametrize(("timeout_s", "shown"), [(600, "600s"), (1.5, "1.5s"), (90.0, "90s")])
 def test_a_timeout_is_told_with_the_configured_number(timeout_s: float, shown: str) -> None:
     assert timeout_sentence(timeout_s) == f"Timed out after {shown}. Consider resuming with a longer timeout."
+
+
+def test_an_error_of_megabytes_ends_a_run_with_a_sentence() -> None:
+    broken = ev.Message(role="assistant", stop_reason="error", error_message="x" * 5_000_000)
+    ended = conclude(fold(RunState(), [*BEGINNING, broken, PASS_ENDED, ev.AgentSettled()]), 1)
+    assert ended.message == "x" * 4000 + "… (5,000,000 characters)"

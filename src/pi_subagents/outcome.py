@@ -13,6 +13,8 @@ NOT_STARTED_SENTENCE = "The agent took the prompt but did not begin: it may have
 LOOP_SENTENCE = "Loop detected: sub-agent is repeating the same tool calls"
 
 _BAD_STOP_REASONS = frozenset({"error", "aborted"})
+_MAX_SENTENCE = 4000
+"""It is shown in every listing and window; the whole of what a provider said is in its message."""
 _NOT_STARTED = frozenset({126, 127})
 """What a shell exits with that could not run a program; the wrapper around an agent is one."""
 
@@ -30,6 +32,8 @@ def full_sentence(journal_bytes: int) -> str:
 
 def ending(reason: Reason, message: str | None, at: int) -> ev.Ended:
     """The final event for a reason."""
+    if message is not None and len(message) > _MAX_SENTENCE:
+        message = f"{message[:_MAX_SENTENCE]}… ({len(message):,} characters)"
     return ev.Ended(at=at, status=status_for(reason), reason=reason, message=message)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from pathlib import Path
 
 import mcp_types as types
 import pytest
@@ -11,9 +12,13 @@ from mcp import MCPError
 from mcp.client.subscriptions import ResourcesListChanged
 
 from pi_subagents.models.event import Created
+from pi_subagents.sessions import Session, StoredRun
+from pi_subagents.store import JOURNAL_FILE
+from pi_subagents.surfaces.mcp import resources
 from pi_subagents.testing import prints
 from pi_subagents.testing.records import answer
 from tests.process.kit import MODEL, PRESET
+from tests.session_kit import Shelf, says
 from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_in
 
 DONE = prints(*answer("All is well."))
@@ -36,6 +41,21 @@ async def test_a_session_can_be_read_in_every_form(either_desk: Desk) -> None:
         assert json.loads(events[0])["type"] == Created.__struct_config__.tag
         (row,) = json.loads(text_in(await client.read_resource("subagent://sessions")))
         assert (row["sessionId"], row["status"]) == (session_id, "completed")
+
+
+def test_of_a_large_journal_the_end_is_read_below_a_line_that_says_what_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(resources, "_MAX_EVENT_BYTES", 2000)
+    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
+    kept = shelf.add(*(says(f"message {number}") for number in range(100)))
+    text = resources._events(Session(kept.session_id, (StoredRun(kept.state, kept.run_dir),), 1))
+    note, *events = map(json.loads, text.splitlines())
+    journal = (kept.run_dir / JOURNAL_FILE).read_text()
+    assert note == {"type": "left_out", "bytes": len(journal) - len(text.partition("\n")[2])}
+    assert journal.endswith(text.partition("\n")[2])
+    assert len(text) < 2100
+    assert events[-1]["type"] == "ended"
 
 
 async def test_profiles_and_presets_can_be_read(either_desk: Desk) -> None:
