@@ -14,7 +14,18 @@ from typing import Any
 import pytest
 
 from pi_subagents.tools import TOOLS
-from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, PRIVATE, RUNS, Done, Victim, below, finished, limit_memory, until
+from tests.security.kit import (
+    NEIGHBOUR,
+    NEIGHBOUR_SESSION,
+    PRIVATE,
+    RUNS,
+    Done,
+    Victim,
+    below,
+    finished,
+    limit_memory,
+    until,
+)
 from tests.security.projects import PROJECTS
 from tests.security.records import FOREIGN, ODD, many
 
