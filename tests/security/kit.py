@@ -10,6 +10,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import shlex
 import signal
@@ -29,6 +30,8 @@ from tests.security.things import State, Table, differences, lay_out, state_of
 LIMIT_S = 20.0
 """No command takes a tenth of it, unless it waits for something that never comes."""
 
+MAX_MEMORY_BYTES = 3 << 29
+
 MARK_VARIABLE = "TEST_SECURITY_MARK"
 MODEL = "acme/large"
 PRIVATE = "PRIVATE-KEY-CANARY-7f3a9c51"
@@ -43,6 +46,11 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _OBEYED = re.compile(rb"(\x1b\]|\xc2\x9d)0;PWNED")
 
 Message = dict[str, Any]
+
+
+def limit_memory() -> None:
+    """For a child: whoever reads /dev/zero to its end shall fail alone, and not take the machine along."""
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
 
 
 def tellable(text: str) -> str:
@@ -295,7 +303,13 @@ class Victim:
         command = [sys.executable, "-P", "-m", "pi_subagents", *argv]
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         return subprocess.Popen(
-            command, cwd=self.clone, env={**self.environ, **environ}, stdin=null, stdout=pipe, stderr=pipe
+            command,
+            cwd=self.clone,
+            env={**self.environ, **environ},
+            stdin=null,
+            stdout=pipe,
+            stderr=pipe,
+            preexec_fn=limit_memory,
         )
 
     def converse(self, command: str, messages: Sequence[Message]) -> list[Message]:
@@ -303,7 +317,8 @@ class Victim:
         argv = [sys.executable, "-P", "-m", "pi_subagents", command]
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         said: list[Message] = []
-        with subprocess.Popen(argv, cwd=self.clone, env=self.environ, stdin=pipe, stdout=pipe, stderr=null) as server:
+        streams: dict[str, Any] = {"stdin": pipe, "stdout": pipe, "stderr": null, "preexec_fn": limit_memory}
+        with subprocess.Popen(argv, cwd=self.clone, env=self.environ, **streams) as server:
             assert server.stdin is not None
             assert server.stdout is not None
             for message in messages:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -11,14 +13,18 @@ import pytest
 
 from tests.security.commands import Attempt, attempts
 from tests.security.kit import (
+    ENDED,
     NEIGHBOUR,
     NEIGHBOUR_SESSION,
     OTHER_RUN,
     OTHER_SESSION,
     RUNS,
+    STARTED,
     Victim,
     below,
+    created,
     finished,
+    lines,
     unfinished,
     until,
 )
@@ -327,6 +333,62 @@ def test_directories_with_odd_names_stay_where_they_are(name: str | bytes, victi
         done = victim.run(*argv)
         victim.is_unharmed_by(done)
     assert neighbour_of(victim)["name"] == "neighbour"
+
+
+SHELL_NAMES = ("$(evil)", "`evil`", "a;evil", "a|evil", "a b", "';evil;'", '";evil;"', "$HOME", "&", "!x", "--help")
+
+
+def test_the_shell_is_offered_no_words_that_it_would_obey(victim: Victim) -> None:
+    receive(victim, plain_record())
+    for number, name in enumerate(SHELL_NAMES):
+        victim.receives(below(f"{RUNS}/20260105T{number:06d}000-{name}", finished(RUN, background=True, owner="cli")))
+    victim.run("sessions", "list")  # so that the index knows them too
+    for words in ("sessions show ", "sessions resume ", "background logs ", "background stop ", "steer "):
+        typed = f"pi-subagents {words}"
+        number_of_word = str(len(typed.split()))
+        done = victim.run(_PI_SUBAGENTS_COMPLETE="bash_complete", COMP_WORDS=typed, COMP_CWORD=number_of_word)
+        offered = [line.partition(",")[2].partition("\t")[0] for line in done.out.splitlines() if line]
+        assert [word for word in offered if not re.fullmatch(r"[0-9A-Za-z-]+", word)] == [], f"{typed}\n{done}"
+        assert "--help" not in offered
+    assert (
+        NEIGHBOUR_SESSION
+        in victim.run(
+            _PI_SUBAGENTS_COMPLETE="bash_complete", COMP_WORDS="pi-subagents sessions show ", COMP_CWORD="3"
+        ).out
+    )
+
+
+@pytest.mark.parametrize("name", SHELL_NAMES)
+def test_a_command_that_is_suggested_holds_no_words_of_a_strangers(name: str, victim: Victim) -> None:
+    run = f"20260105T000000000-{name}"
+    victim.receives({".git/HEAD": "ref\n", **below(f"{RUNS}/{run}", unfinished(run))})
+    profile = f".pi/agent-profiles/{name}.md"
+    victim.receives({profile: "---\nname: keyed\napiKey: sk-0123456789abcdef\n---\n"})
+    out = victim.run("doctor").out
+    suggested = [line for line in out.splitlines() if "chmod" in line or "get_subagent_output" in line]
+    for line in suggested:
+        unquoted = line.replace(shlex.quote(name), "").replace(shlex.quote(str(victim.clone / profile)), "")
+        assert name not in unquoted, line
+
+
+@pytest.mark.parametrize(
+    "session", ["../home/private/diary", "{home}/private/diary", "x/../../home/private/diary", "diary/."]
+)
+@pytest.mark.parametrize("kind", ["md", "html"])
+def test_exporting_into_a_directory_writes_nowhere_else(kind: str, session: str, victim: Victim) -> None:
+    session = session.replace("{home}", str(victim.home))
+    victim.receives({".git/HEAD": "ref\n"})
+    victim.receives(
+        below(
+            f"{RUNS}/{RUN}", {**finished(RUN), "events.jsonl": lines(created(RUN, sessionId=session), STARTED, ENDED)}
+        )
+    )
+    victim.arm()
+    out = victim.scratch / "out"
+    (out / "x").mkdir(parents=True)
+    done = victim.run("sessions", "export", SESSION, "--format", kind, "-o", str(out))
+    victim.is_unharmed_by(done)
+    assert not list(victim.scratch.glob(f"*.{kind}")), str(done)
 
 
 # --- settings that delete ---------------------------------------------------------

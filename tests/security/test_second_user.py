@@ -26,6 +26,7 @@ from tests.security.kit import (
     below,
     faults,
     finished,
+    limit_memory,
     unfinished,
     until,
 )
@@ -97,6 +98,7 @@ class Shared:
             capture_output=True,
             timeout=60,
             check=False,
+            preexec_fn=limit_memory,
         )
         until(lambda: not self.victim.processes(), "what was started has ended")
         return Done(argv, done.returncode, done.stdout, done.stderr)

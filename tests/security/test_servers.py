@@ -14,7 +14,18 @@ from typing import Any
 import pytest
 
 from pi_subagents.tools import TOOLS
-from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, PRIVATE, RUNS, Done, Victim, below, finished, until
+from tests.security.kit import (
+    NEIGHBOUR,
+    NEIGHBOUR_SESSION,
+    PRIVATE,
+    RUNS,
+    Done,
+    Victim,
+    below,
+    finished,
+    limit_memory,
+    until,
+)
 from tests.security.projects import PROJECTS
 from tests.security.records import FOREIGN, ODD, many
 
@@ -83,7 +94,8 @@ def serving(victim: Victim, *options: str) -> Iterator[tuple[str, int]]:
     """The server; its host and port."""
     argv = [sys.executable, "-P", "-m", "pi_subagents", "mcp", "--http", "127.0.0.1:0", *options]
     null = subprocess.DEVNULL
-    with subprocess.Popen(argv, cwd=victim.clone, env=victim.environ, stdin=null, stderr=subprocess.PIPE) as server:
+    streams: dict[str, Any] = {"stdin": null, "stderr": subprocess.PIPE, "preexec_fn": limit_memory}
+    with subprocess.Popen(argv, cwd=victim.clone, env=victim.environ, **streams) as server:
         try:
             assert server.stderr is not None
             said = b""

@@ -26,6 +26,7 @@ from tests.security.kit import (
     below,
     faults,
     finished,
+    limit_memory,
 )
 from tests.security.projects import PROJECTS
 
@@ -41,7 +42,7 @@ def program(victim: Victim, *argv: str, command: tuple[str, ...] | None = None, 
     """The command as a program of its own, started in any odd way."""
     command = command or (sys.executable, "-P", "-m", "pi_subagents")
     usual: dict[str, Any] = {"cwd": victim.clone, "env": victim.environ, "stdin": subprocess.DEVNULL}
-    usual |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options}
+    usual |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": limit_memory, **options}
     with subprocess.Popen([*command, *argv], **usual) as process:
         try:
             out, err = process.communicate(timeout=LIMIT_S)
@@ -103,6 +104,7 @@ def test_streams_that_are_closed(closed: str, argv: tuple[str, ...], guest: Vict
 @pytest.mark.parametrize("argv", COMMANDS, ids=" ".join)
 def test_no_descriptors_left(argv: tuple[str, ...], guest: Victim) -> None:
     def limit() -> None:
+        limit_memory()
         resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
 
     done = program(guest, *argv, preexec_fn=limit)
