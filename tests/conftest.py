@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import signal
+from contextlib import suppress
 
 import pytest
 from hypothesis import settings
@@ -10,6 +12,10 @@ from hypothesis import settings
 # A loaded machine is no reason to fail, and examples are not shared between workers.
 settings.register_profile("project", deadline=None, database=None)
 settings.load_profile("project")
+
+# A shell has what it puts into the background ignore Ctrl+C, and programs that tests start would inherit that.
+with suppress(ValueError):  # not in the main thread
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _FOREIGN_PREFIXES = ("PI_", "XDG_")
 _FOREIGN_SUFFIXES = ("_API_KEY", "_OAUTH_TOKEN")

@@ -14,7 +14,7 @@ import io
 import os
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
 if TYPE_CHECKING:
@@ -68,7 +68,8 @@ class HarmlessStream(io.TextIOBase):
 
     def __init__(self, stream: TextIO | None, name: str, *, for_remarks: bool = False) -> None:
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # there are terminals without ✓
+            with suppress(OSError):  # what is no file may refuse to be asked where it stands
+                stream.reconfigure(errors="replace")  # there are terminals without ✓
         self._stream = stream
         self._name = name
         self._for_remarks = for_remarks

@@ -112,6 +112,7 @@ def resumed_task(
     """
     if not prompt.strip():
         raise InvalidCall("the prompt is empty; say what the agent should do now")
+    _require_ours(latest)
     return Task(
         latest.state.name,
         prompt,
@@ -123,6 +124,12 @@ def resumed_task(
         preset=None if profile else latest.state.preset,
         model=None if profile else latest.state.requested_model,
     )
+
+
+def _require_ours(run: StoredRun) -> None:
+    if run.state.foreign:
+        session_id = run.state.session_id
+        raise InvalidCall(f'Cannot resume: session "{session_id}" has a {run.state.foreign} ({run.run_dir}).')
 
 
 def _directory(latest: StoredRun) -> Path:
@@ -170,8 +177,7 @@ def claim_for_resume(sessions: Sessions, session_id: str) -> Claim:
 
 def _check_ours(session: Session) -> None:
     for run in session.runs:
-        if run.state.foreign:
-            raise InvalidCall(f'Cannot resume: session "{session.id}" has a {run.state.foreign} ({run.run_dir}).')
+        _require_ours(run)
 
 
 def _lock(home: Path, session_id: str) -> Lease | None:

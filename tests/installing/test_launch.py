@@ -41,7 +41,7 @@ def test_it_is_the_program_on_the_path_if_there_is_none_beside_python(interprete
 
 
 def test_without_a_program_it_is_python_and_the_package(interpreter: Path, tmp_path: Path) -> None:
-    assert find_launch({"PATH": str(tmp_path)}) == Launch(str(interpreter), ("-m", "pi_subagents", "mcp"))
+    assert find_launch({"PATH": str(tmp_path)}) == Launch(str(interpreter), ("-P", "-m", "pi_subagents", "mcp"))
 
 
 def test_variables_that_lead_to_pi_go_along_and_mean_the_same_everywhere_but_keys_do_not(

@@ -26,20 +26,20 @@ def missing(folder: Path) -> str:
 
 
 def not_executable(folder: Path) -> str:
-    path = folder / "agent"
+    path = folder / "program"
     path.write_text("#!/bin/sh\n")
     return str(path)
 
 
 def without_interpreter(folder: Path) -> str:
-    path = folder / "agent"
+    path = folder / "program"
     path.write_text("#!/no/such/interpreter\n")
     path.chmod(0o755)
     return str(path)
 
 
 def no_program(folder: Path) -> str:
-    path = folder / "agent"
+    path = folder / "program"
     path.write_bytes(b"\x7fELF and nothing more")
     path.chmod(0o755)
     return str(path)

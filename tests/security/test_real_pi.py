@@ -40,6 +40,7 @@ def test_an_extension_of_the_project_is_not_loaded(stage: Stage) -> None:
 def test_a_profile_of_the_project_brings_no_extension_along_before_it_is_trusted(line: str, stage: Stage) -> None:
     stage.write(".pi/extensions/evil.ts", _EVIL % (stage.root / "loaded"))
     stage.write_profile("strong", line)
+    stage.command("trust", "--revoke")
     done = stage.command("run", "-p", "strong", "Say hello")
     assert not is_loaded(stage)
     assert done.returncode == 1

@@ -19,7 +19,7 @@ ENTRANCES: dict[str, tuple[str, ...]] = {
     "run": ("run", "Say hello"),
     "call": ("call", "delegate_to_subagents", json.dumps({"tasks": [{"name": "hello", "prompt": "Say hello"}]})),
     "background start": ("background", "start", "steady", "Say hello"),
-    "sessions resume": ("sessions", "resume", NEIGHBOUR_SESSION, "Go on"),
+    "sessions resume": ("sessions", "resume", "--cwd", ".", NEIGHBOUR_SESSION, "Go on"),
 }
 """Every command that takes --trust."""
 

@@ -120,7 +120,8 @@ def test_links_inside_a_run_are_not_followed(shelf: Shelf, tmp_path: Path) -> No
     precious.mkdir()
     (precious / "file").write_text("x")
     kept = shelf.add()
-    (kept.run_dir / "agent").symlink_to(precious)
+    (kept.run_dir / "agent-dir").mkdir()
+    (kept.run_dir / "agent-dir" / "skills").symlink_to(precious)
     remove(shelf, kept.session_id)
     assert (precious / "file").read_text() == "x"
 

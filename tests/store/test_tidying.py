@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi_subagents.files import Directory
 from pi_subagents.harness import RunFile
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
@@ -22,7 +23,7 @@ from pi_subagents.outcome import ending
 from pi_subagents.paths import runs_dir
 from pi_subagents.redaction import MARK, Redactor
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, TIDY_FILE, load_run, publish, tidying_note
-from pi_subagents.store.tidying import Cleaner, Tidying
+from pi_subagents.store.tidying import Cleaner, Tidying, tidy
 
 KEY = 'sk-live-"quoted"-0123456789abcdef'
 SHORT = "hunter2!"
@@ -128,7 +129,9 @@ def test_what_the_agent_put_in_place_of_its_file_is_not_followed(run_dir: Path, 
     (tmp_path / "elsewhere").write_text(f"my own note of {KEY}")
     leave_behind(run_dir, note_for(KEY, written=["notes"]))
     (run_dir / "notes").symlink_to(tmp_path / "elsewhere")
-    load_run(run_dir)
+    assert load_run(run_dir).foreign
+    with Directory.at(run_dir) as run:  # even for whoever held it by then
+        tidy(run)
     assert KEY in (tmp_path / "elsewhere").read_text()
     assert not (run_dir / "notes").is_symlink()
 

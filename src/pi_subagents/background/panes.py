@@ -103,7 +103,7 @@ class PaneRun:
     def _hand_over(self) -> socket.socket:
         """Open a pane and give it the run; raises SpawnFailed and OSError, and then the run is still ours."""
         with _door() as (door, address):
-            pane = self._panes.open([sys.executable, "-m", PROGRAM, address])
+            pane = self._panes.open([sys.executable, "-P", "-m", PROGRAM, address])
             guest = self._let_in(door, pane)
         order = seal(self._order)
         try:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, nearest_existing, tilde
+from pi_subagents.files import read_bounded
 from pi_subagents.profiles import load_presets, load_profiles
 
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH
@@ -58,7 +59,7 @@ def _files_with_keys(situation: Situation) -> Iterator[Path]:
 
 def _has_content(path: Path) -> bool:
     try:
-        content = path.read_bytes()
+        content = read_bounded(path)
     except OSError:
         return False
     # pi itself writes an empty object; a models.json without a key needs no protection.

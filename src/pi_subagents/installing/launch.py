@@ -40,7 +40,8 @@ def find_launch(environ: Mapping[str, str]) -> Launch:
     beside = Path(sys.executable).absolute().with_name(PROGRAM)
     program = str(beside) if os.access(beside, os.X_OK) else shutil.which(PROGRAM, path=environ.get("PATH"))
     if program is None:
-        return Launch(sys.executable, ("-m", "pi_subagents", ARGUMENT), env)
+        # -P: the directory that the client happens to be in is no place to look for our modules.
+        return Launch(sys.executable, ("-P", "-m", "pi_subagents", ARGUMENT), env)
     return Launch(str(Path(program).absolute()), (ARGUMENT,), env)
 
 

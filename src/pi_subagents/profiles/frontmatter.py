@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from ruamel.yaml.nodes import MappingNode, Node
 
 FENCE = "---"
+MAX_ENTRIES = 10_000
+"""Lines and items; what a person did not write would take YAML a minute to read."""
 ScalarKind = Literal["text", "bool", "null", "number"]
 _KINDS: dict[str, ScalarKind] = {"bool": "bool", "null": "null", "int": "number", "float": "number"}
 
@@ -83,6 +85,8 @@ def parse_frontmatter(frontmatter: str) -> list[Entry]:
 
 def compose_frontmatter(frontmatter: str) -> MappingNode | None:
     """The YAML nodes of the frontmatter with their marks, None when it is empty."""
+    if sum(map(frontmatter.count, "\n,[{")) > MAX_ENTRIES:
+        raise FrontmatterError(2, f"the frontmatter has more than {MAX_ENTRIES:,} entries")
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError
     from ruamel.yaml.nodes import MappingNode

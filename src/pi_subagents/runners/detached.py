@@ -27,7 +27,7 @@ def start_porter(door: int, agent_dir: str, limit: int) -> None:
 def _start(module: str, arguments: list[str], fds: tuple[int, ...]) -> None:
     collect_ended()
     process = subprocess.Popen(
-        [sys.executable, "-m", module, *arguments],
+        [sys.executable, "-P", "-m", module, *arguments],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -259,6 +259,7 @@ def _pip(requirement: str) -> list[str]:
     if importlib.util.find_spec("pip"):
         return [
             sys.executable,
+            "-P",  # not the project's idea of pip
             "-m",
             "pip",
             "install",

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pi_subagents.files import read_bounded
+from pi_subagents.files import is_below, read_bounded
 from pi_subagents.paths import is_part_of
 from pi_subagents.profiles.frontmatter import (
     Entry,
@@ -107,10 +107,12 @@ def _directories(base: Base) -> list[tuple[Path, Layout]]:
         return [(base.folder / "skills", "pi"), (users_own, "agents")]
     above = _up_to_repository(base.folder.parent)
     shared = [folder / ".agents" / "skills" for folder in above if is_part_of(folder, folder / ".agents")]
-    return [
+    found: list[tuple[Path, Layout]] = [
         (base.folder / "skills", "pi"),
         *((directory, "agents") for directory in shared if directory != users_own),
     ]
+    # A link out of the project would have us search whatever it leads to.
+    return [(directory, layout) for directory, layout in found if is_below(directory, directory.parent.parent)]
 
 
 def _up_to_repository(folder: Path) -> list[Path]:

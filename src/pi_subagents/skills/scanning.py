@@ -8,6 +8,7 @@ A folder with a `SKILL.md` is one skill and is not searched further. Other folde
 from __future__ import annotations
 
 import os
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -16,14 +17,20 @@ from pi_subagents.skills.patterns import IgnoreRules
 Layout = Literal["pi", "agents"]
 
 
+_MAX_FOLDERS = 2000
+"""More than anybody has skills; a link may lead to a whole disk."""
+
+
 def skill_files(directory: Path, layout: Layout = "pi") -> list[Path]:
-    """Candidate files in a fixed order; what cannot be read is left out."""
-    return _scan(directory, directory, layout, IgnoreRules(), frozenset())
+    """Candidate files in a fixed order, without what cannot be read, and what comes after too many folders."""
+    return _scan(directory, directory, layout, IgnoreRules(), frozenset(), count(1))
 
 
-def _scan(folder: Path, root: Path, layout: Layout, ignored: IgnoreRules, above: frozenset[str]) -> list[Path]:
+def _scan(
+    folder: Path, root: Path, layout: Layout, ignored: IgnoreRules, above: frozenset[str], folders: count[int]
+) -> list[Path]:
     real = os.path.realpath(folder)
-    if real in above:  # a link that leads back up
+    if real in above or next(folders) > _MAX_FOLDERS:  # a link that leads back up, or to everything
         return []
     prefix = "" if folder == root else f"{folder.relative_to(root).as_posix()}/"
     ignored.add_directory(folder, prefix)
@@ -43,7 +50,7 @@ def _scan(folder: Path, root: Path, layout: Layout, ignored: IgnoreRules, above:
             continue
         if _is_folder(entry):
             if not ignored.ignores(prefix + entry.name, is_folder=True):
-                found += _scan(folder / entry.name, root, layout, ignored, above | {real})
+                found += _scan(folder / entry.name, root, layout, ignored, above | {real}, folders)
             continue
         is_candidate = takes_files and entry.name.endswith(".md") and _is_file(entry)
         if is_candidate and not ignored.ignores(prefix + entry.name):

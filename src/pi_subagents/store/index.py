@@ -131,7 +131,7 @@ class Index:
             for line in self._projects.read_bytes().splitlines():
                 with suppress(ValueError, TypeError):
                     found[Path(json.loads(line))] = None
-        return [project for project in found if project.is_dir()]
+        return [project for project in found if _is_directory(project)]
 
     # --- inside -------------------------------------------------------------------------------------------
 
@@ -191,6 +191,12 @@ class Index:
         fd = os.open(self._projects, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
         with os.fdopen(fd, "ab", buffering=0) as file:
             file.write(json.dumps(str(project)).encode() + b"\n")
+
+
+def _is_directory(path: Path) -> bool:
+    with suppress(OSError, ValueError):  # no name that there could be
+        return path.is_dir()
+    return False
 
 
 def _connect(path: Path) -> sqlite3.Connection:

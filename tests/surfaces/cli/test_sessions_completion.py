@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pytest
 
 from tests.session_kit import Shelf
@@ -37,7 +39,7 @@ def test_ids_of_other_projects_are_completed_too(desk: Desk) -> None:
 
 def test_a_broken_index_does_not_print_into_the_line(desk: Desk) -> None:
     desk.shelf.add(session_id="aaaa1111aaaaaaaa", indexed=False)
-    desk.shelf.agent_dir.mkdir(parents=True)
+    shutil.rmtree(desk.shelf.agent_dir / "subagents")
     (desk.shelf.agent_dir / "subagents").write_text("in the way")
     assert complete(desk, "show", "aa")[:2] == ["plain", "aaaa1111aaaaaaaa"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from pathlib import Path
 
@@ -111,7 +112,7 @@ def test_a_lost_run_is_not_called_running(desk: Desk) -> None:
 
 def test_without_an_index_the_sessions_are_listed_all_the_same(desk: Desk) -> None:
     desk.shelf.add(name="here", indexed=False)
-    desk.shelf.agent_dir.mkdir(parents=True)
+    shutil.rmtree(desk.shelf.agent_dir / "subagents")
     (desk.shelf.agent_dir / "subagents").write_text("in the way")
     assert "here" in desk.run("list").out
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
+from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from tests.session_kit import call, returns, says
 from tests.surfaces.cli.session_desk import Desk
@@ -61,7 +62,7 @@ def large_session(desk: Desk, batch: Batch) -> str:
         kept.append(*batch(number))
         number += 1
     kept.append(says("Done."), ev.Exited(exit_code=0))
-    kept.append(ev.Ended(at=1, status="completed", reason="settled"))  # type: ignore[arg-type]
+    kept.append(ev.Ended(at=1, status=Status.COMPLETED, reason=Reason.SETTLED))
     kept.let_go()
     return kept.session_id
 
