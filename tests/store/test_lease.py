@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -259,3 +261,30 @@ def test_where_no_lock_has_an_effect_a_run_is_refused(shelf: Shelf, monkeypatch:
     with pytest.raises(StoreError, match=r"locks have no effect there, nor in .*; work on a local file system"):
         shelf.add()
     assert shelf.runs == []
+
+
+def test_trying_whether_locks_work_leaves_none_to_a_child_that_is_just_being_started(tmp_path: Path) -> None:
+    """Between fork and exec a child has all descriptors, and with them the locks that were only closed, not freed."""
+    (tmp_path / "folder").mkdir()
+    stop = threading.Event()
+
+    def fork_again_and_again() -> None:
+        while not stop.is_set():
+            pid = os.fork()
+            if pid == 0:
+                os._exit(0)
+            os.waitpid(pid, 0)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # about threads and forks, which is the point
+        forker = threading.Thread(target=fork_again_and_again)
+        forker.start()
+        try:
+            for number in range(300):
+                run_dir = tmp_path / "folder" / str(number)
+                run_dir.mkdir()
+                with Directory.at(run_dir) as run:
+                    Lease.of_new_run(run).release()
+        finally:
+            stop.set()
+            forker.join()

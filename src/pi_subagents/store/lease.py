@@ -65,10 +65,10 @@ class Lease:
             for fd in _places_to_lock(run):
                 fds.append(fd)
                 if not _lock(fd, deadline):
-                    _close(fds)
+                    _free(fds)
                     return None
         except BaseException:
-            _close(fds)
+            _free(fds)
             raise
         return cls(*fds)
 
@@ -139,11 +139,8 @@ class Lease:
 
     def release(self) -> None:
         """Give the run up; harmless when called twice."""
-        for fd in self._fds:
-            # Closing alone would leave the lock to a child that was forked a moment ago and has not executed yet.
-            with suppress(OSError):
-                fcntl.flock(fd, fcntl.LOCK_UN)
-        self.leave()
+        fds, self._fds = self._fds, []
+        _free(fds)
 
     def leave(self) -> None:
         """Close our end without freeing the lock: another process has it now."""
@@ -189,7 +186,7 @@ def locks_work(folder: Directory) -> bool:
     except OSError:
         return False
     finally:
-        _close([first, second])
+        _free([first, second])
 
 
 def _places_to_lock(run: Directory) -> Iterator[int]:
@@ -253,6 +250,14 @@ def _lock(fd: int, deadline: float) -> bool:
             time.sleep(_POLL_S)
         except OSError:
             return True  # as above
+
+
+def _free(fds: list[int]) -> None:
+    for fd in fds:
+        # Closing alone would leave the lock to a child that was forked a moment ago and has not executed yet.
+        with suppress(OSError):
+            fcntl.flock(fd, fcntl.LOCK_UN)
+    _close(fds)
 
 
 def _close(fds: list[int]) -> None:
