@@ -367,7 +367,8 @@ def test_a_command_that_is_suggested_holds_no_words_of_a_strangers(name: str, vi
     out = victim.run("doctor").out
     suggested = [line for line in out.splitlines() if "chmod" in line or "get_subagent_output" in line]
     for line in suggested:
-        unquoted = line.replace(shlex.quote(name), "").replace(shlex.quote(str(victim.clone / profile)), "")
+        command = line.rpartition("→")[2]
+        unquoted = command.replace(shlex.quote(name), "").replace(shlex.quote(str(victim.clone / profile)), "")
         assert name not in unquoted, line
 
 

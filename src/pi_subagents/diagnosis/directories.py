@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pi_subagents.diagnosis.finding import Finding
-from pi_subagents.diagnosis.situation import Situation, nearest_existing, tilde
+from pi_subagents.diagnosis.situation import Situation, nearest_existing, shell_word, tilde
 from pi_subagents.files import read_bounded
 from pi_subagents.profiles import load_presets, load_profiles
 
@@ -38,9 +38,8 @@ def check_privacy(situation: Situation) -> Iterator[Finding]:
     """Whether files with keys are for their owner's eyes only."""
     exposed = [path for path in _files_with_keys(situation) if _is_exposed(path)]
     for path in exposed:
-        yield Finding(
-            "keys", False, f"{tilde(path)} holds a key and others can read it", f"run: chmod 600 {tilde(path)}"
-        )
+        detail = f"{tilde(path)} holds a key and others can read it"
+        yield Finding("keys", False, detail, f"run: chmod 600 {shell_word(path)}")
     if not exposed:
         yield Finding("keys", True, "no file with a key can be read by others")
 

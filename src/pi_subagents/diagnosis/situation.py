@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -66,6 +67,13 @@ def tilde(path: Path) -> str:
         return str("~" / path.relative_to(Path.home()))
     except ValueError:
         return str(path)
+
+
+def shell_word(path: Path) -> str:
+    """A path as it can be pasted into a command, whatever it is called."""
+    shown = tilde(path)
+    rest = shown.removeprefix("~")  # in quotes it would not stand for anybody's home
+    return shown if shlex.quote(rest) == rest else shlex.quote(str(path))
 
 
 def nearest_existing(path: Path) -> Path:

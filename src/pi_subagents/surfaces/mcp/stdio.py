@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from pi_subagents.harmless import escape_json
 from pi_subagents.surfaces.mcp.handshake import Greeting, Id
 from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
 from pi_subagents.wire import Wire
@@ -123,4 +124,5 @@ def _encoded(message: JSONRPCMessage) -> bytes:
         text = message.model_dump_json(by_alias=True, exclude_unset=True)
     except ValueError:  # something is not UTF-8, such as the name of a directory; a question mark is in its place
         text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True), ensure_ascii=False)
-    return text.encode("utf-8", "replace") + b"\n"
+    # Should a terminal get it: JSON itself escapes the older half of the control characters only.
+    return escape_json(text).encode("utf-8", "replace") + b"\n"
