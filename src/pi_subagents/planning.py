@@ -41,7 +41,7 @@ from pi_subagents.profiles import (
 from pi_subagents.prompts import compose_prompt
 from pi_subagents.settings import ResumeMode, Settings, load_settings
 from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
-from pi_subagents.trust import TRUST_COMMAND, Trust
+from pi_subagents.trust import Trust, trust_command
 
 
 @dataclass(frozen=True)
@@ -259,7 +259,7 @@ def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str
         if not is_below(path, project):
             raise UnknownSkill(
                 f'{profile.path}: skill "{name}" ({path}) is outside of the project and cannot be used, because '
-                f"{project} is not trusted; if you trust it, run: {TRUST_COMMAND} {project}"
+                f"{project} is not trusted; if you trust it, run: {trust_command(project)}"
             )
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from pi_subagents.skills import discover_skills
 from pi_subagents.skills.scanning import skill_files
 
@@ -32,3 +34,29 @@ def test_a_projects_skills_are_not_looked_for_through_a_link_out_of_it(tmp_path:
     (tmp_path / "agent" / "skills").symlink_to(tmp_path / "elsewhere")
     found = discover_skills(tmp_path / "project", tmp_path / "agent", home=tmp_path / "home")
     assert list(found) == ["private"], "the user's own links are the user's own business"
+
+
+def test_links_that_lead_back_up_make_no_endless_package(tmp_path: Path) -> None:
+    package = tmp_path / "project" / "pkg"
+    package.mkdir(parents=True)
+    for name in "abcd":
+        (package / name).symlink_to(".")
+    (package / "package.json").write_text('{"pi": {"skills": ["' + "*/" * 19 + '*"]}}')
+    (tmp_path / "project" / ".pi").mkdir()
+    (tmp_path / "project" / ".pi" / "settings.json").write_text('{"packages": ["../pkg"]}')
+    assert discover_skills(tmp_path / "project", tmp_path / "agent", home=tmp_path / "home") == {}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        '{"packages": ["npm:/etc"]}',
+        '{"packages": ["https://[x/y/z", {"source": "ssh://[x/y/z"}]}',
+        '{"packages": ["a\\u0000b", "npm:a\\u0000b", "npm:", ""]}',
+        '{"skills": ["a\\u0000b", "file://[x"]}',
+    ],
+)
+def test_what_is_no_place_at_all_is_passed_over(settings: str, tmp_path: Path) -> None:
+    write_skill(tmp_path / "project" / ".pi" / "skills", "good")
+    (tmp_path / "project" / ".pi" / "settings.json").write_text(settings)
+    assert list(discover_skills(tmp_path / "project", tmp_path / "agent", home=tmp_path / "home")) == ["good"]

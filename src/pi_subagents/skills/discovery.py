@@ -8,6 +8,8 @@ Whether a project's skills count is the caller's decision: it knows whom it trus
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,7 +68,10 @@ def discover_skills(
     user = Base(normalize(agent_dir), home, is_project=False)
     project = Base(normalize(cwd) / ".pi", home, is_project=True)
     bases = [project, user] if of_project else [user]
-    settings = {base: read_json_object(base.folder / "settings.json") for base in bases}
+    settings = {
+        base: read_json_object(base.folder / "settings.json", base.folder.parent if base.is_project else None)
+        for base in bases
+    }
     packages = {base: read_packages(settings[base].get("packages"), base) for base in bases}
 
     found: Candidates = {}
@@ -86,10 +91,16 @@ def _settings_entries(settings: dict[str, Any]) -> list[str]:
 
 def _add_from_settings(found: Candidates, entries: list[str], base: Base) -> None:
     patterns = [entry for entry in entries if is_override(entry) or has_wildcard(entry)]
-    files = files_at([base.resolve(entry) for entry in entries if entry not in patterns])
+    files = files_at(list(_places([entry for entry in entries if entry not in patterns], base)))
     chosen = select(files, patterns, base.folder)
     for file in files:
         found.setdefault(file, (0 if base.is_project else 2, file in chosen))
+
+
+def _places(entries: list[str], base: Base) -> Iterator[Path]:
+    for entry in entries:
+        with suppress(ValueError):  # it is no path and no address
+            yield base.resolve(entry)
 
 
 def _add_from_directories(found: Candidates, entries: list[str], base: Base) -> None:

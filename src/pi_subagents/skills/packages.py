@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -27,6 +28,8 @@ from pi_subagents.skills.patterns import (
 )
 from pi_subagents.skills.scanning import skill_files
 
+_MAX_PATHS = 10_000
+"""Of a package; links that lead back up would make endless ones."""
 _HOSTS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org"}
 
 
@@ -52,10 +55,12 @@ def normalize(path: Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 - Path.resolve() would follow links
 
 
-def read_json_object(path: Path) -> dict[str, Any]:
-    """A JSON object, or an empty one when there is none to read."""
+def read_json_object(path: Path, within: Path | None = None) -> dict[str, Any]:
+    """A JSON object, or an empty one when there is none to read, or only through a link out of `within`."""
     try:
-        document = json.loads(read_bounded(path).decode("utf-8", errors="replace").removeprefix("\ufeff"))
+        document = json.loads(
+            read_bounded(path, within=within).decode("utf-8", errors="replace").removeprefix("\ufeff")
+        )
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
@@ -90,6 +95,14 @@ class Package:
         return self.base.resolve(self.source)
 
     @property
+    def means_something(self) -> bool:
+        """Whether the source leads anywhere: what stands there may be no address at all."""
+        try:
+            return bool(self.identity)
+        except ValueError:
+            return False
+
+    @property
     def identity(self) -> str:
         """The same for two entries that mean the same package, in whichever scope and version."""
         if self.source.startswith("npm:") or _git_place(self.source):
@@ -105,7 +118,7 @@ def read_packages(entries: object, base: Base) -> list[Package]:
             found.append(Package(entry, base, None))
         elif isinstance(entry, dict) and isinstance(entry.get("source"), str):
             found.append(Package(entry["source"], base, entry))
-    return found
+    return [package for package in found if package.means_something]
 
 
 def package_skills(project: list[Package], user: list[Package]) -> list[tuple[Path, bool]]:
@@ -164,7 +177,7 @@ def _expand(entry: str, root: Path) -> list[Path]:
     patterns += [pattern.removesuffix("**").rstrip("/") for pattern in patterns if pattern.endswith("**")]
     deep = "**" in entry
     levels = sys.maxsize if deep else max(pattern.count("/") for pattern in patterns)
-    paths = _visible_paths(root, "", levels, through_links=not deep)
+    paths = islice(_visible_paths(root, "", levels, through_links=not deep), _MAX_PATHS)
     matches = [path for path in paths if any(matches_glob(path, pattern) for pattern in patterns)]
     return sorted((normalize(root / match) for match in matches), key=str)
 
@@ -172,9 +185,9 @@ def _expand(entry: str, root: Path) -> list[Path]:
 def _visible_paths(root: Path, folder: str, levels: int, *, through_links: bool) -> Iterator[str]:
     yield folder
     place = root / folder
-    if levels < 0 or not place.is_dir() or (folder and place.is_symlink() and not through_links):
-        return
     try:
+        if levels < 0 or not place.is_dir() or (folder and place.is_symlink() and not through_links):
+            return
         names = [path.name for path in place.iterdir()]
     except OSError:
         return

@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.errors import StoreError
-from pi_subagents.files import Directory, belongs_to_us
+from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, belongs_to_us
 from pi_subagents.models.event import AnyEvent, Created
 from pi_subagents.models.run import is_run_id
 
@@ -188,7 +188,7 @@ def birthmark(run: Directory) -> bytes:
 def was_made_here(run_dir: Path) -> bool:
     """Whether a record of ours stands where it was made, so that what it says of other places can be believed."""
     with suppress(OSError, StoreError), our_run(run_dir) as run:
-        return run.read(LEASE_FILE).startswith(birthmark(run))
+        return run.read(LEASE_FILE, MAX_CONFIGURATION_BYTES).startswith(birthmark(run))
     return False
 
 

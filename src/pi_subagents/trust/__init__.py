@@ -2,7 +2,7 @@
 
 from pi_subagents.trust.decisions import Decision, Decisions, pi_decision
 from pi_subagents.trust.powers import FIELDS, SETTINGS
-from pi_subagents.trust.trust import TRUST_COMMAND, Trust
+from pi_subagents.trust.trust import TRUST_COMMAND, Trust, trust_command
 
 __all__ = [
     "FIELDS",
@@ -12,4 +12,5 @@ __all__ = [
     "Decisions",
     "Trust",
     "pi_decision",
+    "trust_command",
 ]

@@ -49,7 +49,12 @@ class Trust:
             return None
         if self.decided is False:
             return f"because {folder} is not trusted in this session"
-        return f"because {folder} is not trusted; if you trust it, run: {TRUST_COMMAND} {_quoted(folder)}"
+        return f"because {folder} is not trusted; if you trust it, run: {trust_command(folder)}"
+
+
+def trust_command(folder: Path) -> str:
+    """The command that trusts a directory, to be pasted into a shell."""
+    return f"{TRUST_COMMAND} {_quoted(folder)}"
 
 
 def _objection_to_own(path: Path) -> str | None:
