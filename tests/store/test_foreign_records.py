@@ -268,6 +268,14 @@ def test_a_file_of_a_record_is_not_read_through_a_link(shelf: Shelf, place: Plac
 # --- the place decides ------------------------------------------------------------------------------------------
 
 
+def test_a_file_that_would_fill_the_memory_is_not_read(shelf: Shelf) -> None:
+    kept = shelf.add()
+    os.truncate(kept.run_dir / "meta.json", 64 * 1024 * 1024)
+    assert len(read_file(kept.run_dir / "meta.json")) == 64 * 1024 * 1024
+    os.truncate(kept.run_dir / "meta.json", 64 * 1024 * 1024 + 1)
+    assert read_file(kept.run_dir / "meta.json") == b""
+
+
 def test_the_directory_decides_which_run_and_session_a_record_is(shelf: Shelf, place: Place) -> None:
     victim = shelf.add(says("Mine"), name="victim")
     liar = shelf.add(says("Lies"), name="liar")

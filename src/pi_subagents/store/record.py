@@ -132,6 +132,8 @@ def _listed(runs: Directory, session_id: str) -> list[str]:
 
 
 _MAX_LIST_BYTES = 16 * 1024 * 1024
+_MAX_FILE_BYTES = 64 * 1024 * 1024
+"""A conversation of an agent's is far smaller; a record may come from anywhere."""
 
 
 def list_run(runs: Directory, run_id: str, session_id: str) -> None:
@@ -192,11 +194,11 @@ def was_made_here(run_dir: Path) -> bool:
     return False
 
 
-def read_file(path: Path, max_bytes: int | None = None) -> bytes:
-    """A file of a run, or nothing where there is none that can be read without following a link."""
+def read_file(path: Path) -> bytes:
+    """A file of a run as a whole, or nothing where none can be read without following a link or filling the memory."""
     try:
         with open_run(path.parent) as run:
-            return run.read(path.name, max_bytes)
+            return run.read(path.name, _MAX_FILE_BYTES)
     except OSError:
         return b""
 
