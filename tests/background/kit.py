@@ -27,10 +27,11 @@ from pi_subagents.store import Slots
 from pi_subagents.testing import MODELS_VARIABLE, Action, prints, script
 from pi_subagents.testing.records import AGENT_START
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
-from tests.process.kit import Stage, make_stage, wait_until
+from tests.process.kit import Stage, make_stage
+from tests.waiting import PATIENCE_S, until
 
 KEEPER_MARK = "TEST_KEEPER_MARK"
-WAIT_S = 60.0
+WAIT_S = PATIENCE_S
 PRESET = "worker"
 MODEL = "acme/large"
 BEGIN = prints(AGENT_START)
@@ -124,7 +125,7 @@ class Yard:
                 os.kill(pid, signal.SIGSTOP)
         for pid in everybody:
             kill(pid)
-        wait_until(lambda: not (self.keepers() or self.porters() or self.stage.processes()))
+        until(lambda: not (self.keepers() or self.porters() or self.stage.processes()))
 
     def _processes(self, module: str) -> list[int]:
         marked = f"{KEEPER_MARK}={self.keeper_mark}".encode()

@@ -22,7 +22,7 @@ from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, pauses, repeats_steering, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED
 from tests.background.kit import Yard
-from tests.process.kit import wait_until
+from tests.waiting import until
 
 NONSENSE = (
     b"",
@@ -37,7 +37,7 @@ NONSENSE = (
 
 
 def socket_of(run_dir: Path) -> Path:
-    wait_until(lambda: (run_dir / "control").exists() and (run_dir / "control").read_text())
+    until(lambda: (run_dir / "control").exists() and (run_dir / "control").read_text())
     return Path((run_dir / "control").read_text())
 
 
@@ -64,7 +64,7 @@ async def test_the_socket_is_private_short_and_gone_when_the_run_is_over(yard: Y
     assert len(str(address)) < 100
     gate.touch()
     await yard.see_the_end(run_dir)
-    wait_until(lambda: not address.exists() and not (run_dir / "control").exists())
+    until(lambda: not address.exists() and not (run_dir / "control").exists())
     assert ask(run_dir, {"op": "steer", "text": "too late"}) is None
 
 
@@ -75,7 +75,7 @@ async def test_nonsense_does_not_hurt_and_steering_still_arrives(yard: Yard) -> 
     ours = [b"{}", b'{"op": "steer"}', b'{"op": "steer", "text": 5}', b'{"op": "dance"}']
     for nonsense in [*NONSENSE, *(b'{"run": ' + run + b", " + request[1:] for request in ours)]:
         assert json.loads(send(address, nonsense + b"\n"))["ok"] is False, nonsense[:80]
-    wait_until(lambda: b'"agent_started"' in (run_dir / JOURNAL_FILE).read_bytes())
+    until(lambda: b'"agent_started"' in (run_dir / JOURNAL_FILE).read_bytes())
     assert ask(run_dir, {"op": "steer", "text": "half of a pair: \ud83d"}) == {"ok": True, "error": None}
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["finalText"]) == ("completed", "half of a pair: ?")
@@ -100,7 +100,7 @@ async def test_a_client_that_says_nothing_holds_nobody_up(yard: Yard, tmp_path: 
         silent.connect(str(socket_of(run_dir)))
         gate.touch()
         assert (await yard.see_the_end(run_dir))["status"] == "completed"
-        wait_until(lambda: not yard.keepers())
+        until(lambda: not yard.keepers())
 
 
 @pytest.mark.parametrize("stubborn", [False, True], ids=["polite", "stubborn"])
@@ -110,7 +110,7 @@ async def test_a_run_that_is_stopped_is_aborted_however_the_agent_takes_it(
     begun = tmp_path / "begun"
     manners = [ignores_abort(), ignores_sigterm()] if stubborn else []
     run_dir = await yard.launch(*manners, touches(begun), pauses(60))
-    wait_until(begun.exists)
+    until(begun.exists)
     assert ask(run_dir, {"op": "stop", "message": "Enough"}) == {"ok": True}
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["reason"], row["error"]) == ("aborted", "cancelled", "Enough")
@@ -172,7 +172,7 @@ async def test_launchers_with_different_runtime_directories_meet_the_same_porter
     try:
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(short))
         third = await yard.launch(pauses(60))
-        wait_until(lambda: len(yard.porters()) == 1)
+        until(lambda: len(yard.porters()) == 1)
         assert (await yard.row(third))["queued"]
         assert list(short.iterdir()) == []
     finally:

@@ -25,7 +25,7 @@ from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import pauses, touches
 from pi_subagents.tools import ToolContext, ToolResult, call_tool, detached
 from tests.background.kit import BEGIN, PRESET, WAIT_S, Yard
-from tests.process.kit import wait_until
+from tests.waiting import until_async
 
 DONE = script(BEGIN, prints(*answer("done")))
 CALLS: dict[str, dict[str, Any]] = {
@@ -101,7 +101,7 @@ async def _all_over(yard: Yard) -> None:
     def are_over() -> bool:
         return bool(yard.stage.run_dirs) and not any(is_held(run_dir) for run_dir in yard.stage.run_dirs)
 
-    await asyncio.to_thread(wait_until, are_over, WAIT_S)
+    await until_async(are_over)
 
 
 @pytest.mark.parametrize(
@@ -170,7 +170,7 @@ def test_a_program_that_fails_while_its_agents_work_leaves_no_run_open(yard: Yar
     async def main() -> None:
         delegation = Delegation([Task(str(n), works) for n in range(3)], place=yard.place, concurrency=1)
         task = asyncio.ensure_future(delegation)
-        await asyncio.to_thread(wait_until, (tmp_path / "at work").exists, WAIT_S)
+        await until_async((tmp_path / "at work").exists)
         assert not task.done()
         raise RuntimeError("a mistake of the program's own")
 

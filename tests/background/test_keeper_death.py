@@ -18,7 +18,7 @@ from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
 from pi_subagents.testing.agent import Action, leaves_behind, pauses, prints
 from pi_subagents.testing.records import AGENT_SETTLED, agent_end, assistant
 from tests.background.kit import Yard, descriptors, kill
-from tests.process.kit import wait_until
+from tests.waiting import until, until_async
 
 KILLS = 20
 TOGETHER = 5
@@ -57,7 +57,7 @@ async def test_a_keeper_killed_at_random_is_told_as_lost_by_the_first_status_cal
     lost = [row for row in rows.values() if row["reason"] == "lost"]
     assert len(rows) == KILLS
     assert len(lost) > KILLS // 4, "hardly any run was killed while it worked"
-    wait_until(lambda: not yard.stage.processes())
+    until(lambda: not yard.stage.processes())
     await _resume(yard, chance.choice(lost)["sessionId"])
     assert descriptors() <= before + POOL
 
@@ -66,7 +66,7 @@ async def _launch_and_kill(yard: Yard, begins: bool, delay_s: float) -> tuple[Pa
     run_dir = await yard.launch(*WORK)
     if begins:  # the others are killed before the agent has started, or soon after
         started = lambda: b'"type":"started"' in (run_dir / JOURNAL_FILE).read_bytes()  # noqa: E731
-        await asyncio.to_thread(wait_until, started)
+        await until_async(started)
     await asyncio.sleep(delay_s)
     if (keeper := yard.keeper_of(run_dir)) is not None:
         kill(keeper)
@@ -98,7 +98,7 @@ async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_
     said: list[Action] = [prints(assistant("half way")), leaves_behind(), pauses(60)]
     working = [await yard.launch(*said) for _ in range(3)]
     waiting = [await yard.launch(*said) for _ in range(3)]
-    wait_until(lambda: all(b'"role":"assistant"' in complete_lines(run_dir) for run_dir in working))
+    until(lambda: all(b'"role":"assistant"' in complete_lines(run_dir) for run_dir in working))
     assert (await yard.status())["counts"] == {"running": 6, "completed": 0, "failed": 0, "aborted": 0, "total": 6}
     journals = {run_dir: complete_lines(run_dir) for run_dir in (*working, *waiting)}
     yard.kill_everybody()
@@ -117,7 +117,7 @@ async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_
 @pytest.mark.parametrize("yard", [1], indirect=True)
 async def test_the_place_of_a_killed_keeper_is_free_again(yard: Yard) -> None:
     first = await yard.launch(pauses(60))
-    wait_until(lambda: yard.keeper_of(first))
+    until(lambda: yard.keeper_of(first))
     second = await yard.launch(prints(assistant("my turn"), agent_end(), AGENT_SETTLED))
     keeper = yard.keeper_of(first)
     assert keeper is not None

@@ -11,7 +11,7 @@ from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
 from pi_subagents.testing.agent import prints, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, agent_end, assistant
 from tests.background.kit import Yard, kill
-from tests.process.kit import wait_until
+from tests.waiting import until
 
 DONE = prints(assistant("finished"), agent_end(), AGENT_SETTLED)
 
@@ -26,7 +26,7 @@ async def test_background_runs_at_work_and_in_the_queue_are_alive_without_their_
 ) -> None:
     gate = tmp_path / "gate"
     working, waiting = [await yard.launch(waits_for(gate), DONE) for _ in range(2)]
-    wait_until(lambda: yard.keeper_of(working) is not None)
+    until(lambda: yard.keeper_of(working) is not None)
     for run_dir in (working, waiting):
         (run_dir / LEASE_FILE).unlink()
         assert not load_run(run_dir).status.is_terminal
@@ -38,7 +38,7 @@ async def test_background_runs_at_work_and_in_the_queue_are_alive_without_their_
 
 async def test_a_killed_keeper_without_its_lease_file_is_lost_and_not_alive(yard: Yard, tmp_path: Path) -> None:
     run_dir = await yard.launch(waits_for(tmp_path / "gate"))
-    wait_until(lambda: yard.keeper_of(run_dir) is not None)
+    until(lambda: yard.keeper_of(run_dir) is not None)
     (run_dir / LEASE_FILE).unlink()
     keeper = yard.keeper_of(run_dir)
     assert keeper is not None

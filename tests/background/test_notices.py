@@ -23,7 +23,7 @@ from pi_subagents.store import Index
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import exits, pauses
 from tests.background.kit import Yard, kill
-from tests.process.kit import wait_until
+from tests.waiting import PATIENCE_S, until
 
 READERS = 8
 
@@ -48,7 +48,7 @@ async def test_a_run_that_is_not_over_is_not_told(yard: Yard) -> None:
     assert footer([run]) == "bg: 1 running / 1 total"
     # A log that says otherwise is wrong: the end is still to be told.
     yard.registry.rebuild([launch_entry(run)], told=[run_dir.name])
-    wait_until(lambda: yard.keeper_of(run_dir))
+    until(lambda: yard.keeper_of(run_dir))
     kill(yard.keepers()[0])
     (lost,) = yard.registry.unannounced()
     assert "failed" in announcement(lost)
@@ -85,7 +85,7 @@ async def test_what_was_told_before_a_crash_is_not_told_again_and_the_rest_is(ya
 async def test_a_lost_index_loses_no_notice(yard: Yard) -> None:
     run_dir = await yard.launch(prints(*answer("done")))
     await yard.see_the_end(run_dir)
-    wait_until(lambda: not yard.keepers())
+    until(lambda: not yard.keepers())
     index = Index(yard.place.agent_dir)
     for path in index.path.parent.glob(f"{index.path.name}*"):
         path.unlink()
@@ -96,6 +96,6 @@ async def test_a_lost_index_loses_no_notice(yard: Yard) -> None:
 async def test_waiting_returns_as_soon_as_one_of_the_runs_ends(yard: Yard) -> None:
     await yard.launch(pauses(60))
     await yard.launch(prints(*answer("done")))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         details = await yard.status(wait_s=60)
     assert details["counts"] == {"running": 1, "completed": 1, "failed": 0, "aborted": 0, "total": 2}

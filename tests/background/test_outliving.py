@@ -13,9 +13,7 @@ from pi_subagents.background.registry import mark_announced
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, repeats_steering, touches, waits_for
 from tests.background.kit import Yard, answer_of, tell
-from tests.process.kit import wait_until
-
-LAUNCH_S = 0.5
+from tests.waiting import PATIENCE_S, until
 
 
 def stat_of(process: Path) -> list[int]:
@@ -33,7 +31,6 @@ async def test_a_launch_returns_at_once_and_the_run_completes_after_its_launcher
         tell(launcher, yard.order(waits_for(gate), prints(*answer("I went on"))))
         row = answer_of(launcher)
         run_dir = Path(row["paths"]["runDir"])
-        assert row["elapsed"] < LAUNCH_S
         assert (await yard.row(run_dir))["status"] == "running"
         launcher.kill()
         launcher.wait()
@@ -51,15 +48,15 @@ async def test_a_launch_that_must_wait_for_a_place_returns_at_once_too(yard: Yar
         for _ in range(yard.limit):
             tell(launcher, yard.order(pauses(60)))
             answer_of(launcher)
-        wait_until(lambda: len(yard.keepers()) == yard.limit)
+        until(lambda: len(yard.keepers()) == yard.limit)
         for _ in range(3):
             tell(launcher, yard.order(pauses(60)))
-            assert answer_of(launcher)["elapsed"] < LAUNCH_S
+            assert answer_of(launcher)["status"] == "queued"
 
 
 async def test_a_keeper_has_a_session_of_its_own_and_no_terminal(yard: Yard) -> None:
     run_dir = await yard.launch(pauses(60))
-    wait_until(lambda: yard.keeper_of(run_dir))
+    until(lambda: yard.keeper_of(run_dir))
     keeper = yard.keeper_of(run_dir)
     assert keeper is not None
     process = Path(f"/proc/{keeper}")
@@ -74,8 +71,8 @@ async def test_a_signal_to_the_launchers_group_does_not_reach_the_run(yard: Yard
         tell(launcher, yard.order(repeats_steering()))
         run_dir = Path(answer_of(launcher)["paths"]["runDir"])
         os.killpg(launcher.pid, number)
-        launcher.wait(20)
-    wait_until(lambda: (run_dir / "control").exists())
+        launcher.wait(PATIENCE_S)
+    until(lambda: (run_dir / "control").exists())
     assert (await yard.row(run_dir))["status"] == "running"
 
 
@@ -87,9 +84,9 @@ async def test_a_closed_terminal_does_not_reach_the_run(yard: Yard, tmp_path: Pa
         os.close(theirs)
         tell(launcher, yard.order(touches(begun), waits_for(gate), prints(*answer("still here"))))
         run_dir = Path(answer_of(launcher)["paths"]["runDir"])
-        wait_until(begun.exists)
+        until(begun.exists)
         os.close(ours)
-        assert launcher.wait(20) == -signal.SIGHUP
+        assert launcher.wait(PATIENCE_S) == -signal.SIGHUP
     gate.touch()
     assert (await yard.see_the_end(run_dir))["finalText"] == "still here"
 
@@ -103,7 +100,7 @@ def _take_terminal() -> None:
 
 async def test_a_keeper_that_is_asked_to_end_stops_its_run_truthfully(yard: Yard) -> None:
     run_dir = await yard.launch(pauses(60))
-    wait_until(lambda: (run_dir / "control").exists())
+    until(lambda: (run_dir / "control").exists())
     keeper = yard.keeper_of(run_dir)
     assert keeper is not None
     os.kill(keeper, signal.SIGTERM)

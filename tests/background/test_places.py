@@ -16,7 +16,7 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import Action, pauses, waits_for
 from tests.background.kit import WAIT_S, Yard, answer_of, descriptors, kill, tell
-from tests.process.kit import wait_until
+from tests.waiting import until
 
 RUNS = 50
 LAUNCHERS = 4
@@ -47,7 +47,7 @@ async def test_fifty_runs_of_several_launchers_share_the_places_in_the_order_the
     assert {run.state.status for run in runs} == {Status.COMPLETED}
     assert overlap(runs) <= LIMIT
     _check_order(runs)
-    wait_until(lambda: not (yard.porters() or yard.keepers()))
+    until(lambda: not (yard.porters() or yard.keepers()))
     assert yard.slots.door is None
     assert doors
     assert not any(door.exists() for door in doors)
@@ -91,7 +91,7 @@ def _check_order(runs: list[KnownRun]) -> None:
 @pytest.mark.parametrize("yard", [1], indirect=True)
 async def test_with_one_place_the_runs_start_exactly_in_the_order_they_came(yard: Yard) -> None:
     run_dirs = [await yard.launch(prints(*answer(str(number)))) for number in range(6)]
-    wait_until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs), within_s=30)
+    until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs))
     starts = [load_run(run_dir).started_at or 0 for run_dir in run_dirs]
     assert starts == sorted(starts)
     assert overlap(yard.registry.runs()) == 1
@@ -103,7 +103,7 @@ async def test_those_who_wait_cost_no_process_and_this_process_no_descriptor(yar
     before = descriptors()
     waiting = [await yard.launch(pauses(60)) for _ in range(98)]
     assert descriptors() == before
-    wait_until(lambda: all(yard.keeper_of(run_dir) for run_dir in working))
+    until(lambda: all(yard.keeper_of(run_dir) for run_dir in working))
     assert (len(yard.keepers()), len(yard.porters())) == (2, 1)
     details = await yard.status()
     assert details["counts"]["running"] == 100
@@ -138,8 +138,8 @@ async def test_a_waiting_run_is_stopped_at_once_and_the_others_keep_their_turn(y
 
 async def test_ended_keepers_are_collected(yard: Yard) -> None:
     run_dirs = [await yard.launch(prints(*answer("done"))) for _ in range(4)]
-    wait_until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs))
-    wait_until(lambda: all(_is_zombie(pid) for pid in _children()))
+    until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs))
+    until(lambda: all(_is_zombie(pid) for pid in _children()))
     assert _children()  # nobody has asked yet
     await yard.status()
     assert not _children()

@@ -13,7 +13,7 @@ from pi_subagents.testing.agent import tells, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, assistant
 from tests.background.kit import Yard, kill
 from tests.pi.stage import files_below
-from tests.process.kit import wait_until
+from tests.waiting import until
 
 KEY = "sk-background-4711-a-very-secret-value"
 
@@ -42,14 +42,14 @@ async def test_a_key_is_in_the_environment_of_the_agent_and_nowhere_else(yard: Y
         prints(assistant(), AGENT_SETTLED),
         preset="keyed",
     )
-    wait_until(begun.exists)
+    until(begun.exists)
     agents = set(_holders("environ")) - before
     assert agents
     assert agents <= set(yard.stage.processes())
     assert _holders("cmdline") == []
     gate.touch()
     await yard.see_the_end(run_dir)
-    wait_until(lambda: not yard.keepers())
+    until(lambda: not yard.keepers())
     assert (run_dir / "child-session.jsonl").stat().st_size > 0
     assert [path.name for path in files_below(tmp_path) if KEY.encode() in path.read_bytes()] == ["keyed.md"]
 
@@ -65,7 +65,7 @@ async def test_a_keeper_leaves_neither_key_nor_stand_in_behind(yard: Yard, tmp_p
         prints(assistant(), AGENT_SETTLED),
         preset="keyed",
     )
-    wait_until(begun.exists, 30)
+    until(begun.exists)
     assert (run_dir / "agent-dir").is_dir()
     assert KEY.encode() not in (run_dir / TIDY_FILE).read_bytes()
     assert (run_dir / TIDY_FILE).stat().st_mode & 0o777 == 0o600
@@ -73,12 +73,12 @@ async def test_a_keeper_leaves_neither_key_nor_stand_in_behind(yard: Yard, tmp_p
         keeper = yard.keeper_of(run_dir)
         assert keeper is not None
         kill(keeper)
-        wait_until(lambda: not yard.stage.processes(), 20)
+        until(lambda: not yard.stage.processes())
         assert load_run(run_dir).reason is Reason.LOST
     else:
         gate.touch()
         await yard.see_the_end(run_dir)
-        wait_until(lambda: not yard.keepers())
+        until(lambda: not yard.keepers())
     assert [path.name for path in files_below(tmp_path) if KEY.encode() in path.read_bytes()] == ["keyed.md"]
     assert not {"agent-dir", TIDY_FILE} & {path.name for path in run_dir.iterdir()}
     assert b"[redacted]" in (run_dir / "child-session.jsonl").read_bytes()

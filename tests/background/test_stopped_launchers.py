@@ -23,7 +23,7 @@ from tests.background.kit import Yard, kill
 from tests.background.test_control import socket_of
 from tests.background.test_places import overlap
 from tests.background.test_porter import knock
-from tests.process.kit import wait_until
+from tests.waiting import PATIENCE_S, until
 
 _STOPS_IN_THE_GATE = """
 import os, signal, sys
@@ -57,14 +57,14 @@ async def test_a_launcher_stopped_in_the_gate_is_overtaken_and_the_limit_is_kept
         run_dirs = [await yard.launch(pauses(0.05), prints(*answer(str(number)))) for number in range(4)]
         assert caplog.text.count("this one overtakes it") == 4
         assert len(yard.porters()) == 1
-        wait_until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs), within_s=30)
+        until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs))
         assert [load_run(run_dir).text for run_dir in run_dirs] == ["0", "1", "2", "3"]
         assert overlap(yard.registry.runs()) == 1
         launcher.send_signal(signal.SIGCONT)
-        assert launcher.wait(20) == 0
+        assert launcher.wait(PATIENCE_S) == 0
         await yard.launch(prints(*answer("as ever")))
     assert caplog.text.count("this one overtakes it") == 4
-    wait_until(lambda: not yard.porters())
+    until(lambda: not yard.porters())
 
 
 class LateGuest(socket.socket):
@@ -115,9 +115,9 @@ async def test_the_door_of_a_killed_porter_is_removed_by_the_next_launch(yard: Y
     first, _waiting = [await yard.launch(pauses(60)) for _ in range(2)]
     door = yard.slots.door
     assert door is not None
-    wait_until(lambda: len(yard.porters()) == 1)
+    until(lambda: len(yard.porters()) == 1)
     kill(yard.porters()[0])
-    wait_until(lambda: yard.keeper_of(first) is not None)
+    until(lambda: yard.keeper_of(first) is not None)
     kill(yard.keeper_of(first) or 0)
     last = await yard.launch(prints(*answer("there is a place")))
     assert (yard.slots.door, door.exists()) == (None, False)

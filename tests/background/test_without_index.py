@@ -20,8 +20,8 @@ from pi_subagents.store import Index, index
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import waits_for
 from tests.background.kit import Yard
-from tests.process.kit import wait_until
 from tests.process.test_killed_guards import ORDINARY_USER
+from tests.waiting import until
 
 Break = Callable[[Path], object]
 
@@ -111,7 +111,7 @@ async def test_where_nothing_may_be_written_the_commands_see_and_wait_for_a_run_
         (tmp_path / "go").touch()
         code, out, told = await asyncio.to_thread(background, yard, "wait", run_dir.name)
         assert (code, out.split()[0], "Traceback" in told) == (0, run_dir.name, False), told
-    wait_until(lambda: not yard.keepers())
+    until(lambda: not yard.keepers())
 
 
 def background(yard: Yard, *arguments: str) -> tuple[int, str, str]:

@@ -17,8 +17,9 @@ from typing import Any
 from pi_subagents import __version__
 from pi_subagents.testing import MODELS_VARIABLE, Action, script
 from tests.process.kit import MODEL, Stage, furnish
+from tests.waiting import PATIENCE_S
 
-WAIT_S = 60.0
+WAIT_S = PATIENCE_S
 SESSION = "01990000-0000-7000-8000-000000000001"
 HELLO = {"protocol": 1, "extension": __version__, "pi": "0.87.1", "path": "", "mode": "rpc"}
 
@@ -184,11 +185,11 @@ class Extension:
         with suppress(OSError):
             self.process.stdin.close()
         try:
-            self.process.wait(20)
+            self.process.wait(PATIENCE_S)
         finally:
             self.process.kill()
-            self.process.wait(20)
-            self._reading.join(20)
+            self.process.wait(PATIENCE_S)
+            self._reading.join(PATIENCE_S)
             self.process.stdout.close()
 
 

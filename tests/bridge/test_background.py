@@ -9,7 +9,8 @@ from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import exits, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
 from tests.bridge.kit import SESSION, Desk, Extension, Message
-from tests.process.kit import PRESET, wait_until
+from tests.process.kit import PRESET
+from tests.waiting import until
 
 DONE = prints(*answer("All is well."))
 OTHER = "01990000-0000-7000-8000-000000000002"
@@ -57,7 +58,7 @@ def test_the_end_of_a_run_is_an_entry_a_status_a_notice_and_a_message(desk: Desk
             assert message["type"] == "pi-subagents:bg-done"
             assert message["content"].startswith(f'Background agent "{PRESET}" {status}: ')
             assert message["details"]["status"] == status
-            assert {"message": message["content"], "level": level} in bridge.told("ui/notify")
+            bridge.heard("ui/notify", message=message["content"], level=level)
         bridge.heard("ui/status", text="bg: 0 running / 2 total")
         kinds = [(entry["type"], entry["data"]["runId"]) for entry in entries(bridge)]
         for row in (good, bad):
@@ -65,7 +66,7 @@ def test_the_end_of_a_run_is_an_entry_a_status_a_notice_and_a_message(desk: Desk
             assert kinds.count(("pi-subagents:bg-update", row["runId"])) == 1
         ended = next(e["data"] for e in entries(bridge) if e["type"] == "pi-subagents:bg-update")
         assert ended["completedAt"]
-        wait_until(lambda: mark(good).exists() and mark(bad).exists(), 30)
+        until(lambda: mark(good).exists() and mark(bad).exists())
 
 
 def test_an_end_that_nobody_heard_is_told_when_the_conversation_is_opened_again_and_only_once(
@@ -74,7 +75,7 @@ def test_an_end_that_nobody_heard_is_told_when_the_conversation_is_opened_again_
     with desk.bridge() as first:
         row = launch(first, waits_for(tmp_path / "go"), DONE)
     (tmp_path / "go").touch()
-    wait_until((Path(row["paths"]["runDir"]) / "result.json").exists, 60)
+    until((Path(row["paths"]["runDir"]) / "result.json").exists)
     with desk.bridge(entries=entries(first)) as second:
         second.tell("session/start", desk.session(entries=entries(first)))  # pi says it twice in RPC mode
         assert second.heard("message/show")["details"]["runId"] == row["runId"]
@@ -91,12 +92,12 @@ def test_a_crash_between_message_and_mark_neither_loses_nor_repeats_the_message(
     with desk.bridge() as first:
         row = launch(first, DONE)
         first.heard("message/show")
-        wait_until(mark(row).exists, 30)
+        until(mark(row).exists)
     mark(row).unlink()
     with desk.bridge(entries=entries(first), told=[row["runId"]]) as second:
         settle(second)
         assert not second.told("message/show")
-        wait_until(mark(row).exists, 30)
+        until(mark(row).exists)
     with desk.bridge(entries=entries(first)) as third:  # the message never got into the log
         assert third.heard("message/show")["details"]["runId"] == row["runId"]
 
@@ -106,7 +107,7 @@ def test_nobody_but_the_owner_is_told_and_a_fork_is_not_the_owner(desk: Desk, tm
         row = launch(first, waits_for(tmp_path / "go"), DONE)
     with desk.bridge(sessionId=OTHER, parentSession="/somewhere.jsonl", entries=entries(first)) as fork:
         (tmp_path / "go").touch()
-        wait_until((Path(row["paths"]["runDir"]) / "result.json").exists, 60)
+        until((Path(row["paths"]["runDir"]) / "result.json").exists)
         settle(fork)
         assert not fork.told("message/show")
         assert fork.told("ui/status") == [{"text": None}]
@@ -119,7 +120,7 @@ def test_nobody_but_the_owner_is_told_and_a_fork_is_not_the_owner(desk: Desk, tm
 def test_an_end_is_told_where_the_index_cannot_be_used(desk: Desk) -> None:
     with desk.bridge() as first:
         row = launch(first, DONE)
-    wait_until((Path(row["paths"]["runDir"]) / "result.json").exists, 60)
+    until(lambda: not desk.stage.processes(), "nobody writes to the index any more")
     folder = Path(desk.environ["PI_AGENT_DIR"]) / "subagents"
     for index in folder.glob("index.sqlite3*"):
         index.unlink()

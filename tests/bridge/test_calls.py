@@ -24,7 +24,8 @@ from pi_subagents.testing.records import (
 from pi_subagents.trust import Decisions
 from tests.bridge.kit import HELLO, Desk, tasks
 from tests.bridge.patching import fold_patches
-from tests.process.kit import MODEL, PRESET, wait_until
+from tests.process.kit import MODEL, PRESET
+from tests.waiting import until
 
 DONE = prints(*answer("All is well."))
 SPENT = {"input": 10, "output": 5, "cacheRead": 2, "cacheWrite": 1, "totalTokens": 18, "cost": {"total": 0.25}}
@@ -170,7 +171,7 @@ def test_a_cancelled_call_answers_how_each_task_ended_and_leaves_no_agent(desk: 
     with desk.bridge() as bridge:
         asked = tasks([DONE], [touches(tmp_path / "there"), pauses(300)])
         call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
-        wait_until((tmp_path / "there").exists, 30)
+        until((tmp_path / "there").exists)
         bridge.heard("entry/append", type="pi-subagents")
         bridge.tell("tool/cancel", {"call": "c"})
         bridge.tell("tool/cancel", {"call": "c"})

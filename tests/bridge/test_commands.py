@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import pauses, repeats_steering, touches
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant, tool_call
-from tests.bridge.kit import WAIT_S, Desk, Extension, Message, tasks
-from tests.process.kit import wait_until
+from tests.bridge.kit import Desk, Extension, tasks
+from tests.waiting import until
 
 DONE = prints(*answer("All is well."))
 
@@ -27,17 +28,19 @@ def text_of(rows: list[Any]) -> list[str]:
 def rows(bridge: Extension) -> list[str]:
     """What the screen shows at the moment."""
     shown = [*bridge.told("screen/open"), *bridge.told("screen/rows")]
-    return text_of(shown[-1]["rows"])
+    return text_of(shown[-1]["rows"]) if shown else []
+
+
+def until_rows(bridge: Extension, are_wanted: Callable[[list[str]], object]) -> list[str]:
+    """What the screen shows, as soon as it is as wanted."""
+    while not are_wanted(shown := rows(bridge)):
+        assert bridge.next() is not None, f"the bridge hung up and showed {shown}"
+    return shown
 
 
 def until_row(bridge: Extension, part: str) -> str:
     """The row with these words, as soon as there is one."""
-
-    def found(message: Message) -> bool:
-        return "rows" in message.get("params", {}) and part in "\n".join(text_of(message["params"]["rows"]))
-
-    shown = bridge.hear(found)["params"]["rows"]
-    return next(row for row in text_of(shown) if part in row)
+    return next(row for row in until_rows(bridge, lambda shown: part in "\n".join(shown)) if part in row)
 
 
 def press(bridge: Extension, *keys: str) -> None:
@@ -114,15 +117,14 @@ def test_the_list_shows_runs_live_and_a_run_can_be_read_and_stopped(desk: Desk, 
         press(bridge, "down")
         assert until_row(bridge, "▸ ✓ task 1").endswith("All is well.")
         press(bridge, "up", "enter")
-        until_row(bridge, "I will look around.")
-        assert rows(bridge) == ["I will look around.", '→ ls: {"path":"src"}']
+        until_rows(bridge, lambda shown: shown == ["I will look around.", '→ ls: {"path":"src"}'])
         press(bridge, "escape", "s")
         assert not bridge.result(call)["text"].startswith("✓")
         assert "the long one" in bridge.told("dialog/confirm")[0]["title"]
         until_row(bridge, "▸ ✗ the long one")
         press(bridge, "escape")
         assert bridge.result(command) is None
-        assert bridge.told("screen/close")
+        bridge.heard("screen/close")
 
 
 def test_a_run_whose_harness_listens_can_be_steered(desk: Desk, tmp_path: Path) -> None:
@@ -138,7 +140,7 @@ def test_a_run_whose_harness_listens_can_be_steered(desk: Desk, tmp_path: Path) 
         ]
         asked = tasks(steps, profile="listener")
         call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
-        wait_until((tmp_path / "there").exists, WAIT_S)
+        until((tmp_path / "there").exists)
         command = bridge.begin("command/run", {"command": "subagents", "arguments": ""})
         until_row(bridge, "▸ ⏳ task 1")
         press(bridge, "t")
@@ -170,20 +172,28 @@ def test_a_long_list_and_a_long_text_never_have_more_rows_than_there_is_room(des
         for number in range(3):
             bridge.call("delegate_to_subagents", tasks([DONE], [prints(*answer(story))]), call=str(number))
         bridge.begin("command/run", {"command": "subagents", "arguments": ""})
-        bridge.heard("screen/open")
-        (screen,) = {shown["screen"] for shown in bridge.told("screen/open")}
-        for key in ("end", "up", "home", "enter", "home", "down", "pagedown", "end", "escape", "escape"):
+        screen = bridge.heard("screen/open")["screen"]
+        until_rows(bridge, lambda shown: shown[0].startswith("▸"))
+        for key, are_wanted in (
+            ("end", lambda shown: shown[-1].startswith("▸")),
+            ("up", lambda shown: shown[-2].startswith("▸")),
+            ("home", lambda shown: shown[0].startswith("▸")),
+            ("enter", lambda shown: any(row.startswith("line") for row in shown)),
+            ("home", lambda shown: shown[0].startswith("line 0 ")),
+            ("down", lambda shown: not shown[0].startswith("line 0 ")),
+            ("pagedown", lambda shown: any(row.startswith("line 2 ") for row in shown)),
+            ("end", lambda shown: any(row.startswith("line 39 ") for row in shown)),
+            ("escape", lambda shown: shown[0].startswith("▸")),
+        ):
             bridge.tell("screen/key", {"screen": screen, "key": key, "height": 4})
+            until_rows(bridge, are_wanted)
+        bridge.tell("screen/key", {"screen": screen, "key": "escape", "height": 4})
         bridge.heard("screen/close")
         shown = [text_of(params["rows"]) for params in bridge.told("screen/rows")]
         assert max(map(len, shown)) <= 4
-        lists = [text_of(params["rows"]) for params in bridge.told("screen/rows") if params["title"] == "Sub-agents"]
-        assert len(lists) >= 3
-        assert all(sum(row.startswith("▸") for row in rows_) == 1 for rows_ in lists), "what is chosen is always seen"
         assert max(len(row) for rows_ in shown for row in rows_ if row.startswith("line")) <= 78
-        texts = ["\n".join(rows_) for rows_ in shown]
-        assert any("line 0 " in text for text in texts)
-        assert any("line 39 " in text for text in texts)
+        lists = [text_of(params["rows"]) for params in bridge.told("screen/rows") if params["title"] == "Sub-agents"]
+        assert all(sum(row.startswith("▸") for row in rows_) == 1 for rows_ in lists), "what is chosen is always seen"
 
 
 @pytest.mark.parametrize("action", ["read", "stop"])

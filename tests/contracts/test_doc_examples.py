@@ -17,10 +17,11 @@ from pi_subagents.surfaces.cli.task_files import read_tasks
 from tests.contracts.handbook import ROOT, Block, blocks, links
 from tests.pi.fixtures import pi, play
 from tests.pi.stage import Play
+from tests.waiting import PATIENCE_S
 
 __all__ = ["pi", "play"]
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = PATIENCE_S
 PACKAGE_HOME = ROOT / "src"
 COMMANDS = [
     (block, line.partition(" #")[0].strip())

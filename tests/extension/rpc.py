@@ -15,8 +15,9 @@ from typing import Any
 
 from pi_subagents.programs import PI_VARIABLE
 from tests.pi.stage import Stage
+from tests.waiting import PATIENCE_S
 
-WAIT_S = 60.0
+WAIT_S = PATIENCE_S
 """Far beyond what anything here takes, even on a busy machine."""
 
 Event = dict[str, Any]

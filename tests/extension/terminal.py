@@ -26,11 +26,15 @@ class PiTerminal:
     def say(self, line: str) -> None:
         """Type into the editor and send it; pi does not take anything before it is ready, nor with a menu open."""
         self.type(line)
-        deadline = time.monotonic() + 60
-        while line in self._editor():
-            assert time.monotonic() < deadline, self.screen()
-            self.press("Enter")
-            self._settle()
+        self.terminal.until(lambda: not self._is_kept(line), "the line is sent")
+
+    def _is_kept(self, line: str) -> bool:
+        """Whether a line is still in the editor; if so, it is sent once more."""
+        if line not in self._editor():
+            return False
+        self.press("Enter")
+        self._settle()
+        return True
 
     def type(self, text: str) -> None:
         """Type into what has the keyboard."""
@@ -45,8 +49,7 @@ class PiTerminal:
 
     def until_gone(self, text: str) -> str:
         """Wait until a text is no longer on the screen; returns the screen."""
-        self.terminal.until(lambda: text not in self.screen(), f"{text!r} is gone")
-        return self.screen()
+        return self.terminal.until_screen(lambda screen: text not in screen, f"{text!r} is gone")
 
     def _settle(self) -> None:
         """Give pi the time to act on a key: until the screen changes, or a while if it does not."""

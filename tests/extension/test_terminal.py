@@ -11,8 +11,9 @@ from pi_subagents.offline import Call, Fail, Hang, Request, Say, Script, Turn
 from tests.extension.conftest import PlayWithExtension
 from tests.extension.rpc import WAIT_S
 from tests.extension.terminal import PiTerminal, open_pi
-from tests.pi.stage import Stage, processes_below, until
+from tests.pi.stage import Stage, processes_below
 from tests.surfaces.live.watching import needs_tmux
+from tests.waiting import until
 
 pytestmark = needs_tmux
 
@@ -79,33 +80,30 @@ def test_windows_while_agents_work_their_ends_and_what_goes_on_behind(
         pi.until_shown("Sub-agents: 2 running, 1 error")
         assert "END" not in pi.until_shown("→ bash → echo hello")
         working.end()
-        done = pi.until_shown("Parent done.")
-        _check_ends(done, columns)
+        pi.until_shown("Parent done.")
+        _until_ends(pi, columns)
         pi.press("C-o")
-        expanded = pi.until_shown("END")
-        assert "Tool output: expanded" in expanded
+        pi.until_shown("END", "Tool output: expanded")
         pi.press("C-o")
         pi.until_gone("END")
         if rows > 24:  # otherwise what is looked at has scrolled away
             pi.say("/reload")
             pi.until_shown("Reloaded")
-            _check_ends(pi.screen(), columns)
+            _until_ends(pi, columns)
         pi.say("And now?")
         _check_background(pi, looking)
     with open_pi(stage, columns, rows, "--continue") as again:
         # Painted from the session file alone, also what has scrolled away by now.
         again.terminal.resize(columns, 100)
-        reopened = again.until_shown("Sub-agents: 2 done, 1 error")
-        _check_ends(reopened, columns)
-        assert 'Background agent "scout" completed: Look around.' in again.screen()
+        again.until_shown("Sub-agents: 2 done, 1 error", 'Background agent "scout" completed: Look around.')
+        _until_ends(again, columns)
     until(lambda: not processes_below(stage.root))
 
 
-def _check_ends(screen: str, columns: int) -> None:
-    assert "It is done." in screen
-    assert "no such thing" in screen
-    assert "Sessions: alpha " in screen
-    long_name = next(line for line in screen.splitlines() if "✓ a-task-with-a-very-long-name-indeed" in line)
+def _until_ends(pi: PiTerminal, columns: int) -> None:
+    name = "✓ a-task-with-a-very-long-name-indeed"
+    screen = pi.until_shown("It is done.", "no such thing", "Sessions: alpha ", name)
+    long_name = next(line for line in screen.splitlines() if name in line)
     # What is missed least is left out where there is no room, and the time never is.
     assert ("offline/scripted" in long_name) == (columns > 80)
     assert "s/600s" in long_name or long_name.endswith("s")
@@ -117,8 +115,7 @@ def _check_background(pi: PiTerminal, looking: Pause) -> None:
     pi.until_shown("bg: 1 running / 1 total")
     looking.end()
     pi.until_shown("bg: 0 running / 1 total")
-    screen = pi.until_shown('Background agent "scout" completed: Look around.')
-    assert "pi-subagents" in screen
+    pi.until_shown('Background agent "scout" completed: Look around.', "pi-subagents")
 
 
 def test_a_profile_is_made_by_the_wizard_and_agents_are_read_and_stopped_in_the_list(
@@ -151,7 +148,8 @@ def _make_profile(pi: PiTerminal) -> None:
     pi.answer("→ off", "Down", "Down", "Enter")
     for question in ("Restrict the tools", "Configure the extensions", "Configure skills"):
         pi.answer(question, "Down", "Enter")
-    assert "thinkingLevel: low" in pi.answer("Step 10 of 10: Review", "Enter")
+    pi.until_shown("Step 10 of 10: Review", "thinkingLevel: low")
+    pi.press("Enter")
     pi.until_shown('Saved the profile "tester"')
 
 

@@ -8,7 +8,6 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,13 +24,14 @@ from pi_subagents.service import Delegation
 from pi_subagents.store import list_runs
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from pi_subagents.trust import Decisions
+from tests.waiting import PATIENCE_S
 
 # As the test run found them: every test hides the user's variables and home from itself.
 _ENVIRON = dict(os.environ)
 _DATA_DIR = data_dir(_ENVIRON)
 _PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
 
-WAIT_S = 60.0
+WAIT_S = PATIENCE_S
 """Far beyond what anything here takes, even on a busy machine; a test that needs it has failed."""
 
 
@@ -169,11 +169,3 @@ def processes_below(directory: Path) -> list[str]:
         if command and (cwd.is_relative_to(directory) or str(directory) in command):
             found.append(command)
     return found
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for something that happens in another process."""
-    deadline = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.02)

@@ -11,7 +11,8 @@ import pytest
 
 from pi_subagents import Task
 from pi_subagents.offline import Call, Fail, Say, Script
-from tests.pi.stage import WAIT_S, Play, Stage, files_below, until
+from tests.pi.stage import WAIT_S, Play, Stage, files_below
+from tests.waiting import until_async
 
 KEY = "sk-profile-0123456789abcdef"
 
@@ -68,7 +69,7 @@ async def test_while_an_agent_works_its_key_is_in_no_command_line_and_no_file_of
     stage.write_profile("p", f"apiKey: {key}")
     async with stage.delegation(Task("t", "Go.", profile="p")) as delegation:
         work = asyncio.ensure_future(delegation)
-        await asyncio.to_thread(until, (stage.project / "here").exists)
+        await until_async((stage.project / "here").exists)
         (run_dir,) = stage.run_dirs
         commands = _commands()
         assert any(str(run_dir).encode() in command for command in commands)

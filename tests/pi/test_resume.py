@@ -17,7 +17,7 @@ from pi_subagents.offline import Call, Hang, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, load_run
 from pi_subagents.tools import ToolContext, call_tool
 from tests.pi.stage import Play, Stage, processes_below
-from tests.process.kit import wait_until
+from tests.waiting import until
 
 LEARNT = "the number is 4711"
 FIND_OUT = Turn("I look it up.", (Call("bash", {"command": f"echo {LEARNT}"}),))
@@ -43,7 +43,7 @@ def crash(stage: Stage, prompt: str, *, when: str) -> str:
     """Delegate in a process of its own and kill it once the journal says `when`; the session's id."""
     holder = start_holder(stage, prompt)
     try:
-        wait_until(lambda: any(when in _journal(run_dir) for run_dir in stage.run_dirs))
+        until(lambda: any(when in _journal(run_dir) for run_dir in stage.run_dirs))
     finally:
         kill(holder, 0)
     return load_run(stage.run_dirs[-1]).session_id
@@ -147,7 +147,7 @@ def test_killed_at_random_a_real_agent_leaves_the_truth_and_nothing_else(seed: i
     chance = random.Random(seed)
     for _ in range(2):
         kill(start_holder(stage, "Go."), chance.uniform(0.3, 1.5))
-    wait_until(lambda: not processes_below(stage.project))
+    until(lambda: not processes_below(stage.project))
     for run_dir in stage.run_dirs:
         before = _journal(run_dir)
         state = load_run(run_dir)

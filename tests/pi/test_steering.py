@@ -16,7 +16,8 @@ from pi_subagents.service import Delegation
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.supervisor import Supervisor
 from pi_subagents.tools import ToolContext, call_tool
-from tests.pi.stage import WAIT_S, Play, Stage, processes_below, until
+from tests.pi.stage import WAIT_S, Play, Stage, processes_below
+from tests.waiting import until_async
 
 ADVICE = "Never mind that, look at the tests instead."
 
@@ -62,9 +63,9 @@ async def test_a_background_agent_hears_what_it_is_told_in_its_next_request(play
     gate = tmp_path / "gate"
     stage = play(Script().otherwise([waits(gate), Say("I looked at the tests.")]))
     run_dir = await background(stage, "Look at the code.")
-    await asyncio.to_thread(until, Path(f"{gate}.begun").exists)
+    await until_async(Path(f"{gate}.begun").exists)
     assert ask(run_dir, {"op": "steer", "text": ADVICE}) == {"ok": True, "error": None}
-    await asyncio.to_thread(until, lambda: bool(events(run_dir, ev.QueueChanged)))
+    await until_async(lambda: bool(events(run_dir, ev.QueueChanged)))
     gate.touch()
     row = await the_end_of(stage, run_dir)
     assert (row["status"], row["finalText"]) == ("completed", "I looked at the tests.")
@@ -96,7 +97,7 @@ async def test_a_run_in_json_mode_says_plainly_that_it_cannot_be_steered(play: P
     stage = play(Script().otherwise([waits(gate), Say("Done.")]))
     async with stage.delegation(Task("t", "Go."), harness=PiJson()) as delegation:
         work = asyncio.ensure_future(delegation)
-        await asyncio.to_thread(until, Path(f"{gate}.begun").exists)
+        await until_async(Path(f"{gate}.begun").exists)
         answer = steer(delegation)
         assert answer is not None
         assert "cannot be steered" in answer

@@ -11,7 +11,8 @@ from pi_subagents.models.event import Delta
 from pi_subagents.offline import Call, Hang, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
 from pi_subagents.tools import ToolContext, call_tool
-from tests.pi.stage import WAIT_S, Play, Stage, processes_below, until
+from tests.pi.stage import WAIT_S, Play, Stage, processes_below
+from tests.waiting import until_async
 
 # A grandchild that has left the agent's process group: a signal to the group does not reach it.
 SLEEP_FOR_EVER = Call("bash", {"command": "setsid sleep 1000 & echo started; sleep 1000"})
@@ -19,7 +20,7 @@ SLEEP_FOR_EVER = Call("bash", {"command": "setsid sleep 1000 & echo started; sle
 
 async def until_it_sleeps(stage: Stage, tasks: int = 1) -> None:
     """Wait until the tools of so many agents are at work."""
-    await asyncio.to_thread(until, lambda: _sleepers(stage) >= 2 * tasks)
+    await until_async(lambda: _sleepers(stage) >= 2 * tasks)
 
 
 def _sleepers(stage: Stage) -> int:

@@ -10,9 +10,8 @@ import json
 import os
 import subprocess
 import sys
-import time
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -100,15 +99,6 @@ def furnish(project: Path) -> None:
         path = project / ".pi" / folder / f"{name}.md"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-
-
-def wait_until(condition: Callable[[], Any], within_s: float = 10) -> float:
-    """Wait for what nobody announces; returns how long it took, fails when it takes too long."""
-    started = time.monotonic()
-    while not condition():
-        assert time.monotonic() - started < within_s, "it did not happen in time"
-        time.sleep(0.01)
-    return time.monotonic() - started
 
 
 def _all_pids() -> list[int]:

@@ -17,7 +17,8 @@ import pytest
 from pi_subagents.runners.guard import children_of
 from pi_subagents.runners.orphans import is_subreaper
 from tests.process.attacks import ATTACKS, alive, start
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage
+from tests.waiting import PATIENCE_S, until
 
 REPOSITORY = Path(__file__).parents[2]
 TRIES = int(os.environ.get("SOAK_TRIES", "4"))
@@ -65,13 +66,13 @@ async def test_the_run_says_that_its_guard_was_killed(plain_stage: Stage, tmp_pa
 def test_children_of_the_program_around_are_neither_killed_nor_collected(tmp_path: Path) -> None:
     busy = subprocess.Popen(["sleep", "900"])
     ended = subprocess.Popen(["sh", "-c", "exit 7"])
-    wait_until(lambda: _state(ended.pid) == "Z")
+    until(lambda: _state(ended.pid) == "Z")
     daemon = 0
     try:
         daemon = asyncio.run(_see_a_guard_killed(tmp_path / "go"))
         assert busy.poll() is None
         assert _state(daemon) == "S"
-        assert ended.wait(5) == 7
+        assert ended.wait(PATIENCE_S) == 7
     finally:
         busy.kill()
         busy.wait()
@@ -84,9 +85,9 @@ async def _see_a_guard_killed(go: Path) -> int:
     """Returns a grandchild of the program's own, which became its child because agents were at work."""
     victim = start(["sh", "-c", f"until [ -e '{go}' ]; do sleep 0.01; done; setsid sleep 900 & kill -9 $PPID; sleep 9"])
     daemon = await asyncio.to_thread(_daemonise)
-    wait_until(lambda: daemon in children_of(os.getpid()))
+    until(lambda: daemon in children_of(os.getpid()))
     await asyncio.to_thread(go.touch)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         await victim.code
     assert victim.said.decode() == f"{SENTENCE}\n"
     return daemon
@@ -100,7 +101,7 @@ async def test_the_agents_of_other_runs_go_on() -> None:
     other = start(["sh", "-c", "trap 'exit 5' TERM; while :; do sleep 0.01; done"])
     assert is_subreaper()
     victim = start(["sh", "-c", "kill -9 $PPID; sleep 900"])
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         await victim.code
         assert not other.code.done()
         assert is_subreaper(), "one who is still at work would lose its orphans"
@@ -122,9 +123,9 @@ async def test_an_agent_that_stops_its_guard_is_killed_all_the_same(stops_it: st
     number = str(int.from_bytes(os.urandom(6)))
     end = start(["sh", "-c", f"setsid sleep 900.{number} & ({stops_it}) & exec sleep 900.{number}"])
     guard = end.process.pid
-    wait_until(lambda: _state(guard) == "T")
+    until(lambda: _state(guard) == "T")
     end.process.kill()
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(PATIENCE_S):
         await end.code
     assert alive(number) == []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -16,8 +17,9 @@ from pi_subagents.store import is_held, load_run
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, pauses, touches, writes
 from pi_subagents.testing.records import answer
-from tests.process.kit import Stage, make_stage, wait_until
+from tests.process.kit import Stage, make_stage
 from tests.process.test_stopping import FOREVER, READY, until_ready
+from tests.waiting import PATIENCE_S, until
 
 FAMILY = [
     leaves_behind(),
@@ -61,19 +63,17 @@ asyncio.run(main())
 
 
 async def test_what_a_finished_agent_leaves_behind_goes_with_it_and_does_not_delay_the_end(stage: Stage) -> None:
-    started = time.monotonic()
-    result = await stage.run(*FAMILY, prints(*answer("Done.")))
+    async with asyncio.timeout(PATIENCE_S):
+        result = await stage.run(*FAMILY, prints(*answer("Done.")))
     assert result.status == "completed"
-    assert time.monotonic() - started < 3
     assert stage.processes() == []
 
 
 async def test_a_grandchild_that_keeps_stdout_open_does_not_delay_the_end(stage: Stage) -> None:
     delegation = stage.delegation([leaves_behind(), READY, pauses(0.2), prints(*answer("Done."))])
     work = await until_ready(delegation)
-    started = time.monotonic()
-    await work
-    assert time.monotonic() - started < 2
+    async with asyncio.timeout(PATIENCE_S):
+        await work
     assert [result.status for result in delegation.results] == ["completed"]
     assert stage.processes() == []
 
@@ -81,14 +81,14 @@ async def test_a_grandchild_that_keeps_stdout_open_does_not_delay_the_end(stage:
 def test_killing_the_holder_takes_the_agent_and_all_its_descendants_with_it(stage: Stage, tmp_path: Path) -> None:
     holder = stage.holder(ignores_sigterm(), *FAMILY, touches(tmp_path / "ready"), FOREVER)
     try:
-        wait_until((tmp_path / "ready").exists, within_s=20)
+        until((tmp_path / "ready").exists)
         (run_dir,) = stage.run_dirs
         assert len(stage.processes()) >= 6, "agent, wrapper, four grandchildren"
         assert is_held(run_dir)
     finally:
         holder.kill()
         holder.wait()
-    wait_until(lambda: not stage.processes(), within_s=3)
+    until(lambda: not stage.processes())
     assert not is_held(run_dir)
     state = load_run(run_dir)
     assert (state.status, state.reason) == ("failed", "lost")
@@ -99,8 +99,8 @@ def test_a_holder_that_dies_while_the_agent_starts_leaves_nothing_either(stage: 
         stage.start([sys.executable, "-c", DIES_AT_ONCE, stage.containment, str(delay_s)])
         for delay_s in (0, 0, 0.001, 0.002, 0.004)
     ]
-    assert {holder.wait(20) for holder in holders} == {-signal.SIGKILL}
-    wait_until(lambda: not stage.processes(), within_s=3)
+    assert {holder.wait(PATIENCE_S) for holder in holders} == {-signal.SIGKILL}
+    until(lambda: not stage.processes())
 
 
 def test_a_holder_that_is_dead_before_a_death_signal_is_set_leaves_nothing_either(stage: Stage, tmp_path: Path) -> None:
@@ -110,8 +110,8 @@ def test_a_holder_that_is_dead_before_a_death_signal_is_set_leaves_nothing_eithe
     (slow / "setpriv").chmod(0o755)
     path = f"{slow}:{os.environ['PATH']}"
     holder = stage.start([sys.executable, "-c", DIES_AT_ONCE, stage.containment, "0"], {"PATH": path})
-    assert holder.wait(20) == -signal.SIGKILL
-    wait_until(lambda: not stage.processes(), within_s=3)
+    assert holder.wait(PATIENCE_S) == -signal.SIGKILL
+    until(lambda: not stage.processes())
 
 
 async def test_without_containment_a_grandchild_that_keeps_stdout_open_delays_the_end_by_a_second(
@@ -119,23 +119,24 @@ async def test_without_containment_a_grandchild_that_keeps_stdout_open_delays_th
 ) -> None:
     stage = replace(make_stage(tmp_path / "inner", "none"), mark=plain_stage.mark)  # whose fixture tidies up
     started = time.monotonic()
-    result = await stage.run(leaves_behind(), prints(*answer("Done.")))
+    async with asyncio.timeout(PATIENCE_S):
+        result = await stage.run(leaves_behind(), prints(*answer("Done.")))
     assert (result.status, result.output) == ("completed", "Done.")
-    assert 1 <= time.monotonic() - started < 2.5
+    assert time.monotonic() - started >= 1
 
 
 def test_a_forked_copy_of_the_holder_keeps_neither_the_agent_nor_the_lease(stage: Stage, tmp_path: Path) -> None:
     holder = stage.start([sys.executable, "-c", FORKS, str(tmp_path / "forked")])
     try:
-        wait_until((tmp_path / "forked").exists, within_s=20)
+        until((tmp_path / "forked").exists)
         (run_dir,) = stage.run_dirs
         assert is_held(run_dir)
     finally:
         holder.kill()
         holder.wait()
-    wait_until(lambda: not is_held(run_dir), within_s=3)
+    until(lambda: not is_held(run_dir))
     # The forked copy itself is still there and still carries the mark.
-    wait_until(lambda: len(stage.processes()) <= 1, within_s=3)
+    until(lambda: len(stage.processes()) <= 1)
 
 
 async def test_a_wrapper_that_is_killed_takes_its_agent_with_it_and_the_run_says_so(stage: Stage) -> None:
@@ -143,9 +144,8 @@ async def test_a_wrapper_that_is_killed_takes_its_agent_with_it_and_the_run_says
     work = await until_ready(delegation)
     started = [event for event in stage.events() if isinstance(event, Started)]
     os.kill(started[0].pid, signal.SIGKILL)
-    before = time.monotonic()
-    await work
-    assert time.monotonic() - before < 2
+    async with asyncio.timeout(PATIENCE_S):
+        await work
     (result,) = delegation.results
     assert (result.status, result.reason, result.exit_code) == ("failed", "exit", 137)
     assert (result.error or "").startswith("Sub-agent exited with code 137 before it finished")

@@ -9,7 +9,8 @@ from pi_subagents.models import Status
 from pi_subagents.store import request_stop
 from pi_subagents.testing.agent import prints, touches, waits_for
 from pi_subagents.testing.records import answer
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage
+from tests.waiting import until_async
 
 
 async def test_a_run_that_waits_for_its_turn_ends_at_once_and_the_others_go_on(
@@ -19,10 +20,10 @@ async def test_a_run_that_waits_for_its_turn_ends_at_once_and_the_others_go_on(
     scripts = [[touches(tmp_path / str(n)), waits_for(gate), prints(*answer("done"))] for n in range(5)]
     delegation = plain_stage.delegation(*scripts)
     work = asyncio.ensure_future(delegation)
-    await asyncio.to_thread(wait_until, lambda: all((tmp_path / str(n)).exists() for n in range(4)))
+    await until_async(lambda: all((tmp_path / str(n)).exists() for n in range(4)))
     waiting = delegation.runs[4]
     request_stop(waiting.run_dir, "Not needed any more")
-    await asyncio.to_thread(wait_until, lambda: waiting.state.status.is_terminal)
+    await until_async(lambda: waiting.state.status.is_terminal)
     assert [run.state.status for run in delegation.runs[:4]] == [Status.RUNNING] * 4
     gate.touch()
     results = await work

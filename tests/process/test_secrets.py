@@ -14,8 +14,9 @@ from pi_subagents.results import RunResult
 from pi_subagents.testing import Action, prints
 from pi_subagents.testing.agent import Way, pauses, tells, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, delta
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage
 from tests.process.test_stopping import READY, until_ready
+from tests.waiting import until
 
 KEY = "sk-profile-0123456789abcdef-sk"
 LONGER_THAN_A_DELTA_WAITS_S = 0.15
@@ -106,4 +107,4 @@ async def test_a_key_is_on_no_command_line(keyed: Stage, tmp_path: Path) -> None
     (tmp_path / "go on").touch()
     await work
     assert found_in(keyed.runs) == []
-    wait_until(lambda: not keyed.processes(), within_s=1)
+    until(lambda: not keyed.processes())

@@ -13,6 +13,7 @@ from pi_subagents.testing import prints
 from pi_subagents.testing.agent import answers_sigterm, ignores_sigterm, leaves_behind, pauses, writes
 from pi_subagents.testing.records import AGENT_START, answer, assistant
 from tests.process.kit import Stage
+from tests.waiting import PATIENCE_S
 
 READY = writes(b"ready\n")
 FOREVER = pauses(300)
@@ -29,7 +30,7 @@ async def until_ready(delegation: Delegation, count: int = 1) -> asyncio.Task[No
                 ready.release()
 
     work = asyncio.ensure_future(follow())
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_S):
         for _ in range(count):
             await ready.acquire()
     return work

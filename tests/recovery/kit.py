@@ -17,7 +17,8 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, load_run
 from pi_subagents.testing import Action, script
-from tests.process.kit import MARK_VARIABLE, Stage, wait_until
+from tests.process.kit import MARK_VARIABLE, Stage
+from tests.waiting import PATIENCE_S, until
 
 _REPOSITORY = Path(__file__).parents[2]
 
@@ -50,7 +51,7 @@ class Holders:
         assert self._program.stdin is not None
         assert self._program.stdout is not None
         self._program.stdin.close()
-        self._program.wait(timeout=10)
+        self._program.wait(PATIENCE_S)
         self._program.stdout.close()
 
 
@@ -83,7 +84,7 @@ def journals(stage: Stage) -> dict[Path, bytes]:
 def check_truth(stage: Stage) -> list[RunState]:
     """After a holder's death every run is over, truly, with all that was journalled, and nobody is left."""
     before = journals(stage)
-    wait_until(lambda: not stage.processes(), within_s=10)
+    until(lambda: not stage.processes())
     states = [load_run(run_dir) for run_dir in stage.run_dirs]
     for run_dir, state in zip(stage.run_dirs, states, strict=True):
         after = (run_dir / JOURNAL_FILE).read_bytes()

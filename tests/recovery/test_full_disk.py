@@ -17,7 +17,8 @@ from pi_subagents.errors import StoreError
 from pi_subagents.store import JOURNAL_FILE, RunRecord, is_held, load_run, publish
 from pi_subagents.testing.agent import prints, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant
-from tests.process.kit import Stage, make_stage, wait_until
+from tests.process.kit import Stage, make_stage
+from tests.waiting import until
 
 _DISK_KB = 512
 
@@ -65,7 +66,7 @@ async def test_a_run_that_fills_the_disk_is_stopped_and_earlier_sessions_are_int
     text = str(reply["content"][0]["text"])  # type: ignore[index]
     assert "No space left on device" in text
     assert "completed" not in text
-    wait_until(lambda: not small_disk.processes())
+    until(lambda: not small_disk.processes())
     assert load_run(first.run_dir).text == "kept"
     for run_dir in small_disk.run_dirs[1:]:
         assert load_run(run_dir).status == "failed"

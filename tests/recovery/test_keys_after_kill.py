@@ -10,7 +10,8 @@ from pi_subagents.testing.agent import Way, prints, tells, touches, waits_for
 from pi_subagents.testing.records import answer
 from tests.background.kit import BEGIN
 from tests.pi.stage import files_below
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage
+from tests.waiting import until
 
 KEY = "sk-killed-4711-a-very-secret-value"
 WAYS: tuple[Way, ...] = ("delta", "message", "line", "stderr", "session")
@@ -25,10 +26,10 @@ def test_a_killed_caller_leaves_no_key_behind_once_somebody_has_looked(stage: St
     actions = [BEGIN, *(tells("ACME_API_KEY", way) for way in WAYS), touches(begun), waits_for(tmp_path / "never")]
     stage.environ["ACME_API_KEY"] = KEY
     holder = stage.holder(*actions)
-    wait_until(begun.exists, 30)
+    until(begun.exists)
     holder.kill()
     holder.wait()
-    wait_until(lambda: not stage.processes(), 20)
+    until(lambda: not stage.processes())
     (run_dir,) = stage.run_dirs
     assert with_key(run_dir) == [run_dir / "child-session.jsonl"], "this is what was to be cleaned"
     assert (run_dir / "child-session.jsonl").stat().st_mode & 0o777 == 0o600

@@ -15,9 +15,10 @@ from pi_subagents.service import Delegation
 from pi_subagents.sessions import Sessions
 from pi_subagents.testing.agent import Action, pauses, prints, script
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant, tool_call, tool_result
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage
 from tests.recovery.holders import POINTS
 from tests.recovery.kit import Holders, check_truth, kill_after
+from tests.waiting import until
 
 KILLS_PER_TEST = 20
 TESTS = 10
@@ -64,7 +65,7 @@ async def test_a_holder_killed_at_random_leaves_the_truth_and_sessions_that_can_
         known = len(stage.run_dirs)
         holder = holders.start(stage, work())
         if number % 4:  # the others are killed while they prepare
-            wait_until(lambda known=known: len(stage.run_dirs) > known)  # type: ignore[misc]
+            until(lambda known=known: len(stage.run_dirs) > known)  # type: ignore[misc]
         kill_after(holder, chance.uniform(0.0, 0.15))
     states = check_truth(stage)
     assert len(states) >= KILLS_PER_TEST * 3 // 4

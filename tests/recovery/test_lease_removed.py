@@ -10,8 +10,9 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
 from pi_subagents.testing.agent import prints, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage
 from tests.recovery.kit import Holders, kill_after
+from tests.waiting import until
 
 READERS = 5
 
@@ -44,7 +45,7 @@ def test_a_live_run_without_its_lease_file_is_running_and_ends_once(
     stage: Stage, holders: Holders, tmp_path: Path
 ) -> None:
     pid = holders.start(stage, work_until(tmp_path / "gate"))
-    wait_until(lambda: stage.run_dirs and has_said(stage.run_dirs[0]))
+    until(lambda: stage.run_dirs and has_said(stage.run_dirs[0]))
     (run_dir,) = stage.run_dirs
     (run_dir / LEASE_FILE).unlink()
     assert {tell_status(run_dir) for _ in range(READERS)} == {"running"}
@@ -58,7 +59,7 @@ def test_a_run_whose_holder_dies_after_its_lease_file_is_closed_once(
     stage: Stage, holders: Holders, tmp_path: Path
 ) -> None:
     pid = holders.start(stage, work_until(tmp_path / "gate"))
-    wait_until(lambda: stage.run_dirs and has_said(stage.run_dirs[0]))
+    until(lambda: stage.run_dirs and has_said(stage.run_dirs[0]))
     (run_dir,) = stage.run_dirs
     (run_dir / LEASE_FILE).unlink()
     assert load_run(run_dir).status is Status.RUNNING

@@ -19,13 +19,14 @@ from pi_subagents.listing import Wanted, list_sessions
 from pi_subagents.models import Reason, Status
 from pi_subagents.planning import Place
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage
 from tests.recovery.kit import Holders, check_truth, kill_after
 from tests.recovery.test_kill_matrix import work
+from tests.waiting import PATIENCE_S, until
 
 SEED = int(os.environ.get("SOAK_SEED", "0"))
 ATTACKS = int(os.environ.get("SOAK_TRIES", "4"))
-WAIT_S = 60
+WAIT_S = PATIENCE_S
 
 
 def ends_of(run_dir: Path) -> int:
@@ -37,7 +38,7 @@ def begin(stage: Stage, holders: Holders, **order: int) -> tuple[int, Path]:
     """A holder at work, and its run."""
     before = set(stage.run_dirs)
     pid = holders.start(stage, work(steps=6, pause_s=0.02), **order)
-    wait_until(lambda: set(stage.run_dirs) - before, within_s=WAIT_S)
+    until(lambda: set(stage.run_dirs) - before)
     (run_dir,) = set(stage.run_dirs) - before
     return pid, run_dir
 
@@ -47,7 +48,7 @@ def see_the_end(stage: Stage, run_dir: Path, pid: int) -> None:
     kill_after(pid, WAIT_S)
     assert load_run(run_dir).status is Status.COMPLETED
     assert ends_of(run_dir) == 1
-    wait_until(lambda: not stage.processes(), within_s=WAIT_S)
+    until(lambda: not stage.processes())
 
 
 @pytest.mark.parametrize("seed", range(2))

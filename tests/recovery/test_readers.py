@@ -15,8 +15,9 @@ from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, is_held, load_run
 from pi_subagents.testing.agent import pauses, prints
 from pi_subagents.testing.records import AGENT_START, assistant
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage
 from tests.recovery.kit import Holders, kill_after
+from tests.waiting import until
 
 READERS = 10
 
@@ -35,14 +36,14 @@ print(state.status, state.reason, state.completed_at, flush=True)
 def lose_a_run(stage: Stage, holders: Holders) -> Path:
     """A run that had something to say when its holder was killed."""
     pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(60)])
-    wait_until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
+    until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
     kill_after(pid, 0)
     return stage.run_dirs[0]
 
 
 def test_a_live_run_is_told_apart_from_a_lost_one(stage: Stage, holders: Holders) -> None:
     pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(60)])
-    wait_until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
+    until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
     (run_dir,) = stage.run_dirs
     assert is_held(run_dir)
     assert load_run(run_dir).status is Status.RUNNING

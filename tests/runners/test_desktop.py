@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.runners.desktop import open_on_desktop
-from tests.process.kit import wait_until
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="macOS has another opener")
 
@@ -29,7 +29,7 @@ def programs(tmp_path: Path) -> Path:
 def test_the_desktop_is_asked_to_show_it(programs: Path, tmp_path: Path, display: str) -> None:
     asked = tmp_path / "asked"
     assert open_on_desktop(tmp_path / "a run", {"PATH": f"{programs}:/usr/bin:/bin", display: ":0"})
-    wait_until(asked.exists)
+    until(asked.exists)
     assert asked.read_text() == str(tmp_path / "a run")
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from pi_subagents.errors import InstallError
 from pi_subagents.runners.install import PINNED_PI_VERSION, find_node, install_pi, installed_pi
+from tests.waiting import PATIENCE_S
 
 # Node, npm and pi in one: what it is asked to run decides which one it plays.
 NODE = """#!/bin/sh
@@ -139,7 +140,7 @@ def test_installs_at_the_same_time_all_succeed(machine: Machine) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=30)
+        thread.join(PATIENCE_S)
     assert not failures
     assert installed_pi(machine.data)
     assert not machine.leftovers()

@@ -26,8 +26,9 @@ from typing import IO, Any
 
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
 from tests.security.things import State, Table, differences, lay_out, state_of
+from tests.waiting import PATIENCE_S
 
-LIMIT_S = 20.0
+LIMIT_S = PATIENCE_S
 """No command takes a tenth of it, unless it waits for something that never comes."""
 
 MAX_MEMORY_BYTES = 3 << 29
@@ -83,7 +84,7 @@ class Press:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.close()
-        self._process.wait(20)
+        self._process.wait(PATIENCE_S)
         self._process.stdout.close()
 
 
@@ -423,14 +424,6 @@ def files_with(text: str, *folders: Path) -> list[str]:
                 if path.is_file() and not path.is_symlink() and path.stat().st_nlink == 1:
                     found += [str(path)] if text.encode() in path.read_bytes() else []
     return found
-
-
-def until(condition: Callable[[], object], what: str, within_s: float = 20.0) -> None:
-    """Wait for something that another process does."""
-    deadline = time.monotonic() + within_s
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {within_s:g} s in vain: {what}"
-        time.sleep(0.01)
 
 
 def _path_in(line: str) -> str:

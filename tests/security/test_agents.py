@@ -15,7 +15,8 @@ import pytest
 from pi_subagents.runners import namespace_works
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.security.hostile_agent import ATTACKS
-from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Victim, below, files_with, finished, until
+from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Victim, below, files_with, finished
+from tests.waiting import until
 
 KEY = "sk-victims-own-0123456789abcdef"
 PROFILE_KEY = "sk-of-the-profile-0123456789"
@@ -159,14 +160,14 @@ def test_nothing_of_an_agent_outlives_its_run_whomever_it_kills(
     done = employer.run("run", "--json", "--timeout", "8", *tasks)
     employer.is_unharmed_by(done)
     assert len(done.json()) == times
-    until(lambda: not employer.processes(), "nothing is left of the agents", within_s=10)
+    until(lambda: not employer.processes(), "nothing is left of the agents")
 
 
 def test_a_background_agent_that_kills_its_guard_leaves_nothing_behind(employer: Victim) -> None:
     use_containment(employer, "guard")
     done = employer.run("background", "start", "steady", task(employer, "kills its parent"))
     employer.is_unharmed_by(done)
-    until(lambda: not employer.processes(), "nothing is left of keeper and agent", within_s=15)
+    until(lambda: not employer.processes(), "nothing is left of keeper and agent")
     (run_dir,) = own_runs(employer)
     assert len(ends_in(run_dir / "events.jsonl")) == 1
 

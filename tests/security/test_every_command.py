@@ -19,9 +19,9 @@ from tests.security.kit import (
     Victim,
     below,
     finished,
-    until,
 )
 from tests.security.projects import PROJECTS, HostileProject
+from tests.waiting import until
 
 
 def name_of(attempt: Attempt) -> str:

@@ -26,7 +26,6 @@ from tests.security.kit import (
     finished,
     lines,
     unfinished,
-    until,
 )
 from tests.security.records import (
     FOREIGN,
@@ -43,6 +42,7 @@ from tests.security.records import (
 )
 from tests.security.test_every_command import carry_out, name_of
 from tests.security.things import Link, Pipe, Text, lay_out, state_of
+from tests.waiting import until
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="not run, because only root can make files of somebody else's"

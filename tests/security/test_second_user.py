@@ -28,10 +28,10 @@ from tests.security.kit import (
     finished,
     limit_memory,
     unfinished,
-    until,
 )
 from tests.security.projects import POWERFUL_FIELDS, TRIPWIRE, agent_file
 from tests.security.things import STRANGER, Folder, Link, Table, Text, differences, lay_out, state_of
+from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="not run, because only root can act as two users")
 

@@ -14,20 +14,10 @@ from typing import Any
 import pytest
 
 from pi_subagents.tools import TOOLS
-from tests.security.kit import (
-    NEIGHBOUR,
-    NEIGHBOUR_SESSION,
-    PRIVATE,
-    RUNS,
-    Done,
-    Victim,
-    below,
-    finished,
-    limit_memory,
-    until,
-)
+from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, PRIVATE, RUNS, Done, Victim, below, finished, limit_memory
 from tests.security.projects import PROJECTS
 from tests.security.records import FOREIGN, ODD, many
+from tests.waiting import until
 
 _ABOUT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 ARGUMENTS: dict[str, dict[str, Any]] = {

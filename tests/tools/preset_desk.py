@@ -12,8 +12,9 @@ from pi_subagents.planning import Place
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
 from pi_subagents.tools import OnUpdate, ToolContext, ToolResult, call_tool
 from pi_subagents.trust import Decisions
+from tests.waiting import PATIENCE_S
 
-WAIT_S = 60.0
+WAIT_S = PATIENCE_S
 MODELS = ("acme/large", "acme/small", "zoo/small", "zoo/tiger")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,8 @@ from pi_subagents.testing.agent import pauses
 from pi_subagents.tools import ToolContext, detached
 from pi_subagents.workshop import PreparedRun
 from tests.process.conftest import plain_stage
-from tests.process.kit import Stage, wait_until
+from tests.process.kit import Stage
+from tests.waiting import until_async
 
 __all__ = ["plain_stage"]
 
@@ -41,5 +41,5 @@ async def test_when_one_run_cannot_be_started_the_others_of_the_call_end_too(
     (first,) = launched
     others = [run_dir for run_dir in plain_stage.run_dirs if run_dir != first]
     assert [load_run(run_dir).status for run_dir in others] == ["failed", "failed"]
-    await asyncio.to_thread(wait_until, lambda: load_run(first).status == "aborted", 60)
-    await asyncio.to_thread(wait_until, lambda: not plain_stage.processes(), 60)
+    await until_async(lambda: load_run(first).status == "aborted")
+    await until_async(lambda: not plain_stage.processes())

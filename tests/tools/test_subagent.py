@@ -13,8 +13,8 @@ from pi_subagents.sessions import Sessions, resumed_task
 from pi_subagents.testing import MODELS_VARIABLE, answer, assistant, prints, script, tool_call
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for
 from pi_subagents.tools import ToolContext, call_tool
-from tests.pi.stage import until
 from tests.tools.preset_desk import WAIT_S, PresetDesk
+from tests.waiting import until_async
 
 
 @pytest.fixture
@@ -164,7 +164,7 @@ async def test_four_work_at_once_and_the_fifth_waits(desk: PresetDesk, tmp_path:
         {"preset": "scout", "task": script(touches(mark), waits_for(gate), prints(*answer("Ok.")))} for mark in marks
     ]
     call = asyncio.create_task(desk.subagent(tasks=tasks))
-    await asyncio.to_thread(until, lambda: sum(mark.exists() for mark in marks) == 4)
+    await until_async(lambda: sum(mark.exists() for mark in marks) == 4)
     await asyncio.sleep(0.2)
     begun = sum(mark.exists() for mark in marks)
     gate.touch()
@@ -293,7 +293,7 @@ async def test_a_cancelled_call_can_answer_how_each_task_ended(desk: PresetDesk,
     arguments = {"preset": "scout", "task": script(touches(begun), pauses(60))}
     context = ToolContext(desk.place, answer_when_cancelled=True)
     call = asyncio.create_task(call_tool("subagent", arguments, context))
-    await asyncio.to_thread(until, begun.exists)
+    await until_async(begun.exists)
     call.cancel()
     async with asyncio.timeout(WAIT_S):
         result = await call

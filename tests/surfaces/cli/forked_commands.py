@@ -20,7 +20,9 @@ from pathlib import Path
 
 import click
 
-LIMIT_S = 60
+from tests.waiting import PATIENCE_S
+
+LIMIT_S = PATIENCE_S
 UNCAUGHT, UNFLUSHED = 70, 120
 
 
@@ -110,7 +112,7 @@ def _become(arguments: list[str], output: int, trouble: Trouble) -> None:
     from pi_subagents.surfaces.cli import main
 
     os.setsid()
-    signal.alarm(LIMIT_S)
+    signal.alarm(int(LIMIT_S))
     nothing = os.open(os.devnull, os.O_RDONLY)
     for fd, source in ((0, nothing), (1, output), (2, output)):
         os.dup2(source, fd)

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pi_subagents
+from tests.waiting import PATIENCE_S
 
-TIMEOUT_S = 60.0
+TIMEOUT_S = PATIENCE_S
 PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
 
 # Node that runs pi: what follows its own name decides what is asked of which of the two.

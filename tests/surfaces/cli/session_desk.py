@@ -10,17 +10,17 @@ import struct
 import subprocess
 import sys
 import termios
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from pi_subagents.testing import SCRIPTED_AGENT
 from pi_subagents.trust import Decisions
 from tests.session_kit import Shelf
+from tests.waiting import PATIENCE_S
 
 SOURCE = Path(__file__).parents[3] / "src"
-TIMEOUT_S = 60.0
+TIMEOUT_S = PATIENCE_S
 
 
 class Desk:
@@ -120,11 +120,3 @@ def _read_all(master: int) -> str:
             break
         data += piece
     return data.decode(errors="replace").replace("\r\n", "\n")
-
-
-def until(condition: Callable[[], bool], what: str, timeout_s: float = 20.0) -> None:
-    """Wait for something that another process does."""
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"waited {timeout_s} s in vain: {what}"
-        time.sleep(0.01)

@@ -12,8 +12,9 @@ from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches
 from scripts.bootstrap import PROGRAMS
 from tests.surfaces.cli.background_desk import BackgroundDesk
-from tests.surfaces.cli.session_desk import TIMEOUT_S, until
+from tests.surfaces.cli.session_desk import TIMEOUT_S
 from tests.surfaces.live.tmux import Terminal
+from tests.waiting import until
 
 _TMUX = next(program for program in PROGRAMS if program.apt_package == "tmux")
 needs_tmux = pytest.mark.skipif(

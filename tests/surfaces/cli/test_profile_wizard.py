@@ -13,8 +13,9 @@ import time
 from pathlib import Path
 
 from tests.surfaces.cli.machine import PACKAGE_HOME, Machine
+from tests.waiting import PATIENCE_S
 
-WAIT_S = 60.0
+WAIT_S = PATIENCE_S
 KEY = "sk-test-abc123"
 PROMPT_ENDS = ("): ", "]: ", "\n> ")
 CTRL_C, CTRL_D = "\x03", "\x04"

@@ -11,7 +11,8 @@ from pi_subagents.store import stop_request
 from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import ignores_sigterm, pauses, touches
 from tests.session_kit import says
-from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk, until
+from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
+from tests.waiting import until
 
 SESSION = "a3f7b9c2d1e8f4a1"
 

@@ -8,10 +8,10 @@ from pi_subagents.offline import Call, Script, Turn
 from pi_subagents.store import load_run
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import repeats_steering, touches
-from tests.pi.stage import WAIT_S, Play, Stage, until
+from tests.pi.stage import WAIT_S, Play, Stage
 from tests.surfaces.cli.background_desk import BackgroundDesk
 from tests.surfaces.cli.session_desk import TIMEOUT_S
-from tests.surfaces.cli.session_desk import until as until_so
+from tests.waiting import until
 
 WAITS = Turn("On it.", calls=(Call("bash", {"command": "touch at-work; while [ ! -e go ]; do sleep 0.05; done"}),))
 SCRIPT = Script().otherwise([WAITS, Turn("Done.")])
@@ -90,7 +90,7 @@ def test_text_from_a_pipe_reaches_the_agent(desk: BackgroundDesk) -> None:
     ready = desk.root / "ready"
     settled = prints({"type": "agent_end"}, {"type": "agent_settled"})
     run_dir = desk.launch(touches(ready), repeats_steering(), settled)
-    until_so(ready.exists, "the agent is at work")
+    until(ready.exists, "the agent is at work")
     done = desk.call("steer", run_dir.name, "-", stdin="two\nlines")
     assert done.exit_code == 0, done.err
     desk.until_over(run_dir)
@@ -113,7 +113,7 @@ def test_several_runs_of_one_command_are_steered_apart(desk: BackgroundDesk) -> 
     settled = prints({"type": "agent_end"}, {"type": "agent_settled"})
     tasks = [script(touches(desk.root / name), repeats_steering(), settled) for name in ("one", "two")]
     process = desk.start("run", "--json", *tasks)
-    until_so(lambda: all((desk.root / name).exists() for name in ("one", "two")), "both are at work")
+    until(lambda: all((desk.root / name).exists() for name in ("one", "two")), "both are at work")
     for run_dir in desk.run_dirs:
         assert desk.call("steer", run_dir.name, f"for {run_dir.name}").exit_code == 0
     process.communicate(timeout=TIMEOUT_S)

@@ -17,10 +17,13 @@ from tests.surfaces.live.watching import (
     assert_history_is_whole,
     assert_shell_is_sane,
     count,
+    is_whole,
+    marked,
     needs_tmux,
     once,
     start,
 )
+from tests.waiting import until
 
 pytestmark = needs_tmux
 
@@ -33,15 +36,13 @@ def test_every_size_shows_each_window_once_and_leaves_a_sane_shell(
 ) -> None:
     stage = play(WAITING)
     terminal = open_terminal(stage, columns, rows)
-    screen = start(terminal)
-    assert count(screen, *NAMES) == once(*NAMES)
-    assert "Sub-agents: 3 running" in screen
-    assert " • x stop • q " in screen
-    assert len(screen.splitlines()) <= rows
+    start(terminal)
+    wanted = ["Sub-agents: 3 running", " • x stop • q "]
     if columns >= 80:
-        assert "1 tool • " in screen
-        assert "1.1k tokens • $0.0012" in screen
-        assert "→ ls → ." in screen
+        wanted += ["1 tool • ", "1.1k tokens • $0.0012", "→ ls → ."]
+    screen = terminal.until_shown(*wanted)
+    assert count(screen, *NAMES) == once(*NAMES)
+    assert len(screen.splitlines()) <= rows
     terminal.press("C-c")
     everything = terminal.until_prompt()
     assert_history_is_whole(everything)
@@ -55,9 +56,7 @@ def test_every_size_shows_each_window_once_and_leaves_a_sane_shell(
 def test_a_long_line_goes_on_in_the_next_row_so_that_its_end_is_seen(play: Play, open_terminal: Open) -> None:
     terminal = open_terminal(play(WAITING), 80, 24)
     terminal.run("run", "alone")
-    screen = terminal.until_shown("Now I wait")
-    assert "wants to" in screen
-    assert "see: the end." in screen
+    terminal.until_shown("Now I wait", "wants to", "see: the end.")
     terminal.press("C-c")
     terminal.until_prompt()
 
@@ -67,8 +66,10 @@ def test_a_resize_neither_wipes_nor_repeats_anything(play: Play, open_terminal: 
     terminal = open_terminal(play(WAITING), 80, 24)
     start(terminal)
     terminal.resize(*size)
-    terminal.until(lambda: count(terminal.everything(), *NAMES) == once(*NAMES), "every window is there once")
-    assert_history_is_whole(terminal.everything())
+    terminal.until(
+        lambda: is_whole(everything := terminal.everything()) and count(everything, *NAMES) == once(*NAMES),
+        "every window is there once, and the history is whole",
+    )
     terminal.press("C-c")
     assert_history_is_whole(terminal.until_prompt())
 
@@ -77,14 +78,14 @@ def test_a_resize_to_a_fraction_wipes_nothing_and_shows_every_window_once(play: 
     terminal = open_terminal(play(WAITING), 80, 24)
     start(terminal)
     terminal.resize(40, 10)
-    terminal.until(lambda: count(terminal.screen(), *NAMES) == once(*NAMES), "every window is on the screen once")
-    assert_history_is_whole(terminal.everything())
+    terminal.until_screen(lambda screen: count(screen, *NAMES) == once(*NAMES), "every window is on the screen once")
+    terminal.until(lambda: is_whole(terminal.everything()), "the history is whole")
     for columns, rows in ((80, 24), (30, 1), (120, 30), (2, 2), (80, 24)):
         terminal.resize(columns, rows)
         time.sleep(4 * FRAME_S)
     # What a terminal has moved into its scrollback cannot be taken back; but it is ours, and stands above the frame.
-    terminal.until(lambda: list(count(terminal.screen(), *NAMES).values()) >= [1, 1, 1], "every window is shown")
-    assert_history_is_whole(terminal.everything())
+    terminal.until_screen(lambda screen: min(count(screen, *NAMES).values()) >= 1, "every window is shown")
+    terminal.until(lambda: is_whole(terminal.everything()), "the history is whole")
     terminal.press("C-c")
     everything = terminal.until_prompt()
     assert_history_is_whole(everything)
@@ -95,30 +96,23 @@ def test_the_keys(play: Play, open_terminal: Open) -> None:
     talkative = Turn("\n".join(f"line {number}" for number in range(40)), calls=TALK.calls)
     terminal = open_terminal(play(Script().otherwise([talkative, Hang("Now I wait for you.")])), 80, 24)
     start(terminal)
-    terminal.until_shown("▌")
-
-    def selected() -> str:
-        return next(line for line in terminal.screen().splitlines() if line.startswith("▌"))
-
-    assert ": alpha" in selected()
+    terminal.until_screen(lambda screen: ": alpha" in marked(screen), "the first is selected")
     terminal.press("Down")
-    terminal.until(lambda: ": beta" in selected(), "the second is selected")
+    terminal.until_screen(lambda screen: ": beta" in marked(screen), "the second is selected")
     terminal.press("Up", "Up")
-    terminal.until(lambda: ": gamma" in selected(), "the last is selected")
-    collapsed = terminal.screen().count("▌")
+    collapsed = terminal.until_screen(lambda screen: ": gamma" in marked(screen), "the last is selected").count("▌")
     terminal.press("C-o")
-    terminal.until(lambda: terminal.screen().count("▌") > collapsed, "it is expanded")
-    assert count(terminal.screen(), *NAMES) == once(*NAMES)
+    terminal.until_screen(
+        lambda screen: screen.count("▌") > collapsed and count(screen, *NAMES) == once(*NAMES), "it is expanded"
+    )
     terminal.press("C-o")
-    terminal.until(lambda: terminal.screen().count("▌") == collapsed, "it is collapsed")
+    terminal.until_screen(lambda screen: screen.count("▌") == collapsed, "it is collapsed")
     terminal.press("x")
-    terminal.until_shown("✗ 3: gamma")
-    assert "Sub-agents: 2 running, 1 error" in terminal.screen()
+    terminal.until_shown("✗ 3: gamma", "Sub-agents: 2 running, 1 error")
     terminal.press("q")
     terminal.until_shown("Stop all sub-agents?")
     terminal.press("n")
-    terminal.until_shown("↑↓ select")
-    assert "2 running" in terminal.screen()
+    terminal.until_shown("↑↓ select", "2 running")
     terminal.press("q", "q")
     everything = terminal.until_prompt()
     assert "Sub-agents: 3 error" in everything
@@ -131,13 +125,11 @@ def test_finished_ones_become_a_line_of_history_and_a_failure_says_why(play: Pla
     script = Script().when("good", [done]).when("bad", [Fail(400, "the model is out of order")])
     terminal = open_terminal(play(script.otherwise([Hang("Still at it.")])), 80, 24)
     terminal.run("run", "-j", "4", *[f"good {number}" for number in range(6)], "bad", "slow")
-    terminal.until_shown("Sub-agents: 1 running, 6 done, 1 error")
-    screen = terminal.screen()
-    assert "━━━━━━━━── 7/8" in screen
-    assert " left" in screen  # several have finished: an estimate can be given
+    # Several have finished: an estimate can be given of what is left.
+    screen = terminal.until_shown("Sub-agents: 1 running, 6 done, 1 error", "━━━━━━━━── 7/8", " left")
     for number in range(6):
         assert screen.count(f"✓ {number + 1}: good {number} • ") == 1
-    failed = next(line for line in terminal.painted().splitlines() if "out of order" in line)
-    assert "\x1b[31m" in failed  # red
+    failed = until(lambda: [line for line in terminal.painted().splitlines() if "out of order" in line])
+    assert "\x1b[31m" in failed[0]  # red
     terminal.press("C-c")
     assert "Sub-agents: 6 done, 2 error" in terminal.until_prompt()

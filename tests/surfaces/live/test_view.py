@@ -18,8 +18,9 @@ from pi_subagents.surfaces.live import LiveView
 from pi_subagents.surfaces.live import view as view_module
 from pi_subagents.surfaces.live.interjections import diverted_stderr
 from tests.progress.windows_kit import COMPLETED, CREATED, STARTED, assistant
+from tests.waiting import PATIENCE_S
 
-TIMEOUT_S = 20
+TIMEOUT_S = PATIENCE_S
 
 
 class _Stream(io.StringIO):

@@ -6,17 +6,17 @@ import os
 import shlex
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pi_subagents
+from tests.waiting import until
 
 _PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
 _TMUX_S = 20.0
-WAIT_S = 60.0
-"""Far beyond what anything here takes, even on a busy machine."""
-PROMPT = "ready> "
+PROMPT = "ready {}> "
+"""With the number of the line that the shell waits for: a prompt from before a command is not one after it."""
+_LINE_NUMBER = r"\#"
 
 
 class Terminal:
@@ -24,8 +24,9 @@ class Terminal:
 
     def __init__(self, folder: Path, environ: Mapping[str, str], columns: int, rows: int) -> None:
         # The path of a socket must be short; that of a test's folder is not.
+        self._lines = 0
         self._socket = f"/tmp/pi-subagents-test-{os.getpid()}-{id(self):x}"
-        shell = f"PS1={shlex.quote(PROMPT)} exec bash --norc --noprofile -i"
+        shell = f"PS1={shlex.quote(PROMPT.format(_LINE_NUMBER))} exec bash --norc --noprofile -i"
         variables = {
             **{name: value for name, value in environ.items() if name not in ("TMUX", "NO_COLOR")},
             "LC_ALL": "C.UTF-8",
@@ -35,7 +36,7 @@ class Terminal:
         # Every session would inherit the test's variables anyway; what it shall not have is left out here.
         size = ("-x", str(columns), "-y", str(rows))
         self._tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", str(folder), shell, environ=variables)
-        self.until(lambda: PROMPT.strip() in self.screen(), "the shell starts")
+        self.until_prompt()
 
     def close(self) -> None:
         """End the shell and tmux."""
@@ -47,10 +48,11 @@ class Terminal:
         command = shlex.join([sys.executable, "-m", "pi_subagents", *arguments])
         self.type(f"{before}{command}{redirect}")
 
-    def type(self, line: str) -> None:
+    def type(self, line: str, *, clear: bool = True) -> None:
         """Type a line at the shell, without showing it: only what a program prints is looked at."""
-        self._tmux("send-keys", "-l", "clear; " + line)
+        self._tmux("send-keys", "-l", f"clear; {line}" if clear else line)
         self.press("Enter")
+        self._lines += 1
 
     def press(self, *keys: str) -> None:
         """Press keys, named as tmux names them."""
@@ -77,20 +79,24 @@ class Terminal:
 
     def until(self, condition: Callable[[], bool], what: str) -> None:
         """Wait until something is so."""
-        deadline = time.monotonic() + WAIT_S
-        while not condition():
-            assert time.monotonic() < deadline, f"waited in vain until {what}; the screen:\n{self.screen()}"
-            time.sleep(0.05)
+        until(condition, what, self.screen)
 
-    def until_shown(self, text: str) -> str:
-        """Wait until a text is on the screen; returns the screen."""
-        self.until(lambda: text in self.screen(), f"{text!r} is shown")
-        return self.screen()
+    def until_screen(self, is_wanted: Callable[[str], bool], what: str) -> str:
+        """The first screen that is as wanted."""
+        return until(lambda: screen if is_wanted(screen := self.screen()) else "", what, self.screen)
+
+    def until_shown(self, *texts: str) -> str:
+        """The first screen that has all these texts."""
+        return self.until_screen(lambda screen: all(text in screen for text in texts), f"{texts} on the screen")
 
     def until_prompt(self) -> str:
-        """Wait until the shell asks for the next command; returns everything."""
-        self.until(lambda: self.screen().rstrip().endswith(PROMPT.strip()), "the shell is back")
-        return self.everything()
+        """Wait until the shell has done everything typed and asks for the next command; returns everything."""
+        prompt = PROMPT.format(self._lines + 1).strip()
+        return until(
+            lambda: everything if (everything := self.everything()).rstrip().endswith(prompt) else "",
+            "the shell is back",
+            self.screen,
+        )
 
     def _tmux(self, *arguments: str, environ: Mapping[str, str] | None = None, check: bool = True) -> str:
         done = subprocess.run(

@@ -38,21 +38,28 @@ def once(*names: str) -> dict[str, int]:
 def start(terminal: Terminal, *options: str, **how: str) -> str:
     """Start three agents that go on until they are stopped, below thirty lines of history."""
     terminal.run("run", *options, *NAMES, before="seq 101 130; ", **how)
-    terminal.until(lambda: terminal.screen().count("Now I wait") == 3, "all agents wait")
-    return terminal.screen()
+    return terminal.until_screen(lambda screen: screen.count("Now I wait") == 3, "all agents wait")
+
+
+def marked(screen: str) -> str:
+    """The header of the window that is selected."""
+    return next((line for line in screen.splitlines() if line.startswith("▌")), "")
+
+
+def is_whole(everything: str) -> bool:
+    """Whether the thirty lines of history are there, each once."""
+    lines = everything.splitlines()
+    return all(lines.count(str(number)) == 1 for number in range(101, 131))
 
 
 def assert_history_is_whole(everything: str) -> None:
-    lines = everything.splitlines()
-    assert [lines.count(str(number)) for number in range(101, 131)] == [1] * 30
+    assert is_whole(everything), everything
 
 
 def assert_shell_is_sane(terminal: Terminal) -> None:
     """Echo is on, a line is a line, and the cursor can be seen."""
-    terminal.press("Enter")
     terminal.until_prompt()
-    assert terminal.cursor_is_visible()
-    terminal._tmux("send-keys", "-l", "echo to''gether")
-    terminal.until_shown("echo to''gether")
-    terminal.press("Enter")
-    terminal.until_shown("\ntogether")
+    terminal.until(terminal.cursor_is_visible, "the cursor can be seen")
+    terminal.type("echo to''gether", clear=False)
+    terminal.until_shown("echo to''gether", "\ntogether")
+    terminal.until_prompt()

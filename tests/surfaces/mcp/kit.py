@@ -18,10 +18,11 @@ from mcp.client.stdio import stdio_client
 
 from pi_subagents.testing import MODELS_VARIABLE, Action, script
 from tests.process.kit import MODEL, Stage, furnish
+from tests.waiting import PATIENCE_S
 
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
-WAIT_S = 60.0
+WAIT_S = PATIENCE_S
 
 
 @dataclass
@@ -86,7 +87,7 @@ class Desk:
             yield found[0], process
         finally:
             process.terminate()
-            process.wait(20)
+            process.wait(PATIENCE_S)
             process.stderr.close()
 
     def agents(self) -> list[int]:

@@ -18,8 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import pauses, touches
 from pi_subagents.testing.records import answer
-from tests.process.kit import wait_until
-from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_of
+from tests.surfaces.mcp.kit import Desk, tasks, text_of
+from tests.waiting import until, until_async
 
 DONE = prints(*answer("All is well."))
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -61,10 +61,10 @@ async def test_a_cancelled_call_stops_its_agents(either_desk: Desk, url: str, tm
         call = asyncio.create_task(
             client.call_tool("delegate_to_subagents", tasks([touches(tmp_path / "ready"), pauses(300)]))
         )
-        await asyncio.to_thread(wait_until, (tmp_path / "ready").exists, WAIT_S)
+        await until_async((tmp_path / "ready").exists)
         call.cancel()
         await asyncio.wait([call])
-        await asyncio.to_thread(wait_until, lambda: not either_desk.agents(), 20)
+        await until_async(lambda: not either_desk.agents())
         assert len((await client.list_tools()).tools) == 7
 
 
@@ -80,10 +80,10 @@ async def main():
 asyncio.run(main())
 """
     client = either_desk.stage.start([sys.executable, "-c", program], either_desk.environ)
-    wait_until((tmp_path / "ready").exists, within_s=60)
+    until((tmp_path / "ready").exists)
     client.kill()
     client.wait()
-    wait_until(lambda: not either_desk.agents(), within_s=20)
+    until(lambda: not either_desk.agents())
 
 
 async def test_a_client_that_is_only_silent_for_a_while_keeps_them(desk: Desk, tmp_path: Path) -> None:

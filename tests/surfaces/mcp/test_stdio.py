@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -18,8 +17,9 @@ from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, t
 from pi_subagents.testing.records import AGENT_START, answer
 from pi_subagents.tools import TOOLS
 from tests.pi.stage import Play
-from tests.process.kit import PRESET, Stage, wait_until
+from tests.process.kit import PRESET, Stage
 from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_in, text_of
+from tests.waiting import until_async
 
 DONE = prints(*answer("All is well."))
 FOREVER = pauses(300)
@@ -125,15 +125,13 @@ async def test_a_cancelled_call_stops_its_agents_and_the_next_one_works(either_d
     stubborn = [ignores_sigterm(), leaves_behind(daemon=True), touches(tmp_path / "ready"), FOREVER]
     async with either_desk.client() as client:
         call = asyncio.create_task(client.call_tool("delegate_to_subagents", tasks(stubborn)))
-        await _until((tmp_path / "ready").exists)
+        await until_async((tmp_path / "ready").exists)
         call.cancel()
         await asyncio.wait([call])
-        started = time.monotonic()
-        await _until(lambda: not either_desk.agents())
-        assert time.monotonic() - started < 10, "5 s of grace for those who ignore SIGTERM"
+        await until_async(lambda: not either_desk.agents(), "5 s of grace for those who ignore SIGTERM")
         (run_dir,) = either_desk.stage.run_dirs
         # Its end is recorded a moment after the last of its processes is gone.
-        await _until(lambda: load_run(run_dir).status.is_terminal)
+        await until_async(lambda: load_run(run_dir).status.is_terminal)
         assert '"aborted"' in text_in(await client.read_resource("subagent://sessions"))
         assert not (await client.call_tool("delegate_to_subagents", tasks([DONE]))).is_error
 
@@ -155,7 +153,7 @@ async def test_a_client_that_hangs_up_stops_its_runs_and_leaves_those_in_the_bac
     async with desk.client() as client:
         started = await client.call_tool("background_agent", {"preset": PRESET, "task": script(*there)})
         call = asyncio.create_task(client.call_tool("delegate_to_subagents", tasks(here)))
-        await _until(lambda: (tmp_path / "here").exists() and (tmp_path / "there").exists())
+        await until_async(lambda: (tmp_path / "here").exists() and (tmp_path / "there").exists())
     await asyncio.wait([call])
     async with desk.client() as client:
         run_id = started.structured_content["run"]["runId"]
@@ -194,7 +192,3 @@ async def test_the_real_pi_works_for_a_client(play: Play) -> None:
         output = await client.call_tool("get_subagent_output", {"sessionId": session_id})
     assert text_of(output) == "Four."
     assert "How much is two and two?" in stage.model.requests[0].last_user_text
-
-
-async def _until(condition: Any) -> None:
-    await asyncio.to_thread(wait_until, condition, WAIT_S)

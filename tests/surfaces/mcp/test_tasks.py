@@ -18,8 +18,9 @@ from pi_subagents.surfaces.mcp.identity import TASKS_EXTENSION
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
-from tests.process.kit import PRESET, wait_until
+from tests.process.kit import PRESET
 from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_of
+from tests.waiting import until_async
 
 BEGIN = prints(AGENT_START)
 DONE = prints(*answer("All is well."))
@@ -127,7 +128,7 @@ async def test_a_task_goes_on_without_its_client_and_another_server_knows_it(mod
     async with tasks_client(modern) as (client, extension):
         extension.waits = False
         await client.call_tool("delegate_to_subagents", tasks(work, [BEGIN, DONE]))
-        await asyncio.to_thread(wait_until, (tmp_path / "begun").exists, WAIT_S)
+        await until_async((tmp_path / "begun").exists)
     (created,) = extension.created
     async with tasks_client(modern) as (client, _):
         state = await ask(client.session, "tasks/get", created.task_id)
@@ -146,12 +147,12 @@ async def test_a_cancelled_task_stops_its_agents(modern: Desk, tmp_path: Path) -
     async with tasks_client(modern) as (client, extension):
         extension.waits = False
         await client.call_tool("subagent", {"preset": PRESET, "task": script(*work)})
-        await asyncio.to_thread(wait_until, (tmp_path / "begun").exists, WAIT_S)
+        await until_async((tmp_path / "begun").exists)
         (created,) = extension.created
         await ask(client.session, "tasks/cancel", created.task_id)
         state = await until_over(client.session, created.task_id)
         assert state.status == "cancelled"
-        await asyncio.to_thread(wait_until, lambda: not modern.agents(), WAIT_S)
+        await until_async(lambda: not modern.agents())
 
 
 async def test_a_wrong_call_is_answered_at_once_and_a_wrong_id_is_an_error(modern: Desk) -> None:

@@ -17,8 +17,8 @@ from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, touches
 from pi_subagents.testing.records import answer
-from tests.process.kit import wait_until
 from tests.surfaces.mcp.kit import Desk, tasks, text_of
+from tests.waiting import PATIENCE_S, until
 
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
@@ -134,10 +134,10 @@ say({{"id": 1, "method": "tools/call", "params": call}})
 for line in server.stdout: pass
 """
     client = desk.stage.start(["python3", "-c", program], desk.environ)
-    wait_until((tmp_path / "ready").exists, within_s=60)
+    until((tmp_path / "ready").exists)
     client.send_signal(signal.SIGKILL)
     client.wait()
-    wait_until(lambda: not desk.stage.processes(), within_s=8)  # 5 s of grace; the rest is for a busy machine
+    until(lambda: not desk.stage.processes())  # 5 s of grace; the rest is for a busy machine
     (run_dir,) = desk.stage.run_dirs
     state = load_run(run_dir)
     assert state.status.is_terminal
@@ -152,9 +152,9 @@ for line in server.stdout: pass
 
 def test_a_signal_stops_the_agents_before_the_server_ends(raw: RawClient, desk: Desk, tmp_path: Path) -> None:
     raw.call(1, "delegate_to_subagents", tasks([touches(tmp_path / "ready"), pauses(300)]))
-    wait_until((tmp_path / "ready").exists, within_s=60)
+    until((tmp_path / "ready").exists)
     raw.process.send_signal(signal.SIGTERM)
-    assert raw.process.wait(20) == 128 + signal.SIGTERM
+    assert raw.process.wait(PATIENCE_S) == 128 + signal.SIGTERM
     assert desk.stage.processes() == []
     (run_dir,) = desk.stage.run_dirs
     assert load_run(run_dir).status == "aborted"
@@ -166,7 +166,7 @@ def test_a_client_that_does_not_read_does_not_keep_the_server_from_ending(raw: R
     for number in range(10, 40):
         raw.request(number, "tools/list")
     raw.process.send_signal(signal.SIGTERM)
-    assert raw.process.wait(20) == 128 + signal.SIGTERM
+    assert raw.process.wait(PATIENCE_S) == 128 + signal.SIGTERM
 
 
 def test_the_server_ends_with_its_input_and_logs_to_a_file(raw: RawClient, desk: Desk) -> None:
@@ -174,7 +174,7 @@ def test_the_server_ends_with_its_input_and_logs_to_a_file(raw: RawClient, desk:
     raw.answer()
     assert raw.process.stdin is not None
     raw.process.stdin.close()
-    assert raw.process.wait(20) == 0
+    assert raw.process.wait(PATIENCE_S) == 0
     log = Path(desk.environ["PI_AGENT_DIR"]) / "subagents" / "mcp.log"
     assert "could not be understood" in log.read_text()
     assert log.stat().st_mode & 0o077 == 0

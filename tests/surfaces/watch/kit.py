@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -16,9 +15,9 @@ from pi_subagents.surfaces.watch import WatchApp
 from pi_subagents.surfaces.watch.blocks import Fold
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.session_kit import Shelf
+from tests.waiting import until_async
 
 WIDE, NARROW = (140, 40), (80, 24)
-WAIT_S = 20.0
 
 
 class Bench:
@@ -94,16 +93,16 @@ class Eyes:
 
     async def until(self, condition: Callable[[], object], what: str = "") -> None:
         """Wait for something that happens by itself."""
-        deadline = asyncio.get_running_loop().time() + WAIT_S
-        while not condition():
-            assert asyncio.get_running_loop().time() < deadline, f"waited in vain: {what}\n{self.screen}"
-            await self.pilot.pause(0.02)
+        await until_async(condition, what, lambda: self.screen, self.pilot.pause)
 
     async def until_seen(self, *texts: str) -> None:
         await self.until(lambda: all(text in self.screen for text in texts), f"{texts} on the screen")
 
-    async def until_told(self, text: str) -> None:
-        await self.until(lambda: text in self.conversation_text, f"{text!r} in the conversation")
+    async def until_listed(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.list_text for text in texts), f"{texts} in the list")
+
+    async def until_told(self, *texts: str) -> None:
+        await self.until(lambda: all(text in self.conversation_text for text in texts), f"{texts} in the conversation")
 
     async def until_gone(self, text: str) -> None:
         await self.until(lambda: text not in self.conversation_text, f"{text!r} gone from the conversation")

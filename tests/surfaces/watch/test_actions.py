@@ -30,7 +30,7 @@ async def test_x_asks_and_then_asks_the_holder_to_stop(bench: Bench, keys: list[
     kept = bench.tea.add(name="brew", ends=None)
     async with watching(bench, NARROW) as eyes:
         await eyes.press("x")
-        assert "Stop “brew”?" in eyes.screen
+        await eyes.until_seen("Stop “brew”?")
         assert stop_request(kept.run_dir) is None
         await eyes.press(*keys)
         await eyes.until(lambda: stop_request(kept.run_dir) == CANCELLED_SENTENCE)
@@ -42,7 +42,7 @@ async def test_x_is_harmless_without_a_clear_yes(bench: Bench, key: str) -> None
     kept = bench.tea.add(name="brew", ends=None)
     async with watching(bench) as eyes:
         await eyes.press("x", key)
-        assert not isinstance(eyes.app.screen, Confirmation)
+        await eyes.until(lambda: not isinstance(eyes.app.screen, Confirmation))
         assert stop_request(kept.run_dir) is None
 
 
@@ -52,14 +52,14 @@ async def test_the_mouse_answers_too(bench: Bench) -> None:
         await eyes.press("x")
         await eyes.pilot.click("#yes")
         await eyes.until(lambda: stop_request(kept.run_dir) is not None)
-        assert not eyes.app.query(Button)
+        await eyes.until(lambda: not eyes.app.query(Button))
 
 
 async def test_a_run_that_is_over_cannot_be_stopped(bench: Bench) -> None:
     bench.tea.add(name="brew")
     async with watching(bench) as eyes:
         await eyes.press("x")
-        assert eyes.notices == ["“brew” is over already."]
+        await eyes.until(lambda: eyes.notices == ["“brew” is over already."])
 
 
 # --- r ---------------------------------------------------------------------------------------------------------
@@ -69,8 +69,8 @@ async def test_r_goes_on_with_the_session_and_shows_it(bench: Bench) -> None:
     kept = bench.tea.add(says("First answer"), name="brew", profile=None)
     async with watching(bench) as eyes:
         await eyes.press("r")
-        assert isinstance(eyes.app.screen, PromptDialog)
-        assert "quitting watch stops it" in eyes.screen
+        await eyes.until(lambda: isinstance(eyes.app.screen, PromptDialog))
+        await eyes.until_seen("quitting watch stops it")
         await eyes.press(*"Stronger", "ctrl+j", *"please", "enter")
         await eyes.until(lambda: latest(kept) != kept.run_dir)
         await eyes.until(lambda: load_run(latest(kept)).status.is_terminal)
@@ -86,7 +86,7 @@ async def test_without_a_prompt_nothing_is_resumed(bench: Bench, keys: list[str]
     kept = bench.tea.add(name="brew")
     async with watching(bench) as eyes:
         await eyes.press("r", *keys)
-        assert not isinstance(eyes.app.screen, PromptDialog)
+        await eyes.until(lambda: not isinstance(eyes.app.screen, PromptDialog))
         assert latest(kept) == kept.run_dir
         assert eyes.app.own_runs.count == 0
 
@@ -95,7 +95,7 @@ async def test_a_running_session_is_not_resumed(bench: Bench) -> None:
     bench.tea.add(name="brew", ends=None)
     async with watching(bench) as eyes:
         await eyes.press("r")
-        assert eyes.notices == ["“brew” is still running; it can be resumed when it has ended."]
+        await eyes.until(lambda: eyes.notices == ["“brew” is still running; it can be resumed when it has ended."])
 
 
 async def test_what_prevents_a_resumption_is_said(bench: Bench) -> None:
@@ -114,12 +114,15 @@ async def test_q_asks_before_it_stops_what_was_resumed_here(bench: Bench) -> Non
         await eyes.press("r", *"go", "enter")
         await eyes.until(ready.exists, "the agent is at work")
         await eyes.press("q")
-        assert "1 run resumed here is still working. Quitting stops it." in " ".join(eyes.screen.split())
+        await eyes.until(
+            lambda: "1 run resumed here is still working. Quitting stops it." in " ".join(eyes.screen.split())
+        )
         await eyes.press("n")
+        await eyes.until(lambda: not isinstance(eyes.app.screen, Confirmation))
         assert eyes.app.is_running
         assert eyes.app.own_runs.count == 1
         await eyes.press("q", "y")
-        assert not eyes.app.is_running
+        await eyes.until(lambda: not eyes.app.is_running)
     assert load_run(latest(kept)).reason is Reason.CANCELLED
 
 
@@ -131,7 +134,9 @@ async def test_y_copies_the_whole_final_text(bench: Bench) -> None:
     async with watching(bench) as eyes:
         await eyes.press("y")
         await eyes.until(lambda: eyes.app.clipboard == "The answer\n" * 400)
-        assert eyes.notices == ["Copied 4400 characters, if your terminal allows programs to (OSC 52)."]
+        await eyes.until(
+            lambda: eyes.notices == ["Copied 4400 characters, if your terminal allows programs to (OSC 52)."]
+        )
 
 
 async def test_y_says_where_there_is_nothing_to_copy(bench: Bench) -> None:
@@ -151,8 +156,8 @@ async def test_o_names_the_run_directory(bench: Bench) -> None:
     kept = bench.tea.add(name="brew")
     async with watching(bench) as eyes:
         await eyes.press("o")
-        assert eyes.notices == [f"The run directory, also on the clipboard: {kept.run_dir}"]
-        assert eyes.app.clipboard == str(kept.run_dir)
+        await eyes.until(lambda: eyes.notices == [f"The run directory, also on the clipboard: {kept.run_dir}"])
+        await eyes.until(lambda: eyes.app.clipboard == str(kept.run_dir))
 
 
 async def test_e_writes_the_page_and_says_where(bench: Bench) -> None:

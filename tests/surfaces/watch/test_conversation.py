@@ -33,7 +33,7 @@ async def test_it_has_a_header_the_task_thoughts_text_and_calls(bench: Bench) ->
         await eyes.until_seen("✓ explore • scout (offline/scripted) • 1 tool • 1s • 240 tokens • $0.0200")
         await eyes.until_seen("Task", "Look around", "Where to begin?", "I look.", "Found", "• a")
         await eyes.until_seen("▶ → bash → ls -a  2 lines · 2.5s")
-        assert f"session {bench.tea.runs[0].rpartition('-')[2]}" in eyes.screen
+        await eyes.until_seen(f"session {bench.tea.runs[0].rpartition('-')[2]}")
 
 
 async def test_return_unfolds_a_call_and_folds_it_again(bench: Bench) -> None:
@@ -42,7 +42,7 @@ async def test_return_unfolds_a_call_and_folds_it_again(bench: Bench) -> None:
         await eyes.until_seen("▶ → bash")
         assert "secret garden" not in eyes.screen
         await eyes.press("tab", "tab")
-        assert isinstance(eyes.app.focused, FoldTitle)
+        await eyes.until(lambda: isinstance(eyes.app.focused, FoldTitle))
         await eyes.press("enter")
         await eyes.until_seen("▼ → bash", "command", "Result", "secret garden")
         await eyes.press("space")
@@ -59,7 +59,7 @@ async def test_t_unfolds_all_calls_also_those_to_come(bench: Bench) -> None:
         await eyes.until_seen("second")
         await eyes.press("t")
         await eyes.until_gone("first")
-        assert "second" not in eyes.screen
+        await eyes.until_gone("second")
 
 
 async def test_a_click_unfolds_a_call(bench: Bench) -> None:
@@ -76,8 +76,8 @@ async def test_a_result_finds_its_call(bench: Bench) -> None:
         await eyes.until_seen("→ bash → make  …", "→ bash → lint  …")
         kept.append(returns("2", "bash", "bad", is_error=True))
         await eyes.until_seen("→ bash → lint  failed")
-        assert "→ bash → make  …" in eyes.screen
-        assert len(eyes.app.query(CallBlock)) == 2
+        await eyes.until_seen("→ bash → make  …")
+        await eyes.until(lambda: len(eyes.app.query(CallBlock)) == 2)
 
 
 async def test_text_streams_in_and_becomes_markdown(bench: Bench) -> None:
@@ -88,7 +88,7 @@ async def test_text_streams_in_and_becomes_markdown(bench: Bench) -> None:
         await eyes.until_told("Let me **think** about")
         kept.append(says("Let me **think** about it."))
         await eyes.until_told("Let me think about it.")
-        assert "**" not in eyes.conversation_text
+        await eyes.until_gone("**")
 
 
 async def test_thoughts_stream_in_too(bench: Bench) -> None:
@@ -116,10 +116,10 @@ async def test_it_stays_at_its_end_until_somebody_scrolls_up(bench: Bench) -> No
         await eyes.press("enter", "pageup", "pageup")
         await eyes.until_gone("Line 60")
         kept.append(says("Line 61"))
+        await eyes.until_listed("Line 61")
         await eyes.until(
             lambda: eyes.app.conversation.reading and eyes.app.conversation.reading.state.text == "Line 61"
         )
-        await eyes.pilot.pause(0.1)
         assert "Line 61" not in eyes.conversation_text
         await eyes.press("end")
         await eyes.until_told("Line 61")
@@ -130,8 +130,8 @@ async def test_it_stays_at_its_end_until_somebody_scrolls_up(bench: Bench) -> No
 async def test_a_short_conversation_begins_at_the_top(bench: Bench) -> None:
     bench.tea.add(says("Only this."))
     async with watching(bench) as eyes:
-        await eyes.until_seen("Only this.")
-        assert eyes.app.query_one(Timeline).scroll_y == 0
+        await eyes.until_told("Task", "Only this.")
+        await eyes.until(lambda: eyes.app.query_one(Timeline).scroll_y == 0)
         lines = eyes.screen.split("\n")
         assert next(number for number, line in enumerate(lines) if "Task" in line) < 8
 
@@ -139,16 +139,16 @@ async def test_a_short_conversation_begins_at_the_top(bench: Bench) -> None:
 async def test_of_a_long_conversation_the_end_is_laid_out_and_the_rest_on_demand(bench: Bench) -> None:
     bench.tea.add(*(says(call(str(number), "read", path=f"file{number}")) for number in range(250)))
     async with watching(bench) as eyes:
-        await eyes.until_seen("file249")
-        assert len(eyes.folds) == PART
+        await eyes.until_told("file249")
+        await eyes.until(lambda: len(eyes.folds) == PART)
         earlier = eyes.app.query_one("#earlier")
-        assert "151 earlier blocks" in str(earlier.render())
+        await eyes.until(lambda: "151 earlier blocks" in str(earlier.render()))
         earlier.focus()
         await eyes.press("enter")
         await eyes.until(lambda: len(eyes.folds) == 2 * PART)
         await eyes.press("enter")
         await eyes.until(lambda: len(eyes.folds) == 250)
-        assert not earlier.display
+        await eyes.until(lambda: not earlier.display)
 
 
 async def test_blocks_do_not_pile_up_while_a_run_is_followed(bench: Bench) -> None:
@@ -179,7 +179,7 @@ async def test_nothing_an_agent_writes_reaches_the_terminal_as_a_command(bench: 
         await eyes.until_seen("Result")
         for forbidden in ("\x1b", "\x07", "\x9b", "\u202e"):
             assert forbidden not in eyes.screen
-        assert "<b>G</b> [bold]H[/bold] [link](javascript:I)" in eyes.screen
+        await eyes.until_seen("<b>G</b> [bold]H[/bold] [link](javascript:I)")
 
 
 async def test_a_very_long_text_is_shown_without_being_laid_out(bench: Bench) -> None:

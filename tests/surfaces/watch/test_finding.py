@@ -20,46 +20,44 @@ def stocked(bench: Bench) -> Bench:
 async def test_slash_searches_while_one_types(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
         await eyes.press("slash", "l", "e")
-        assert eyes.names == ["lex"]
-        assert 'only "le"' in eyes.screen
+        await eyes.until(lambda: eyes.names == ["lex"])
+        await eyes.until_seen('only "le"')
         await eyes.press("backspace", "backspace", *"REVIEW")
-        assert eyes.names == ["taste"]
+        await eyes.until(lambda: eyes.names == ["taste"])
 
 
 async def test_all_words_have_to_be_found_wherever_they_are(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
         await eyes.press("slash", *"parser", "space", *"fell")
-        assert eyes.names == ["lex"]
+        await eyes.until(lambda: eyes.names == ["lex"])
         await eyes.press("space", *"tea")
-        assert eyes.names == []
+        await eyes.until(lambda: eyes.names == [])
 
 
 async def test_return_goes_to_the_list_and_keeps_the_search(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
         await eyes.press("slash", *"tea", "enter")
-        assert eyes.app.focused is eyes.app.list
-        assert eyes.names == ["brew", "taste"]
+        await eyes.until(lambda: eyes.app.focused is eyes.app.list)
+        await eyes.until(lambda: eyes.names == ["brew", "taste"])
         await eyes.press("down")
-        assert eyes.chosen == "taste"
+        await eyes.until(lambda: eyes.chosen == "taste")
 
 
 async def test_escape_shows_all_again(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
         await eyes.press("slash", *"nobody")
-        assert "No run matches." in eyes.screen
+        await eyes.until_seen("No run matches.")
         await eyes.press("escape")
-        assert len(eyes.names) == 3
-        assert eyes.app.focused is eyes.app.list
+        await eyes.until(lambda: len(eyes.names) == 3)
+        await eyes.until(lambda: eyes.app.focused is eyes.app.list)
         assert "only" not in eyes.screen.split("\n")[0]
 
 
 async def test_f_goes_through_the_states(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
-        shown = []
-        for _ in range(4):
+        for shown in (["brew"], ["taste"], ["lex"], ["brew", "taste", "lex"]):
             await eyes.press("f")
-            shown.append(eyes.names)
-        assert shown == [["brew"], ["taste"], ["lex"], ["brew", "taste", "lex"]]
+            await eyes.until(lambda shown=shown: eyes.names == shown)  # type: ignore[misc]
 
 
 async def test_a_run_that_ends_leaves_the_list_of_running_ones(stocked: Bench) -> None:
@@ -73,14 +71,14 @@ async def test_a_run_that_ends_leaves_the_list_of_running_ones(stocked: Bench) -
 async def test_p_shows_only_the_project_of_the_chosen_run_and_then_all(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
         await eyes.press("end", "p")
-        assert eyes.names == ["lex"]
-        assert "only parser" in eyes.screen
+        await eyes.until(lambda: eyes.names == ["lex"])
+        await eyes.until_seen("only parser")
         await eyes.press("p")
-        assert len(eyes.names) == 3
+        await eyes.until(lambda: len(eyes.names) == 3)
 
 
 async def test_keys_for_runs_do_nothing_where_there_is_none(bench: Bench) -> None:
     async with watching(bench) as eyes:
         for key in "xryoetp":
             await eyes.press(key)
-        assert set(eyes.notices) == {"There is no run to do that with."}
+        await eyes.until(lambda: set(eyes.notices) == {"There is no run to do that with."})

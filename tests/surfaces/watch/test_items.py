@@ -36,5 +36,7 @@ async def test_a_long_conversation_opens_at_its_end_and_says_what_is_not_held(
     monkeypatch.setattr(module, "MAX_ITEMS", 120)
     bench.tea.add(*(says(f"word {number}") for number in range(300)))
     async with watching(bench) as eyes:
-        await eyes.until_seen("word 299")
-        assert "180 before that are in the exported page only" in str(eyes.app.query_one("#earlier").render())
+        await eyes.until_told("word 299")
+        await eyes.until(
+            lambda: "180 before that are in the exported page only" in str(eyes.app.query_one("#earlier").render())
+        )

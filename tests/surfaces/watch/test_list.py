@@ -18,17 +18,16 @@ async def test_runs_of_all_projects_are_there_active_ones_first_then_the_newest(
     bench.parser.add(name="new", age_s=50)
     bench.tea.add(name="working", age_s=9000, ends=None)
     async with watching(bench) as eyes:
-        assert eyes.names == ["working", "new", "old"]
-        assert "Sub-agents: 1 running, 2 done" in eyes.screen
-        assert "tea-shop" in eyes.list_text
-        assert "parser" in eyes.list_text
+        await eyes.until(lambda: eyes.names == ["working", "new", "old"])
+        await eyes.until_seen("Sub-agents: 1 running, 2 done")
+        await eyes.until_listed("tea-shop", "parser")
 
 
 async def test_it_can_be_limited_to_one_project(bench: Bench) -> None:
     bench.tea.add(name="mine")
     bench.parser.add(name="other")
     async with watching(bench, project=bench.tea.project) as eyes:
-        assert eyes.names == ["mine"]
+        await eyes.until(lambda: eyes.names == ["mine"])
         assert "tea-shop" not in eyes.list_text
 
 
@@ -39,14 +38,12 @@ async def test_a_row_tells_what_people_ask_for(bench: Bench, size: tuple[int, in
     bench.tea.add(name="broken", ends=Reason.TIMEOUT, message="Timed out after 7s.", age_s=9000)
     async with watching(bench, size) as eyes:
         await eyes.until_seen("✓ inspect", "1.0s", "1 tool", "240 tok", "$0.0200", "✗ broken")
-        await eyes.until(lambda: "All is well." in eyes.list_text)
-        assert "Timed out" in eyes.list_text
+        await eyes.until_listed("All is well.", "Timed out")
 
 
 async def test_a_run_of_another_process_appears_by_itself(bench: Bench) -> None:
     async with watching(bench) as eyes:
-        assert "No runs yet." in eyes.screen
-        assert 'pi-subagents run "' in eyes.screen
+        await eyes.until_seen("No runs yet.", 'pi-subagents run "')
         bench.parser.add(name="newcomer", ends=None)
         await eyes.until_seen("newcomer", "Sub-agents: 1 running")
         assert "No runs yet." not in eyes.screen
@@ -55,9 +52,9 @@ async def test_a_run_of_another_process_appears_by_itself(bench: Bench) -> None:
 async def test_last_words_and_end_come_from_the_journal(bench: Bench) -> None:
     kept = bench.tea.add(says("First words"), name="talker", ends=None, age_s=3)
     async with watching(bench) as eyes:
-        await eyes.until(lambda: "First words" in eyes.list_text)
+        await eyes.until_listed("First words")
         kept.append(says("Second words"))
-        await eyes.until(lambda: "Second words" in eyes.list_text)
+        await eyes.until_listed("Second words")
         kept.append(ending(Reason.SETTLED, None, kept.state.last_event_at))
         kept.let_go()
         await eyes.until_seen("✓ talker", "Sub-agents: 1 done")
@@ -69,14 +66,14 @@ async def test_a_run_whose_holder_dies_is_shown_as_lost(bench: Bench) -> None:
         await eyes.until_seen("orphan", "1 running")
         kept.let_go()
         await eyes.until_seen("✗ orphan", "1 error")
-        assert "Session was interrupted" in eyes.list_text
+        await eyes.until_listed("Session was interrupted")
 
 
 async def test_a_deleted_session_goes_away(bench: Bench) -> None:
     kept = bench.tea.add(name="condemned")
     bench.tea.add(name="survivor")
     async with watching(bench) as eyes:
-        assert "condemned" in eyes.names
+        await eyes.until(lambda: "condemned" in eyes.names)
         for file in kept.run_dir.iterdir():
             file.unlink()
         kept.run_dir.rmdir()
@@ -101,8 +98,8 @@ async def test_keys_choose_a_run(bench: Bench, keys: list[str], chosen: str) -> 
         bench.tea.add(name=f"task {number}", age_s=100 + number)
     async with watching(bench) as eyes:
         await eyes.press(*keys)
-        assert eyes.chosen == chosen
-        assert chosen in eyes.list_text
+        await eyes.until(lambda: eyes.chosen == chosen)
+        await eyes.until_listed(chosen)
 
 
 async def test_a_page_is_about_a_screen(bench: Bench) -> None:
@@ -111,7 +108,7 @@ async def test_a_page_is_about_a_screen(bench: Bench) -> None:
     async with watching(bench, NARROW) as eyes:
         visible = eyes.app.list.size.height
         await eyes.press("pagedown")
-        assert eyes.chosen == f"task {visible - 1}"
+        await eyes.until(lambda: eyes.chosen == f"task {visible - 1}")
 
 
 async def test_a_click_chooses_too(bench: Bench) -> None:
@@ -119,7 +116,7 @@ async def test_a_click_chooses_too(bench: Bench) -> None:
         bench.tea.add(name=f"task {number}", age_s=100 + number)
     async with watching(bench) as eyes:
         await eyes.pilot.click(eyes.app.list, offset=(5, 4))
-        assert eyes.chosen == "task 1"
+        await eyes.until(lambda: eyes.chosen == "task 1")
 
 
 async def test_the_choice_stays_with_its_session(bench: Bench) -> None:
@@ -137,8 +134,8 @@ async def test_finished_runs_are_not_read_to_be_listed(bench: Bench) -> None:
         kept = bench.tea.add(name=f"task {number}", age_s=100 + number)
         (kept.run_dir / JOURNAL_FILE).unlink()
     async with watching(bench) as eyes:
-        assert len(eyes.names) == 200
-        assert "200 done" in eyes.screen
+        await eyes.until(lambda: len(eyes.names) == 200)
+        await eyes.until_seen("200 done")
 
 
 async def test_nothing_is_listed_again_while_nothing_changes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

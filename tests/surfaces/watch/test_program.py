@@ -18,17 +18,17 @@ LARGE = (200, 60)
 async def test_a_question_mark_shows_every_key_until_it_is_closed(bench: Bench, key: str) -> None:
     async with watching(bench, NARROW) as eyes:
         await eyes.press("question_mark")
-        assert isinstance(eyes.app.screen, Help)
+        await eyes.until(lambda: isinstance(eyes.app.screen, Help))
         for shown, words in HELP:
-            assert shown in eyes.screen
-            assert words in eyes.screen
+            await eyes.until_seen(shown, words)
         await eyes.press(key)
-        assert not isinstance(eyes.app.screen, Help)
+        await eyes.until(lambda: not isinstance(eyes.app.screen, Help))
         assert eyes.app.is_running
 
 
 async def test_the_footer_fits_a_small_terminal(bench: Bench) -> None:
     async with watching(bench, NARROW) as eyes:
+        await eyes.until_seen(*(binding.description for binding in KEYS if binding.show))
         footer = eyes.screen.rstrip("\n").split("\n")[-1]
         for binding in KEYS:
             assert (binding.description in footer) is binding.show, binding
@@ -36,28 +36,27 @@ async def test_the_footer_fits_a_small_terminal(bench: Bench) -> None:
 
 async def test_d_changes_between_dark_and_light(bench: Bench) -> None:
     async with watching(bench) as eyes:
-        assert eyes.app.current_theme.dark
+        await eyes.until(lambda: eyes.app.current_theme.dark)
         await eyes.press("d")
-        assert not eyes.app.current_theme.dark
+        await eyes.until(lambda: not eyes.app.current_theme.dark)
         await eyes.press("d")
-        assert eyes.app.current_theme.dark
+        await eyes.until(lambda: eyes.app.current_theme.dark)
 
 
 async def test_q_leaves(bench: Bench) -> None:
     bench.tea.add(name="brew", ends=None)
     async with watching(bench) as eyes:
         await eyes.press("q")
-        assert not eyes.app.is_running
+        await eyes.until(lambda: not eyes.app.is_running)
 
 
 async def test_return_goes_to_the_conversation_and_escape_back(bench: Bench) -> None:
     bench.tea.add(says("x"))
     async with watching(bench) as eyes:
-        focused = []
-        for key in ("enter", "escape"):
-            await eyes.press(key)
-            focused.append(type(eyes.app.focused))
-        assert focused == [Timeline, RunList]
+        await eyes.press("enter")
+        await eyes.until(lambda: isinstance(eyes.app.focused, Timeline))
+        await eyes.press("escape")
+        await eyes.until(lambda: isinstance(eyes.app.focused, RunList))
 
 
 @pytest.mark.parametrize(("size", "side_by_side"), [(NARROW, False), (WIDE, True), (LARGE, True), ((40, 10), False)])
@@ -66,11 +65,11 @@ async def test_list_and_conversation_stand_as_the_size_allows(
 ) -> None:
     bench.tea.add(says("The answer"), name="brew")
     async with watching(bench, size) as eyes:
-        await eyes.until(lambda: "✓ brew •" in eyes.conversation_text)
+        await eyes.until_told("✓ brew •")
         runs, conversation = eyes.app.list.region, eyes.app.conversation.region
         assert (conversation.x >= runs.right) is side_by_side
         assert (conversation.y >= runs.bottom) is not side_by_side
-        assert eyes.app.list.row_height == (TALL if side_by_side else FLAT)
+        await eyes.until(lambda: eyes.app.list.row_height == (TALL if side_by_side else FLAT))
         assert max(map(len, eyes.screen.split("\n"))) <= size[0]
 
 
