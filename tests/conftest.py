@@ -13,9 +13,20 @@ from hypothesis import settings
 settings.register_profile("project", deadline=None, database=None)
 settings.load_profile("project")
 
-# A shell has what it puts into the background ignore Ctrl+C, and programs that tests start would inherit that.
-with suppress(ValueError):  # not in the main thread
+
+def _hear_signals() -> None:
+    """Let programs that tests start be ended by signals, although a script, `&` or `nohup` has us ignore some.
+
+    What is ignored is inherited by every program that is started; what is handled, even by doing nothing, is not.
+    """
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+with suppress(ValueError):  # not in the main thread
+    _hear_signals()
 
 _FOREIGN_PREFIXES = ("PI_", "XDG_")
 _FOREIGN_SUFFIXES = ("_API_KEY", "_OAUTH_TOKEN")
