@@ -125,7 +125,7 @@ def test_a_journal_that_cannot_grow_stops_the_run_which_then_has_failed(ending: 
         env=stage.full_environ(),
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
         check=True,
     )
     (run_dir,) = stage.run_dirs

@@ -116,7 +116,7 @@ def test_a_holder_without_free_descriptors_is_a_failed_start_and_no_crash(stage:
         env=stage.full_environ(),
         capture_output=True,
         text=True,
-        timeout=20,
+        timeout=60,
         check=False,
     )
     assert (outcome.stdout.strip(), outcome.stderr) == ("True", "")

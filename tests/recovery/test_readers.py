@@ -74,7 +74,7 @@ def _start_reader(run_dir: Path) -> subprocess.Popen[str]:
 
 
 def _open_gate(reader: subprocess.Popen[str]) -> str:
-    answer, _ = reader.communicate("go\n", timeout=30)
+    answer, _ = reader.communicate("go\n", timeout=60)
     return answer
 
 

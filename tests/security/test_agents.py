@@ -127,7 +127,7 @@ def test_a_live_run_without_its_lease_is_not_called_lost(way: str, attack: str, 
         assert run_dir.is_dir(), "a session that is running cannot be deleted"
     finally:
         go.touch()
-        process.communicate(timeout=30)
+        process.communicate(timeout=60)
     until(lambda: not employer.processes(), "the agent has ended")
     assert [end["status"] for end in ends_in(run_dir / "events.jsonl")] == ["completed"]
     assert process.returncode == 0
@@ -137,7 +137,7 @@ def test_a_run_whose_lease_and_holder_are_gone_is_closed_once(employer: Victim) 
     process = employer.start("run", task(employer, "removes the lease", waits=True))
     until((employer.scratch / "ready").exists, "the agent is at work")
     process.kill()
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     until(lambda: not employer.processes(), "everything has died with its holder")
     for _ in range(2):
         rows = employer.run("sessions", "list", "--json").json()
@@ -192,7 +192,7 @@ def test_no_key_is_on_disk_after_a_kill_and_the_next_look(way: str, looker_knows
     for path in (run_dir, run_dir / "child-session.jsonl"):
         assert not path.stat().st_mode & 0o077, f"{path} can be read by others"
     _kill_holders(employer, run_dir)
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     until(lambda: not employer.processes(), "everything has died with its holder")
     done = employer.run("sessions", "list", "--json", ACME_API_KEY=KEY if looker_knows else "")
     employer.is_unharmed_by(done)
@@ -241,7 +241,7 @@ def test_a_key_among_the_arguments_of_a_profile_is_refused_and_shown_nowhere(
 def test_every_file_of_a_record_is_for_its_owner_alone(employer: Victim) -> None:
     process = employer.start("background", "start", "steady", task(employer, "answers", waits=True))
     until((employer.scratch / "ready").exists, "the agent is at work")
-    process.communicate(timeout=30)
+    process.communicate(timeout=60)
     (run_dir,) = own_runs(employer)
     employer.run("sessions", "stop", run_dir.name.rpartition("-")[2])
     open_to_others = [path.name for path in run_dir.iterdir() if path.lstat().st_mode & 0o077]

@@ -100,7 +100,7 @@ def serving(victim: Victim, *options: str) -> Iterator[tuple[str, int]]:
 
 def ask(where: tuple[str, int], **headers: str) -> int:
     """Greet the server; the status of its answer."""
-    connection = http.client.HTTPConnection(*where, timeout=20)
+    connection = http.client.HTTPConnection(*where, timeout=60)
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _ABOUT})
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     connection.request(

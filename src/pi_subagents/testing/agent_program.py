@@ -61,6 +61,7 @@ class _Conversation:
         _thread.start_new_thread(self._listen, ())
         while True:  # the end comes with the end of the input, or by a signal
             self._prompted.acquire()
+            _print({"type": "agent_start"})  # as pi does at once; one that never begins is ended after a while
             _perform(os.environ.get("PI_SUBAGENTS_SCRIPT", self._prompt))
 
     def _listen(self) -> None:

@@ -53,6 +53,7 @@ def test_in_the_background_nothing_is_drawn_over_the_shell(play: Play, open_term
     everything = until(lambda: shown if "Sub-agents" in (shown := terminal.everything()) else "", "it ends")
     assert "ctrl+o" not in everything
     assert "✓ 1: alone" in everything
+    terminal.press("Enter")  # the prompt stands above what was printed since
     assert_shell_is_sane(terminal)
 
 

@@ -209,7 +209,7 @@ def post(url: str, body: object, **headers: str) -> int:
     """The status of a request that no MCP client would make."""
     parts = urlsplit(url)
     assert parts.hostname
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=30)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     try:
