@@ -263,3 +263,18 @@ def _read(fd: int, path: Path, max_bytes: int | None) -> bytes:
     if len(data) > max_bytes:
         raise OSError(errno.EFBIG, f"is larger than {max_bytes:,} bytes", str(path))
     return data
+
+
+def end_of_hole(fd: int, position: int) -> int:
+    """Where there is data again from `position` on, or the end of the file.
+
+    A hole costs nobody anything to make, and whoever reads its zeros is busy for hours.
+    """
+    stands_at = os.lseek(fd, 0, os.SEEK_CUR)
+    try:
+        return os.lseek(fd, position, os.SEEK_DATA)
+    except OSError as error:
+        # ENXIO: there is none; anything else: this file system does not know its holes.
+        return max(position, os.fstat(fd).st_size) if error.errno == errno.ENXIO else position
+    finally:
+        os.lseek(fd, stands_at, os.SEEK_SET)

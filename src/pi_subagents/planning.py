@@ -10,6 +10,7 @@ check_model=…)`, with the check that `models_offered.OfferedModels` makes.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -290,6 +291,10 @@ def _directory(asked: str | None, default: Path) -> tuple[Path, str | None]:
         return path, "cwd must be an absolute path"
     if ".." in path.parts:
         return path, "cwd must not contain '..' path segments"
-    if not path.exists():
+    try:
+        is_directory = stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null byte
         return path, f"cwd does not exist: {as_utf8(asked)}"
-    return path, None if path.is_dir() else f"cwd is not a directory: {as_utf8(asked)}"
+    except OSError as error:
+        return path, f"cwd cannot be used ({error.strerror}): {as_utf8(asked)}"
+    return path, None if is_directory else f"cwd is not a directory: {as_utf8(asked)}"

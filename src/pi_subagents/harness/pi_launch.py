@@ -13,6 +13,7 @@ from pi_subagents.redaction import Redactor, secrets_in
 
 SESSION_FILE = "child-session.jsonl"
 PROMPT_FILE = "prompt.md"
+_MAX_DEPTH_DIGITS = 9
 SYSTEM_PROMPT_FILE = "system-prompt.md"
 APPENDED_PROMPT_FILE = "append-system-prompt.md"
 OVERLAY_DIR = "agent-dir"
@@ -83,7 +84,7 @@ def _may_speak_to_copilot(launch: Launch) -> bool:
 def depth_in(environ: Mapping[str, str]) -> int:
     """How many sub-agents are above a process with this environment: 0 for a person's own agent."""
     value = environ.get(DEPTH_VARIABLE, "0")
-    return int(value) if value.isdecimal() else 0
+    return int(value[:_MAX_DEPTH_DIGITS]) if value.isdecimal() else 0
 
 
 def _secrets(launch: Launch) -> set[str]:

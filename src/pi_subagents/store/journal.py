@@ -10,7 +10,7 @@ from typing import BinaryIO
 import msgspec
 
 from pi_subagents.errors import StoreError
-from pi_subagents.files import Directory
+from pi_subagents.files import Directory, end_of_hole
 from pi_subagents.jsonl import MAX_RECORD_BYTES
 from pi_subagents.models.event import AnyEvent, Event
 from pi_subagents.store.decoding import DAMAGED_BYTES, decode_event
@@ -87,5 +87,6 @@ def _next_line(lines: BinaryIO) -> bytes:
     line = start = lines.readline(MAX_LINE_BYTES)
     while len(line) == MAX_LINE_BYTES and not line.endswith(b"\n"):
         start = start[:DAMAGED_BYTES]
+        lines.seek(end_of_hole(lines.fileno(), lines.tell()))
         line = lines.readline(MAX_LINE_BYTES)
     return start if line.endswith(b"\n") else b""

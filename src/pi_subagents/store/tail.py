@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import end_of_hole
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.store.decoding import DAMAGED_BYTES, decode_event
 from pi_subagents.store.journal import MAX_LINE_BYTES
@@ -34,6 +35,8 @@ class JournalTail:
             with open_run(self._path.parent) as run:
                 fd, foreign = run.open(self._path.name, os.O_RDONLY), why_foreign(run)
             with os.fdopen(fd, "rb") as file:
+                if self._in_long_line:
+                    self._position = end_of_hole(fd, self._position)
                 file.seek(self._position)
                 pieces = [file.read(_READ_BYTES)]
                 while b"\n" not in pieces[-1] and len(pieces[-1]) == _READ_BYTES and len(pieces) < _MAX_PIECES:
