@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+from collections.abc import Iterator
 from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -39,3 +42,19 @@ def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch:
         if variable.startswith(_FOREIGN_PREFIXES) or variable.endswith(_FOREIGN_SUFFIXES):
             monkeypatch.delenv(variable)
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+
+
+@pytest.fixture
+def deep(tmp_path: Path) -> Iterator[Path]:
+    """A directory so deep that no stack of function calls reaches the file at its end."""
+    folder, name = os.open(tmp_path, os.O_RDONLY), "deep"
+    for _ in range(1500):
+        os.mkdir(name, dir_fd=folder)
+        below = os.open(name, os.O_RDONLY, dir_fd=folder)
+        os.close(folder)
+        folder, name = below, "x"
+    with os.fdopen(os.open("file", os.O_WRONLY | os.O_CREAT, dir_fd=folder), "wb") as file:
+        file.write(b"x" * 10_000)
+    os.close(folder)
+    yield tmp_path / "deep"
+    subprocess.run(["rm", "-rf", str(tmp_path / "deep")], check=True)  # pytest itself could not

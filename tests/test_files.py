@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.files import Directory, read_bounded
+from pi_subagents.files import Directory, end_of_hole, read_bounded
 
 
 def test_a_file_within_the_bound_is_read(tmp_path: Path) -> None:
@@ -200,3 +200,33 @@ def test_a_descriptor_that_somebody_else_closes_is_let_go(tree: Path) -> None:
     directory.detach()
     directory.close()
     os.close(fd)
+
+
+def test_a_directory_is_removed_however_deep_it_is(deep: Path) -> None:
+    with Directory.at(deep.parent) as folder:
+        before = folder.names()
+        folder.remove(deep.name)
+        assert folder.names() == [name for name in before if name != deep.name]
+
+
+def test_a_directory_that_cannot_be_moved_is_removed_where_it_is_empty(tree: Path) -> None:
+    (tree / "a" / "b").mkdir(parents=True)
+    (tree / "a" / "b").chmod(0o500)
+    with Directory.at(tree) as folder:
+        folder.remove("a")
+        assert folder.names() == []
+
+
+def test_a_hole_ends_where_there_is_data_again_or_with_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "sparse"
+    path.write_bytes(b"begin")
+    with path.open("r+b") as file:
+        file.seek(1 << 40)
+        file.write(b"end")
+        file.truncate(1 << 41)
+        file.seek(3)
+        where = end_of_hole(file.fileno(), 1 << 20)
+        assert 1 << 20 < where <= 1 << 40
+        assert end_of_hole(file.fileno(), (1 << 40) + (1 << 20)) == 1 << 41
+        assert end_of_hole(file.fileno(), 2) == 2
+        assert file.tell() == 3

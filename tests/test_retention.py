@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from pi_subagents.models import Reason, Task
 from pi_subagents.outcome import ending
 from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
+from pi_subagents.results import RunResult
 from pi_subagents.retention import Rule, apply_retention, find_dispensable
 from pi_subagents.service import Delegation
 from pi_subagents.settings import Settings
@@ -24,6 +26,7 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import SCRIPTED_AGENT
 from pi_subagents.trust import Decisions
 from tests.session_kit import DAY_S, HOUR_S, Shelf
+from tests.waiting import until_async
 
 
 @pytest.fixture
@@ -157,10 +160,27 @@ async def test_a_delegation_tidies_up_after_its_runs(shelf: Shelf) -> None:
     place = Place(shelf.project, shelf.agent_dir, {"PATH": os.environ["PATH"], **dict([SCRIPTED_AGENT])})
     (result,) = await Delegation([Task("new", "Say something")], place=place)
     assert result.ok
-    # Whoever ends the loop waits for it; here, until the pool has nothing left to do.
-    await asyncio.get_running_loop().shutdown_default_executor()
-    assert not old.run_dir.exists()
+    await until_async(lambda: not old.run_dir.exists())
     assert shelf.runs == [result.run_dir.name]
+
+
+def test_a_delegation_and_its_program_do_not_wait_for_tidying_that_never_ends(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    never = threading.Event()
+    monkeypatch.setattr("pi_subagents.retention.find_dispensable", lambda *_: never.wait())
+    (shelf.project / ".pi" / "settings.json").write_text('{"subagents": {"keepRunsDays": 30}}')
+    runs_dir(shelf.project).mkdir(parents=True)
+    place = Place(shelf.project, shelf.agent_dir, {"PATH": os.environ["PATH"], **dict([SCRIPTED_AGENT])})
+    try:
+        (result,) = asyncio.run(_delegate(place))
+        assert result.ok
+    finally:
+        never.set()
+
+
+async def _delegate(place: Place) -> list[RunResult]:
+    return list(await Delegation([Task("new", "Say something")], place=place))
 
 
 async def test_a_delegation_does_not_suffer_from_tidying_that_fails(shelf: Shelf) -> None:

@@ -1,10 +1,24 @@
-"""Values as JSON, whatever is in them."""
+"""Values as JSON, whatever is in them, and back again, whatever was written."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
+
+
+class JsonError(ValueError):
+    """Bytes that are not the JSON that was expected."""
+
+
+def decode_json(data: bytes | str, kind: type[T]) -> T:
+    """The value that somebody else has written down; raises JsonError, whatever is wrong with it."""
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
+        raise JsonError("nested too deeply" if isinstance(error, RecursionError) else str(error)) from error
 
 
 def encode_any(value: Any) -> bytes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
 from collections.abc import Container
 from contextlib import suppress
@@ -17,6 +16,9 @@ from pathlib import Path
 
 MAX_CONFIGURATION_BYTES = 1024 * 1024
 """No settings file, profile or skill that a person wrote comes near it."""
+
+PART_OF_REMOVED = ".gone"
+"""How the name of something ends that is being deleted; who finds it later deletes it for good."""
 
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -205,9 +207,29 @@ class Directory:
         """Delete whatever has the name: of a directory all that is in it, of a link the link. Raises OSError."""
         with suppress(FileNotFoundError):
             if stat.S_ISDIR(self.status(name).st_mode):
-                shutil.rmtree(_word(name), dir_fd=self._fd)
+                self._remove_tree(name)
             else:
                 self.unlink(name)
+
+    def _remove_tree(self, name: str) -> None:
+        """Delete a directory level by level: nobody knows how deep it is, and stack and descriptors are not endless.
+
+        What is in it is moved up here first, under a name by which an unfinished removal can be told.
+        """
+        left = [name]
+        while left:
+            latest = left.pop()
+            with self.below(latest) as folder:
+                for inner in folder.names():
+                    if not stat.S_ISDIR(folder.status(inner).st_mode):
+                        folder.unlink(inner)
+                        continue
+                    try:
+                        os.rmdir(inner, dir_fd=folder._fd)  # also one that could not be moved
+                    except OSError:
+                        left.append(f".{os.urandom(8).hex()}{PART_OF_REMOVED}")
+                        os.rename(inner, left[-1], src_dir_fd=folder._fd, dst_dir_fd=self._fd)
+            os.rmdir(latest, dir_fd=self._fd)
 
     def require_regular(self, name: str) -> os.stat_result | None:
         """What a regular file of that name is, None if nothing has it; raises OSError for a link or anything else."""

@@ -19,6 +19,7 @@ from pathlib import Path
 
 import msgspec
 
+from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import StoreError
 from pi_subagents.files import read_bounded
 from pi_subagents.harness.pi_models import LIST_MODELS, parse_models
@@ -146,8 +147,8 @@ class OfferedModels:
 
 def _entries(path: Path) -> dict[str, _Entry]:
     try:
-        return msgspec.json.decode(read_bounded(path), type=dict[str, _Entry])
-    except (OSError, msgspec.MsgspecError):
+        return decode_json(read_bounded(path), dict[str, _Entry])
+    except (OSError, JsonError):
         return {}
 
 

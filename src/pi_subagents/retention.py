@@ -6,13 +6,16 @@ its latest run; for a run that was lost, from its beginning, because nobody know
 
 from __future__ import annotations
 
+import atexit
 import logging
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from weakref import WeakSet
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import SessionBusy, StoreError
@@ -121,6 +124,24 @@ def find_leftovers(project: Path) -> list[Path]:
 
 
 # --- once a day ----------------------------------------------------------------------------------------------
+
+
+def apply_retention_aside(project: Path, agent_dir: Path, settings: Settings) -> None:
+    """The same in a thread: nobody waits for it but the end of the program, and that not for ever."""
+    if _rule(settings) is None:
+        return
+    work = threading.Thread(target=apply_retention, args=(project, agent_dir, settings), daemon=True)
+    work.start()
+    _aside.add(work)
+
+
+_aside: WeakSet[threading.Thread] = WeakSet()
+
+
+@atexit.register
+def _wait_a_little() -> None:
+    for work in list(_aside):
+        work.join(2 * _MAX_S)
 
 
 def apply_retention(project: Path, agent_dir: Path, settings: Settings) -> None:

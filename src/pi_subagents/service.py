@@ -22,7 +22,7 @@ from pi_subagents.planning import Place, Plan
 from pi_subagents.preparation import prepare_runs
 from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.results import RunResult, run_result
-from pi_subagents.retention import apply_retention
+from pi_subagents.retention import apply_retention_aside
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism, room_for_agents
 from pi_subagents.runners.tmux import TmuxPanes
 from pi_subagents.scheduler import in_thread, run_bounded
@@ -197,9 +197,7 @@ class Delegation:
         with answering_for(self._prepared):
             await in_thread(self.prepare)
             await self._see_through()
-        # Nobody waits for it but the end of the program.
-        tidying = partial(apply_retention, self.place.project, self.place.agent_dir, self.settings)
-        asyncio.get_running_loop().run_in_executor(None, tidying)
+        apply_retention_aside(self.place.project, self.place.agent_dir, self.settings)
         return self.results
 
     async def _see_through(self) -> None:

@@ -61,3 +61,15 @@ def test_a_hole_in_a_journal_does_not_fill_the_memory(path: Path) -> None:
     with path.open("ab") as file:
         file.write(b"\n" + EXITED)
     assert kinds(list(read_journal(path))) == ["AgentSettled", "damaged", "Exited"]
+
+
+def test_a_hole_is_passed_over_however_long_it_is(path: Path) -> None:
+    path.write_bytes(SETTLED)
+    os.truncate(path, 1 << 40)
+    with path.open("ab") as file:
+        file.write(b"\n" + EXITED)
+    expected = ["AgentSettled", "damaged", "Exited"]
+    assert kinds(list(read_journal(path))) == expected
+    assert kinds(read_tail(path)) == expected
+    os.truncate(path, 1 << 41)
+    assert kinds(list(read_journal(path))) == expected

@@ -170,3 +170,7 @@ def test_the_size_counts_everything_in_a_directory(shelf: Shelf) -> None:
     (kept.run_dir / "more").mkdir()
     (kept.run_dir / "more" / "file").write_bytes(b"y" * 100_000)
     assert disk_size(kept.run_dir) >= 200_000
+
+
+def test_the_size_of_a_directory_is_told_however_deep_it_is(deep: Path) -> None:
+    assert disk_size(deep) >= 10_000

@@ -159,3 +159,34 @@ def test_a_session_of_many_megabytes_is_cleaned_in_little_memory(run_dir: Path) 
     finally:
         tracemalloc.stop()
     assert (run_dir / SESSION).read_bytes() == line * 2000 + MARK.encode() + line * 2000
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b'{"x":' + b"[" * 500_000,
+        json.dumps({"written": ["big"] * 100_000}).encode(),
+        json.dumps({"temporary": [str(number) for number in range(100_000)]}).encode(),
+    ],
+    ids=["deep", "many written", "many temporary"],
+)
+def test_a_note_that_was_made_to_waste_time_is_not_followed(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "big").write_bytes(b"x" * 1000)
+    (tmp_path / "1").write_bytes(b"")
+    (tmp_path / TIDY_FILE).write_bytes(content)
+    before = (tmp_path / "big").stat().st_ino
+    with Directory.at(tmp_path) as run:
+        tidy(run)
+    assert (tmp_path / "big").stat().st_ino == before
+    assert (tmp_path / "1").exists()
+    assert not (tmp_path / TIDY_FILE).exists()
+
+
+def test_a_file_that_is_named_twice_is_cleaned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cleaned_files = []
+    monkeypatch.setattr("pi_subagents.store.tidying._redact", lambda _run, name, _note: cleaned_files.append(name))
+    (tmp_path / SESSION).write_bytes(b"x")
+    (tmp_path / TIDY_FILE).write_bytes(note_for(KEY, written=[SESSION] * 500))
+    with Directory.at(tmp_path) as run:
+        tidy(run)
+    assert cleaned_files == [SESSION]

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import msgspec
 
+from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InstallError
 from pi_subagents.paths import data_dir
 
@@ -204,9 +205,9 @@ def _bring_package(version: str, node: Node, data: Path, report: Report) -> _Pac
 def _read_package(folder: Path) -> _Package | None:
     package = folder / "node_modules" / PI_PACKAGE
     try:
-        manifest = msgspec.json.decode((package / "package.json").read_bytes(), type=_Manifest)
+        manifest = decode_json((package / "package.json").read_bytes(), _Manifest)
         cli = package / manifest.bin["pi"]
-    except (OSError, KeyError, msgspec.MsgspecError):
+    except (OSError, KeyError, JsonError):
         return None
     return _Package(manifest.version, cli) if cli.is_file() else None
 

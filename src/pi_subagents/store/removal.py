@@ -10,17 +10,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from pi_subagents.errors import SessionBusy, StoreError
-from pi_subagents.files import Directory, belongs_to_us
+from pi_subagents.files import PART_OF_REMOVED, Directory, belongs_to_us
 from pi_subagents.store.lease import Lease, has_holder
 from pi_subagents.store.reading import load_run
 from pi_subagents.store.record import SESSION_LOCKS, list_runs, obstacle, open_runs, session_runs
 
 _DRAFT = ".new"
-_GONE = ".gone"
 
 
 def remove_session(runs_dir: Path, session_id: str) -> list[Path]:
@@ -74,9 +73,13 @@ def remove_leftover(path: Path) -> None:
 
 def disk_size(path: Path) -> int:
     """How many bytes of the disk a file or a directory with everything in it takes."""
-    total = _allocated(path)
-    for folder, folders, files in os.walk(path):
-        total += sum(_allocated(Path(folder, name)) for name in (*folders, *files))
+    total, left = _allocated(path), [path]
+    while left:  # not by recursion: nobody knows how deep it is
+        with suppress(OSError), os.scandir(left.pop()) as entries:
+            for entry in entries:
+                total += _allocated(Path(entry.path))
+                if entry.is_dir(follow_symlinks=False):
+                    left.append(Path(entry.path))
     return total
 
 
@@ -95,18 +98,18 @@ def _check(folder: Path, session_id: str) -> None:
 
 
 def _hide(runs: Directory, name: str) -> str:
-    hidden = f".{name}{_GONE}"
+    hidden = f".{name}{PART_OF_REMOVED}"
     runs.rename(name, hidden)
     return hidden
 
 
 def _is_leftover(runs: Directory, name: str, drafts_before: float) -> bool:
-    if not name.startswith(".") or not name.endswith((_GONE, _DRAFT)):
+    if not name.startswith(".") or not name.endswith((PART_OF_REMOVED, _DRAFT)):
         return False
     status = runs.status(name)
     if not stat.S_ISDIR(status.st_mode) or not belongs_to_us(status):
         return False
-    if name.endswith(_GONE):
+    if name.endswith(PART_OF_REMOVED):
         return True
     with runs.below(name) as draft:
         return status.st_mtime < drafts_before and not has_holder(draft)

@@ -16,7 +16,8 @@ from contextlib import suppress
 
 import msgspec
 
-from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, is_word
+from pi_subagents.encoding import JsonError, decode_json
+from pi_subagents.files import MAX_CONFIGURATION_BYTES, PART_OF_REMOVED, Directory, is_word
 from pi_subagents.redaction import MARK
 from pi_subagents.store.record import OUR_FILES, TIDY_FILE
 
@@ -25,6 +26,8 @@ _UNTOLD_BYTES = 8
 """So much of a secret is not given away by its beginning, unless it is hardly longer than that."""
 _PIECE_BYTES = 1024 * 1024
 _MAX_SECRET_BYTES = 64 * 1024
+_MAX_NAMES = 1000
+"""No run of ours has so many files to tidy up, or keys to look for."""
 _MAX_HASHED_BYTES = 256 * 1024 * 1024
 _MAX_HASHED_SHARE = 16
 """A file that was made to waste our time gets no more, and so much for each of its bytes; from then on the beginning
@@ -65,7 +68,7 @@ def tidying_note(temporary: Iterable[str], written: Iterable[str], secrets: Iter
 def tidy(run: Directory) -> None:
     """Do what the holder of a run did not come to; for whoever holds it now. Raises OSError."""
     for name in run.names():
-        if name.startswith(".") and name.endswith(".new"):
+        if name.startswith(".") and name.endswith((".new", PART_OF_REMOVED)):
             run.remove(name)
     if not run.has(TIDY_FILE):
         return
@@ -73,7 +76,7 @@ def tidy(run: Directory) -> None:
     for name in filter(is_word, note.temporary):
         if name not in OUR_FILES:
             run.remove(name)
-    for name in filter(is_word, note.written):
+    for name in filter(is_word, dict.fromkeys(note.written)):
         if run.has(name):
             _redact(run, name, note)
     run.unlink(TIDY_FILE)
@@ -81,8 +84,11 @@ def tidy(run: Directory) -> None:
 
 def _read_note(run: Directory) -> Tidying:
     try:
-        return msgspec.json.decode(run.read(TIDY_FILE, MAX_CONFIGURATION_BYTES), type=Tidying)
-    except (msgspec.MsgspecError, UnicodeDecodeError) as error:
+        note = decode_json(run.read(TIDY_FILE, MAX_CONFIGURATION_BYTES), Tidying)
+        if max(len(note.temporary), len(note.written), len(note.secrets)) > _MAX_NAMES:
+            raise JsonError(f"it names more than {_MAX_NAMES} files or keys")
+        return note
+    except JsonError as error:
         _log.warning("cannot read %s, so keys that its agent wrote down may be in %s: %s", TIDY_FILE, run.path, error)
         return Tidying()
 

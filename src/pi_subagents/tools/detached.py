@@ -17,6 +17,7 @@ import msgspec
 
 from pi_subagents.background import launch
 from pi_subagents.background.registry import KnownRun, Registry
+from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InvalidCall, PiSubagentsError
 from pi_subagents.harness import PiRpc
 from pi_subagents.models import Status, Task
@@ -161,8 +162,8 @@ class _Meta(msgspec.Struct):
 
 def _summary(run_dir: Path) -> str | None:
     try:
-        return msgspec.json.decode(read_file(run_dir / META_FILE), type=_Meta).summary
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return decode_json(read_file(run_dir / META_FILE), _Meta).summary
+    except JsonError:
         return None
 
 

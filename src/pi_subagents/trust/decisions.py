@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory, read_bounded
 from pi_subagents.paths import ancestors
@@ -55,8 +56,8 @@ class Decisions:
 
     def all(self) -> list[Decision]:
         """Every decision that can be read; none where the file is missing or damaged."""
-        with suppress(OSError, msgspec.DecodeError, UnicodeDecodeError):
-            return msgspec.json.decode(read_bounded(self.path), type=_Saved).trusted
+        with suppress(OSError, JsonError):
+            return decode_json(read_bounded(self.path), _Saved).trusted
         return []
 
     def trusts(self, folder: Path) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.following import RunFollower
@@ -106,8 +107,8 @@ class _Result(msgspec.Struct, rename="camel"):
 
 def _final_text(run_dir: Path) -> str:
     try:
-        return msgspec.json.decode(read_file(run_dir / RESULT_FILE), type=_Result).final_text or ""
-    except (msgspec.MsgspecError, UnicodeDecodeError):
+        return decode_json(read_file(run_dir / RESULT_FILE), _Result).final_text or ""
+    except JsonError:
         return ""
 
 

@@ -8,7 +8,7 @@ from pi_subagents.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.models import Reason
 from pi_subagents.outcome import ending
 from pi_subagents.planning import Place
-from pi_subagents.store import JOURNAL_FILE
+from pi_subagents.store import JOURNAL_FILE, RESULT_FILE
 from tests.session_kit import call, returns, says
 from tests.surfaces.watch.kit import NARROW, WIDE, Bench, watching
 
@@ -162,3 +162,11 @@ async def test_names_cannot_steer_the_terminal_or_the_layout(bench: Bench) -> No
     async with watching(bench) as eyes:
         await eyes.until_seen("evil[bold]name[/bold]")
         assert not any(character in eyes.screen for character in "\x1b\x07\r")
+
+
+async def test_a_result_that_nobody_can_read_does_not_end_the_program(bench: Bench) -> None:
+    kept = bench.tea.add(name="odd", age_s=50)
+    bench.tea.add(says("Fine words."), name="even", age_s=60)
+    (kept.run_dir / RESULT_FILE).write_bytes(b'{"x":' + b"[" * 500_000 + b"]" * 500_000 + b"}")
+    async with watching(bench) as eyes:
+        await eyes.until_listed("✓ odd", "Fine words.")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 
 import click
-import msgspec
 
+from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.surfaces.cli.json_output import print_json
@@ -30,8 +30,8 @@ def call(tool: str, arguments: str, trust: bool) -> None:
 
 def _result(tool: str, text: str, place: Place) -> ToolResult:
     try:
-        arguments = msgspec.json.decode(text or "{}")
-    except msgspec.DecodeError as error:
+        arguments = decode_json(text or "{}", object)
+    except JsonError as error:
         return ToolResult(f"The arguments are not valid JSON: {error}", is_error=True)
     context = ToolContext(place, answer_when_cancelled=True)
     try:
