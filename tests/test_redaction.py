@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from pi_subagents.redaction import MARK, Redactor, secrets_in
 
 KEY = "sk-live-0123456789"
+AWKWARD = 'pass"word\\with/é+'
 
 
 def test_a_secret_is_replaced_wherever_it_stands() -> None:
@@ -72,3 +73,25 @@ def test_a_text_cut_anywhere_shows_no_good_part_of_a_secret(around: str, at: int
 )
 def test_credentials_of_the_providers_that_pi_knows_are_secrets(name: str) -> None:
     assert secrets_in({name: KEY, "PATH": "/usr/bin", "AWS_ACCESS_KEY_ID": "AKIA", "EDITOR": "vi"}) == {KEY}
+
+
+@given(st.lists(st.booleans(), min_size=len(AWKWARD), max_size=len(AWKWARD)))
+def test_a_secret_is_found_however_json_spells_it(spelt: list[bool]) -> None:
+    written = "".join(
+        f"\\u{ord(sign):04x}" if odd else json.dumps(sign, ensure_ascii=False)[1:-1]
+        for sign, odd in zip(AWKWARD, spelt, strict=True)
+    )
+    record = f'{{"text": "{written}", "{written}": [1.5, "\\ud800"]}}'.encode()
+    cleaned = json.loads(Redactor([AWKWARD]).record(record))
+    assert cleaned == {"text": MARK, MARK: [1.5, "\ud800"]}
+
+
+def test_a_slash_with_a_backslash_is_a_slash() -> None:
+    assert Redactor(["wJalr/XUtn+FEMI"]).record(b'{"a": "wJalr\\/XUtn\\u002bFEMI"}') == f'{{"a": "{MARK}"}}'.encode()
+
+
+@pytest.mark.parametrize(
+    "record", [b'{"a": "\\u0041 \\/ b"}', b"\\u0041 no json", b'{"a": "\\u00', b'{"\\/":' + b"[" * 100_000]
+)
+def test_a_record_without_secrets_stays_as_it_was_written(record: bytes) -> None:
+    assert Redactor([KEY]).record(record) == record

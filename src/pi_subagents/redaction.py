@@ -7,12 +7,16 @@ a debug log, an error message of its provider), so everything that comes out of 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 
 MARK = "[redacted]"
 
 _MIN_LENGTH = 8
 """Shorter values, and shorter pieces of a value, would blank out ordinary words."""
+
+_SPELT = re.compile(rb"\\[u/]")
+"""JSON can spell any character as a number, and a slash with a backslash; whoever decodes it sees the character."""
 
 _SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY", "_BEARER_TOKEN_BEDROCK")
 
@@ -44,7 +48,15 @@ class Redactor:
         return bool(self._forms)
 
     def record(self, record: bytes) -> bytes:
-        """A raw output record without secrets."""
+        """A raw output record without secrets; of JSON also those that it spells in its own way."""
+        record = self._without(record)
+        if self._encoded and _SPELT.search(record):
+            plain = _plainly(record)
+            if (cleaned := self._without(plain)) != plain:
+                return cleaned
+        return record
+
+    def _without(self, record: bytes) -> bytes:
         for form in self._encoded:
             if form in record:
                 record = record.replace(form, MARK.encode())
@@ -72,3 +84,11 @@ class Redactor:
         text = self.text(text)
         begun = self.held_back(text)
         return text[:-begun] + MARK if begun >= _MIN_LENGTH else text
+
+
+def _plainly(record: bytes) -> bytes:
+    """A JSON record with every character as itself, anything else as it is."""
+    try:
+        return json.dumps(json.loads(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
+    except (ValueError, RecursionError):
+        return record

@@ -110,12 +110,16 @@ BAD_DIRECTORIES = {
     "{root}/project/file.txt": "cwd is not a directory: {root}/project/file.txt",
     "{root}/project/file.txt/below": "cwd does not exist: {root}/project/file.txt/below",
     "{root}/\udcff": "cwd does not exist: {root}/?",
+    "{root}/" + "a" * 300: "cwd cannot be used (File name too long): {root}/" + "a" * 300,
+    "{root}/null\0byte": "cwd does not exist: {root}/null\0byte",
+    "{root}/circle": "cwd cannot be used (Too many levels of symbolic links): {root}/circle",
 }
 
 
 async def test_a_bad_directory_fails_its_task_alone_in_the_documented_words(play: Play) -> None:
     stage = play(Script().otherwise([Say("Ok.")]))
     stage.write("file.txt", "not a directory")
+    (stage.root / "circle").symlink_to("circle")
     tasks = [task("t", cwd=cwd.format(root=stage.root)) for cwd in BAD_DIRECTORIES]
     answer = await stage.call(*tasks, task("good", cwd=str(stage.project)), task("default", cwd=""))
     *errors, good, default = [window["errorMessage"] for window in answer.details["windows"]]

@@ -12,7 +12,7 @@ from pi_subagents.progress import Window
 from pi_subagents.redaction import MARK
 from pi_subagents.results import RunResult
 from pi_subagents.testing import Action, prints
-from pi_subagents.testing.agent import Way, pauses, tells, waits_for
+from pi_subagents.testing.agent import Way, pauses, tells, waits_for, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, delta
 from tests.process.kit import Stage
 from tests.process.test_stopping import READY, until_ready
@@ -94,6 +94,15 @@ async def test_half_a_key_is_not_shown_when_the_agent_stops_there(keyed: Stage) 
     journal = (result.run_dir / "events.jsonl").read_text()
     assert half not in journal
     assert MARK in journal
+
+
+async def test_a_key_that_is_spelt_in_numbers_is_found_too(keyed: Stage) -> None:
+    spelt = "".join(f"\\u{ord(sign):04x}" for sign in KEY)
+    message = f'{{"role":"assistant","stopReason":"stop","content":[{{"type":"text","text":"It is {spelt}."}}]}}'
+    line = f'{{"type":"message_end","message":{message}}}\n'
+    result = await run_keyed(keyed, prints(AGENT_START), writes(line.encode()), prints(agent_end(), AGENT_SETTLED))
+    assert result.output == f"It is {MARK}."
+    assert found_in(result.run_dir) == []
 
 
 async def test_a_key_is_on_no_command_line(keyed: Stage, tmp_path: Path) -> None:

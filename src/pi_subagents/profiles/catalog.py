@@ -15,6 +15,7 @@ from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
 from pi_subagents.paths import ancestors, is_part_of, project_root
 from pi_subagents.profiles.formats import PRESET, PROFILE, Format
+from pi_subagents.profiles.frontmatter import Effort
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
 
 CACHE_TTL_S = 5.0
@@ -142,8 +143,9 @@ def _load(kind: Format, folders: dict[Scope, Path]) -> ProfileCatalog:
         except OSError as error:
             catalog.warnings.append(f"{directory}: cannot be read ({error.strerror})")
             continue
+        effort = Effort()
         for path in paths:
-            _add_file(path, scope, catalog)
+            _add_file(path, scope, catalog, effort)
     names = sorted(catalog.profiles)
     return replace(catalog, profiles={name: catalog.profiles[name] for name in names})
 
@@ -157,9 +159,9 @@ def profile_files(directory: Path) -> list[Path]:
     return [path for path in entries if path.suffix == ".md" and not path.name.startswith(".")][:MAX_FILES]
 
 
-def _add_file(path: Path, scope: Scope, catalog: ProfileCatalog) -> None:
+def _add_file(path: Path, scope: Scope, catalog: ProfileCatalog, effort: Effort) -> None:
     try:
-        profile, warnings = read_profile(path, scope, catalog.kind)
+        profile, warnings = read_profile(path, scope, catalog.kind, effort)
     except ProfileFileError as error:
         catalog.broken.append(BrokenProfile(path, error.name_guess, error.line, error.sentence, scope))
         return

@@ -14,8 +14,14 @@ if TYPE_CHECKING:
     from ruamel.yaml.nodes import MappingNode, Node
 
 FENCE = "---"
-MAX_ENTRIES = 10_000
+MAX_ENTRIES = 2000
 """Lines and items; what a person did not write would take YAML a minute to read."""
+MAX_CHARACTERS = 64 * 1024
+MAX_ANCHORS = 100
+MAX_DEPTH = 50
+_ANCHOR = re.compile(r"(?:^|(?<=[\s\[{,]))&\w", re.MULTILINE)
+_BRACKET = re.compile(r"[\[\]{}]")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 ScalarKind = Literal["text", "bool", "null", "number"]
 _KINDS: dict[str, ScalarKind] = {"bool": "bool", "null": "null", "int": "number", "float": "number"}
 
@@ -54,6 +60,19 @@ class Split:
     closed: bool = True
 
 
+class Effort:
+    """How much frontmatter is read in one go, in however many files it stands."""
+
+    def __init__(self) -> None:
+        self._left = 1024 * 1024
+
+    def spend(self, frontmatter: str) -> None:
+        """Raise FrontmatterError where there has been more than people write."""
+        self._left -= len(frontmatter)
+        if self._left < 0:
+            raise FrontmatterError(1, "is left out: there is too much frontmatter in the files before it")
+
+
 def split_frontmatter(text: str) -> Split:
     """Cut a file at its fences: lines that are exactly `---`. Line endings become LF, a leading BOM goes."""
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
@@ -85,8 +104,7 @@ def parse_frontmatter(frontmatter: str) -> list[Entry]:
 
 def compose_frontmatter(frontmatter: str) -> MappingNode | None:
     """The YAML nodes of the frontmatter with their marks, None when it is empty."""
-    if sum(map(frontmatter.count, "\n,[{")) > MAX_ENTRIES:
-        raise FrontmatterError(2, f"the frontmatter has more than {MAX_ENTRIES:,} entries")
+    _check_effort(frontmatter)
     from ruamel.yaml import YAML
     from ruamel.yaml.error import MarkedYAMLError
     from ruamel.yaml.nodes import MappingNode
@@ -105,9 +123,29 @@ def compose_frontmatter(frontmatter: str) -> MappingNode | None:
         raise FrontmatterError(line, "not valid YAML: a control character is not allowed") from None
     except RecursionError:
         raise FrontmatterError(2, "not valid YAML: nested too deeply") from None
+    except (ValueError, ArithmeticError, AssertionError, LookupError) as error:
+        # What the parser did not think of: a character beyond all characters, a version that there is not.
+        raise FrontmatterError(2, f"not valid YAML: {error}") from None
     if node is not None and not isinstance(node, MappingNode):
         raise FrontmatterError(_file_line(node.start_mark), 'the frontmatter must be "key: value" lines')
     return node
+
+
+def _check_effort(frontmatter: str) -> None:
+    """Refuse what no person wrote and YAML would take long to read; it is the same for everybody who asks."""
+    if len(frontmatter) > MAX_CHARACTERS:
+        raise FrontmatterError(
+            2, f"the frontmatter is longer than {MAX_CHARACTERS:,} characters; use the body below it"
+        )
+    if sum(map(frontmatter.count, "\n,[{")) > MAX_ENTRIES:
+        raise FrontmatterError(2, f"the frontmatter has more than {MAX_ENTRIES:,} entries")
+    if len(_ANCHOR.findall(frontmatter)) > MAX_ANCHORS:
+        raise FrontmatterError(2, f"the frontmatter has more than {MAX_ANCHORS} anchors")
+    depth = 0
+    for bracket in _BRACKET.findall(frontmatter):
+        depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
+        if depth > MAX_DEPTH:
+            raise FrontmatterError(2, "not valid YAML: nested too deeply")
 
 
 def _blank(found: re.Match[str]) -> str:
@@ -120,13 +158,16 @@ def _entry(key_node: Node, value_node: Node) -> Entry:
     line = _file_line(key_node.start_mark)
     if not isinstance(key_node, ScalarNode):
         raise FrontmatterError(line, "a key must be a word")
+    key = _scalar(key_node).text
     if isinstance(value_node, SequenceNode):
         items = tuple(_scalar(item) for item in value_node.value if isinstance(item, ScalarNode))
-        return Entry(key_node.value, line, items if len(items) == len(value_node.value) else None)
-    return Entry(key_node.value, line, _scalar(value_node) if isinstance(value_node, ScalarNode) else None)
+        return Entry(key, line, items if len(items) == len(value_node.value) else None)
+    return Entry(key, line, _scalar(value_node) if isinstance(value_node, ScalarNode) else None)
 
 
 def _scalar(node: Node) -> Scalar:
+    if _SURROGATE.search(node.value):
+        raise FrontmatterError(_file_line(node.start_mark), "not valid YAML: half of a character (a lone surrogate)")
     return Scalar(node.value, _KINDS.get(str(node.tag).removeprefix("tag:yaml.org,2002:"), "text"))
 
 

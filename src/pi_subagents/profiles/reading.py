@@ -17,6 +17,7 @@ from pi_subagents.models.profile import HARNESS_NAMES
 from pi_subagents.profiles.fields import NAME_RULE, Field
 from pi_subagents.profiles.formats import PROFILE, Format
 from pi_subagents.profiles.frontmatter import (
+    Effort,
     Entry,
     FrontmatterError,
     Scalar,
@@ -44,11 +45,13 @@ class ProfileFileError(ProfileError):
         self.name_guess = name_guess or path.stem
 
 
-def read_profile(path: Path, scope: Scope | None = None, kind: Format = PROFILE) -> tuple[Profile, list[str]]:
+def read_profile(
+    path: Path, scope: Scope | None = None, kind: Format = PROFILE, effort: Effort | None = None
+) -> tuple[Profile, list[str]]:
     """Read one profile or preset and what is odd about its file; raises ProfileFileError."""
     text = read_text(path, within=path.parents[2] if scope == "project" else None)
     try:
-        entries, body = _parse(text)
+        entries, body = _parse(text, effort)
         profile = _build(entries, body, path, scope, kind)
     except FrontmatterError as error:
         raise ProfileFileError(path, error.line, str(error), _guess_name(text)) from None
@@ -74,12 +77,14 @@ def read_text(path: Path, within: Path | None = None) -> str:
         raise ProfileFileError(path, line, "is not UTF-8 text; save it as UTF-8") from None
 
 
-def _parse(text: str) -> tuple[list[Entry], str]:
+def _parse(text: str, effort: Effort | None = None) -> tuple[list[Entry], str]:
     split = split_frontmatter(text)
     if not split.closed:
         raise FrontmatterError(1, 'the frontmatter is not closed; end it with a line "---"')
     if split.frontmatter is None:
         raise FrontmatterError(1, 'has no frontmatter; begin with the lines "---", "name: …", "---"')
+    if effort is not None:
+        effort.spend(split.frontmatter)
     return parse_frontmatter(split.frontmatter), split.body
 
 

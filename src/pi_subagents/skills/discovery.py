@@ -17,6 +17,7 @@ from typing import Any
 from pi_subagents.files import is_below, read_bounded
 from pi_subagents.paths import is_part_of
 from pi_subagents.profiles.frontmatter import (
+    Effort,
     Entry,
     FrontmatterError,
     Scalar,
@@ -137,20 +138,24 @@ def _up_to_repository(folder: Path) -> list[Path]:
 def _load(found: Candidates) -> dict[str, Skill]:
     skills: dict[str, Skill] = {}
     seen: set[str] = set()
-    for path, (_rank, is_on) in sorted(found.items(), key=lambda item: item[1][0]):
+    efforts: dict[int, Effort] = {}
+    for path, (rank, is_on) in sorted(found.items(), key=lambda item: item[1][0]):
         real = os.path.realpath(path)
         if real in seen:
             continue
         seen.add(real)
-        skill = _read_skill(path) if is_on and path.suffix == ".md" else None
+        effort = efforts.setdefault(rank, Effort())  # a project's skills do not use up what is meant for the user's own
+        skill = _read_skill(path, effort) if is_on and path.suffix == ".md" else None
         if skill:
             skills.setdefault(skill.name, skill)
     return skills
 
 
-def _read_skill(path: Path) -> Skill | None:
+def _read_skill(path: Path, effort: Effort) -> Skill | None:
     try:
-        entries = parse_frontmatter(split_frontmatter(_read(path)).frontmatter or "")
+        frontmatter = split_frontmatter(_read(path)).frontmatter or ""
+        effort.spend(frontmatter)
+        entries = parse_frontmatter(frontmatter)
     except (OSError, FrontmatterError):
         return None
     values = {entry.key: _text(entry) for entry in entries}
