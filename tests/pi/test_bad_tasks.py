@@ -111,7 +111,7 @@ BAD_DIRECTORIES = {
     "{root}/project/file.txt/below": "cwd does not exist: {root}/project/file.txt/below",
     "{root}/\udcff": "cwd does not exist: {root}/?",
     "{root}/" + "a" * 300: "cwd cannot be used (File name too long): {root}/" + "a" * 300,
-    "{root}/null\0byte": "cwd does not exist: {root}/null\0byte",
+    "{root}/null\0byte": "cwd does not exist: {root}/nullbyte",
     "{root}/circle": "cwd cannot be used (Too many levels of symbolic links): {root}/circle",
 }
 
