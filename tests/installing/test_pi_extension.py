@@ -74,3 +74,16 @@ def test_three_tools_wait_for_a_model_and_every_tool_has_a_line_for_the_prompt(s
         "background_agent_status",
     ]
     assert all(tool["label"] and tool["promptSnippet"] and "\n" not in tool["promptSnippet"] for tool in tools)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[" * 200_000, '{"protocol": ' + "[" * 200_000, "1" * 5_000, '{"protocol": 1, "version": [], "bridge": [[]]}'],
+    ids=["nested", "nested below", "digits", "of other kinds"],
+)
+def test_a_manifest_that_cannot_be_one_has_no_version_and_no_bridge(place: Place, content: str) -> None:
+    folder = extension_folder(place, "project")
+    folder.mkdir(parents=True)
+    (folder / "tools.json").write_text(content)
+    assert [(one.version, one.bridge) for one in find_installed(place)] == [(None, ())]
+    assert "None" not in (refresh(folder, "1.1", place) or "")
