@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.errors import ClientConfigError
-from pi_subagents.installing import Launch, install
+from pi_subagents.installing import Launch, install, uninstall
 from tests.installing.kit import User
 
 SETTINGS = """\
@@ -156,6 +156,10 @@ def test_an_older_backup_is_never_overwritten(user: User, settings: Path) -> Non
         ("claude", ".claude.json", b'["mcpServers"]', "line 1: expected '{'"),
         ("claude", ".claude.json", b'{"a": "\xff"}', "UTF-8"),
         ("codex", ".codex/config.toml", b"model = \n", "line 1"),
+        ("codex", ".codex/config.toml", b"x = " + b"1" * 5_000, "too many digits"),
+        ("codex", ".codex/config.toml", b"x = " + b"[" * 5_000, "nested too deeply"),
+        ("codex", ".codex/config.toml", b"x." * 100_000 + b"x = 1", "nested too deeply"),
+        ("codex", ".codex/config.toml", rb"""'x'."\"" . """ * 50_000 + b"x = 1", "nested too deeply"),
         ("codex", ".codex/config.toml", b'mcp_servers = { other = { command = "x" } }\n', "cannot be changed safely"),
     ],
 )
@@ -171,6 +175,21 @@ def test_a_file_that_cannot_be_changed_is_left_and_the_lines_are_given(
     assert user.files() == before
     for part in (str(path), reason, "Mend it and run this again", "by hand", "/opt/tools/bin/pi-subagents"):
         assert part in str(caught.value)
+
+
+def test_an_entry_goes_from_a_file_of_very_many_lines(user: User, config: Path) -> None:
+    user.install("codex")
+    config.write_text(config.read_text() + "[z]\n" + "#\n" * 100_000)
+    change = uninstall(user.installation("codex"), dry_run=True)
+    assert change.after == (CONFIG + "[z]\n" + "#\n" * 100_000).encode()
+    assert "-[mcp_servers.pi-subagents]\n" in change.diff()
+
+
+def test_an_entry_that_is_there_very_often_is_left_to_people(user: User) -> None:
+    path = user.home / ".claude.json"
+    path.write_text('{"mcpServers": {' + ",".join(['"pi-subagents": {}'] * 20_000) + "}}")
+    with pytest.raises(ClientConfigError, match="'pi-subagents' stands in it more than 10 times.*by hand"):
+        user.uninstall("claude")
 
 
 def test_a_directory_that_cannot_be_written_is_an_error_that_names_the_file(user: User) -> None:
