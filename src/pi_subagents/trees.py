@@ -17,11 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from pi_subagents.files import Directory, belongs_to_us
+from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, belongs_to_us
 from pi_subagents.paths import find_project
 
-MAX_BYTES = 64 * 1024 * 1024
-"""Some programs keep their history in their configuration; no file of a person's is larger."""
+_MAX_OWN_BYTES = 16 * 1024 * 1024
+"""Some programs keep their history in their configuration; none of them gets there."""
 
 _DEVICES = frozenset(map(Path, ("/dev", "/dev/fd", "/dev/pts")))
 _IN_THE_WAY = {errno.EISDIR: "is a directory", errno.ENOTDIR: "is not a directory"}
@@ -38,10 +38,15 @@ class Tree:
         """A project's tree; what is in the home directory is the user's own, whatever else it is."""
         return cls(None if project == Path.home() else project)
 
+    @property
+    def max_bytes(self) -> int:
+        """How large a file may be that is read: what a stranger made must not cost the user much."""
+        return _MAX_OWN_BYTES if self.project is None else MAX_CONFIGURATION_BYTES
+
     def read(self, path: Path) -> bytes | None:
-        """The content of a regular file, None if there is none; raises OSError."""
+        """The content of a regular file, None if there is none; raises OSError, also for one that is too large."""
         with suppress(FileNotFoundError), self._folder_of(path) as (folder, name):
-            return folder.read(name, MAX_BYTES)
+            return folder.read(name, self.max_bytes)
         return None
 
     def status(self, path: Path) -> os.stat_result | None:

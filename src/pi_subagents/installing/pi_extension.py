@@ -27,6 +27,7 @@ FOLDER = "pi-subagents"
 MANIFEST = "tools.json"
 _OURS = "painting.ts"
 """Tells our folder from another extension's even when the manifest is gone."""
+_MAX_FILES = 50
 
 _NEEDS_MODEL = frozenset({"subagent", "background_agent", "background_agent_status"})
 _LABELS = {
@@ -196,7 +197,12 @@ def _require_ours(folder: Path, tree: Tree) -> None:
 
 def _names_in(folder: Path, tree: Tree) -> list[str]:
     """Which of our files are there, those of earlier versions too."""
-    return [name for name in tree.names(folder) if name == MANIFEST or name.endswith(".ts")]
+    names = [name for name in tree.names(folder) if name == MANIFEST or name.endswith(".ts")]
+    if len(names) > _MAX_FILES:
+        raise InstallError(
+            f"{folder} holds more than {_MAX_FILES} files; move away what is not ours and run this again."
+        )
+    return names
 
 
 def _read_manifest(folder: Path, tree: Tree) -> tuple[str | None, tuple[str, ...]]:
