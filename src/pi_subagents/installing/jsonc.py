@@ -20,7 +20,7 @@ class Jsonc:
     """JSON as editors and agents write it."""
 
     def parse(self, text: str) -> dict[str, Any]:
-        """The values in a text; an empty one has none."""
+        """The values in a text; an empty one has none. They are shared: nobody may change them."""
         root = scan(text)
         if root is None:
             return {}

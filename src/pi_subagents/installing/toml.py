@@ -104,15 +104,21 @@ def _has_header(text: str, table: tuple[str, ...]) -> bool:
 
 
 def _set_values(text: str, table: tuple[str, ...], values: Table) -> str:
+    statements = list(_statements(text))
+    texts = [one.text for one in statements]
+    own = [index for index, one in enumerate(statements) if one.table == table and one.kind in _SOLID]
+    there = {index: _loads(texts[index]) for index in own if statements[index].kind == "value"}
+    places = {key: index for index, found in reversed(there.items()) for key in found}
+    added = ""
     for key, value in values.items():
-        own = [one for one in _statements(text) if one.table == table and one.kind in _SOLID]
         written = f"{_key(key)} = {_value(value)}{_newline(text)}"
-        there = next((one for one in own if one.kind == "value" and list(_loads(one.text)) == [key]), None)
-        if there is None:
-            text = _ended(text[: own[-1].end], text) + written + text[own[-1].end :]
-        elif _loads(there.text) != {key: value}:
-            text = text[: there.start] + written + text[there.end :]
-    return text
+        if key not in places:
+            added += written
+        elif there[places[key]] != {key: value}:
+            texts[places[key]] = written
+    if added:
+        texts[own[-1]] = _ended(texts[own[-1]], text) + added
+    return "".join(texts)
 
 
 def _add_table(text: str, table: tuple[str, ...], values: Table) -> str:
