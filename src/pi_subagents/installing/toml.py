@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from pi_subagents.installing.formats import CannotEdit, Table
@@ -43,8 +44,8 @@ class Toml:
     """TOML as codex reads and writes it."""
 
     def parse(self, text: str) -> dict[str, Any]:
-        """The values in a text."""
-        return _loads(text.removeprefix("\ufeff"))
+        """The values in a text. They are shared: nobody may change them."""
+        return _document(text)
 
     def put(self, text: str, patch: Table) -> str:
         """Set values: what is there is replaced where it stands, a new table comes at the end."""
@@ -69,6 +70,12 @@ class Toml:
 
 _SOLID = ("header", "value")
 _MANY_NAMES = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+
+
+@lru_cache(maxsize=2)
+def _document(text: str) -> dict[str, Any]:
+    # The text before and that after an edit are asked for several times.
+    return _loads(text.removeprefix("\ufeff"))
 
 
 def _loads(text: str) -> dict[str, Any]:
