@@ -31,18 +31,23 @@ def agent_dir(environ: Mapping[str, str] | None = None) -> Path:
 
 
 def project_root(cwd: Path, agent_directory: Path | None = None) -> Path:
-    """The nearest ancestor of `cwd` with `.pi` or `.git`, else `cwd` itself.
+    """The project that `cwd` is in, else `cwd` itself."""
+    return find_project(cwd, agent_directory) or cwd.absolute()
+
+
+def find_project(folder: Path, agent_directory: Path | None = None) -> Path | None:
+    """The nearest ancestor of a directory with `.pi` or `.git`, if there is one.
 
     The `.pi` that merely holds the agent directory (`~/.pi`) does not make the home directory a project.
     """
     agent_directory = (agent_directory or agent_dir()).absolute()
-    for folder in ancestors(cwd):
-        git, dot_pi = folder / ".git", folder / ".pi"
-        if git.exists() and is_part_of(folder, git):
-            return folder
-        if dot_pi.is_dir() and is_part_of(folder, dot_pi) and not agent_directory.is_relative_to(dot_pi):
-            return folder
-    return cwd.absolute()
+    for above in ancestors(folder):
+        git, dot_pi = above / ".git", above / ".pi"
+        if git.exists() and is_part_of(above, git):
+            return above
+        if dot_pi.is_dir() and is_part_of(above, dot_pi) and not agent_directory.is_relative_to(dot_pi):
+            return above
+    return None
 
 
 def is_part_of(folder: Path, path: Path) -> bool:

@@ -12,16 +12,18 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from pi_subagents.files import Directory, belongs_to_us
+from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, belongs_to_us
+from pi_subagents.paths import find_project
 
-MAX_BYTES = 64 * 1024 * 1024
-"""Some programs keep their history in their configuration; no file of a person's is larger."""
+_MAX_OWN_BYTES = 16 * 1024 * 1024
+"""Some programs keep their history in their configuration; none of them gets there."""
 
+_DEVICES = frozenset(map(Path, ("/dev", "/dev/fd", "/dev/pts")))
 _IN_THE_WAY = {errno.EISDIR: "is a directory", errno.ENOTDIR: "is not a directory"}
 
 
@@ -36,10 +38,15 @@ class Tree:
         """A project's tree; what is in the home directory is the user's own, whatever else it is."""
         return cls(None if project == Path.home() else project)
 
+    @property
+    def max_bytes(self) -> int:
+        """How large a file may be that is read: what a stranger made must not cost the user much."""
+        return _MAX_OWN_BYTES if self.project is None else MAX_CONFIGURATION_BYTES
+
     def read(self, path: Path) -> bytes | None:
-        """The content of a regular file, None if there is none; raises OSError."""
+        """The content of a regular file, None if there is none; raises OSError, also for one that is too large."""
         with suppress(FileNotFoundError), self._folder_of(path) as (folder, name):
-            return folder.read(name, MAX_BYTES)
+            return folder.read(name, self.max_bytes)
         return None
 
     def status(self, path: Path) -> os.stat_result | None:
@@ -143,6 +150,34 @@ class Tree:
             path = _own_target(path)
         with self.folder(path.parent, make) as folder:
             yield folder, path.name
+
+
+def writing_to(path: Path, project: Path) -> AbstractContextManager[BinaryIO]:
+    """A file that the user named, to be filled: a regular one, or a device such as `/dev/stdout`; raises OSError.
+
+    Links to directories are followed, except for those in a project, the current one or another: a stranger may have
+    put them there. So may anybody have put a link in the place of the file itself.
+    """
+    folder = _followed(path.absolute().parent, project)
+    if folder in _DEVICES or folder.is_relative_to("/proc"):
+        return (folder / path.name).open("wb")
+    return Tree(_strangers_root(folder, project) or folder).writing(folder / path.name)
+
+
+def _followed(folder: Path, project: Path) -> Path:
+    at = Path(folder.anchor)
+    for step in folder.relative_to(at).parts:
+        if (at / step).is_symlink() and _strangers_root(at, project) is not None:
+            raise OSError(errno.ELOOP, "is a link, and links are not followed here", str(at / step))
+        at = Path(os.path.realpath(at / step))
+    return at
+
+
+def _strangers_root(folder: Path, project: Path) -> Path | None:
+    """The project that a directory is in, unless that is the user's home."""
+    project = Path(os.path.realpath(project))
+    root = find_project(folder) or (project if folder.is_relative_to(project) else None)
+    return None if root == Path(os.path.realpath(Path.home())) else root
 
 
 def explain(error: OSError, path: Path) -> str:

@@ -182,6 +182,45 @@ def test_an_export_into_a_project_goes_through_no_link(
     shelf.close()
 
 
+@pytest.mark.parametrize("below", ["", "sub"], ids=["in the project", "in a submodule"])
+@pytest.mark.parametrize("through_alias", [False, True])
+def test_an_export_follows_no_link_of_a_project_however_it_is_named(
+    below: str,
+    through_alias: bool,
+    project: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (project / "sub" / ".git").mkdir(parents=True)
+    monkeypatch.chdir(project / below)
+    shelf = Shelf(Path.cwd(), Place.here().agent_dir)
+    shelf.add(says("Done."), session_id=SESSION)
+    (tmp_path / "alias").symlink_to(tmp_path)
+    elsewhere = tmp_path / "elsewhere"
+    (project / "out.md").symlink_to(elsewhere / "precious")
+    (project / "folder").symlink_to(elsewhere)
+    os.mkfifo(project / "pipe.md")
+    above = tmp_path / "alias" / project.name if through_alias else Path("." if not below else "..")
+    before = snapshot(elsewhere)
+    for name in ("out.md", "folder", "folder/new.md", "pipe.md"):
+        assert run(("sessions", "export", SESSION, "-o", str(above / name))) == 1
+        assert name.partition("/")[0] in capsys.readouterr().err
+        assert snapshot(elsewhere) == before
+    assert run(("sessions", "export", SESSION, "-o", str(above / "plain.md"))) == 0
+    assert (project / "plain.md").read_text().startswith("# task")
+    shelf.close()
+
+
+def test_an_export_goes_through_the_users_own_links_to_directories(project: Path, tmp_path: Path) -> None:
+    shelf = Shelf(project, Place.here().agent_dir)
+    shelf.add(says("Done."), session_id=SESSION)
+    (tmp_path / "pages").symlink_to(tmp_path / "elsewhere")
+    assert run(("sessions", "export", SESSION, "-o", str(tmp_path / "pages"))) == 0
+    assert (tmp_path / "elsewhere" / f"{SESSION}.md").read_text().startswith("# task")
+    shelf.close()
+
+
 def test_a_link_of_the_users_to_somebody_elses_file_is_refused(user: User) -> None:
     if os.geteuid() != 0:
         pytest.skip("only root can give a file away")

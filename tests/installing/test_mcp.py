@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from pi_subagents.errors import ClientConfigError
-from pi_subagents.installing import Launch, install
+from pi_subagents.errors import ClientConfigError, InstallError
+from pi_subagents.files import MAX_CONFIGURATION_BYTES
+from pi_subagents.installing import Launch, files, install, uninstall
 from tests.installing.kit import User
 
 SETTINGS = """\
@@ -156,6 +158,10 @@ def test_an_older_backup_is_never_overwritten(user: User, settings: Path) -> Non
         ("claude", ".claude.json", b'["mcpServers"]', "line 1: expected '{'"),
         ("claude", ".claude.json", b'{"a": "\xff"}', "UTF-8"),
         ("codex", ".codex/config.toml", b"model = \n", "line 1"),
+        ("codex", ".codex/config.toml", b"x = " + b"1" * 5_000, "too many digits"),
+        ("codex", ".codex/config.toml", b"x = " + b"[" * 5_000, "nested too deeply"),
+        ("codex", ".codex/config.toml", b"x." * 100_000 + b"x = 1", "nested too deeply"),
+        ("codex", ".codex/config.toml", rb"""'x'."\"" . """ * 50_000 + b"x = 1", "nested too deeply"),
         ("codex", ".codex/config.toml", b'mcp_servers = { other = { command = "x" } }\n', "cannot be changed safely"),
     ],
 )
@@ -171,6 +177,21 @@ def test_a_file_that_cannot_be_changed_is_left_and_the_lines_are_given(
     assert user.files() == before
     for part in (str(path), reason, "Mend it and run this again", "by hand", "/opt/tools/bin/pi-subagents"):
         assert part in str(caught.value)
+
+
+def test_an_entry_goes_from_a_file_of_very_many_lines(user: User, config: Path) -> None:
+    user.install("codex")
+    config.write_text(config.read_text() + "[z]\n" + "#\n" * 100_000)
+    change = uninstall(user.installation("codex"), dry_run=True)
+    assert change.after == (CONFIG + "[z]\n" + "#\n" * 100_000).encode()
+    assert "-[mcp_servers.pi-subagents]\n" in change.diff()
+
+
+def test_an_entry_that_is_there_very_often_is_left_to_people(user: User) -> None:
+    path = user.home / ".claude.json"
+    path.write_text('{"mcpServers": {' + ",".join(['"pi-subagents": {}'] * 20_000) + "}}")
+    with pytest.raises(ClientConfigError, match=r"'pi-subagents' stands in it more than 10 times.*by hand"):
+        user.uninstall("claude")
 
 
 def test_a_directory_that_cannot_be_written_is_an_error_that_names_the_file(user: User) -> None:
@@ -195,6 +216,49 @@ def test_a_link_stays_a_link_and_the_mode_of_the_file_stays(user: User) -> None:
     user.uninstall("claude")
     assert link.is_symlink()
     assert real.read_text() == "{}"
+
+
+def test_a_projects_file_that_no_person_wrote_is_left_but_a_users_long_history_is_not(user: User) -> None:
+    content = json.dumps({"history": "x" * MAX_CONFIGURATION_BYTES})
+    for path in (user.project / ".mcp.json", user.home / ".claude.json"):
+        path.write_text(content)
+    for act in (user.install, user.uninstall):
+        with pytest.raises(ClientConfigError, match=r"\.mcp\.json is larger than 1,048,576 bytes; move it .*by hand"):
+            act("claude", "project")
+    assert (user.project / ".mcp.json").read_text() == content
+    assert user.install("claude").status == "added"
+    assert user.uninstall("claude").status == "restored"
+
+
+def test_what_no_backup_can_be_is_named_and_not_read(user: User, settings: Path) -> None:
+    backup = settings.with_name("opencode.jsonc.bak")
+    backup.touch()
+    os.truncate(backup, 60_000_000)
+    with pytest.raises(ClientConfigError, match=r"opencode\.jsonc\.bak is larger than 1,048,576 bytes; move it away"):
+        user.install("opencode", "project")
+
+
+def test_of_many_backups_the_oldest_are_read_and_none_is_overwritten(user: User, settings: Path) -> None:
+    for number in range(1, 101):
+        backup = settings.with_name(f"opencode.jsonc.bak{number if number > 1 else ''}")
+        backup.write_text(SETTINGS + " " * 100_000)
+    read = files.backups(settings, user.installation("opencode", "project").tree)
+    assert next(iter(read)) == settings.with_name("opencode.jsonc.bak")
+    assert sum(map(len, read.values())) <= MAX_CONFIGURATION_BYTES
+    assert user.install("opencode", "project").backup == settings.with_name("opencode.jsonc.bak101")
+
+
+def test_an_installation_that_never_ends_is_not_waited_for_in_silence(
+    user: User, settings: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "PATIENCE_S", 0.01)
+    with (
+        files.one_at_a_time(),
+        pytest.raises(InstallError, match=r"Another installation .*/installing.*run this again"),
+    ):
+        user.install("opencode", "project")
+    assert settings.read_text() == SETTINGS
+    assert user.install("opencode", "project").status == "added"
 
 
 def test_a_dry_run_writes_nothing_and_shows_the_change(user: User, settings: Path) -> None:

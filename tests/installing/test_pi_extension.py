@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
 
+from pi_subagents.errors import InstallError
 from pi_subagents.installing.clients import Scope
-from pi_subagents.installing.pi_extension import extension_folder, find_installed, install, manifest, refresh
+from pi_subagents.installing.pi_extension import extension_folder, find_installed, install, manifest, refresh, uninstall
 from pi_subagents.planning import Place
 
 
@@ -74,3 +76,32 @@ def test_three_tools_wait_for_a_model_and_every_tool_has_a_line_for_the_prompt(s
         "background_agent_status",
     ]
     assert all(tool["label"] and tool["promptSnippet"] and "\n" not in tool["promptSnippet"] for tool in tools)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[" * 200_000, '{"protocol": ' + "[" * 200_000, "1" * 5_000, '{"protocol": 1, "version": [], "bridge": [[]]}'],
+    ids=["nested", "nested below", "digits", "of other kinds"],
+)
+def test_a_manifest_that_cannot_be_one_has_no_version_and_no_bridge(place: Place, content: str) -> None:
+    folder = extension_folder(place, "project")
+    folder.mkdir(parents=True)
+    (folder / "tools.json").write_text(content)
+    assert [(one.version, one.bridge) for one in find_installed(place)] == [(None, ())]
+    assert "None" not in (refresh(folder, "1.1", place) or "")
+
+
+def test_files_that_cannot_be_ours_are_named_and_neither_read_nor_deleted(place: Place) -> None:
+    install(place, "project", "1.0")
+    folder = extension_folder(place, "project")
+    (folder / "z.ts").touch()
+    os.truncate(folder / "z.ts", 60_000_000)
+    with pytest.raises(InstallError, match=r"z\.ts is larger than 1,048,576 bytes; move it away"):
+        uninstall(place, "project")
+    os.truncate(folder / "z.ts", 1)
+    for number in range(50):
+        (folder / f"z{number}.ts").touch()
+    before = sorted(folder.iterdir())
+    with pytest.raises(InstallError, match="holds more than 50 files; move away what is not ours"):
+        uninstall(place, "project")
+    assert sorted(folder.iterdir()) == before

@@ -20,7 +20,7 @@ class Format(Protocol):
     """A file format whose texts can be changed in place, so that comments, order and layout stay."""
 
     def parse(self, text: str) -> dict[str, Any]:
-        """The values in a text; raises CannotEdit."""
+        """The values in a text, which nobody may change; raises CannotEdit."""
         ...
 
     def put(self, text: str, patch: Table) -> str:
@@ -40,11 +40,11 @@ def merge(file_format: Format, text: str, patch: Table) -> str:
 
 def remove(file_format: Format, text: str, path: Sequence[str]) -> str:
     """The text without what is at `path`; raises CannotEdit."""
-    wanted = file_format.parse(text)
-    parent = value_at(wanted, path[:-1])
+    tables = file_format.parse(text)
+    parent = value_at(tables, path[:-1])
     if parent is None or path[-1] not in parent:
         return text
-    del parent[path[-1]]
+    wanted = _without(tables, path)
     return _checked(file_format, file_format.drop(text, path), wanted, ignoring_empty=path[:-1])
 
 
@@ -66,6 +66,13 @@ def _merged(tables: Table, patch: Table, where: str = "the file") -> dict[str, A
         nested = isinstance(value, Mapping)
         merged[key] = _merged(merged.get(key, {}), value, f"{key!r}") if nested else value
     return merged
+
+
+def _without(tables: Table, path: Sequence[str]) -> dict[str, Any]:
+    first, rest = path[0], path[1:]
+    if rest:
+        return {**tables, first: _without(tables[first], rest)}
+    return {key: value for key, value in tables.items() if key != first}
 
 
 def _checked(file_format: Format, text: str, wanted: dict[str, Any], ignoring_empty: Sequence[str] = ()) -> str:

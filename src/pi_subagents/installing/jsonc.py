@@ -12,13 +12,15 @@ from pi_subagents.installing.jsonc_scan import Node, comma_after, scan
 
 _WHITE = " \t\r\n"
 _DEFAULT_INDENT = "  "
+_MAX_TWINS = 10
+"""Each time that a name is repeated costs reading the whole text again."""
 
 
 class Jsonc:
     """JSON as editors and agents write it."""
 
     def parse(self, text: str) -> dict[str, Any]:
-        """The values in a text; an empty one has none."""
+        """The values in a text; an empty one has none. They are shared: nobody may change them."""
         root = scan(text)
         if root is None:
             return {}
@@ -35,6 +37,8 @@ class Jsonc:
     def drop(self, text: str, path: Sequence[str]) -> str:
         """Take out a member with its comma."""
         parent = _node_at(text, path[:-1])
+        if parent is not None and sum(member.key == path[-1] for member in parent.members) > _MAX_TWINS:
+            raise CannotEdit(f"{path[-1]!r} stands in it more than {_MAX_TWINS} times")
         # A name that is there twice must go twice, or the first would come back to life.
         while parent is not None and parent.member(path[-1]) is not None:
             text = _cut(text, parent, path[-1])

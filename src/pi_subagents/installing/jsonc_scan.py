@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 from pi_subagents.installing.formats import CannotEdit
 
 _BLANK = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_BEGIN_OF_BLANKS = frozenset(" \t\r\n/")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """A value and its place; of an object also its members."""
 
     start: int
     end: int
     value: Any
-    members: list[Member] = field(default_factory=list)
+    members: Sequence[Member] = ()
 
     def member(self, key: str) -> Member | None:
         """The member of that name; the last one, as all readers of JSON take it."""
         return next((member for member in reversed(self.members) if member.key == key), None)
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """A name in an object, and its value."""
 
     key: str
@@ -36,8 +36,12 @@ class Member:
     node: Node
 
 
+@lru_cache(maxsize=2)
 def scan(text: str) -> Node | None:
-    """The value that a text holds, None if it holds nothing but blanks and comments; raises CannotEdit."""
+    """The value that a text holds, None if it holds nothing but blanks and comments; raises CannotEdit.
+
+    An edit looks at the text before and after it several times; what it finds is shared, and never changed.
+    """
     try:
         return _Scanner(text).document()
     except RecursionError:
@@ -46,6 +50,8 @@ def scan(text: str) -> Node | None:
 
 def skip_blanks(text: str, at: int) -> int:
     """Where the blanks and comments that begin at `at` end."""
+    if text[at : at + 1] not in _BEGIN_OF_BLANKS:
+        return at
     found = _BLANK.match(text, at)
     assert found is not None
     return found.end()

@@ -147,14 +147,16 @@ def _plan_uninstall(installation: Installation, path: Path) -> Change:
     tree = installation.tree
     before = tree.read(path)
     text = (before or b"").decode()
-    if _entry_in(installation, text) is None:
+    entry = _entry_in(installation, text)
+    if entry is None:
         return Change(tree, path, "absent", before, before)
     backups = files.backups(path, tree)
-    origin = next((one for one, content in backups.items() if _differs_by_us(installation, text, _text(content))), None)
+    origins = (one for one, content in backups.items() if _is_made_of(installation, text, _text(content), entry))
+    origin = next(origins, None)
     if origin is not None:
         obsolete = _obsolete(installation, backups, _text(backups[origin]))
         return Change(tree, path, "restored", before, backups[origin], obsolete=(*obsolete, origin))
-    if _differs_by_us(installation, text, ""):
+    if _is_made_of(installation, text, "", entry):
         return Change(tree, path, "deleted", before, None, obsolete=_obsolete(installation, backups, ""))
     after = remove(installation.client.file_format, text, installation.place)
     return Change(tree, path, "removed", before, after.encode())
@@ -174,10 +176,18 @@ def _entry_in(installation: Installation, text: str) -> Any:
 
 
 def _differs_by_us(installation: Installation, text: str, origin: str) -> bool:
-    """Whether installing into `origin` gave exactly this text."""
     try:
-        entry = _entry_in(installation, text)
-        if not isinstance(entry, dict) or _entry_in(installation, origin) is not None:
+        return _is_made_of(installation, text, origin, _entry_in(installation, text))
+    except CannotEdit:
+        return False
+
+
+def _is_made_of(installation: Installation, text: str, origin: str, entry: Any) -> bool:
+    """Whether installing the entry that `text` has into `origin` gave exactly this text."""
+    if not isinstance(entry, dict) or len(origin) >= len(text):
+        return False
+    try:
+        if _entry_in(installation, origin) is not None:
             return False
         return merge(installation.client.file_format, origin, installation.patch(entry)) == text
     except CannotEdit:

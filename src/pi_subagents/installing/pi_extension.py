@@ -27,6 +27,7 @@ FOLDER = "pi-subagents"
 MANIFEST = "tools.json"
 _OURS = "painting.ts"
 """Tells our folder from another extension's even when the manifest is gone."""
+_MAX_FILES = 50
 
 _NEEDS_MODEL = frozenset({"subagent", "background_agent", "background_agent_status"})
 _LABELS = {
@@ -103,14 +104,8 @@ def find_installed(place: Place) -> Iterator[Installed]:
     for scope in scopes:
         folder = extension_folder(place, scope)
         if folder.is_dir():
-            known = _read_manifest(folder, _tree(place, scope))
-            bridge = known.get("bridge")
-            yield Installed(
-                folder,
-                scope,
-                known.get("version") if isinstance(known.get("version"), str) else None,
-                tuple(map(str, bridge)) if isinstance(bridge, list) else (),
-            )
+            version, bridge = _read_manifest(folder, _tree(place, scope))
+            yield Installed(folder, scope, version, bridge)
 
 
 def refresh(folder: Path, version: str, place: Place) -> str | None:
@@ -118,10 +113,9 @@ def refresh(folder: Path, version: str, place: Place) -> str | None:
     # Where it is decides whose it is: what a project's file says of itself could be a stranger's word.
     own = extension_folder(place, "user")
     is_own = folder.is_dir() and own.is_dir() and folder.samefile(own)
-    known = _read_manifest(folder, Tree())
-    if not known or known.get("version") == version:
+    was, _ = _read_manifest(folder, Tree() if is_own else Tree(folder))
+    if was is None or was == version:
         return None
-    was = known.get("version")
     if not is_own:  # a file of the repository is not changed behind its owners' backs
         return (
             f"This project's pi extension is of pi-subagents {was}, installed is {version}. "
@@ -203,15 +197,26 @@ def _require_ours(folder: Path, tree: Tree) -> None:
 
 def _names_in(folder: Path, tree: Tree) -> list[str]:
     """Which of our files are there, those of earlier versions too."""
-    return [name for name in tree.names(folder) if name == MANIFEST or name.endswith(".ts")]
+    names = [name for name in tree.names(folder) if name == MANIFEST or name.endswith(".ts")]
+    if len(names) > _MAX_FILES:
+        raise InstallError(
+            f"{folder} holds more than {_MAX_FILES} files; move away what is not ours and run this again."
+        )
+    return names
 
 
-def _read_manifest(folder: Path, tree: Tree) -> dict[str, Any]:
+def _read_manifest(folder: Path, tree: Tree) -> tuple[str | None, tuple[str, ...]]:
+    """The version and the bridge, as far as they can be made out."""
     try:
         value = json.loads(tree.read(folder / MANIFEST) or b"")
-    except (OSError, ValueError):
-        return {}
-    return value if isinstance(value, dict) and "protocol" in value else {}
+    except (OSError, ValueError, RecursionError):
+        return None, ()
+    if not isinstance(value, dict) or "protocol" not in value:
+        return None, ()
+    version, bridge = value.get("version"), value.get("bridge")
+    if not isinstance(bridge, list) or not all(isinstance(word, str) for word in bridge):
+        bridge = []
+    return version if isinstance(version, str) else None, tuple(bridge)
 
 
 def bridge_command(scope: Scope) -> tuple[str, ...]:

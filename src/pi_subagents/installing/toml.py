@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Literal
 
 from pi_subagents.installing.formats import CannotEdit, Table
@@ -43,11 +44,8 @@ class Toml:
     """TOML as codex reads and writes it."""
 
     def parse(self, text: str) -> dict[str, Any]:
-        """The values in a text."""
-        try:
-            return tomllib.loads(text.removeprefix("\ufeff"))
-        except (tomllib.TOMLDecodeError, RecursionError) as error:
-            raise CannotEdit(str(error)) from None
+        """The values in a text. They are shared: nobody may change them."""
+        return _document(text)
 
     def put(self, text: str, patch: Table) -> str:
         """Set values: what is there is replaced where it stands, a new table comes at the end."""
@@ -56,28 +54,46 @@ class Toml:
     def drop(self, text: str, path: Sequence[str]) -> str:
         """Take out a table and those below it; comments that follow them stay."""
         statements = list(_statements(text))
-        doomed = [index for index, one in enumerate(statements) if _is_below(one, path) and one.kind in _SOLID]
+        doomed = {index for index, one in enumerate(statements) if _is_below(one, path) and one.kind in _SOLID}
         if not doomed:
             return text
-        keep = [one.text for index, one in enumerate(statements) if not _goes(statements, index, doomed, path)]
-        return "".join(keep)
+        before = min(doomed) - 1
+        keep: list[str] = []
+        next_solid = len(statements)
+        for index, one in reversed(list(enumerate(statements))):
+            next_solid = index if one.kind in _SOLID else next_solid
+            goes = one.kind == "blank" if index == before else _is_below(one, path) and next_solid in doomed
+            if not goes:
+                keep.append(one.text)
+        return "".join(reversed(keep))
 
 
 _SOLID = ("header", "value")
+_MANY_NAMES = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+
+
+@lru_cache(maxsize=2)
+def _document(text: str) -> dict[str, Any]:
+    # The text before and that after an edit are asked for several times.
+    return _loads(text.removeprefix("\ufeff"))
+
+
+def _loads(text: str) -> dict[str, Any]:
+    # The parser takes time that grows with the square of how many names a key is made of.
+    if _MANY_NAMES.search(text):
+        raise CannotEdit("its values are nested too deeply")
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise CannotEdit(str(error)) from None
+    except RecursionError:
+        raise CannotEdit("its values are nested too deeply") from None
+    except ValueError:
+        raise CannotEdit("a number in it has too many digits") from None
 
 
 def _is_below(statement: _Statement, path: Sequence[str]) -> bool:
     return statement.table[: len(path)] == tuple(path)
-
-
-def _goes(statements: Sequence[_Statement], index: int, doomed: Sequence[int], path: Sequence[str]) -> bool:
-    one = statements[index]
-    if index in doomed:
-        return True
-    if index + 1 == doomed[0]:
-        return one.kind == "blank"
-    next_solid = next((number for number in range(index, len(statements)) if statements[number].kind in _SOLID), -1)
-    return _is_below(one, path) and next_solid in doomed
 
 
 def _put(text: str, table: tuple[str, ...], patch: Table) -> str:
@@ -95,15 +111,21 @@ def _has_header(text: str, table: tuple[str, ...]) -> bool:
 
 
 def _set_values(text: str, table: tuple[str, ...], values: Table) -> str:
+    statements = list(_statements(text))
+    texts = [one.text for one in statements]
+    own = [index for index, one in enumerate(statements) if one.table == table and one.kind in _SOLID]
+    there = {index: _loads(texts[index]) for index in own if statements[index].kind == "value"}
+    places = {key: index for index, found in reversed(there.items()) for key in found}
+    added = ""
     for key, value in values.items():
-        own = [one for one in _statements(text) if one.table == table and one.kind in _SOLID]
         written = f"{_key(key)} = {_value(value)}{_newline(text)}"
-        there = next((one for one in own if one.kind == "value" and list(tomllib.loads(one.text)) == [key]), None)
-        if there is None:
-            text = _ended(text[: own[-1].end], text) + written + text[own[-1].end :]
-        elif tomllib.loads(there.text) != {key: value}:
-            text = text[: there.start] + written + text[there.end :]
-    return text
+        if key not in places:
+            added += written
+        elif there[places[key]] != {key: value}:
+            texts[places[key]] = written
+    if added:
+        texts[own[-1]] = _ended(texts[own[-1]], text) + added
+    return "".join(texts)
 
 
 def _add_table(text: str, table: tuple[str, ...], values: Table) -> str:
@@ -156,7 +178,7 @@ def _kind(line: str) -> Literal["header", "value", "blank", "comment"]:
 
 def _path(header: str) -> tuple[str, ...]:
     path: list[str] = []
-    found: Any = tomllib.loads(header)
+    found: Any = _loads(header)
     while found:
         if isinstance(found, list):
             (found,) = found

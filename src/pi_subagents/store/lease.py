@@ -121,11 +121,11 @@ class Lease:
         return None
 
     @classmethod
-    def of_file(cls, path: Path, *, wait: bool = False) -> Lease | None:
-        """Lock a file of any other meaning; None if somebody else has it and we do not `wait`."""
+    def of_file(cls, path: Path) -> Lease | None:
+        """Lock a file of any other meaning; None if somebody else has it."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(fd)
             return None

@@ -65,6 +65,12 @@ def test_the_page_can_be_piped(desk: Desk, session: str) -> None:
     assert not Path(desk.project / "-").exists()
 
 
+@pytest.mark.parametrize("device", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_can_be_named_as_a_device(desk: Desk, session: str, device: str) -> None:
+    done = desk.run("export", session, "-o", device)
+    assert (done.exit_code, done.out) == (0, desk.run("export", session).out)
+
+
 def test_a_running_session_is_exported_as_far_as_it_is(desk: Desk) -> None:
     desk.shelf.add(says("So far."), session_id=SESSION, ends=None)
     out = desk.run("export", SESSION, "--format", "html").out

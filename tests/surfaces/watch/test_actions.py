@@ -169,6 +169,17 @@ async def test_e_writes_the_page_and_says_where(bench: Bench) -> None:
         assert "The answer" in page.read_text()
 
 
+async def test_e_does_not_write_through_a_link_that_waits_for_the_page(bench: Bench, tmp_path: Path) -> None:
+    kept = bench.tea.add(says("The answer"), name="brew")
+    (tmp_path / "precious").write_text("precious")
+    (bench.place.cwd / f"{kept.session_id}.html").symlink_to(tmp_path / "precious")
+    async with watching(bench) as eyes:
+        await eyes.press("e")
+        await eyes.until(lambda: eyes.notices)
+        assert "is a link" in eyes.notices[0]
+        assert (tmp_path / "precious").read_text() == "precious"
+
+
 async def test_e_says_what_went_wrong(bench: Bench) -> None:
     kept = bench.tea.add(says("The answer"), name="brew")
     (bench.place.cwd / f"{kept.session_id}.html").mkdir()

@@ -19,6 +19,7 @@ from pi_subagents.runners.desktop import open_on_desktop
 from pi_subagents.store import load_run, request_stop, session_runs
 from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
 from pi_subagents.surfaces.watch.own_runs import OwnRuns
+from pi_subagents.trees import writing_to
 from pi_subagents.watching.runs import WatchedRun
 
 
@@ -89,7 +90,7 @@ class RunActions:
 
     async def _export(self, run: WatchedRun) -> None:
         target = self._place.cwd / f"{run.session_id}.html"
-        size = await asyncio.to_thread(_write_page, run, target)
+        size = await asyncio.to_thread(_write_page, run, target, self._place.project)
         self._say(f"Wrote {printable(str(target))} ({data_size(size)}).")
 
     def _attempt(self, work: Awaitable[None]) -> None:
@@ -109,11 +110,11 @@ def _name(run: WatchedRun) -> str:
     return f"“{' '.join(clean(run.state.name).split()) or '(unnamed)'}”"
 
 
-def _write_page(run: WatchedRun, target: Path) -> int:
+def _write_page(run: WatchedRun, target: Path, project: Path) -> int:
     pages = [run_page(folder) for folder in session_runs(run.run_dir.parent, run.session_id)]
     try:
-        with target.open("w", encoding="utf-8") as stream:
-            stream.writelines(session_html(pages, now_ms()))
+        with writing_to(target, project) as stream:
+            stream.writelines(piece.encode() for piece in session_html(pages, now_ms()))
         return target.stat().st_size
     except OSError as error:
         raise StoreError(f"cannot write {target}: {error.strerror}") from error

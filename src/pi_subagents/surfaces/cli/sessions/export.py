@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
 from errno import ELOOP
 from pathlib import Path
-from typing import BinaryIO
 
 import click
 
@@ -20,7 +17,7 @@ from pi_subagents.progress import data_size
 from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
 from pi_subagents.surfaces.cli.sessions.pages import find_runs
-from pi_subagents.trees import Tree, explain
+from pi_subagents.trees import explain, writing_to
 
 _FORMATS = {".html": "html", ".htm": "html"}
 
@@ -53,20 +50,12 @@ def export(session: str, wanted: str | None, file: Path | None) -> None:
     if target.is_dir():
         target = target / f"{pages[-1].state.session_id}.{kind}"
     try:
-        with _opened(target, place) as stream:
+        with writing_to(place.cwd / target, place.project) as stream:
             stream.writelines(piece.encode() for piece in _pieces(pages, kind))
     except OSError as error:
         reason = explain(error, target) if error.errno == ELOOP else f"cannot write {target}: {error.strerror}"
         raise StoreError(f"{reason}; name another file with -o") from error
     echo(f"Wrote {target} ({data_size(target.stat().st_size)}).", err=True)
-
-
-def _opened(target: Path, place: Place) -> AbstractContextManager[BinaryIO]:
-    """A file in the project is reached as everything there, without following links; elsewhere it may be a device."""
-    path = Path(os.path.abspath(place.cwd / target))  # noqa: PTH100 - resolving would follow links
-    if path.is_relative_to(place.project):
-        return Tree.of_project(place.project).writing(path)
-    return target.open("wb")
 
 
 def _pieces(pages: Sequence[RunPage], kind: str) -> Iterator[str]:
