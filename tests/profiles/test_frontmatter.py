@@ -15,3 +15,11 @@ from pi_subagents.profiles.frontmatter import FrontmatterError, parse_frontmatte
 def test_what_no_person_wrote_is_refused_before_it_is_read(text: str) -> None:
     with pytest.raises(FrontmatterError, match="the frontmatter has more than 10,000 entries"):
         parse_frontmatter(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["%YAML 1.5\n--- {a: b}", 'a: "\\U00110000"', 'a: "\\Uffffffff"', "&x \n%YAML 1.5\n: *x"]
+)
+def test_what_yaml_itself_stumbles_over_is_an_error_of_the_file(text: str) -> None:
+    with pytest.raises(FrontmatterError, match=r"not valid YAML: ."):
+        parse_frontmatter(text)
