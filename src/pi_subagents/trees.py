@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pi_subagents.files import Directory, belongs_to_us
+from pi_subagents.paths import home_dir
 
 MAX_BYTES = 64 * 1024 * 1024
 """Some programs keep their history in their configuration; no file of a person's is larger."""
@@ -34,7 +35,7 @@ class Tree:
     @classmethod
     def of_project(cls, project: Path) -> Tree:
         """A project's tree; what is in the home directory is the user's own, whatever else it is."""
-        return cls(None if project == Path.home() else project)
+        return cls(None if project == home_dir() else project)
 
     def read(self, path: Path) -> bytes | None:
         """The content of a regular file, None if there is none; raises OSError."""
