@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 
+from pi_subagents.errors import SettingsError
+
 _MAX_RUNTIME_BYTES = 70
 """What leaves room for the name of a socket."""
 
@@ -21,13 +23,36 @@ _RUNTIME_NAME = "pi-subagents"
 AGENT_DIR_VARIABLES = ("PI_AGENT_DIR", "PI_CODING_AGENT_DIR")
 
 
+def home_dir() -> Path:
+    """The user's home directory; raises SettingsError.
+
+    With a relative one a stranger's project could bring the files that count as the user's own.
+    """
+    try:
+        home = Path.home()
+    except RuntimeError:
+        raise SettingsError("this user has no home directory; set HOME to one") from None
+    if not home.is_absolute():
+        raise SettingsError(f'HOME is "{home}", which is no absolute path; set it to your home directory')
+    return home
+
+
+def directory_named_by(variable: str, value: str) -> Path:
+    """The directory that a variable names, which may begin with a `~`; raises SettingsError."""
+    home_dir()
+    try:
+        return Path(value).expanduser().absolute()
+    except RuntimeError:
+        raise SettingsError(f'{variable} is "{value}", but there is no such user; set it to an absolute path') from None
+
+
 def agent_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """The directory with the user's global profiles, settings and skills."""
+    """The directory with the user's global profiles, settings and skills; raises SettingsError."""
     environ = os.environ if environ is None else environ
     for variable in AGENT_DIR_VARIABLES:
         if value := environ.get(variable):
-            return Path(value).expanduser().absolute()
-    return Path.home() / ".pi" / "agent"
+            return directory_named_by(variable, value)
+    return home_dir() / ".pi" / "agent"
 
 
 def project_root(cwd: Path, agent_directory: Path | None = None) -> Path:
@@ -112,7 +137,7 @@ def _runtime_candidates() -> Iterator[Path]:
     if base.is_absolute() and base.is_dir() and base.stat().st_uid == os.getuid():
         yield from _short(base / _RUNTIME_NAME)
     yield Path(f"/tmp/{_RUNTIME_NAME}-{os.getuid()}")
-    yield from _short(Path.home() / ".cache" / _RUNTIME_NAME)
+    yield from _short(home_dir() / ".cache" / _RUNTIME_NAME)
 
 
 def _short(folder: Path) -> Iterator[Path]:
@@ -127,12 +152,15 @@ def _is_private(folder: Path) -> bool:
 
 
 def data_dir(environ: Mapping[str, str] | None = None) -> Path:
-    """Where `install-pi` puts the agent program: beside the environment that has one, else the user's data."""
+    """Where `install-pi` puts the agent program: beside the environment that has one, else the user's data.
+
+    Raises SettingsError.
+    """
     environ = os.environ if environ is None else environ
     if value := environ.get("PI_SUBAGENTS_DATA_DIR"):
-        return Path(value).expanduser().absolute()
+        return directory_named_by("PI_SUBAGENTS_DATA_DIR", value)
     beside = Path(sys.prefix) / "share" / "pi-subagents"
     if beside.is_dir():
         return beside
-    base = environ.get("XDG_DATA_HOME")
-    return (Path(base) if base else Path.home() / ".local" / "share") / "pi-subagents"
+    base = Path(environ.get("XDG_DATA_HOME", ""))
+    return (base if base.is_absolute() else home_dir() / ".local" / "share") / "pi-subagents"

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, belongs_to_us
-from pi_subagents.paths import find_project
+from pi_subagents.paths import find_project, home_dir
 
 _MAX_OWN_BYTES = 16 * 1024 * 1024
 """Some programs keep their history in their configuration; none of them gets there."""
@@ -36,7 +36,7 @@ class Tree:
     @classmethod
     def of_project(cls, project: Path) -> Tree:
         """A project's tree; what is in the home directory is the user's own, whatever else it is."""
-        return cls(None if project == Path.home() else project)
+        return cls(None if project == home_dir() else project)
 
     @property
     def max_bytes(self) -> int:

@@ -82,3 +82,11 @@ def test_many_skills_together_are_read_up_to_a_bound_and_those_of_the_user_never
     found = discover_skills(tmp_path / "project", tmp_path / "agent", home=tmp_path)
     assert len([name for name in found if name.endswith("-pi")]) == 17
     assert "s00-agent" in found
+
+
+@pytest.mark.parametrize(
+    "text", ["%YAML 1.5\n--- {a: b}", 'a: "\\U00110000"', 'a: "\\Uffffffff"', "&x \n%YAML 1.5\n: *x"]
+)
+def test_what_yaml_itself_stumbles_over_is_an_error_of_the_file(text: str) -> None:
+    with pytest.raises(FrontmatterError, match=r"not valid YAML: ."):
+        parse_frontmatter(text)

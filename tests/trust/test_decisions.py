@@ -8,6 +8,7 @@ import shutil
 import stat
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from pi_subagents.errors import StoreError
@@ -58,6 +59,30 @@ def test_another_directory_that_comes_to_the_path_is_not_trusted(decisions: Deci
         shutil.rmtree(project)
         project.mkdir()
         assert not decisions.trusts(project)
+
+
+@pytest.mark.parametrize("name", ["file", "pipe", "device"])
+def test_only_a_directory_can_be_trusted(decisions: Decisions, tmp_path: Path, name: str) -> None:
+    (tmp_path / "file").touch()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "device").symlink_to("/dev/null")
+    with pytest.raises(StoreError, match=f"cannot trust .*{name}: Not a directory"):
+        decisions.trust(tmp_path / name)
+    assert decisions.all() == []
+
+
+def test_a_directory_that_cannot_be_told_from_its_successor_is_not_trusted_for_good(
+    decisions: Decisions, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """There are file systems that keep no birth times, and images whose birth times are all zero."""
+    decisions.trust(project)
+    (saved,) = decisions.all()
+    monkeypatch.setattr("pi_subagents.trust.decisions._born", lambda *_: 0)
+    with pytest.raises(StoreError, match=r"does not tell when it was made.*use --trust"):
+        decisions.trust(project)
+    assert decisions.all() == [saved]
+    decisions.path.write_bytes(msgspec.json.encode({"trusted": [msgspec.structs.replace(saved, born=0)]}))
+    assert not decisions.trusts(project)
 
 
 def test_a_link_to_a_trusted_directory_is_that_directory(decisions: Decisions, project: Path, tmp_path: Path) -> None:

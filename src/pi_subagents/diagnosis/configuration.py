@@ -9,7 +9,7 @@ from pathlib import Path
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.errors import SettingsError
-from pi_subagents.paths import ancestors
+from pi_subagents.paths import ancestors, home_dir
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, objection_to
 from pi_subagents.runners import Mechanism, choose_mechanism
 from pi_subagents.settings import settings_paths
@@ -105,7 +105,7 @@ def check_trust(situation: Situation) -> Iterator[Finding]:
 def _protected(cwd: Path) -> Iterator[Path]:
     folder = cwd.resolve()
     yield from (folder / ".pi" / name for name in _TRUSTED_ONLY if (folder / ".pi" / name).exists())
-    users_own = Path.home().resolve() / ".agents" / "skills"
+    users_own = home_dir().resolve() / ".agents" / "skills"
     for ancestor in ancestors(folder):
         skills = ancestor / ".agents" / "skills"
         if skills.exists() and skills != users_own:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir, runs_dir
+from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir, home_dir, runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.runners.query import Answer, ask
@@ -64,7 +64,7 @@ def _environ(place: Place, data: Path) -> dict[str, str]:
 def tilde(path: Path) -> str:
     """A path as people write it, with ~ for their home."""
     try:
-        return str("~" / path.relative_to(Path.home()))
+        return str("~" / path.relative_to(home_dir()))
     except ValueError:
         return str(path)
 

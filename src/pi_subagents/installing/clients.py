@@ -12,6 +12,7 @@ from pi_subagents.installing.formats import Format
 from pi_subagents.installing.jsonc import Jsonc
 from pi_subagents.installing.launch import VARIABLES, Launch
 from pi_subagents.installing.toml import Toml
+from pi_subagents.paths import directory_named_by
 
 Scope = Literal["user", "project"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
@@ -42,9 +43,9 @@ class Location:
     default: str = "."
 
     def paths(self, base: Path, environ: Mapping[str, str]) -> tuple[Path, ...]:
-        """The files, with `base` for the directory that `default` begins in."""
+        """The files, with `base` for the directory that `default` begins in; raises SettingsError."""
         named = environ.get(self.variable, "")
-        folder = Path(named).expanduser().absolute() if named else base / self.default
+        folder = directory_named_by(self.variable, named) if named else base / self.default
         return tuple(folder / file for file in self.files)
 
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pi_subagents.paths import AGENT_DIR_VARIABLES
+from pi_subagents.paths import AGENT_DIR_VARIABLES, directory_named_by
 from pi_subagents.programs import PI_VARIABLE
 
 PROGRAM = "pi-subagents"
@@ -46,4 +46,4 @@ def find_launch(environ: Mapping[str, str]) -> Launch:
 
 
 def _absolute(name: str, value: str) -> str:
-    return str(Path(value).expanduser().absolute()) if name in _DIRECTORY_VARIABLES else value
+    return str(directory_named_by(name, value)) if name in _DIRECTORY_VARIABLES else value

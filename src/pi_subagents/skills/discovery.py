@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents.files import is_below, read_bounded
-from pi_subagents.paths import is_part_of
+from pi_subagents.paths import home_dir, is_part_of
 from pi_subagents.profiles.frontmatter import (
     Effort,
     Entry,
@@ -61,11 +61,11 @@ def discover_skills(
     home: Path | None = None,
     of_project: bool = True,
 ) -> dict[str, Skill]:
-    """The skills that an agent started in `cwd` can be given, by name. Reads files, raises nothing.
+    """The skills that an agent started in `cwd` can be given, by name. Reads files; raises SettingsError.
 
     `of_project`: those that the project has or names count too, and before the user's own.
     """
-    home = normalize(home or Path.home())
+    home = normalize(home or home_dir())
     user = Base(normalize(agent_dir), home, is_project=False)
     project = Base(normalize(cwd) / ".pi", home, is_project=True)
     bases = [project, user] if of_project else [user]

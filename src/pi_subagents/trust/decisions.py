@@ -9,6 +9,7 @@ import ctypes
 import errno
 import json
 import os
+import stat
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -40,7 +41,14 @@ class Decision(msgspec.Struct, frozen=True, rename="camel"):
         """The decision to trust a directory as it is now; raises OSError."""
         folder = folder.resolve(strict=True)
         status = folder.stat()
-        return cls(str(folder), status.st_dev, status.st_ino, _born(folder))
+        if not stat.S_ISDIR(status.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+        return cls(str(folder), status.st_dev, status.st_ino, _born(folder, status))
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether it can be told from one about another directory that gets the same path and the same numbers."""
+        return self.born != 0
 
 
 class _Saved(msgspec.Struct):
@@ -63,7 +71,8 @@ class Decisions:
     def trusts(self, folder: Path) -> bool:
         """Whether this very directory is trusted: not one above it, and not another one that had its path before."""
         with suppress(OSError):
-            return Decision.about(folder) in self.all()
+            decision = Decision.about(folder)
+            return decision.is_lasting and decision in self.all()
         return False
 
     def trust(self, folder: Path) -> None:
@@ -72,6 +81,11 @@ class Decisions:
             decision = Decision.about(folder)
         except OSError as error:
             raise StoreError(f"cannot trust {folder}: {error.strerror}") from error
+        if not decision.is_lasting:
+            raise StoreError(
+                f"cannot trust {folder} from now on: its file system does not tell when it was made, so another "
+                "directory could come to its path and be trusted; use --trust for one call"
+            )
         self._save([*self._others(decision.path), decision])
 
     def revoke(self, folder: Path) -> bool:
@@ -114,8 +128,10 @@ def _read_object(path: Path) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _born(folder: Path) -> int:
+def _born(folder: Path, status: os.stat_result) -> int:
     # An inode number is soon used again: only the time of birth tells a directory from its successor.
+    if (birth := getattr(status, "st_birthtime", None)) is not None:  # Linux tells it by statx alone
+        return int(birth * 1_000_000_000)
     buffer = ctypes.create_string_buffer(_STATX_SIZE)
     try:
         statx = ctypes.CDLL(None, use_errno=True).statx

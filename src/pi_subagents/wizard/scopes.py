@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pi_subagents.errors import ProfileError
+from pi_subagents.paths import home_dir
 from pi_subagents.planning import Place
 from pi_subagents.profiles import Scope, find_profile_file, load_profiles, profiles_dir
 from pi_subagents.profiles.fields import NAME_RULE
@@ -71,7 +72,7 @@ async def ask_scope(title: str, scopes: Sequence[Scope], dialogs: Dialogs, place
 def label(scope: Scope, place: Place) -> str:
     """A scope with its directory, as short as it can be written."""
     folder = directory(scope, place)
-    for base, sign in ((place.cwd, ""), (Path.home(), "~/")):
+    for base, sign in ((place.cwd, ""), (home_dir(), "~/")):
         if folder.is_relative_to(base) and not (scope == "global" and base == place.cwd):
             return f"{scope.capitalize()} ({sign}{folder.relative_to(base)}/)"
     return f"{scope.capitalize()} ({folder}/)"

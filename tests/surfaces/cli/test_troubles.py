@@ -225,3 +225,46 @@ def test_what_is_opened_later_does_not_become_a_standard_stream(place: Place) ->
     assert done.returncode == 1  # its report could not be written
     for file in (place.agent_dir / "subagents").iterdir():
         assert b"The index has" not in file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("HOME", "."),
+        ("PI_AGENT_DIR", "~nosuchuser/x"),
+        ("PI_CODING_AGENT_DIR", "~nosuchuser/x"),
+        ("PI_SUBAGENTS_DATA_DIR", "~nosuchuser/x"),
+        ("CLAUDE_CONFIG_DIR", "~nosuchuser/x"),
+        ("XDG_DATA_HOME", "."),
+        ("PI_SUBAGENTS_DEPTH", "9" * 5000),
+    ],
+)
+def test_a_variable_that_makes_no_sense_ends_no_command_with_a_traceback(
+    place: Place, variable: str, value: str
+) -> None:
+    calls = [*usual_calls(), ["install", "mcp", "--client", "claude", "--scope", "user"]]
+    for ended in run_all([(place.project, call) for call in calls], place.environ(**{variable: value})):
+        require_decent(ended)
+
+
+@pytest.mark.parametrize("arguments", [["doctor"], ["profile", "list"], ["run", "--plain", "Do it"], ["mcp"]])
+@pytest.mark.parametrize("named", ["", "~/agent"])
+def test_a_home_that_every_project_could_bring_is_refused(place: Place, arguments: list[str], named: str) -> None:
+    done = place.shell('exec "$@"', *arguments, HOME=".", PI_AGENT_DIR=named)
+    assert done.returncode == 1
+    assert done.stdout == b""
+    assert done.stderr == b'error: HOME is ".", which is no absolute path; set it to your home directory\n'
+
+
+def test_a_directory_of_a_user_who_does_not_exist_is_an_error_that_names_the_variable(place: Place) -> None:
+    for variable, arguments in (("PI_AGENT_DIR", ["profile", "list"]), ("PI_SUBAGENTS_DATA_DIR", ["doctor"])):
+        done = place.shell('exec "$@"', *arguments, **{variable: "~nosuchuser/x"})
+        assert done.returncode == 1
+        assert f'error: {variable} is "~nosuchuser/x", but there is no such user'.encode() in done.stderr
+
+
+def test_a_depth_that_no_agent_could_have_is_too_deep_and_nothing_else(place: Place) -> None:
+    done = place.shell('exec "$@"', "run", "--plain", "Do it", PI_SUBAGENTS_DEPTH="9" * 5000)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"error: A sub-agent at depth 9"), done.stderr
+    assert done.stderr.count(b"\n") == 1

@@ -144,6 +144,13 @@ def test_a_directory_of_another_user_cannot_be_trusted(clone: Clone) -> None:
     assert "belongs to another user, so it cannot be trusted" in done.stderr
 
 
+def test_what_is_no_directory_cannot_be_trusted(clone: Clone) -> None:
+    done = clone.command("trust", "/proc/self/fd/0")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "error: cannot trust /proc/self/fd/0: Not a directory\n"
+    assert clone.command("trust", "--list").stdout == "No directory is trusted.\n"
+
+
 def test_a_key_among_the_arguments_is_refused_and_shown_nowhere(clone: Clone) -> None:
     for argument in ("[--api-key, sk-0123456789]", "--api-key=sk-0123456789"):
         path = clone.profile(f"extraArgs: {argument}")

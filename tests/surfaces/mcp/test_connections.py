@@ -9,13 +9,17 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
+from pi_subagents.surfaces.mcp.connections import BoundedProtocol, Bounds, Gate
 from tests.surfaces.mcp.kit import Desk
 from tests.surfaces.mcp.test_http import INITIALIZE, post
 from tests.waiting import PATIENCE_S, until
@@ -30,8 +34,11 @@ from pi_subagents.surfaces.mcp.http import Address, serve_http
 from pathlib import Path
 log_to_file_too(Path(sys.argv[1]))
 bounds = Bounds(**eval(sys.argv[2]))
-serve_http(Address("127.0.0.1", 0), None, None, None, lambda url: print(url, flush=True), bounds)
+token = sys.argv[3] or None
+serve_http(Address("127.0.0.1", 0), None, token, None, lambda url: print(url, flush=True), bounds)
 """
+TOKEN = "a-token-of-this-test"
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
 
 @dataclass
@@ -42,10 +49,15 @@ class Server:
     pid: int
     log: Path
 
-    def connect(self) -> socket.socket:
+    def connect(self, receive_bytes: int = 0) -> socket.socket:
         found = re.search(r":(\d+)/", self.url)
         assert found
-        return socket.create_connection(("127.0.0.1", int(found[1])), timeout=LIMIT_S)
+        connection = socket.socket()
+        connection.settimeout(LIMIT_S)
+        if receive_bytes:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        connection.connect(("127.0.0.1", int(found[1])))
+        return connection
 
     def cpu_s(self) -> float:
         """The time that the server has worked so far."""
@@ -54,11 +66,11 @@ class Server:
 
 
 @contextmanager
-def server(desk: Desk, descriptors: int = 1024, **bounds: float) -> Iterator[Server]:
+def server(desk: Desk, descriptors: int = 1024, token: str = "", **bounds: float) -> Iterator[Server]:
     log = desk.stage.project / "log"
     limited = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"]
     process = subprocess.Popen(
-        [*limited, sys.executable, "-c", PROGRAM, str(log), repr(bounds)],
+        [*limited, sys.executable, "-c", PROGRAM, str(log), repr(bounds), token],
         cwd=desk.stage.project,
         env=desk.environ,
         stdin=subprocess.DEVNULL,
@@ -122,9 +134,100 @@ def test_a_body_that_never_ends_is_cut_off(desk: Desk) -> None:
 
 def test_a_connection_that_is_kept_open_after_an_answer_is_cut_off(desk: Desk) -> None:
     with server(desk, idle_s=2) as here, here.connect() as connection:
-        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        connection.sendall(GET)
         assert connection.recv(12).startswith(b"HTTP/1.1 4")
         assert is_cut(connection)
+
+
+def ask_without_reading(connection: socket.socket) -> None:
+    """Send requests until the connection is ended."""
+    with suppress(ConnectionError):
+        while connection.send(GET * 1000):
+            pass
+
+
+def test_a_client_that_does_not_read_its_answers_is_cut_off(desk: Desk) -> None:
+    with server(desk, head_s=600, idle_s=600, unread_s=1) as here, here.connect(2048) as connection:
+        ask_without_reading(connection)
+
+
+def test_a_client_without_the_token_gets_one_answer_and_the_end(desk: Desk) -> None:
+    with server(desk, token=TOKEN, idle_s=600) as here, here.connect() as connection:
+        connection.sendall(GET * 3)
+        answer = b""
+        with suppress(ConnectionError):
+            while data := connection.recv(65536):
+                answer += data
+        assert answer.count(b"HTTP/1.1 401") == 1
+
+
+def test_a_client_without_the_token_may_finish_its_request(desk: Desk) -> None:
+    """Else it would be told that the connection was reset, and not why."""
+    body = b"x" * 300_000
+    with server(desk, token=TOKEN) as here, here.connect() as connection:
+        connection.sendall(b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body))
+        connection.sendall(body)
+        assert connection.recv(12) == b"HTTP/1.1 401"
+        assert is_cut(connection)
+
+
+@pytest.mark.parametrize(
+    "sent", [GET * 200_000, b"POST /mcp HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"], ids=["floods", "stalls"]
+)
+def test_clients_without_the_token_leave_room_for_one_with_it(desk: Desk, sent: bytes) -> None:
+    with server(desk, descriptors=40, token=TOKEN, body_s=600) as here, ExitStack() as open_ones:
+        for _ in range(20):
+            connection = open_ones.enter_context(here.connect(2048))
+            connection.settimeout(1)
+            with suppress(ConnectionError, TimeoutError):
+                connection.sendall(sent)
+        assert post(here.url, INITIALIZE, Authorization=f"Bearer {TOKEN}") == 200
+
+
+class Pipe:
+    """What a protocol knows of its connection, and the one timer that runs."""
+
+    def __init__(self, end: socket.socket) -> None:
+        self.end = end
+        self.unread = 0
+        self.is_aborted = False
+        self.expire: Callable[[], None] | None = None
+
+    def get_write_buffer_size(self) -> int:
+        return self.unread
+
+    def is_closing(self) -> bool:
+        return self.is_aborted
+
+    def abort(self) -> None:
+        self.is_aborted = True
+
+    def get_extra_info(self, name: str) -> socket.socket | None:
+        return self.end if name == "socket" else None
+
+    def call_later(self, _seconds: float, act: Callable[..., None], *arguments: object) -> Pipe:
+        self.expire = lambda: act(*arguments)
+        return self
+
+    def cancel(self) -> None:
+        self.expire = None
+
+
+def test_a_client_that_reads_slowly_is_not_cut_off_as_long_as_it_reads() -> None:
+    configuration = uvicorn.Config(lambda _scope: None, log_config=None)
+    with socket.socket() as end:
+        pipe: Any = Pipe(end)
+        protocol = BoundedProtocol(
+            gate=Gate(Bounds()), config=configuration, server_state=ServerState(), app_state={}, _loop=pipe
+        )
+        protocol.connection_made(pipe)
+    pipe.unread = 100_000
+    protocol.pause_writing()
+    for pipe.unread in (99_999, 70_000, 20_000):
+        pipe.expire()
+        assert not pipe.is_aborted
+    pipe.expire()
+    assert pipe.is_aborted
 
 
 def test_a_stream_of_answers_is_not_cut_however_long_it_takes(desk: Desk) -> None:
@@ -149,7 +252,7 @@ def test_a_stream_of_answers_is_not_cut_however_long_it_takes(desk: Desk) -> Non
 @pytest.mark.parametrize("limits", [{"connections": 40}, {}], ids=["few connections", "few descriptors"])
 def test_hundreds_of_idle_connections_leave_the_server_answering_and_idle(desk: Desk, limits: dict[str, float]) -> None:
     descriptors = 1024 if limits else 256
-    with server(desk, descriptors, head_s=60, **limits) as here, ExitStack() as open_ones:
+    with server(desk, descriptors, "", head_s=60, **limits) as here, ExitStack() as open_ones:
         for _ in range(500):
             open_ones.enter_context(here.connect())
         assert post(here.url, INITIALIZE) == 200

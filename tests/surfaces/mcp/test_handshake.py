@@ -115,18 +115,33 @@ def test_whatever_else_a_client_begins_with_is_left_to_the_sdk(line: bytes) -> N
 def test_what_is_answered_early_is_answered_once(desk: Desk) -> None:
     initialized = b'{"jsonrpc": "2.0", "method": "notifications/initialized"}'
     requests = [request(id=1), initialized, request(id="2", method="tools/list"), request(id=3, method="ping")]
-    said = b"".join(line + b"\n" for line in requests)
+    answers = _answers(desk, requests)
+    assert [answer["id"] for answer in answers] == [1, "2", 3]
+    assert [tool["name"] for tool in answers[1]["result"]["tools"]] == list(TOOLS)
+
+
+def test_what_the_sdk_refuses_was_answered_all_the_same(desk: Desk) -> None:
+    parameters = json.loads(request())["params"] | {"capabilities": {"roots": 5}}
+    refused = [request(id=1, params=parameters), request(id=2, method="ping")]
+    answers = _answers(desk, refused, [request(id=1, method="ping")])
+    assert [answer["id"] for answer in answers] == [1, 2, 1]
+    assert all("result" in answer for answer in answers)
+
+
+def _answers(desk: Desk, *batches: list[bytes]) -> list[dict[str, Any]]:
+    """One answer to each request, and no more; every batch is sent when those before it are answered."""
+    answers = []
     with subprocess.Popen(desk.argv(), cwd=desk.stage.project, env=desk.environ, stdin=-1, stdout=-1) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        process.stdin.write(said)
-        process.stdin.flush()
-        # Hanging up before the last answer would be taking back the question.
-        answers = [json.loads(process.stdout.readline()) for _ in range(3)]
+        for batch in batches:
+            process.stdin.write(b"".join(line + b"\n" for line in batch))
+            process.stdin.flush()
+            # Hanging up before the last answer would be taking back the question.
+            answers += [json.loads(process.stdout.readline()) for line in batch if b'"id"' in line]
         process.stdin.close()
         assert process.stdout.read() == b""
-    assert [answer["id"] for answer in answers] == [1, "2", 3]
-    assert [tool["name"] for tool in answers[1]["result"]["tools"]] == list(TOOLS)
+    return answers
 
 
 def test_a_text_is_an_id_too() -> None:

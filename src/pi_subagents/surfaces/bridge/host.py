@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi_subagents.paths import ancestors
+from pi_subagents.paths import ancestors, home_dir
 from pi_subagents.planning import Place
 from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.sessions import Sessions
@@ -70,4 +70,4 @@ def _needed_a_decision(cwd: Path) -> bool:
     if any((cwd / ".pi" / name).exists() for name in _NEEDS_TRUST):
         return True
     skills = (above / ".agents" / "skills" for above in ancestors(cwd))
-    return any(folder.exists() and folder != Path.home() / ".agents" / "skills" for folder in skills)
+    return any(folder.exists() and folder != home_dir() / ".agents" / "skills" for folder in skills)

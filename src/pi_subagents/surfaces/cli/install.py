@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -23,6 +22,7 @@ from pi_subagents.installing import (
     hints,
 )
 from pi_subagents.installing import install as write_entry
+from pi_subagents.paths import home_dir
 from pi_subagents.planning import Place
 from pi_subagents.surfaces.cli.extension_report import print_folder, warm_up
 from pi_subagents.surfaces.cli.json_output import print_json
@@ -137,7 +137,7 @@ def installation_for(client: str | None, scope: Scope) -> Installation:
         said = "Say which client is meant" if client is None else f"There is no client {client!r} in the list"
         raise InvalidCall(f"{said}: --client with one of {_NAMES}.")
     place = Place.here()
-    around = Surroundings(Path.home(), place.project, place.environ)
+    around = Surroundings(home_dir(), place.project, place.environ)
     return Installation(CLIENTS[client], scope, around, find_launch(place.environ))
 
 

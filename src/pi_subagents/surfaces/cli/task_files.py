@@ -9,8 +9,12 @@ from typing import Any
 import msgspec
 
 from pi_subagents.errors import InvalidCall
+from pi_subagents.files import read_bounded
 from pi_subagents.models import Task
 from pi_subagents.tools import check_tasks
+
+_MAX_BYTES = 16 * 1024 * 1024
+"""Thousands of tasks with long prompts."""
 
 
 def read_tasks(path: Path) -> list[Task]:
@@ -19,17 +23,23 @@ def read_tasks(path: Path) -> list[Task]:
     if parse is None:
         raise InvalidCall(f"{path}: a task file must end in {', '.join(_PARSERS)}")
     try:
-        value = parse(path.read_text(encoding="utf-8"))
+        value = parse(read_bounded(path, _MAX_BYTES).decode())
     except OSError as error:
         raise InvalidCall(f"{path}: {error.strerror}") from error
+    except RecursionError as error:
+        raise InvalidCall(f"{path}: nested too deeply") from error
     except ValueError as error:
         raise InvalidCall(f"{path}: {error}") from error
     if isinstance(value, dict) and "tasks" in value:
         value = value["tasks"]
     try:
-        return check_tasks(value)
+        tasks = check_tasks(value)
+        msgspec.json.encode(tasks)
     except InvalidCall as error:
         raise InvalidCall(f"{path}: {error}") from None
+    except UnicodeEncodeError:
+        raise InvalidCall(f"{path}: a text holds half of a surrogate pair, which is no character") from None
+    return tasks
 
 
 def _json_lines(text: str) -> list[Any]:
@@ -45,12 +55,13 @@ def _json_lines(text: str) -> list[Any]:
 
 def _yaml(text: str) -> Any:
     from ruamel.yaml import YAML
-    from ruamel.yaml.error import YAMLError
 
     try:
         return YAML(typ="safe", pure=True).load(text)
-    except YAMLError as error:
-        raise ValueError(str(error)) from error
+    except RecursionError:
+        raise
+    except Exception as error:  # besides its own errors it fails with assertions, missing keys and more
+        raise ValueError(f"not valid YAML: {error}") from error
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {

@@ -1,7 +1,8 @@
 """Connections that cost no more than they may: each phase of a request has its time, and there is room for so many.
 
-A client that says nothing, or says it byte by byte, is cut off; where there is no room left, whoever has waited longest
-without a request makes some. An answer takes as long as it takes: streams of progress last for hours.
+A client that says nothing, or says it byte by byte, is cut off; where there is no room left, whoever has let us wait
+longest for a request makes some. An answer takes as long as it takes, as streams of progress last for hours, but only
+while it is read.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import resource
+import socket
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,6 +24,8 @@ _MAX_CONNECTIONS = 256
 _SHARE_OF_DESCRIPTORS = 4
 """Agents need descriptors, too."""
 _QUIET_S = 60.0
+_SENDING_BYTES = 64 * 1024
+"""What the system keeps of an answer; if it were much, a slow reader would look like one that does not read at all."""
 
 logger = logging.getLogger(__name__)
 
@@ -40,6 +44,8 @@ class Bounds:
     """From there to the end of its body."""
     idle_s: float = 30.0
     """From an answer to the end of the next request's head."""
+    unread_s: float = 60.0
+    """From one piece that is read to the next, where an answer waits to be read."""
     connections: int = field(default_factory=_room)
 
 
@@ -50,7 +56,7 @@ class Gate:
         self.bounds = bounds
         self.connected: set[BoundedProtocol] = set()
         self.waiting: dict[BoundedProtocol, None] = {}
-        """Those without a request, the one that has waited longest first."""
+        """Those without a whole request, the one that has been so longest first."""
 
     def admit(self, newcomer: BoundedProtocol) -> bool:
         """Whether there is room for one more."""
@@ -77,6 +83,7 @@ class BoundedProtocol(H11Protocol):
         self._admitted = False
         self._phase = ""
         self._timer: asyncio.TimerHandle | None = None
+        self._unread = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base has it
         """A client is there."""
@@ -84,6 +91,7 @@ class BoundedProtocol(H11Protocol):
         if not self._admitted:
             transport.abort()
             return
+        transport.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SENDING_BYTES)
         super().connection_made(transport)
         self._measure()
 
@@ -97,6 +105,16 @@ class BoundedProtocol(H11Protocol):
         """A client has its answer."""
         self._phase = ""
         super().on_response_complete()
+        self._measure()
+
+    def pause_writing(self) -> None:
+        """A client reads more slowly than we write."""
+        super().pause_writing()
+        self._measure()
+
+    def resume_writing(self) -> None:
+        """A client has read most of it."""
+        super().resume_writing()
         self._measure()
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -114,23 +132,38 @@ class BoundedProtocol(H11Protocol):
     def _measure(self) -> None:
         """Begin the time of another phase."""
         phase, bound_s = self._current()
-        if phase == self._phase or self.transport.is_closing():
+        if phase == self._phase:
             return
         self._phase = phase
         self._stop_timer()
         self._gate.waiting.pop(self, None)
-        if phase == "waiting":
+        if phase in ("waiting", "body"):
             self._gate.waiting[self] = None
         if bound_s is not None:
-            self._timer = self.loop.call_later(bound_s, self.cut_off)
+            self._start_timer(bound_s)
 
     def _current(self) -> tuple[str, float | None]:
         bounds = self._gate.bounds
+        is_closing = self.transport.is_closing()
+        if self.transport.get_write_buffer_size() if is_closing else self.flow.write_paused:
+            return "unread", bounds.unread_s
+        if is_closing:
+            return "over", None
         if self.cycle is None:
             return "waiting", bounds.head_s
         if self.cycle.response_complete:
             return "waiting", bounds.idle_s
         return ("body", bounds.body_s) if self.cycle.more_body else ("answer", None)
+
+    def _start_timer(self, bound_s: float) -> None:
+        self._unread = self.transport.get_write_buffer_size()
+        self._timer = self.loop.call_later(bound_s, self._expire, bound_s)
+
+    def _expire(self, bound_s: float) -> None:
+        if self.transport.get_write_buffer_size() < self._unread:
+            self._start_timer(bound_s)  # it reads, if slowly
+        else:
+            self.cut_off()
 
     def _stop_timer(self) -> None:
         if self._timer is not None:

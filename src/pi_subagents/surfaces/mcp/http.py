@@ -196,10 +196,15 @@ def _with_token(app: ASGIApp, token: str | None) -> ASGIApp:
         if scope["type"] == "http":
             scheme, _, given = dict(scope["headers"]).get(b"authorization", b"").partition(b" ")
             if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(), expected):
-                refusal = PlainTextResponse(
-                    "The token is missing or wrong.\n", 401, headers={"WWW-Authenticate": "Bearer"}
-                )
-                return await refusal(scope, receive, send)
+                return await _refuse(scope, receive, send)
         return await app(scope, receive, send)
 
     return checked
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    """Whoever has no token gets one answer and the end of the connection, not one answer after the other."""
+    while (await receive()).get("more_body"):
+        pass  # a connection that is closed while the client sends is reset, and the answer may be lost
+    headers = {"WWW-Authenticate": "Bearer", "Connection": "close"}
+    await PlainTextResponse("The token is missing or wrong.\n", 401, headers=headers)(scope, receive, send)

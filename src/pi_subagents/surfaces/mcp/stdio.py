@@ -109,7 +109,7 @@ async def _write(
 
     async with from_server:
         async for item in from_server:
-            if isinstance(item.message, types.JSONRPCResponse) and item.message.id in answered:
+            if isinstance(item.message, (types.JSONRPCResponse, types.JSONRPCError)) and item.message.id in answered:
                 answered.discard(item.message.id)
                 continue
             try:

@@ -14,6 +14,7 @@ from textual.events import Resize
 from textual.widgets import Footer, Input, Static
 
 from pi_subagents.following import POLL_S
+from pi_subagents.paths import home_dir
 from pi_subagents.planning import Place
 from pi_subagents.progress import Line, Style, clean, counted, shorten_path, status_segments
 from pi_subagents.surfaces.watch.actions import RunActions
@@ -232,5 +233,5 @@ class WatchApp(App[None]):
 
 def _origin(run: WatchedRun) -> Line:
     count = f"run {run.run_count} of session " if run.run_count > 1 else "session "
-    project = shorten_path(str(run.project), home=str(Path.home()))
+    project = shorten_path(str(run.project), home=str(home_dir()))
     return [(Style.MUTED, count), (Style.ACCENT, run.session_id), (Style.MUTED, f" • {clean(project)}")]
