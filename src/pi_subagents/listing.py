@@ -10,6 +10,7 @@ import os
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
-from pi_subagents.store import FOREIGN, Index, is_ours, list_runs, load_run, session_runs
+from pi_subagents.store import FOREIGN, Index, in_order, is_ours, list_runs, load_run, runs_by_session, session_of
 
 _PAGE = 100
 """Rows asked for at a time when some of them may turn out not to be wanted."""
@@ -133,10 +134,12 @@ def _known(index: Index, project: Path, folders: Collection[str]) -> set[str]:
 
 def _from_index(index: Index, projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
     where, parameters = _conditions(projects, wanted)
+    on_disk = cache(runs_by_session)  # each project's directory is listed once, however many sessions are shown
     last = "~"  # sorts after every run id
     while rows := index.sessions(f"{where} AND run_id < ?", [*parameters, last], limit=_PAGE):
         for row in rows:
-            session = _true_row(index, row)
+            folder = Path(row["run_dir"])
+            session = _true_row(index, row, on_disk(folder.parent).get(session_of(folder), []))
             if session is not None and wanted.accepts(session):
                 yield session
         last = rows[-1]["run_id"]
@@ -159,34 +162,28 @@ def _conditions(projects: list[Path], wanted: Wanted) -> tuple[str, list[Any]]:
     return where, parameters
 
 
-def _true_row(index: Index, row: Mapping[str, Any]) -> SessionSummary | None:
-    """The session behind a row as it is now; None if its record is gone."""
+def _true_row(index: Index, row: Mapping[str, Any], runs: Collection[Path]) -> SessionSummary | None:
+    """The session behind a row as it is now, with the runs that were found of it; None if its record is gone."""
     folder = Path(row["run_dir"])
-    if not os.path.lexists(folder):
+    if os.path.lexists(folder):
+        runs = {folder, *runs}  # it may have come since
+    else:
         index.forget([row["run_id"]])
+    if not runs:
         return None
-    latest = _latest(folder, row["run_count"])
+    latest = in_order(runs)[-1]
     if latest == folder and row["status"] is not None and is_ours(folder) and FOREIGN not in row["name"]:
-        return _summary_of_row(row)
+        return _summary_of_row(row, len(runs))
     try:
         state = load_run(latest)
     except StoreError:
         return None
     if state.status.is_terminal and not state.foreign:
         index.record(Path(row["project"]), [(state, latest)])
-    return _summary_of_state(state, latest, row["run_count"])
+    return _summary_of_state(state, latest, len(runs))
 
 
-def _latest(folder: Path, run_count: int) -> Path:
-    """The latest run of the session that `folder`, the last by name, belongs to.
-
-    Names of runs made before a session's clock was set back can be out of order; the session's own list is not.
-    """
-    runs = session_runs(folder.parent, folder.name.rpartition("-")[2]) if run_count > 1 else []
-    return runs[-1] if folder in runs else folder
-
-
-def _summary_of_row(row: Mapping[str, Any]) -> SessionSummary:
+def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
     return SessionSummary(
         session_id=row["session_id"],
         name=row["name"],
@@ -198,7 +195,7 @@ def _summary_of_row(row: Mapping[str, Any]) -> SessionSummary:
         model=row["model"],
         project=Path(row["project"]),
         run_dir=Path(row["run_dir"]),
-        run_count=row["run_count"],
+        run_count=run_count,
         created_at=row["created_at"],
         started_at=row["started_at"],
         completed_at=row["completed_at"],
@@ -213,23 +210,13 @@ def _summary_of_row(row: Mapping[str, Any]) -> SessionSummary:
 
 
 def _from_disk(projects: set[Path], wanted: Wanted) -> Iterator[SessionSummary]:
-    counts: dict[str, int] = {}
-    latest: dict[str, Path] = {}
-    for folder in sorted((run for project in projects for run in list_runs(runs_dir(project))), key=_name):
-        session_id = folder.name.rpartition("-")[2]
-        counts[session_id] = counts.get(session_id, 0) + 1
-        latest[session_id] = folder
-    for folder in sorted(latest.values(), key=_name, reverse=True):
-        run_count = counts[folder.name.rpartition("-")[2]]
-        latest_folder = _latest(folder, run_count)
+    sessions = [runs for project in projects for runs in runs_by_session(runs_dir(project)).values()]
+    for runs in sorted(sessions, key=lambda runs: runs[0].name, reverse=True):
+        latest = in_order(runs)[-1]
         with suppress(StoreError):
-            session = _summary_of_state(load_run(latest_folder), latest_folder, run_count)
+            session = _summary_of_state(load_run(latest), latest, len(runs))
             if wanted.accepts(session):
                 yield session
-
-
-def _name(folder: Path) -> str:
-    return folder.name
 
 
 def _summary_of_state(state: RunState, run_dir: Path, run_count: int) -> SessionSummary:

@@ -9,7 +9,7 @@ from pi_subagents.errors import InvalidCall, SessionNotFound
 from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.sessions import Sessions
-from pi_subagents.store import Index, list_runs
+from pi_subagents.store import Index, list_runs, session_of
 
 MIN_PREFIX = 4
 _MAX_NAMED = 5
@@ -68,7 +68,7 @@ def session_ids(place: Place, prefix: str = "", limit: int = 1000) -> dict[str, 
         if Path(row["run_dir"]).is_dir():
             found[row["session_id"]] = row["name"]
     for folder in reversed(list_runs(runs_dir(place.project))):
-        session_id = folder.name.rpartition("-")[2]
+        session_id = session_of(folder)
         if session_id.startswith(prefix):
             found.setdefault(session_id, "")
     return found

@@ -111,13 +111,12 @@ class Index:
         return self._query(query, [*parameters, limit])
 
     def sessions(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
-        """The latest run of each session, newest first, and as `run_count` how many runs the session has.
+        """The latest run of each session, newest first.
 
         The conditions are on that latest run. Rows are found along the primary key, so a limit keeps this quick.
         """
         query = f"""
-            SELECT *, (SELECT COUNT(*) FROM runs AS every WHERE every.session_id = runs.session_id) AS run_count
-            FROM runs
+            SELECT * FROM runs
             WHERE NOT EXISTS (
                 SELECT 1 FROM runs AS later WHERE later.session_id = runs.session_id AND later.run_id > runs.run_id
             ) AND ({where})
