@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import distinct
 from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status
 from pi_subagents.paths import project_of, runs_dir
@@ -135,14 +136,19 @@ def _known(index: Index, project: Path, folders: Collection[str]) -> set[str]:
 def _from_index(index: Index, projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
     where, parameters = _conditions(projects, wanted)
     on_disk = cache(runs_by_session)  # each project's directory is listed once, however many sessions are shown
-    last = "~"  # sorts after every run id
-    while rows := index.sessions(f"{where} AND run_id < ?", [*parameters, last], limit=_PAGE):
+    shown = set()
+    last = ["~", ""]  # sorts after every run id
+    while rows := index.sessions(f"{where} AND (run_id, project) < (?, ?)", [*parameters, *last], limit=_PAGE):
         for row in rows:
             folder = Path(row["run_dir"])
+            place = os.path.realpath(folder.parent), session_of(folder)
+            if place in shown:
+                continue  # by another path to the same project, or launched from another one
+            shown.add(place)
             session = _true_row(index, row, on_disk(folder.parent).get(session_of(folder), []))
             if session is not None and wanted.accepts(session):
                 yield session
-        last = rows[-1]["run_id"]
+        last = [rows[-1]["run_id"], rows[-1]["project"]]
 
 
 def _conditions(projects: list[Path], wanted: Wanted) -> tuple[str, list[Any]]:
@@ -168,7 +174,7 @@ def _true_row(index: Index, row: Mapping[str, Any], runs: Collection[Path]) -> S
     if os.path.lexists(folder):
         runs = {folder, *runs}  # it may have come since
     else:
-        index.forget([row["run_id"]])
+        index.forget([folder])
     if not runs:
         return None
     latest = in_order(runs)[-1]
@@ -193,7 +199,7 @@ def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
         profile=row["profile"],
         provider=row["provider"],
         model=row["model"],
-        project=Path(row["project"]),
+        project=project_of(Path(row["run_dir"])),
         run_dir=Path(row["run_dir"]),
         run_count=run_count,
         created_at=row["created_at"],
@@ -210,7 +216,8 @@ def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
 
 
 def _from_disk(projects: set[Path], wanted: Wanted) -> Iterator[SessionSummary]:
-    sessions = [runs for project in projects for runs in runs_by_session(runs_dir(project)).values()]
+    homes = distinct(map(runs_dir, projects))
+    sessions = [runs for home in homes for runs in runs_by_session(home).values()]
     for runs in sorted(sessions, key=lambda runs: runs[0].name, reverse=True):
         latest = in_order(runs)[-1]
         with suppress(StoreError):

@@ -103,7 +103,7 @@ def _ended_at(state: RunState) -> int:
 def remove(session: Dispensable, index: Index) -> Dispensable:
     """Delete a session and its rows in the index; what went with it. Raises SessionBusy and StoreError."""
     removed = remove_session(runs_dir(session.project), session.session_id)
-    index.forget(folder.name for folder in removed)
+    index.forget(removed)
     return replace(session, run_dirs=tuple(removed))
 
 

@@ -157,6 +157,21 @@ def test_a_database_of_every_released_schema_is_brought_up_to_date(version: int,
         assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
 
 
+def test_rows_of_an_older_schema_are_kept(index: Index, project: Path) -> None:
+    before = fill(index, project)
+    current = index.path.with_name("current")
+    index.path.rename(current)
+    with closing(sqlite3.connect(index.path, isolation_level=None)) as old:
+        migrate(old, MIGRATIONS[:3])
+        old.execute("PRAGMA application_id = 1")
+        old.execute("ATTACH ? AS current", [str(current)])
+        names = ", ".join(before[0])
+        old.execute(f"INSERT INTO main.runs ({names}) SELECT {names} FROM current.runs")
+    for run_dir in project.glob("**/runs/2*"):
+        run_dir.rename(project / run_dir.name)
+    assert rows(index) == before
+
+
 def test_the_index_and_the_list_of_projects_are_private(index: Index, project: Path) -> None:
     fill(index, project, 1)
     modes = {path.name: path.stat().st_mode & 0o777 for path in index.path.parent.iterdir()}

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
-from pi_subagents.paths import runs_dir
+from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.store.migrations import migrate
 from pi_subagents.store.reading import load_run
 from pi_subagents.store.record import list_runs
@@ -64,10 +64,11 @@ class Index:
         rows = [_row(state, run_dir, project) for state, run_dir in runs]
         self._attempt(lambda connection: connection.executemany(_UPSERT, rows), None, project=project)
 
-    def forget(self, run_ids: Iterable[str]) -> None:
+    def forget(self, run_dirs: Iterable[Path]) -> None:
         """Take runs out that were deleted; problems are logged, not raised."""
-        keys = [(run_id,) for run_id in run_ids]
-        self._attempt(lambda connection: connection.executemany("DELETE FROM runs WHERE run_id = ?", keys), None)
+        gone = [tuple(map(_to_sql, (folder.name, str(folder), str(project_of(folder))))) for folder in run_dirs]
+        delete = "DELETE FROM runs WHERE run_id = ? AND (run_dir = ? OR project = ?)"
+        self._attempt(lambda connection: connection.executemany(delete, gone), None)
 
     def rebuild(self, report: Callable[[Path, int], None] | None = None) -> int:
         """Make the index anew from the run directories of all known projects; how many runs it has. Raises StoreError.
@@ -82,7 +83,7 @@ class Index:
             raise StoreError(f"cannot rebuild the index {self.path}: {error}") from error
 
     def _refill(self, connection: sqlite3.Connection, report: Callable[[Path, int], None] | None = None) -> int:
-        before = connection.execute("SELECT run_id FROM runs").fetchall()
+        before = connection.execute("SELECT run_id, project FROM runs").fetchall()
         rows: list[list[Any]] = []
         for project in self.projects():
             found = list(_rows_on_disk(project))
@@ -90,7 +91,7 @@ class Index:
             if report is not None:
                 report(project, len(found))
         with _transaction(connection):
-            connection.executemany("DELETE FROM runs WHERE run_id = ?", before)
+            connection.executemany("DELETE FROM runs WHERE run_id = ? AND project = ?", before)
             connection.executemany(_UPSERT, rows)
         return len(rows)
 
@@ -107,20 +108,21 @@ class Index:
 
     def rows(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
         """Rows by newest first; columns as in the schema."""
-        query = f"SELECT * FROM runs WHERE {where} ORDER BY run_id DESC LIMIT ?"
+        query = f"SELECT * FROM runs WHERE {where} ORDER BY run_id DESC, project DESC LIMIT ?"
         return self._query(query, [*parameters, limit])
 
     def sessions(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
-        """The latest run of each session, newest first.
+        """The latest run of each session of each project, newest first.
 
         The conditions are on that latest run. Rows are found along the primary key, so a limit keeps this quick.
         """
         query = f"""
             SELECT * FROM runs
             WHERE NOT EXISTS (
-                SELECT 1 FROM runs AS later WHERE later.session_id = runs.session_id AND later.run_id > runs.run_id
+                SELECT 1 FROM runs AS later
+                WHERE later.session_id = runs.session_id AND later.project = runs.project AND later.run_id > runs.run_id
             ) AND ({where})
-            ORDER BY run_id DESC LIMIT ?"""
+            ORDER BY run_id DESC, project DESC LIMIT ?"""
         return self._query(query, [*parameters, limit])
 
     def projects(self) -> list[Path]:
