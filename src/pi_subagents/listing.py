@@ -101,8 +101,8 @@ def list_sessions(place: Place, wanted: Wanted) -> list[SessionSummary]:
     here = wanted.project or place.project
     known = index.is_usable() and _is_complete(index, here, wanted.limit)
     # Asked for afterwards: the project at hand may have been new to the index.
-    projects = [wanted.project] if wanted.project else index.projects()
-    found = _from_index(index, projects, wanted) if known else _from_disk({*projects, here}, wanted)
+    projects = list(dict.fromkeys([here, *([] if wanted.project else index.projects())]))
+    found = _from_index(index, projects, wanted) if known else _from_disk(projects, wanted)
     return list(islice(found, wanted.limit))
 
 
@@ -215,7 +215,7 @@ def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
 # --- the disk ----------------------------------------------------------------------------------------------
 
 
-def _from_disk(projects: set[Path], wanted: Wanted) -> Iterator[SessionSummary]:
+def _from_disk(projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
     homes = distinct(map(runs_dir, projects))
     sessions = [runs for home in homes for runs in runs_by_session(home).values()]
     for runs in sorted(sessions, key=lambda runs: runs[0].name, reverse=True):

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import Directory, read_bounded
 from pi_subagents.fold import RunState
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.store.migrations import migrate
@@ -26,6 +27,9 @@ T = TypeVar("T")
 
 _BUSY_S = 2.0
 """How long to wait for another process that writes at this moment."""
+
+_MAX_LIST_BYTES = 8 * 1024 * 1024
+"""Some ten thousand projects."""
 
 _COLUMNS = (
     *(
@@ -127,12 +131,14 @@ class Index:
 
     def projects(self) -> list[Path]:
         """Every project that ever had a run, in the order they appeared; those that are gone are left out."""
-        found: dict[Path, None] = {}
         with suppress(OSError):
-            for line in self._projects.read_bytes().splitlines():
-                with suppress(ValueError, TypeError):
-                    found[Path(json.loads(line))] = None
-        return [project for project in found if _is_directory(project)]
+            return [project for project in _projects_in(self._read_projects()) if _is_directory(project)]
+        return []
+
+    def _read_projects(self) -> bytes:
+        with suppress(FileNotFoundError):
+            return read_bounded(self._projects, _MAX_LIST_BYTES)
+        return b""
 
     # --- inside -------------------------------------------------------------------------------------------
 
@@ -186,12 +192,25 @@ class Index:
         return True
 
     def _remember_project(self, project: Path) -> None:
-        if project in self.projects():
+        known = self._read_projects()
+        if project in _projects_in(known):
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        fd = os.open(self._projects, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        line = json.dumps(str(project)).encode() + b"\n"
+        with Directory.at(self._folder) as folder:
+            fd = folder.open(self._projects.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         with os.fdopen(fd, "ab", buffering=0) as file:
-            file.write(json.dumps(str(project)).encode() + b"\n")
+            file.write(line if known.endswith(b"\n") or not known else b"\n" + line)
+
+
+def _projects_in(lines: bytes) -> dict[Path, None]:
+    """What a list of projects names; lines that cannot be read are left out."""
+    found: dict[Path, None] = {}
+    for line in lines.splitlines():
+        with suppress(ValueError, TypeError, RecursionError):
+            project = Path(json.loads(line))
+            if project.is_absolute():
+                found[project] = None
+    return found
 
 
 def _is_directory(path: Path) -> bool:
