@@ -70,7 +70,8 @@ class BackgroundRuns:
     def _learn(self, projects: Sequence[Path], here: Iterable[Path]) -> None:
         where = f"project IN ({', '.join('?' * len(projects))})"
         rows = self._index.rows(where, [str(project) for project in projects])
-        known = {Path(row["run_dir"]): row["owner"] or "" if row["background"] else None for row in rows}
+        told = [row for row in rows if row["background"] is not None]
+        known = {Path(row["run_dir"]): row["owner"] or "" if row["background"] else None for row in told}
         self._indexed = set(known)
         self._owners |= known
         self._owners |= {folder: _owner_on_disk(folder) for folder in here if folder not in self._owners}
