@@ -132,7 +132,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.store import Index
 agent, project, who = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 for number in range(40):
-    state = RunState(run_id=f"{who}-{number}", session_id=who, name="n")
+    state = RunState(run_id=f"20260101T000000{number:03d}-{who * 16}", session_id=who * 16, name="n")
     Index(agent).record(project, [(state, project / "x")])
 """
 

@@ -76,17 +76,21 @@ def test_nothing_that_asks_the_index_stumbles(odd: str, shelf: Shelf, kept: Kept
     assert [row["name"] for row in shelf.index.rows()] == ["true"]
 
 
-def test_rows_that_lead_to_no_run_hide_none(shelf: Shelf, kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
+FALSE_IDS = [
+    *("x'ff'", "CAST(x'ff' AS TEXT)", "'nonsense'", "'3' || char(0)", "7"),
+    *(f"{kind}'30000101T000000000-{SESSION}' AS {to})" for kind, to in (("CAST(", "BLOB"), ("CAST(", "TEXT"))),
+    *("'30000101T000000000-feedfeedfeedfeed'", f"CAST(x'ff' AS TEXT) || '-{SESSION}'"),
+]
+
+
+@pytest.mark.parametrize("session_id", ["'feedfeedfeedfeed'", f"'{SESSION}'", "x'ff'"])
+def test_rows_that_lead_to_no_run_hide_none(
+    session_id: str, shelf: Shelf, kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("pi_subagents.listing._PAGE", 1)
-    for run_id in (
-        "x'ff'",
-        "CAST(x'ff' AS TEXT)",
-        "'nonsense'",
-        "'3' || char(0)",
-        "'30000101T000000000-feedfeedfeedfeed'",
-        "7",
-    ):
-        columns = "project, session_id, run_dir, name, status"
-        values = f"project, {run_id}, run_dir, name, status"
-        change(shelf, f"INSERT INTO runs (run_id, {columns}) SELECT {run_id}, {values} FROM runs LIMIT 1")
-    assert [session.run_dir for session in listed(shelf)] == [kept.run_dir]
+    for run_id in FALSE_IDS:
+        columns = "project, run_dir, name, status"
+        values = f"{run_id}, {session_id}, {columns}"
+        change(shelf, f"INSERT INTO runs (run_id, session_id, {columns}) SELECT {values} FROM runs LIMIT 1")
+    for _ in range(2):
+        assert [session.run_dir for session in listed(shelf)] == [kept.run_dir]

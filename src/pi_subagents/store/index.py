@@ -41,7 +41,8 @@ _COUNTS = ("tokens", "tool_count", "message_count", "background", "damaged")
 _COLUMNS = (*_PLACE, *_TEXTS, *_TIMES, *_COUNTS, "cost")
 _UPSERT = f"INSERT OR REPLACE INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
-_HAS_ID = "typeof(run_id) = 'text' AND run_id NOT GLOB '*[^-0-9A-Za-z]*'"
+_RUN_ID = f"{'[0-9]' * 8}T{'[0-9]' * 9}-{'[0-9a-f]' * 16}"
+_NAMES_A_RUN = f"typeof({{0}}.run_id) = 'text' AND {{0}}.run_id GLOB '{_RUN_ID}'"
 
 _log = logging.getLogger(__name__)
 
@@ -107,7 +108,9 @@ class Index:
 
         A row that cannot be true has no more than its place, and no status: only the journal can say it.
         """
-        query = f"SELECT * FROM runs WHERE {_HAS_ID} AND ({where}) ORDER BY run_id DESC, project DESC LIMIT ?"
+        query = f"""
+            SELECT * FROM runs WHERE {_NAMES_A_RUN.format("runs")} AND ({where})
+            ORDER BY run_id DESC, project DESC LIMIT ?"""
         return self._query(query, [*parameters, limit])
 
     def sessions(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
@@ -117,9 +120,10 @@ class Index:
         """
         query = f"""
             SELECT * FROM runs
-            WHERE {_HAS_ID} AND NOT EXISTS (
+            WHERE {_NAMES_A_RUN.format("runs")} AND NOT EXISTS (
                 SELECT 1 FROM runs AS later
                 WHERE later.session_id = runs.session_id AND later.project = runs.project AND later.run_id > runs.run_id
+                AND {_NAMES_A_RUN.format("later")} AND later.run_id GLOB '*-' || later.session_id
             ) AND ({where})
             ORDER BY run_id DESC, project DESC LIMIT ?"""
         return self._query(query, [*parameters, limit])
