@@ -7,7 +7,7 @@ and the index is told what became of them. However many sessions there are, only
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -21,7 +21,9 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
-from pi_subagents.store import FOREIGN, Index, in_order, is_ours, list_runs, load_run, runs_by_session, session_of
+from pi_subagents.store import FOREIGN, Index, by_session, in_order, is_ours, list_runs, load_run, session_of
+
+_List = Callable[[Path], list[Path]]
 
 _PAGE = 100
 """Rows asked for at a time when some of them may turn out not to be wanted."""
@@ -99,21 +101,22 @@ def list_sessions(place: Place, wanted: Wanted) -> list[SessionSummary]:
     """The newest sessions that are wanted, at most `wanted.limit` of them."""
     index = Index(place.agent_dir)
     here = wanted.project or place.project
-    known = index.is_usable() and _is_complete(index, here, wanted.limit)
+    list_once = cache(list_runs)  # there may be thousands
+    known = index.is_usable() and _is_complete(index, here, list_once(runs_dir(here)), wanted.limit)
     # Asked for afterwards: the project at hand may have been new to the index.
     projects = list(dict.fromkeys([here, *([] if wanted.project else index.projects())]))
-    found = _from_index(index, projects, wanted) if known else _from_disk(projects, wanted)
+    found = _from_index(index, list_once, projects, wanted) if known else _from_disk(list_once, projects, wanted)
     return list(islice(found, wanted.limit))
 
 
-def _is_complete(index: Index, project: Path, count: int) -> bool:
+def _is_complete(index: Index, project: Path, on_disk: Sequence[Path], count: int) -> bool:
     """Whether the index knows a project's newest runs, after it has been told those that it had missed.
 
     Of a project that is new to it (a copy from another machine) it is told all.
     """
-    folders = {folder.name: folder for folder in list_runs(runs_dir(project))}
     if index.rows("project = ?", [str(project)], limit=1):
-        folders = dict(list(folders.items())[-count:])
+        on_disk = on_disk[-count:]
+    folders = {folder.name: folder for folder in on_disk}
     known = _known(index, project, folders)
     runs = []
     for name in folders.keys() - known:
@@ -133,9 +136,9 @@ def _known(index: Index, project: Path, folders: Collection[str]) -> set[str]:
 # --- the index ---------------------------------------------------------------------------------------------
 
 
-def _from_index(index: Index, projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
+def _from_index(index: Index, list_once: _List, projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
     where, parameters = _conditions(projects, wanted)
-    on_disk = cache(runs_by_session)  # each project's directory is listed once, however many sessions are shown
+    on_disk = cache(lambda home: by_session(list_once(home)))
     shown = set()
     last = ["~", ""]  # sorts after every run id
     while rows := index.sessions(f"{where} AND (run_id, project) < (?, ?)", [*parameters, *last], limit=_PAGE):
@@ -215,9 +218,9 @@ def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
 # --- the disk ----------------------------------------------------------------------------------------------
 
 
-def _from_disk(projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
+def _from_disk(list_once: _List, projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
     homes = distinct(map(runs_dir, projects))
-    sessions = [runs for home in homes for runs in runs_by_session(home).values()]
+    sessions = [runs for home in homes for runs in by_session(list_once(home)).values()]
     for runs in sorted(sessions, key=lambda runs: runs[0].name, reverse=True):
         latest = in_order(runs)[-1]
         with suppress(StoreError):

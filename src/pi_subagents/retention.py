@@ -22,14 +22,15 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.settings import Settings
 from pi_subagents.store import (
     Index,
+    by_session,
     disk_size,
     in_order,
     leftovers,
+    list_runs,
     load_run,
     open_runs,
     remove_leftover,
     remove_session,
-    runs_by_session,
 )
 
 _DAY_S = 86_400
@@ -62,7 +63,7 @@ class Dispensable:
 
 def find_dispensable(project: Path, rule: Rule) -> Iterator[Dispensable]:
     """The sessions of a project that the rule lets go, oldest first; lost runs are closed on the way."""
-    sessions = runs_by_session(runs_dir(project))
+    sessions = by_session(list_runs(runs_dir(project)))
     for session_id, folders in reversed(list(sessions.items())[rule.keep :]):
         found = _judge(project, session_id, in_order(folders), rule)
         if found is not None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from heapq import merge
 from pathlib import Path
@@ -114,10 +114,10 @@ def session_runs(runs_dir: Path, session_id: str) -> list[Path]:
     return in_order(list_runs(runs_dir, f"-{session_id}"))
 
 
-def runs_by_session(runs_dir: Path) -> dict[str, list[Path]]:
-    """The directories of all runs of a project by the ids of their sessions, the newest first by name."""
+def by_session(run_dirs: Sequence[Path]) -> dict[str, list[Path]]:
+    """Runs of a project, as they are listed, by the ids of their sessions; the newest first."""
     sessions: dict[str, list[Path]] = {}
-    for folder in reversed(list_runs(runs_dir)):
+    for folder in reversed(run_dirs):
         sessions.setdefault(session_of(folder), []).append(folder)
     return sessions
 
