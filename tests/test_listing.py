@@ -166,7 +166,7 @@ def test_the_index_is_read_along_its_key_and_not_sorted(shelf: Shelf) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sqlite3, "connect", lambda *args, **kwargs: connect(*args, factory=Traced, **kwargs))
         names(shelf)
-    (query,) = [statement for statement in statements if "run_count" in statement][:1]
+    (query,) = [statement for statement in statements if "NOT EXISTS" in statement][:1]
     with connect(Index(shelf.agent_dir).path) as connection:
         plan = " ".join(row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {query}"))
     connection.close()

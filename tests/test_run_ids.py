@@ -64,3 +64,8 @@ def test_only_what_was_made_here_is_taken_for_the_name_of_a_run() -> None:
     made = new_run_id(new_session_id())
     assert is_run_id(made)
     assert not any(map(is_run_id, ("", "../x", made[:-1], f"{made}0", f"{made}/..", made.upper() + "Z")))
+
+
+def test_digits_of_other_scripts_make_no_id() -> None:
+    assert is_run_id(f"20261101T140322007-{SESSION}")
+    assert not is_run_id(f"\u0662\u0660261101T140322007-{SESSION}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Container
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from pathlib import Path
 
@@ -38,6 +38,14 @@ def read_bounded(path: Path, max_bytes: int = MAX_CONFIGURATION_BYTES, *, within
 def is_below(path: Path, folder: Path) -> bool:
     """Whether a path, with all its links followed, is in a directory; links that lead in a circle lead nowhere."""
     return Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
+
+
+def distinct(paths: Iterable[Path]) -> list[Path]:
+    """Those that lead to different places: of several paths to the same one, the first."""
+    found: dict[str, Path] = {}
+    for path in paths:
+        found.setdefault(os.path.realpath(path), path)
+    return list(found.values())
 
 
 def belongs_to_us(status: os.stat_result) -> bool:

@@ -7,19 +7,23 @@ and the index is told what became of them. However many sessions there are, only
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import distinct
 from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
-from pi_subagents.store import FOREIGN, Index, is_ours, list_runs, load_run, session_runs
+from pi_subagents.store import FOREIGN, Index, by_session, in_order, is_ours, list_runs, load_run, session_of
+
+_List = Callable[[Path], list[Path]]
 
 _PAGE = 100
 """Rows asked for at a time when some of them may turn out not to be wanted."""
@@ -97,21 +101,22 @@ def list_sessions(place: Place, wanted: Wanted) -> list[SessionSummary]:
     """The newest sessions that are wanted, at most `wanted.limit` of them."""
     index = Index(place.agent_dir)
     here = wanted.project or place.project
-    known = index.is_usable() and _is_complete(index, here, wanted.limit)
+    list_once = cache(list_runs)  # there may be thousands
+    known = index.is_usable() and _is_complete(index, here, list_once(runs_dir(here)), wanted.limit)
     # Asked for afterwards: the project at hand may have been new to the index.
-    projects = [wanted.project] if wanted.project else index.projects()
-    found = _from_index(index, projects, wanted) if known else _from_disk({*projects, here}, wanted)
+    projects = list(dict.fromkeys([here, *([] if wanted.project else index.projects())]))
+    found = _from_index(index, list_once, projects, wanted) if known else _from_disk(list_once, projects, wanted)
     return list(islice(found, wanted.limit))
 
 
-def _is_complete(index: Index, project: Path, count: int) -> bool:
+def _is_complete(index: Index, project: Path, on_disk: Sequence[Path], count: int) -> bool:
     """Whether the index knows a project's newest runs, after it has been told those that it had missed.
 
     Of a project that is new to it (a copy from another machine) it is told all.
     """
-    folders = {folder.name: folder for folder in list_runs(runs_dir(project))}
     if index.rows("project = ?", [str(project)], limit=1):
-        folders = dict(list(folders.items())[-count:])
+        on_disk = on_disk[-count:]
+    folders = {folder.name: folder for folder in on_disk}
     known = _known(index, project, folders)
     runs = []
     for name in folders.keys() - known:
@@ -131,15 +136,22 @@ def _known(index: Index, project: Path, folders: Collection[str]) -> set[str]:
 # --- the index ---------------------------------------------------------------------------------------------
 
 
-def _from_index(index: Index, projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
+def _from_index(index: Index, list_once: _List, projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
     where, parameters = _conditions(projects, wanted)
-    last = "~"  # sorts after every run id
-    while rows := index.sessions(f"{where} AND run_id < ?", [*parameters, last], limit=_PAGE):
+    on_disk = cache(lambda home: by_session(list_once(home)))
+    shown = set()
+    last = ["~", ""]  # sorts after every run id
+    while rows := index.sessions(f"{where} AND (run_id, project) < (?, ?)", [*parameters, *last], limit=_PAGE):
         for row in rows:
-            session = _true_row(index, row)
+            folder = Path(row["run_dir"])
+            place = os.path.realpath(folder.parent), session_of(folder)
+            if place in shown:
+                continue  # by another path to the same project, or launched from another one
+            shown.add(place)
+            session = _true_row(index, row, on_disk(folder.parent).get(session_of(folder), []))
             if session is not None and wanted.accepts(session):
                 yield session
-        last = rows[-1]["run_id"]
+        last = [rows[-1]["run_id"], rows[-1]["project"]]
 
 
 def _conditions(projects: list[Path], wanted: Wanted) -> tuple[str, list[Any]]:
@@ -159,34 +171,28 @@ def _conditions(projects: list[Path], wanted: Wanted) -> tuple[str, list[Any]]:
     return where, parameters
 
 
-def _true_row(index: Index, row: Mapping[str, Any]) -> SessionSummary | None:
-    """The session behind a row as it is now; None if its record is gone."""
+def _true_row(index: Index, row: Mapping[str, Any], runs: Collection[Path]) -> SessionSummary | None:
+    """The session behind a row as it is now, with the runs that were found of it; None if its record is gone."""
     folder = Path(row["run_dir"])
-    if not os.path.lexists(folder):
-        index.forget([row["run_id"]])
+    if os.path.lexists(folder):
+        runs = {folder, *runs}  # it may have come since
+    else:
+        index.forget([folder])
+    if not runs:
         return None
-    latest = _latest(folder, row["run_count"])
+    latest = in_order(runs)[-1]
     if latest == folder and row["status"] is not None and is_ours(folder) and FOREIGN not in row["name"]:
-        return _summary_of_row(row)
+        return _summary_of_row(row, len(runs))
     try:
         state = load_run(latest)
     except StoreError:
         return None
     if state.status.is_terminal and not state.foreign:
         index.record(Path(row["project"]), [(state, latest)])
-    return _summary_of_state(state, latest, row["run_count"])
+    return _summary_of_state(state, latest, len(runs))
 
 
-def _latest(folder: Path, run_count: int) -> Path:
-    """The latest run of the session that `folder`, the last by name, belongs to.
-
-    Names of runs made before a session's clock was set back can be out of order; the session's own list is not.
-    """
-    runs = session_runs(folder.parent, folder.name.rpartition("-")[2]) if run_count > 1 else []
-    return runs[-1] if folder in runs else folder
-
-
-def _summary_of_row(row: Mapping[str, Any]) -> SessionSummary:
+def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
     return SessionSummary(
         session_id=row["session_id"],
         name=row["name"],
@@ -196,9 +202,9 @@ def _summary_of_row(row: Mapping[str, Any]) -> SessionSummary:
         profile=row["profile"],
         provider=row["provider"],
         model=row["model"],
-        project=Path(row["project"]),
+        project=project_of(Path(row["run_dir"])),
         run_dir=Path(row["run_dir"]),
-        run_count=row["run_count"],
+        run_count=run_count,
         created_at=row["created_at"],
         started_at=row["started_at"],
         completed_at=row["completed_at"],
@@ -212,24 +218,15 @@ def _summary_of_row(row: Mapping[str, Any]) -> SessionSummary:
 # --- the disk ----------------------------------------------------------------------------------------------
 
 
-def _from_disk(projects: set[Path], wanted: Wanted) -> Iterator[SessionSummary]:
-    counts: dict[str, int] = {}
-    latest: dict[str, Path] = {}
-    for folder in sorted((run for project in projects for run in list_runs(runs_dir(project))), key=_name):
-        session_id = folder.name.rpartition("-")[2]
-        counts[session_id] = counts.get(session_id, 0) + 1
-        latest[session_id] = folder
-    for folder in sorted(latest.values(), key=_name, reverse=True):
-        run_count = counts[folder.name.rpartition("-")[2]]
-        latest_folder = _latest(folder, run_count)
+def _from_disk(list_once: _List, projects: list[Path], wanted: Wanted) -> Iterator[SessionSummary]:
+    homes = distinct(map(runs_dir, projects))
+    sessions = [runs for home in homes for runs in by_session(list_once(home)).values()]
+    for runs in sorted(sessions, key=lambda runs: runs[0].name, reverse=True):
+        latest = in_order(runs)[-1]
         with suppress(StoreError):
-            session = _summary_of_state(load_run(latest_folder), latest_folder, run_count)
+            session = _summary_of_state(load_run(latest), latest, len(runs))
             if wanted.accepts(session):
                 yield session
-
-
-def _name(folder: Path) -> str:
-    return folder.name
 
 
 def _summary_of_state(state: RunState, run_dir: Path, run_count: int) -> SessionSummary:

@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 from pi_subagents.errors import InvalidCall, SessionNotFound
-from pi_subagents.paths import runs_dir
+from pi_subagents.files import distinct
+from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
-from pi_subagents.sessions import Sessions
-from pi_subagents.store import Index, list_runs
+from pi_subagents.sessions import Sessions, several_places
+from pi_subagents.store import Index, list_runs, session_of
 
 MIN_PREFIX = 4
 _MAX_NAMED = 5
@@ -44,17 +45,20 @@ def find_run_dir(place: Place, text: str) -> Path:
         raise InvalidCall(_ambiguous(text.strip(), dict.fromkeys(found, ""), "run"))
     if not found:
         raise SessionNotFound(f'Run "{text.strip()}" not found.')
-    return next(iter(found.values()))
+    run_id, folders = next(iter(found.items()))
+    if len(folders) > 1:
+        raise several_places(f'Run "{run_id}"', map(project_of, folders))
+    return folders[0]
 
 
-def run_dirs(place: Place, prefix: str, limit: int = 1000) -> dict[str, Path]:
-    """Directories of the runs whose ids begin with `prefix`, newest first; of this project without the index too."""
-    rows = Index(place.agent_dir).rows("run_id >= ? AND run_id < ?", [prefix, f"{prefix}~"], limit=limit)
-    found = {row["run_id"]: folder for row in rows if (folder := Path(row["run_dir"])).is_dir()}
-    for folder in reversed(list_runs(runs_dir(place.project))):
-        if folder.name.startswith(prefix):
-            found.setdefault(folder.name, folder)
-    return found
+def run_dirs(place: Place, prefix: str, limit: int = 1000) -> dict[str, list[Path]]:
+    """Where the runs are whose ids begin with `prefix`; what the project at hand has is not looked for in others."""
+    here = {folder.name: [folder] for folder in list_runs(runs_dir(place.project)) if folder.name.startswith(prefix)}
+    found: dict[str, list[Path]] = {}
+    for row in Index(place.agent_dir).rows("run_id >= ? AND run_id < ?", [prefix, f"{prefix}~"], limit=limit):
+        if (folder := Path(row["run_dir"])).is_dir():
+            found.setdefault(row["run_id"], []).append(folder)
+    return {run_id: distinct(folders) for run_id, folders in {**found, **here}.items()}
 
 
 def session_ids(place: Place, prefix: str = "", limit: int = 1000) -> dict[str, str]:
@@ -66,9 +70,9 @@ def session_ids(place: Place, prefix: str = "", limit: int = 1000) -> dict[str, 
     found: dict[str, str] = {}
     for row in Index(place.agent_dir).sessions(where, [prefix, f"{prefix}~"], limit=limit):
         if Path(row["run_dir"]).is_dir():
-            found[row["session_id"]] = row["name"]
+            found.setdefault(row["session_id"], row["name"])
     for folder in reversed(list_runs(runs_dir(place.project))):
-        session_id = folder.name.rpartition("-")[2]
+        session_id = session_of(folder)
         if session_id.startswith(prefix):
             found.setdefault(session_id, "")
     return found

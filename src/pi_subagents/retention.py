@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from weakref import WeakSet
@@ -25,14 +25,15 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.settings import Settings
 from pi_subagents.store import (
     Index,
+    by_session,
     disk_size,
+    in_order,
     leftovers,
     list_runs,
     load_run,
     open_runs,
     remove_leftover,
     remove_session,
-    session_runs,
 )
 
 _DAY_S = 86_400
@@ -65,20 +66,11 @@ class Dispensable:
 
 def find_dispensable(project: Path, rule: Rule) -> Iterator[Dispensable]:
     """The sessions of a project that the rule lets go, oldest first; lost runs are closed on the way."""
-    sessions: dict[str, list[Path]] = {}
-    for folder in reversed(list_runs(runs_dir(project))):
-        sessions.setdefault(folder.name.rpartition("-")[2], []).append(folder)
+    sessions = by_session(list_runs(runs_dir(project)))
     for session_id, folders in reversed(list(sessions.items())[rule.keep :]):
-        found = _judge(project, session_id, _in_order(folders, session_id), rule)
+        found = _judge(project, session_id, in_order(folders), rule)
         if found is not None:
             yield found
-
-
-def _in_order(folders: list[Path], session_id: str) -> list[Path]:
-    """Runs of a session, oldest first: by its list, because names made before a clock was set back can be wrong."""
-    listed = session_runs(folders[0].parent, session_id) if len(folders) > 1 else []
-    order = {folder: position for position, folder in enumerate(listed)}
-    return sorted(folders, key=lambda folder: (order.get(folder, -1), folder.name))
 
 
 def _judge(project: Path, session_id: str, folders: list[Path], rule: Rule) -> Dispensable | None:
@@ -112,10 +104,11 @@ def _ended_at(state: RunState) -> int:
     return known_end or state.created_at or 0
 
 
-def remove(session: Dispensable, index: Index) -> None:
-    """Delete a session and its rows in the index; raises SessionBusy and StoreError."""
+def remove(session: Dispensable, index: Index) -> Dispensable:
+    """Delete a session and its rows in the index; what went with it. Raises SessionBusy and StoreError."""
     removed = remove_session(runs_dir(session.project), session.session_id)
-    index.forget(folder.name for folder in removed)
+    index.forget(removed)
+    return replace(session, run_dirs=tuple(removed))
 
 
 def find_leftovers(project: Path) -> list[Path]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.errors import InvalidCall, SessionBusy, SessionNotFound, StoreError
-from pi_subagents.files import is_below
+from pi_subagents.files import distinct, is_below
 from pi_subagents.fold import RunState
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
 from pi_subagents.paths import project_of, runs_dir
@@ -49,6 +49,12 @@ def session_not_found(session_id: str) -> SessionNotFound:
     return SessionNotFound(f'Session "{session_id}" not found. The session may have expired or the ID is incorrect.')
 
 
+def several_places(what: str, homes: Iterable[Path]) -> InvalidCall:
+    """What to raise for an id that projects other than the one at hand have in common."""
+    named = ", ".join(str(project) for project in homes)
+    return InvalidCall(f"{what} is in several projects: {named}. Work in the one that you mean.")
+
+
 class Sessions:
     """Reads sessions from disk; keeps those that are over in memory, the oldest going first."""
 
@@ -58,7 +64,7 @@ class Sessions:
         self._kept: OrderedDict[str, Session] = OrderedDict()
 
     def find(self, session_id: str) -> Session:
-        """The session with that id, wherever it was run; raises SessionNotFound."""
+        """The session with that id, wherever it was run; raises SessionNotFound and InvalidCall as `run_dirs` does."""
         folders = self.run_dirs(session_id)
         kept = self._kept.get(session_id)
         if kept is not None and [run.run_dir for run in kept.runs] == folders[-MAX_RUNS_IN_MEMORY:]:
@@ -70,25 +76,26 @@ class Sessions:
         return session
 
     def run_dirs(self, session_id: str) -> list[Path]:
-        """The directories of all runs of a session, oldest first; raises SessionNotFound."""
-        if folders := self._folders(session_id):
-            return folders
-        raise session_not_found(session_id)
+        """The directories of all runs of a session, oldest first.
 
-    def _folders(self, session_id: str) -> list[Path]:
+        Raises SessionNotFound, and InvalidCall where several projects have it and the one at hand has not.
+        """
         if not session_id or not session_id.isalnum():
-            return []
-        here = session_runs(runs_dir(self._place.project), session_id)
-        if here:
+            raise session_not_found(session_id)
+        if here := session_runs(runs_dir(self._place.project), session_id):
             return here
+        found = [runs for home in distinct(self._homes(session_id)) if (runs := session_runs(home, session_id))]
+        if len(found) > 1:
+            raise several_places(f'Session "{session_id}"', (project_of(runs[0]) for runs in found))
+        if not found:
+            raise session_not_found(session_id)
+        return found[0]
+
+    def _homes(self, session_id: str) -> list[Path]:
+        """Where other projects keep the session, or may keep it if the index does not know."""
         # All runs of a session are kept together, so one known directory leads to the others.
-        known = [folder for folder in self._index.session(session_id) if folder.is_dir()]
-        if known:
-            return session_runs(known[0].parent, session_id)
-        for project in self._index.projects():
-            if found := session_runs(runs_dir(project), session_id):
-                return found
-        return []
+        known = [folder.parent for folder in self._index.session(session_id) if folder.is_dir()]
+        return known or [runs_dir(project) for project in self._index.projects()]
 
     def _keep(self, session: Session) -> None:
         self._kept[session.id] = session

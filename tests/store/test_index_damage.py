@@ -132,7 +132,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.store import Index
 agent, project, who = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 for number in range(40):
-    state = RunState(run_id=f"{who}-{number}", session_id=who, name="n")
+    state = RunState(run_id=f"20260101T000000{number:03d}-{who * 16}", session_id=who * 16, name="n")
     Index(agent).record(project, [(state, project / "x")])
 """
 
@@ -155,6 +155,21 @@ def test_a_database_of_every_released_schema_is_brought_up_to_date(version: int,
             schema = "SELECT name, sql FROM sqlite_master ORDER BY name"
             assert connection.execute(schema).fetchall() == fresh.execute(schema).fetchall()
         assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+
+
+def test_rows_of_an_older_schema_are_kept(index: Index, project: Path) -> None:
+    before = fill(index, project)
+    current = index.path.with_name("current")
+    index.path.rename(current)
+    with closing(sqlite3.connect(index.path, isolation_level=None)) as old:
+        migrate(old, MIGRATIONS[:3])
+        old.execute("PRAGMA application_id = 1")
+        old.execute("ATTACH ? AS current", [str(current)])
+        names = ", ".join(before[0])
+        old.execute(f"INSERT INTO main.runs ({names}) SELECT {names} FROM current.runs")
+    for run_dir in project.glob("**/runs/2*"):
+        run_dir.rename(project / run_dir.name)
+    assert rows(index) == before
 
 
 def test_the_index_and_the_list_of_projects_are_private(index: Index, project: Path) -> None:

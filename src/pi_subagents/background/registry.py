@@ -15,14 +15,16 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import distinct
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, is_run_id
 from pi_subagents.models.event import Created
-from pi_subagents.paths import runs_dir
+from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.progress import standing
 from pi_subagents.rows import run_row
 from pi_subagents.runners import collect_ended
+from pi_subagents.sessions import several_places
 from pi_subagents.store import JOURNAL_FILE, Index, list_runs, load_run, mark, read_journal
 
 LAUNCH_ENTRY = "pi-subagents:bg-run"
@@ -68,7 +70,8 @@ class BackgroundRuns:
     def _learn(self, projects: Sequence[Path], here: Iterable[Path]) -> None:
         where = f"project IN ({', '.join('?' * len(projects))})"
         rows = self._index.rows(where, [str(project) for project in projects])
-        known = {Path(row["run_dir"]): row["owner"] or "" if row["background"] else None for row in rows}
+        told = [row for row in rows if row["background"] is not None]
+        known = {Path(row["run_dir"]): row["owner"] or "" if row["background"] else None for row in told}
         self._indexed = set(known)
         self._owners |= known
         self._owners |= {folder: _owner_on_disk(folder) for folder in here if folder not in self._owners}
@@ -108,17 +111,23 @@ class Registry:
         return list(self._runs.of([self._place.project], self._owner))[::-1]
 
     def find(self, run_id: str) -> KnownRun | None:
-        """One background run, whoever owns it."""
+        """One background run, whoever owns it; raises InvalidCall where only other projects have it, and several do."""
+        found = self.find_all(run_id)
+        if len(found) > 1:
+            raise several_places(f'Run "{run_id}"', (project_of(run.run_dir) for run in found))
+        return found[0] if found else None
+
+    def find_all(self, run_id: str) -> list[KnownRun]:
+        """The background run of that id in the project at hand, or those in others."""
         if not is_run_id(run_id):
-            return None
+            return []
+        here = runs_dir(self._place.project) / run_id
+        if run := _background_run(here):
+            return [run]
         rows = self._index.rows("run_id = ? AND background = 1", [run_id])
-        projects = dict.fromkeys([self._place.project, *self._index.projects()])
-        for folder in [*(Path(row["run_dir"]) for row in rows), *(runs_dir(project) / run_id for project in projects)]:
-            with suppress(StoreError):
-                run = KnownRun(load_run(folder), folder)
-                if run.state.background:
-                    return run
-        return None
+        known = [Path(row["run_dir"]) for row in rows]
+        folders = distinct([*known, *(runs_dir(project) / run_id for project in self._index.projects())])
+        return [run for folder in folders if (run := _background_run(folder))]
 
     def unannounced(self) -> list[KnownRun]:
         """The runs that are over and whose end the owner has not been told."""
@@ -128,9 +137,16 @@ class Registry:
     def rebuild(self, entries: Iterable[Mapping[str, Any]], told: Iterable[str]) -> None:
         """Compare the owner's log with the disk after a restart: what the owner was `told` is not told again."""
         known = {str(entry.get("runId")) for entry in entries}
-        for run_id in {*told} & known:
-            if (run := self.find(run_id)) is not None and run.is_over:
+        for run in (run for run_id in {*told} & known for run in self.find_all(run_id)):
+            if run.is_over:
                 mark_announced(run.run_dir)
+
+
+def _background_run(folder: Path) -> KnownRun | None:
+    with suppress(StoreError):
+        run = KnownRun(load_run(folder), folder)
+        return run if run.state.background else None
+    return None
 
 
 def newest_runs(place: Place, limit: int, *, everywhere: bool) -> list[KnownRun]:

@@ -92,7 +92,7 @@ def new_session_id() -> str:
     return os.urandom(8).hex()
 
 
-_RUN_ID = re.compile(r"\d{8}T\d{9}-[0-9a-f]{16}")
+_RUN_ID = re.compile(r"[0-9]{8}T[0-9]{9}-[0-9a-f]{16}")
 
 
 _last_ms = 0

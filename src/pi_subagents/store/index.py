@@ -7,44 +7,42 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
+from pi_subagents.clock import LAST_MS
 from pi_subagents.errors import StoreError
+from pi_subagents.files import Directory, read_bounded
 from pi_subagents.fold import RunState
-from pi_subagents.paths import runs_dir
+from pi_subagents.models import Status
+from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.store.migrations import migrate
 from pi_subagents.store.reading import load_run
-from pi_subagents.store.record import list_runs
+from pi_subagents.store.record import list_runs, session_of
 
 T = TypeVar("T")
 
 _BUSY_S = 2.0
 """How long to wait for another process that writes at this moment."""
 
-_COLUMNS = (
-    *(
-        "run_id",
-        "session_id",
-        "project",
-        "run_dir",
-        "name",
-        "profile",
-        "status",
-        "reason",
-        "error",
-        "provider",
-        "model",
-    ),
-    *("created_at", "started_at", "completed_at", "tokens", "cost", "tool_count", "message_count"),
-    *("background", "owner", "damaged"),
-)
+_MAX_LIST_BYTES = 8 * 1024 * 1024
+"""Some ten thousand projects."""
+
+_PLACE = ("run_id", "session_id", "project", "run_dir")
+_TEXTS = ("name", "profile", "status", "reason", "error", "provider", "model", "owner")
+_TIMES = ("created_at", "started_at", "completed_at")
+_COUNTS = ("tokens", "tool_count", "message_count", "background", "damaged")
+_COLUMNS = (*_PLACE, *_TEXTS, *_TIMES, *_COUNTS, "cost")
 _UPSERT = f"INSERT OR REPLACE INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
+
+_RUN_ID = f"{'[0-9]' * 8}T{'[0-9]' * 9}-{'[0-9a-f]' * 16}"
+_NAMES_A_RUN = f"typeof({{0}}.run_id) = 'text' AND {{0}}.run_id GLOB '{_RUN_ID}'"
 
 _log = logging.getLogger(__name__)
 
@@ -64,10 +62,11 @@ class Index:
         rows = [_row(state, run_dir, project) for state, run_dir in runs]
         self._attempt(lambda connection: connection.executemany(_UPSERT, rows), None, project=project)
 
-    def forget(self, run_ids: Iterable[str]) -> None:
+    def forget(self, run_dirs: Iterable[Path]) -> None:
         """Take runs out that were deleted; problems are logged, not raised."""
-        keys = [(run_id,) for run_id in run_ids]
-        self._attempt(lambda connection: connection.executemany("DELETE FROM runs WHERE run_id = ?", keys), None)
+        gone = [tuple(map(_to_sql, (folder.name, str(folder), str(project_of(folder))))) for folder in run_dirs]
+        delete = "DELETE FROM runs WHERE run_id = ? AND (run_dir = ? OR project = ?)"
+        self._attempt(lambda connection: connection.executemany(delete, gone), None)
 
     def rebuild(self, report: Callable[[Path, int], None] | None = None) -> int:
         """Make the index anew from the run directories of all known projects; how many runs it has. Raises StoreError.
@@ -82,7 +81,7 @@ class Index:
             raise StoreError(f"cannot rebuild the index {self.path}: {error}") from error
 
     def _refill(self, connection: sqlite3.Connection, report: Callable[[Path, int], None] | None = None) -> int:
-        before = connection.execute("SELECT run_id FROM runs").fetchall()
+        before = connection.execute("SELECT rowid FROM runs").fetchall()
         rows: list[list[Any]] = []
         for project in self.projects():
             found = list(_rows_on_disk(project))
@@ -90,7 +89,7 @@ class Index:
             if report is not None:
                 report(project, len(found))
         with _transaction(connection):
-            connection.executemany("DELETE FROM runs WHERE run_id = ?", before)
+            connection.executemany("DELETE FROM runs WHERE rowid = ?", before)
             connection.executemany(_UPSERT, rows)
         return len(rows)
 
@@ -102,44 +101,53 @@ class Index:
 
     def session(self, session_id: str) -> list[Path]:
         """The run directories of a session that the index knows of, oldest first."""
-        query = "SELECT run_dir FROM runs WHERE session_id = ? ORDER BY run_id"
-        return [Path(row["run_dir"]) for row in self._query(query, [session_id])]
+        return [Path(row["run_dir"]) for row in reversed(self.rows("session_id = ?", [session_id]))]
 
     def rows(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
-        """Rows by newest first; columns as in the schema."""
-        query = f"SELECT * FROM runs WHERE {where} ORDER BY run_id DESC LIMIT ?"
+        """Rows by newest first; columns as in the schema.
+
+        A row that cannot be true has no more than its place, and no status: only the journal can say it.
+        """
+        query = f"""
+            SELECT * FROM runs WHERE {_NAMES_A_RUN.format("runs")} AND ({where})
+            ORDER BY run_id DESC, project DESC LIMIT ?"""
         return self._query(query, [*parameters, limit])
 
     def sessions(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
-        """The latest run of each session, newest first, and as `run_count` how many runs the session has.
+        """The latest run of each session of each project, newest first.
 
         The conditions are on that latest run. Rows are found along the primary key, so a limit keeps this quick.
         """
         query = f"""
-            SELECT *, (SELECT COUNT(*) FROM runs AS every WHERE every.session_id = runs.session_id) AS run_count
-            FROM runs
-            WHERE NOT EXISTS (
-                SELECT 1 FROM runs AS later WHERE later.session_id = runs.session_id AND later.run_id > runs.run_id
+            SELECT * FROM runs
+            WHERE {_NAMES_A_RUN.format("runs")} AND NOT EXISTS (
+                SELECT 1 FROM runs AS later
+                WHERE later.session_id = runs.session_id AND later.project = runs.project AND later.run_id > runs.run_id
+                AND {_NAMES_A_RUN.format("later")} AND later.run_id GLOB '*-' || later.session_id
             ) AND ({where})
-            ORDER BY run_id DESC LIMIT ?"""
+            ORDER BY run_id DESC, project DESC LIMIT ?"""
         return self._query(query, [*parameters, limit])
 
     def projects(self) -> list[Path]:
         """Every project that ever had a run, in the order they appeared; those that are gone are left out."""
-        found: dict[Path, None] = {}
         with suppress(OSError):
-            for line in self._projects.read_bytes().splitlines():
-                with suppress(ValueError, TypeError):
-                    found[Path(json.loads(line))] = None
-        return [project for project in found if _is_directory(project)]
+            return [project for project in _projects_in(self._read_projects()) if _is_directory(project)]
+        return []
+
+    def _read_projects(self) -> bytes:
+        with suppress(FileNotFoundError):
+            return read_bounded(self._projects, _MAX_LIST_BYTES)
+        return b""
 
     # --- inside -------------------------------------------------------------------------------------------
 
     def _query(self, query: str, parameters: list[Any]) -> list[dict[str, Any]]:
         def ask(connection: sqlite3.Connection) -> list[dict[str, Any]]:
             connection.row_factory = sqlite3.Row
+            connection.text_factory = bytes
             rows = connection.execute(query, [_to_sql(value) for value in parameters])
-            return [{name: _from_sql(row[name]) for name in row.keys()} for row in rows]  # noqa: SIM118 - has no other
+            told = ({name: _from_sql(row[name]) for name in _COLUMNS} for row in rows)
+            return [_as_far_as_true(row) for row in told if _is_path(row["project"])]
 
         return self._attempt(ask, [])
 
@@ -185,12 +193,25 @@ class Index:
         return True
 
     def _remember_project(self, project: Path) -> None:
-        if project in self.projects():
+        known = self._read_projects()
+        if project in _projects_in(known):
             return
-        self._folder.mkdir(parents=True, exist_ok=True)
-        fd = os.open(self._projects, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        line = json.dumps(str(project)).encode() + b"\n"
+        with Directory.at(self._folder) as folder:
+            fd = folder.open(self._projects.name, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         with os.fdopen(fd, "ab", buffering=0) as file:
-            file.write(json.dumps(str(project)).encode() + b"\n")
+            file.write(line if known.endswith(b"\n") or not known else b"\n" + line)
+
+
+def _projects_in(lines: bytes) -> dict[Path, None]:
+    """What a list of projects names; lines that cannot be read are left out."""
+    found: dict[Path, None] = {}
+    for line in lines.splitlines():
+        with suppress(ValueError, TypeError, RecursionError):
+            project = Path(json.loads(line))
+            if project.is_absolute():
+                found[project] = None
+    return found
 
 
 def _is_directory(path: Path) -> bool:
@@ -257,30 +278,62 @@ def _rows_on_disk(project: Path) -> Iterator[list[Any]]:
 
 def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
     final = state.status.is_terminal
-    values = [
-        state.run_id,
-        state.session_id,
-        str(project),
-        str(run_dir),
-        state.name,
-        state.profile,
-        state.status.value if final else None,
-        state.reason.value if final and state.reason else None,
-        state.error if final else None,
-        state.provider if final else None,
-        state.model if final else None,
-        state.created_at,
-        state.started_at if final else None,
-        state.completed_at,
-        state.usage.total_tokens if final else None,
-        state.usage.cost if final else None,
-        state.tool_count if final else None,
-        state.message_count if final else None,
-        int(state.background),
-        state.owner,
-        int(state.is_damaged),
-    ]
-    return [_to_sql(value) for value in values]
+    values = {
+        "run_id": state.run_id,
+        "session_id": state.session_id,
+        "project": str(project),
+        "run_dir": str(run_dir),
+        "name": state.name,
+        "profile": state.profile,
+        "status": state.status.value if final else None,
+        "reason": state.reason.value if final and state.reason else None,
+        "error": state.error if final else None,
+        "provider": state.provider if final else None,
+        "model": state.model if final else None,
+        "created_at": state.created_at,
+        "started_at": state.started_at if final else None,
+        "completed_at": state.completed_at,
+        "tokens": state.usage.total_tokens if final else None,
+        "cost": state.usage.cost if final else None,
+        "tool_count": state.tool_count if final else None,
+        "message_count": state.message_count if final else None,
+        "background": int(state.background),
+        "owner": state.owner,
+        "damaged": int(state.is_damaged),
+    }
+    return [_to_sql(values[name]) for name in _COLUMNS]
+
+
+def _as_far_as_true(row: dict[str, Any]) -> dict[str, Any]:
+    folder = Path(row["run_dir"]) if _is_path(row["run_dir"]) else Path()
+    if folder != runs_dir(Path(*folder.parts[:-4])) / row["run_id"]:
+        folder = runs_dir(Path(row["project"])) / row["run_id"]
+    place = {**row, "run_dir": str(folder), "session_id": session_of(folder)}
+    return place if _can_be_true(row) else {**place, **dict.fromkeys(row.keys() - _PLACE), "name": ""}
+
+
+def _can_be_true(row: Mapping[str, Any]) -> bool:
+    cost = row["cost"]
+    return (
+        isinstance(row["name"], str)
+        and all(isinstance(row[name], str | None) for name in _TEXTS)
+        and all(_is_between(row[name], 0, LAST_MS) for name in _TIMES)
+        and all(_is_between(row[name], 0, math.inf) for name in _COUNTS)
+        and (cost is None or (isinstance(cost, float) and 0 <= cost < math.inf))
+        and row["status"] not in (Status.QUEUED, Status.RUNNING)
+    )
+
+
+def _is_between(value: Any, least: int, most: float) -> bool:
+    return value is None or (isinstance(value, int) and least <= value <= most)
+
+
+def _is_path(text: Any) -> bool:
+    """Whether a text can be the path of something."""
+    try:
+        return isinstance(text, str) and Path(text).is_absolute() and b"\0" not in os.fsencode(text)
+    except UnicodeEncodeError:
+        return False
 
 
 def _to_sql(value: Any) -> Any:
@@ -294,4 +347,7 @@ def _to_sql(value: Any) -> Any:
 
 
 def _from_sql(value: Any) -> Any:
-    return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+    """The value as it was written; bytes that were never a text stay bytes."""
+    with suppress(UnicodeDecodeError):
+        return value.decode("utf-8", "surrogatepass") if isinstance(value, bytes) else value
+    return value

@@ -39,6 +39,41 @@ MIGRATIONS: Sequence[str] = (
     """,
     # 3: of a run whose journal cannot be true people are told so, in lists too.
     "ALTER TABLE runs ADD COLUMN damaged INTEGER NOT NULL DEFAULT 0",
+    # 4: projects can have runs of the same id, as copies of each other do.
+    """
+    ALTER TABLE runs RENAME TO runs_by_id;
+    CREATE TABLE runs (
+        run_id TEXT NOT NULL,
+        project TEXT NOT NULL,
+        session_id TEXT NOT NULL,
+        run_dir TEXT NOT NULL,
+        name TEXT NOT NULL,
+        profile TEXT,
+        status TEXT,
+        reason TEXT,
+        error TEXT,
+        provider TEXT,
+        model TEXT,
+        created_at INTEGER,
+        started_at INTEGER,
+        completed_at INTEGER,
+        tokens INTEGER,
+        cost REAL,
+        tool_count INTEGER,
+        message_count INTEGER,
+        background INTEGER NOT NULL DEFAULT 0,
+        owner TEXT,
+        damaged INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (run_id, project)
+    );
+    INSERT INTO runs
+        SELECT run_id, project, session_id, run_dir, name, profile, status, reason, error, provider, model, created_at,
+        started_at, completed_at, tokens, cost, tool_count, message_count, background, owner, damaged FROM runs_by_id;
+    DROP TABLE runs_by_id;
+    CREATE INDEX runs_by_session ON runs (session_id, project, run_id);
+    CREATE INDEX runs_by_time ON runs (created_at);
+    CREATE INDEX runs_in_background ON runs (background, project)
+    """,
 )
 
 

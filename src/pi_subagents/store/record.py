@@ -12,8 +12,9 @@ from __future__ import annotations
 import errno
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from heapq import merge
 from pathlib import Path
 
 import msgspec
@@ -94,11 +95,11 @@ def obstacle(error: OSError) -> str:
     return f"{error.filename} {error.strerror}; put a directory of your own there, or work in another directory"
 
 
-def list_runs(runs_dir: Path) -> list[Path]:
+def list_runs(runs_dir: Path, ending: str = "") -> list[Path]:
     """The directories of all runs of a project, oldest first; foreign ones too, if only by their names."""
     try:
         with open_runs(runs_dir) as runs:
-            return [runs_dir / name for name in runs.names() if is_run_id(name)]
+            return [runs_dir / name for name in runs.names() if name.endswith(ending) and is_run_id(name)]
     except FileNotFoundError:
         return []
     except OSError as error:
@@ -110,28 +111,44 @@ def list_runs(runs_dir: Path) -> list[Path]:
 
 def session_runs(runs_dir: Path, session_id: str) -> list[Path]:
     """The directories of a session's runs, oldest first."""
-    with suppress(OSError), open_runs(runs_dir) as runs:
-        listed = _listed(runs, session_id)
-        if listed:
-            return [runs_dir / name for name in listed if runs.has(name)]
-    return [path for path in list_runs(runs_dir) if path.name.endswith(f"-{session_id}")]
+    return in_order(list_runs(runs_dir, f"-{session_id}"))
 
 
-def _listed(runs: Directory, session_id: str) -> list[str]:
-    """A session's runs as its list has them, oldest first; some may never have been published.
+def by_session(run_dirs: Sequence[Path]) -> dict[str, list[Path]]:
+    """Runs of a project, as they are listed, by the ids of their sessions; the newest first."""
+    sessions: dict[str, list[Path]] = {}
+    for folder in reversed(run_dirs):
+        sessions.setdefault(session_of(folder), []).append(folder)
+    return sessions
 
-    Finding a session by its list takes the same time however many others there are. Where there is no list, the
-    directory itself still tells.
+
+def session_of(run_dir: Path) -> str:
+    """The id of the session that a run belongs to."""
+    return run_dir.name.rpartition("-")[2]
+
+
+def in_order(run_dirs: Collection[Path]) -> list[Path]:
+    """The runs of one session, oldest first.
+
+    Names made before a clock was set back can be out of order; the session's list is not. Only its order counts: a run
+    that it lacks has its place by its name, and one that is not there has none.
     """
+    folders = {folder.name: folder for folder in run_dirs}
+    listed = [name for name in _listed(next(iter(run_dirs))) if name in folders] if len(folders) > 1 else []
+    return [folders[name] for name in merge(listed, sorted(folders.keys() - listed))]
+
+
+def _listed(run_dir: Path) -> Iterable[str]:
+    """What stands in the list of a run's session, each line once."""
     try:
-        with runs.below(SESSION_LOCKS) as lists:
-            lines = lists.read(session_id, _MAX_LIST_BYTES).decode("ascii", "replace").split()
+        with open_runs(run_dir.parent) as runs, runs.below(SESSION_LOCKS) as lists:
+            return dict.fromkeys(lists.read(session_of(run_dir), _MAX_LIST_BYTES).decode("ascii", "replace").split())
     except OSError:
-        return []
-    return [name for name in dict.fromkeys(lines) if is_run_id(name) and name.endswith(f"-{session_id}")]
+        return ()
 
 
-_MAX_LIST_BYTES = 16 * 1024 * 1024
+_MAX_LIST_BYTES = 256 * 1024
+"""Some thousands of runs: more than any session has."""
 _MAX_FILE_BYTES = 64 * 1024 * 1024
 """A conversation of an agent's is far smaller; a record may come from anywhere."""
 
@@ -210,7 +227,7 @@ def in_its_place(event: AnyEvent, run_dir: Path, foreign: str | None) -> AnyEven
     """
     if not isinstance(event, Created):
         return event
-    facts = {"run_id": run_dir.name, "session_id": run_dir.name.rpartition("-")[2]} if is_run_id(run_dir.name) else {}
+    facts = {"run_id": run_dir.name, "session_id": session_of(run_dir)} if is_run_id(run_dir.name) else {}
     if foreign:
         facts["name"] = f"[{FOREIGN}] {event.name}"
     return msgspec.structs.replace(event, **facts)

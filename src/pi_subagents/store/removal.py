@@ -17,7 +17,7 @@ from pi_subagents.errors import SessionBusy, StoreError
 from pi_subagents.files import PART_OF_REMOVED, Directory, belongs_to_us
 from pi_subagents.store.lease import Lease, has_holder
 from pi_subagents.store.reading import load_run
-from pi_subagents.store.record import SESSION_LOCKS, list_runs, obstacle, open_runs, session_runs
+from pi_subagents.store.record import SESSION_LOCKS, by_session, list_runs, obstacle, open_runs, session_runs
 
 _DRAFT = ".new"
 
@@ -122,7 +122,7 @@ def _unused_locks(runs: Directory, runs_dir: Path) -> Iterator[str]:
     except OSError:
         return
     # In this order: a lock is made after its session's first run, so that run is seen now if it was ever there.
-    used = {folder.name.rpartition("-")[2] for folder in list_runs(runs_dir)}
+    used = by_session(list_runs(runs_dir))
     yield from (name for name in locks if name not in used)
 
 

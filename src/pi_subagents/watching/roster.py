@@ -84,7 +84,7 @@ class Roster:
         if len(recent) < MAX_RECENT:
             return recent
         active = list_sessions(self.place, Wanted(self.project, Status.RUNNING, limit=MAX_RECENT))
-        return list({session.session_id: session for session in (*recent, *active)}.values())
+        return list({session.run_dir: session for session in (*recent, *active)}.values())
 
     def _read_sign(self) -> object:
         """Changes when a run is published or deleted anywhere, and when the index learns of one."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
+from tests.session_kit import Shelf
 from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt
 from tests.surfaces.cli.session_desk import TIMEOUT_S
 
@@ -84,6 +86,22 @@ def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: BackgroundD
         assert (done.exit_code, done.out) == (0, f"Run {run_dir.name} is over: ✗ aborted (cancelled) – Cancelled\n")
         assert NOTICE not in done.err
     assert "is over already: ✗ aborted" in desk.background("stop", running.name).out
+
+
+def test_a_record_of_the_same_id_in_another_project_does_not_take_the_place_of_a_live_run(
+    desk: BackgroundDesk, tmp_path: Path
+) -> None:
+    run_dir = desk.launch_patient()
+    other = Shelf(tmp_path / "other", desk.shelf.agent_dir)
+    finished = other.add(name="finished", session_id=run_dir.name.rpartition("-")[2], indexed=False).run_dir
+    finished.rename(finished.with_name(run_dir.name))
+    assert "finished" in desk.run("list", cwd=other.project).out
+    assert "running" in desk.background("status", run_dir.name).out
+    assert desk.background("wait", run_dir.name, "--timeout", "0.1").exit_code == 124
+    everywhere = {row["project"]: row["status"] for row in desk.run("list", "--all", "--json").json()}
+    assert everywhere == {str(desk.project): "running", str(other.project): "completed"}
+    assert "aborted (cancelled)" in desk.background("stop", run_dir.name).out
+    assert load_run(run_dir).status == "aborted"
 
 
 def test_an_end_is_told_once_by_the_next_command(desk: BackgroundDesk) -> None:

@@ -28,6 +28,16 @@ def test_old_sessions_go_with_all_their_runs_and_their_rows(desk: Desk) -> None:
     assert told == announced.replace("To be deleted:", "Deleted")
 
 
+def test_runs_that_the_list_of_their_session_lacks_go_with_the_others(desk: Desk) -> None:
+    for days in (43, 42, 41):
+        desk.shelf.add(age_s=days * DAY_S, session_id=SESSION)
+    (runs_dir(desk.project) / ".sessions" / SESSION).write_text(f"{desk.shelf.runs[1]}\n")
+    done = desk.run("clean", "--older-than", "30d")
+    assert done.out.splitlines()[-1].startswith("Deleted 1 session with 3 runs")
+    assert desk.shelf.runs == []
+    assert desk.shelf.index.rows() == []
+
+
 def test_a_dry_run_says_the_same_and_deletes_nothing(desk: Desk) -> None:
     desk.shelf.add(name="old", age_s=40 * DAY_S)
     done = desk.run("clean", "--older-than", "30d", "--dry-run")

@@ -145,8 +145,9 @@ def _find(place: Place, owner: str, launched: set[str]) -> list[KnownRun]:
     list_sessions(place, Wanted(place.project, Status.RUNNING, limit=1000))
     registry = Registry(place, owner)
     runs = registry.runs()
-    named = (registry.find(run_id) for run_id in launched - {run.state.run_id for run in runs})
-    return [*runs, *(run for run in named if run is not None and run.state.owner == owner)]
+    unknown = launched - {run.state.run_id for run in runs}
+    named = (run for run_id in unknown for run in registry.find_all(run_id))
+    return [*runs, *(run for run in named if run.state.owner == owner)]
 
 
 def _ended(active: list[KnownRun]) -> list[KnownRun]:

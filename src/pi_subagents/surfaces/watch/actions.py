@@ -61,7 +61,7 @@ class RunActions:
         self._app.push_screen(PromptDialog(_name(run)), answered)
 
     async def _resume(self, run: WatchedRun, prompt: str) -> None:
-        await self._own_runs.resume(run.session_id, prompt)
+        await self._own_runs.resume(run.run_dir, prompt)
         self._say(f"{_name(run)} goes on. Quitting watch stops it.")
 
     def copy(self, run: WatchedRun) -> None:

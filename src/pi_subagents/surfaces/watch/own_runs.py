@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
 
 from pi_subagents.paths import project_of
 from pi_subagents.planning import Place
 from pi_subagents.service import Delegation
 from pi_subagents.sessions import Sessions, resumed_task
+from pi_subagents.store import session_of
 
 
 class OwnRuns:
@@ -22,17 +24,17 @@ class OwnRuns:
         """How many have not ended."""
         return len(self._working)
 
-    async def resume(self, session_id: str, prompt: str) -> None:
-        """Go on with a session; returns when its record is made. Raises PiSubagentsError."""
-        delegation = await asyncio.to_thread(self._prepare, session_id, prompt)
+    async def resume(self, run_dir: Path, prompt: str) -> None:
+        """Go on with the session of a run; returns when its record is made. Raises PiSubagentsError."""
+        delegation = await asyncio.to_thread(self._prepare, run_dir, prompt)
         task: asyncio.Task[object] = asyncio.create_task(_see_through(delegation))
         self._working.add(task)
         task.add_done_callback(self._working.discard)
 
-    def _prepare(self, session_id: str, prompt: str) -> Delegation:
-        latest = Sessions(self._place).find(session_id).latest
-        # Profiles and settings are those of the project that the session belongs to.
-        place = Place.here(project_of(latest.run_dir), self._place.environ)
+    def _prepare(self, run_dir: Path, prompt: str) -> Delegation:
+        # Profiles and settings are those of the project that the session belongs to; others may have one of its id.
+        place = Place.here(project_of(run_dir), self._place.environ)
+        latest = Sessions(place).find(session_of(run_dir)).latest
         delegation = Delegation([resumed_task(latest, prompt)], place=place)
         delegation.prepare()
         return delegation

@@ -90,8 +90,7 @@ def _delete(found: _Found, index: Index) -> int:
     exit_code = 0
     for session in found.sessions:
         try:
-            remove(session, index)
-            gone.append(session)
+            gone.append(remove(session, index))
         except PiSubagentsError as error:
             exit_code = 1
             echo(f"kept: {error}" if isinstance(error, SessionBusy) else f"error: {error}", err=True)
