@@ -19,7 +19,7 @@ from pi_subagents.outcome import ending
 from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.results import RunResult
-from pi_subagents.retention import Rule, apply_retention, find_dispensable
+from pi_subagents.retention import Dispensable, Rule, apply_retention, find_dispensable
 from pi_subagents.service import Delegation
 from pi_subagents.settings import Settings
 from pi_subagents.store import load_run
@@ -168,7 +168,12 @@ def test_a_delegation_and_its_program_do_not_wait_for_tidying_that_never_ends(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     never = threading.Event()
-    monkeypatch.setattr("pi_subagents.retention.find_dispensable", lambda *_: never.wait())
+
+    def find_none(*_: object) -> list[Dispensable]:
+        never.wait()
+        return []
+
+    monkeypatch.setattr("pi_subagents.retention.find_dispensable", find_none)
     (shelf.project / ".pi" / "settings.json").write_text('{"subagents": {"keepRunsDays": 30}}')
     runs_dir(shelf.project).mkdir(parents=True)
     place = Place(shelf.project, shelf.agent_dir, {"PATH": os.environ["PATH"], **dict([SCRIPTED_AGENT])})
