@@ -86,6 +86,12 @@ def test_a_secret_is_found_however_json_spells_it(spelt: list[bool]) -> None:
     assert cleaned == {"text": MARK, MARK: [1.5, "\ud800"]}
 
 
+def test_output_with_colours_is_not_decoded_twice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pi_subagents.redaction._plainly", None)
+    record = json.dumps({"text": f"\x1b[31m\0\x1fred\x1b[0m {KEY}"}).encode()
+    assert json.loads(Redactor([KEY]).record(record)) == {"text": f"\x1b[31m\0\x1fred\x1b[0m {MARK}"}
+
+
 def test_a_slash_with_a_backslash_is_a_slash() -> None:
     assert Redactor(["wJalr/XUtn+FEMI"]).record(b'{"a": "wJalr\\/XUtn\\u002bFEMI"}') == f'{{"a": "{MARK}"}}'.encode()
 

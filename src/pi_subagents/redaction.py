@@ -15,8 +15,11 @@ MARK = "[redacted]"
 _MIN_LENGTH = 8
 """Shorter values, and shorter pieces of a value, would blank out ordinary words."""
 
-_SPELT = re.compile(rb"\\[u/]")
-"""JSON can spell any character as a number, and a slash with a backslash; whoever decodes it sees the character."""
+_SPELT = re.compile(rb"\\(?:u(?!00[01])|/)")
+"""JSON can spell any character as a number, and a slash with a backslash; whoever decodes it sees the character.
+
+Control characters are always spelt so, and much output has colours: they are no reason to decode it twice.
+"""
 
 _SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY", "_BEARER_TOKEN_BEDROCK")
 
