@@ -184,11 +184,13 @@ def test_todos_are_counted(calls: list[ev.ToolCallPart], counts: tuple[int, int]
     assert (state.todo_total, state.todo_completed) == counts
 
 
-def test_rewriting_the_todos_starts_their_count_anew() -> None:
-    done = call("edit_todos", action="complete", indices=[0])
-    state = running(said("", call("write_todos", todos=["a", "b"])), said("", done))
-    fold(state, [said("", call("write_todos", todos=["c"], mode="append"))])
-    assert (state.todo_total, state.todo_completed) == (3, 0)
+def test_rewriting_the_todos_starts_their_count_anew_and_adding_to_them_does_not() -> None:
+    done = call("edit_todos", action="complete", indices=[0, 1])
+    state = running(said("", call("write_todos", todos=["a", "b", "c"])), said("", done))
+    fold(state, [said("", call("write_todos", todos=["d"], mode="append"))])
+    assert (state.todo_total, state.todo_completed) == (4, 2)
+    fold(state, [said("", call("write_todos", todos=["e"]))])
+    assert (state.todo_total, state.todo_completed) == (1, 0)
 
 
 SETTLING: list[tuple[str, list[ev.Event], bool, bool]] = [

@@ -57,8 +57,8 @@ def test_ranges_count_from_one_and_include_both_ends(cwd: Path, spec: FileSpec, 
 
 
 @pytest.mark.parametrize("spec", [FileSlice(path="ten.txt", start=11), FileSlice(path="ten.txt", start=5, end=4)])
-def test_an_empty_selection_leaves_the_header_alone(cwd: Path, spec: FileSpec) -> None:
-    assert compose_prompt("Go.", (spec,), cwd) == "=== ten.txt ===\n\nGo."
+def test_an_empty_selection_keeps_its_header_and_an_empty_body(cwd: Path, spec: FileSpec) -> None:
+    assert compose_prompt("Go.", (spec,), cwd) == "=== ten.txt ===\n\n\nGo."
 
 
 def test_an_absolute_path_is_shown_as_it_was_given(cwd: Path) -> None:
@@ -69,7 +69,7 @@ def test_an_absolute_path_is_shown_as_it_was_given(cwd: Path) -> None:
 
 @pytest.mark.parametrize("path", ["missing.txt", "no/such/folder.txt", "ten.txt/below"])
 def test_a_missing_file_is_a_placeholder(cwd: Path, path: str) -> None:
-    assert compose_prompt("Go.", (path,), cwd) == f"=== {path} ===\n[file not found: {path}]\n\nGo."
+    assert compose_prompt("Go.", (path,), cwd) == f"[file not found: {path}]\n\nGo."
 
 
 def test_a_dangling_link_is_a_missing_file(cwd: Path) -> None:
@@ -84,7 +84,7 @@ def test_what_is_no_readable_text_file_is_a_placeholder_and_never_hangs(cwd: Pat
     (cwd / "latin1.txt").write_bytes("Größe".encode("latin-1"))
     (cwd / "loop").symlink_to("loop")
     os.mkfifo(cwd / "pipe")
-    assert compose_prompt("Go.", (path,), cwd) == f"=== {path} ===\n[could not read file: {path}]\n\nGo."
+    assert compose_prompt("Go.", (path,), cwd) == f"[could not read file: {path}]\n\nGo."
 
 
 def test_a_file_without_permission_is_a_placeholder(nobodys_folder: Path) -> None:
@@ -117,7 +117,7 @@ def _not_root() -> Iterator[None]:
 @pytest.mark.parametrize(("size", "kilobytes"), [(1024 * 1024 + 1, 1024), (1024 * 1024 + 512, 1025), (3_000_000, 2930)])
 def test_a_file_beyond_one_megabyte_is_a_placeholder_with_its_size(cwd: Path, size: int, kilobytes: int) -> None:
     (cwd / "big").write_bytes(b"x" * size)
-    expected = f"=== big ===\n[file too large: big ({kilobytes}KB, limit 1024KB)]\n\nGo."
+    expected = f"[file too large: big ({kilobytes}KB, limit 1024KB)]\n\nGo."
     assert compose_prompt("Go.", (FileSlice(path="big", head=1),), cwd) == expected
 
 
@@ -128,7 +128,7 @@ def test_a_file_of_exactly_one_megabyte_is_given(cwd: Path) -> None:
 
 def test_one_bad_file_does_not_keep_the_others_away(cwd: Path) -> None:
     prompt = compose_prompt("Go.", ("missing", FileSlice(path="ten.txt", tail=1)), cwd)
-    assert prompt == "=== missing ===\n[file not found: missing]\n\n=== ten.txt ===\nline 10\n\nGo."
+    assert prompt == "[file not found: missing]\n\n=== ten.txt ===\nline 10\n\nGo."
 
 
 def test_files_stand_before_what_happened_previously(cwd: Path) -> None:

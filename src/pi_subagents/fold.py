@@ -227,9 +227,10 @@ def _count_tool(counts: dict[str, int], name: str) -> None:
 def _count_todos(state: RunState, call: ev.ToolCallPart) -> None:
     if call.name == "write_todos":
         written = _length(call.arguments.get("todos"))
-        appending = call.arguments.get("mode") == "append"
-        state.todo_total = state.todo_total + written if appending else written
-        state.todo_completed = 0
+        if call.arguments.get("mode") == "append":
+            state.todo_total += written
+        else:
+            state.todo_total, state.todo_completed = written, 0
     elif call.name == "edit_todos" and call.arguments.get("action") in ("complete", "abandon"):
         state.todo_completed = min(state.todo_total, state.todo_completed + _length(call.arguments.get("indices")))
 

@@ -27,15 +27,9 @@ def compose_prompt(prompt: str, files: Sequence[FileSpec], cwd: Path, *, previou
 
 def _file_block(spec: FileSpec, cwd: Path) -> str:
     part = FileSlice(path=spec) if isinstance(spec, str) else spec
-    header = f"=== {part.path} ==="
-    content = _content(part, cwd)
-    return f"{header}\n{content}" if content else header
-
-
-def _content(part: FileSlice, cwd: Path) -> str:
     try:
         data = _read_regular_file(cwd / part.path)
-        return _select_lines(data.decode("utf-8-sig"), part)
+        return f"=== {part.path} ===\n{_select_lines(data.decode('utf-8-sig'), part)}"
     except (FileNotFoundError, NotADirectoryError):
         return f"[file not found: {part.path}]"
     except _TooLarge as error:

@@ -85,7 +85,7 @@ class Desk:
         return publish(runs_dir(self.project) / f"20260101T000000000-{SESSION}", {}, created)
 
     def files(self, path: str) -> str:
-        return compose_prompt("Go.", [path], self.project).split("\n")[1]
+        return compose_prompt("Go.", [path], self.project).split("\n")[0]
 
 
 Produce = Callable[[Desk], str]

@@ -42,7 +42,7 @@ async def test_every_form_of_files_stands_before_the_prompt(play: Play) -> None:
                 ten + "line 1",
                 ten + "line 9\nline 10",
                 f"=== {outside} ===\nfrom elsewhere",
-                "=== missing.txt ===\n[file not found: missing.txt]",
+                "[file not found: missing.txt]",
                 "=== binary.bin ===\n[could not read file: binary.bin]",
                 "=== large.txt ===\n[file too large: large.txt (1025KB, limit 1024KB)]",
                 "Read all this.",

@@ -78,7 +78,8 @@ async def test_an_unknown_skill_fails_its_task_alone_and_lists_what_there_is(pla
         ),
         (
             ("tools: read", "excludeTools: bash"),
-            'Profile "bad" has both "tools" and "excludeTools" set. These are mutually exclusive.',
+            'Profile "bad" has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
+            "These are mutually exclusive — choose one or the other.",
         ),
         (
             ("tools: read", "extraArgs: [--tools=bash]"),

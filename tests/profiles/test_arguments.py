@@ -132,7 +132,10 @@ def test_a_flag_that_only_begins_like_a_tool_flag_passes() -> None:
 def test_allowing_and_excluding_tools_contradict_each_other() -> None:
     with pytest.raises(ProfileError) as caught:
         check_tools(profile(tools=("read",), exclude_tools=("bash",)))
-    assert str(caught.value) == ('Profile "x" has both "tools" and "excludeTools" set. These are mutually exclusive.')
+    assert str(caught.value) == (
+        'Profile "x" has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
+        "These are mutually exclusive — choose one or the other."
+    )
 
 
 def test_no_tools_silences_the_contradiction() -> None:

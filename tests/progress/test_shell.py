@@ -46,12 +46,37 @@ def test_home_is_where_the_agent_may_be_too() -> None:
         "cd sub && npm test",
         f"cd {CWD}x && npm test",
         f"cd {CWD} || npm test",
-        f"cd {CWD}",
+        "cd /elsewhere",
         "cd $HOME && npm test",
     ],
 )
 def test_every_other_cd_stays(command: str) -> None:
     assert bash(command) == [f"bash → {command}"]
+
+
+@pytest.mark.parametrize("command", [f"cd {CWD}", f"cd '{CWD}/'", "cd ~/project", f"cd {CWD};"])
+def test_of_a_cd_to_where_the_agent_is_already_that_much_stays_where_nothing_follows(command: str) -> None:
+    assert bash(command) == ["bash → cd ."]
+
+
+@pytest.mark.parametrize(
+    ("command", "shown"),
+    [
+        (f"cat {CWD}/src/a.ts", "cat src/a.ts"),
+        (f"ls {CWD} {CWD}x", "ls . ~/projectx"),
+        (f'grep -r "x" "{CWD}/src" /home/ann/notes', 'grep -r "x" "src" ~/notes'),
+        (f"PATH={CWD}/bin:/usr/bin make >{CWD}/log", "PATH=bin:/usr/bin make >log"),
+        (f"rm {CWD}/src/*.ts", "rm src/*.ts"),
+        (f"cat {CWD}/a && cd /tmp && cat {CWD}/b", f"cat a && cd /tmp && cat {CWD}/b"),
+        (f"cd sub && cat {CWD}/b", f"cd sub && cat {CWD}/b"),
+        (f"cat {CWD}/../b", "cat ~/project/../b"),
+        (f"cat {CWD}/$NAME/b", f"cat {CWD}/$NAME/b"),
+        (f"curl file://{CWD}/b https://host{CWD}/b", f"curl file://{CWD}/b https://host{CWD}/b"),
+        ("rm -rf / /etc", "rm -rf / /etc"),
+    ],
+)
+def test_paths_are_shown_as_they_are_seen_from_where_the_command_stands(command: str, shown: str) -> None:
+    assert bash(command) == [f"bash → {shown}"]
 
 
 def test_a_command_that_fits_stays_on_one_line() -> None:
@@ -66,7 +91,6 @@ def test_each_line_holds_as_many_steps_as_fit() -> None:
 
 def test_without_knowing_where_the_agent_is_every_cd_stays() -> None:
     assert preview_tool_call("bash", {"command": "cd . && ls"}, width=80) == "bash → cd . && ls"
-    assert bash(f"cd {CWD};") == [f"bash → cd {CWD};"]
 
 
 def test_a_long_command_is_split_where_a_step_ends() -> None:

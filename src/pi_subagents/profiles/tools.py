@@ -20,7 +20,8 @@ def check_tools(profile: Profile) -> None:
     """Raise ProfileError when the profile both allows and excludes tools."""
     if profile.tools is not None and profile.exclude_tools is not None and not profile.no_tools:
         raise ProfileError(
-            f'Profile "{profile.name}" has both "tools" and "excludeTools" set. These are mutually exclusive.'
+            f'Profile "{profile.name}" has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
+            "These are mutually exclusive — choose one or the other."
         )
 
 

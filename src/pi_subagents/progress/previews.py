@@ -17,7 +17,7 @@ from pi_subagents.progress.shell import first_line, layout
 ARROW = " → "
 _NARROW = 8
 """With fewer cells than this left for the subject, the line is cut at its end like any other text."""
-_MAX_NAMED_FILES = 3
+_MAX_NAMED = 3
 _NON_EMPTY_LINE = re.compile(r"\S[^\n]*")
 
 Row = Callable[[str, Arguments, int], str | None]
@@ -142,10 +142,19 @@ def _write_todos(name: str, arguments: Arguments, width: int) -> str | None:
 def _edit_todos(name: str, arguments: Arguments, width: int) -> str | None:
     if description := arguments.text("description"):
         return _line(name, description, width)
+    if texts := [text for todo in arguments.items("todos") or [] if (text := _todo_text(todo))]:
+        return _several(name, texts, width) or _first_of(name, texts, width)
     action, indices = arguments.text("action"), arguments.items("indices")
     if action is None:
         return None
     return _line(name, f"{action} {compact_json(indices, width)}" if indices else action, width)
+
+
+def _todo_text(todo: object) -> str | None:
+    """What is to be done; some tools take texts, some objects that hold one."""
+    if isinstance(todo, Mapping):
+        return Arguments(todo).text("text", "content", "title", "description")
+    return one_line(todo)
 
 
 def _list_todos(name: str, arguments: Arguments, width: int) -> str:
@@ -171,17 +180,17 @@ def _find_symbol(name: str, arguments: Arguments, width: int) -> str | None:
 
 def _lint(_name: str, arguments: Arguments, width: int) -> str | None:
     if files := arguments.paths("files"):
-        return _line_with_more("lint", files, width)
+        return _several("lint", files, width) or _path_line("lint", files[0], _more(files, 1), width)
     return _line("lint", "(all)", width) if arguments.values.get("files") in (None, "", []) else None
 
 
-def _line_with_more(name: str, subjects: list[str], width: int) -> str:
-    """As many subjects as fit, and how many more there are."""
-    for shown in range(min(len(subjects), _MAX_NAMED_FILES), 1, -1):
+def _several(name: str, subjects: list[str], width: int) -> str | None:
+    """As many subjects as fit, and how many more there are; None if not even two fit."""
+    for shown in range(min(len(subjects), _MAX_NAMED), 1, -1):
         line = f"{name}{ARROW}{', '.join(subjects[:shown])}{_more(subjects, shown)}"
         if cell_width(line) <= width:
             return line
-    return _path_line(name, subjects[0], _more(subjects, 1), width)
+    return None
 
 
 def _more(subjects: list[str], shown: int) -> str:
@@ -193,12 +202,15 @@ def _subject(single: str, several: str = "") -> Row:
 
     def row(name: str, arguments: Arguments, width: int) -> str | None:
         subjects = [text] if (text := arguments.text(single)) else arguments.texts(several)
-        if not subjects:
-            return None
-        head, more = name + ARROW, _more(subjects, 1)
-        return clip(head + clip(subjects[0], width - cell_width(head + more)) + more, width)
+        return _first_of(name, subjects, width) if subjects else None
 
     return row
+
+
+def _first_of(name: str, subjects: list[str], width: int) -> str:
+    """The first of some texts, and how many more there are."""
+    head, more = name + ARROW, _more(subjects, 1)
+    return clip(head + clip(subjects[0], width - cell_width(head + more)) + more, width)
 
 
 _ROWS: dict[str, Row] = {

@@ -1,4 +1,4 @@
-"""Shell commands as people read them: without a redundant `cd`, split at `&&` where they are long."""
+"""Shell commands as people read them: without a redundant `cd`, with short paths, split at `&&` where they are long."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections import deque
 from pi_subagents.harmless import clean
 from pi_subagents.progress.arguments import bounded
 from pi_subagents.progress.cells import ELLIPSIS, cell_width, clip
-from pi_subagents.progress.locations import same_directory
+from pi_subagents.progress.locations import same_directory, shorten_path
 
 MAX_COMMAND_LINES = 4
 """One long command must not push everything else out of a window of fifteen lines."""
 CONTINUATION = "│ "
 
 _CD = re.compile(r"""\s*cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))[^\S\n]*(?:&&|;|\n)\s*""")
+_LONE_CD = re.compile(r"""cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))\s*;?""")
+_MOVES = re.compile(r"(?<![\w./-])(?:cd|pushd|popd)(?![\w./-])")
+_PATH = re.compile(r"""(?<![^\s'"=(<>:,])/(?!/)[^\s'"`;&|<>()$\\:,]*(?![^\s'"`;&|<>():,])""")
 _TOKEN = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|`[^`]*`|&&|[()]""", re.DOTALL)
 
 
@@ -25,6 +28,7 @@ def first_line(command: str, *, cwd: str | None = None, home: str | None = None)
     first = lines.popleft() if lines else ""
     while lines and (first.endswith(("&&", "\\")) or lines[0].startswith("&&")):
         first = " ".join((first.removesuffix("\\").rstrip(), lines.popleft()))
+    first = _shorten_paths(first, cwd, home)
     return f"{first} {ELLIPSIS}" if lines else first
 
 
@@ -63,6 +67,16 @@ def _fill(parts: list[str], rooms: tuple[int, int]) -> list[str]:
         else:
             lines.append(f"&& {part}")
     return lines
+
+
+def _shorten_paths(command: str, cwd: str | None, home: str | None) -> str:
+    """Absolute paths as they are seen from where the command stands; beyond a `cd` that is somewhere else."""
+    if cwd and (lone := _LONE_CD.fullmatch(command)):
+        target = next(group for group in lone.groups() if group is not None)
+        return "cd ." if same_directory(target, cwd, home) else command
+    moves = _MOVES.search(command)
+    here = len(command) if moves is None else moves.start()
+    return _PATH.sub(lambda path: shorten_path(path[0], cwd=cwd, home=home), command[:here]) + command[here:]
 
 
 def _drop_cd(command: str, cwd: str | None, home: str | None) -> str:

@@ -99,7 +99,7 @@ def test_json_has_every_fact_of_every_task(play: Play) -> None:
         (["--tasks", "half.json"], 1, "half.json: "),
         (["--tasks", "half.jsonl"], 1, "half.jsonl: line 2: "),
         (["--tasks", "bad.yaml"], 1, "bad.yaml: Invalid arguments: [0].promt is not a known field"),
-        (["-p", "contradiction", "x"], 1, "These are mutually exclusive."),
+        (["-p", "contradiction", "x"], 1, "These are mutually exclusive — choose one or the other."),
     ],
 )
 def test_a_mistake_is_one_sentence_on_stderr(play: Play, arguments: list[str], code: int, says: str) -> None:
