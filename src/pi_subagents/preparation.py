@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi_subagents.harness import Harness
+from pi_subagents.harness.pi_launch import PROMPT_FILE
 from pi_subagents.models import Task
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Continuation, Place, plan_tasks
@@ -12,7 +13,7 @@ from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.sessions import Session, Sessions, claim_all
 from pi_subagents.settings import Settings
 from pi_subagents.store import read_file
-from pi_subagents.transcripts import retelling
+from pi_subagents.transcripts import Told, retelling
 from pi_subagents.workshop import PreparedRun, Workshop
 
 
@@ -50,6 +51,7 @@ def prepare_runs(
 
 
 def _continuation(session: Session, settings: Settings, harness: Harness) -> Continuation:
-    told = retelling([run.state for run in session.runs], settings.max_resume_characters)
+    runs = [Told(run.state, read_file(run.run_dir / PROMPT_FILE).decode("utf-8", "replace")) for run in session.runs]
+    told = retelling(runs, settings.max_resume_characters, session.run_count)
     conversation = read_file(session.latest.run_dir / harness.conversation_file)
     return Continuation(session.id, told, conversation)

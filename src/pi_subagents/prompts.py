@@ -9,6 +9,7 @@ not; everything else, CR included, is passed on as it is.
 from __future__ import annotations
 
 import os
+import re
 import stat
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,8 @@ from pathlib import Path
 from pi_subagents.models import FileSlice, FileSpec
 
 MAX_FILE_BYTES = 1024 * 1024
+_PREVIOUSLY = re.compile(r"(?:\A|(?<=\n\n))Previously:\n\n")
+_BETWEEN_BLOCKS = re.compile(r"\n\n(?==== [^\n]+ ===\n|\[(?:file not found|could not read file|file too large): )")
 
 
 def compose_prompt(prompt: str, files: Sequence[FileSpec], cwd: Path, *, previously: str | None = None) -> str:
@@ -23,6 +26,17 @@ def compose_prompt(prompt: str, files: Sequence[FileSpec], cwd: Path, *, previou
     if previously is not None:
         prompt = f"Previously:\n\n{previously}\n\nInstructions:\n\n{prompt}"
     return "\n\n".join([*(_file_block(spec, cwd) for spec in files), prompt])
+
+
+def files_told(text: str, prompt: str, *, resumed: bool) -> list[str]:
+    """The blocks of files in a text that `compose_prompt` made; empty where the text does not end with the prompt."""
+    if not text.endswith(prompt):
+        return []
+    before = text.removesuffix(prompt)
+    if resumed and (previously := _PREVIOUSLY.search(before)):
+        before = before[: previously.start()]
+    before = before.removesuffix("\n\n")
+    return _BETWEEN_BLOCKS.split(before) if before else []
 
 
 def _file_block(spec: FileSpec, cwd: Path) -> str:

@@ -34,10 +34,17 @@ class Session:
     id: str
     runs: tuple[StoredRun, ...]
     run_count: int
+    earlier_messages: int = 0
+    """How many messages there were in the runs that are not held."""
 
     @property
     def latest(self) -> StoredRun:
         return self.runs[-1]
+
+    @property
+    def message_count(self) -> int:
+        """The messages of all runs."""
+        return self.earlier_messages + sum(run.state.message_count for run in self.runs)
 
     @property
     def is_running(self) -> bool:
@@ -70,7 +77,8 @@ class Sessions:
         if kept is not None and [run.run_dir for run in kept.runs] == folders[-MAX_RUNS_IN_MEMORY:]:
             return kept
         runs = tuple(StoredRun(load_run(folder), folder) for folder in folders[-MAX_RUNS_IN_MEMORY:])
-        session = Session(session_id, runs, len(folders))
+        earlier = sum(load_run(folder).message_count for folder in folders[:-MAX_RUNS_IN_MEMORY])
+        session = Session(session_id, runs, len(folders), earlier)
         if not session.is_running:
             self._keep(session)
         return session

@@ -6,12 +6,15 @@ Both cut long arguments and results: the whole is in the run's journal, and the 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgspec
 
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
+from pi_subagents.prompts import files_told
 
 ARGUMENT_CHARACTERS = 120
 RESULT_CHARACTERS = 500
@@ -30,9 +33,13 @@ def documented_status(status: Status) -> str:
 # --- get_subagent_session --------------------------------------------------------------------------------
 
 
-def session_transcript(runs: Sequence[RunState]) -> str:
-    """Everything agents said and did in a session; user texts are left out."""
-    return "\n---\n".join(_run_text(run, number, len(runs)) for number, run in enumerate(runs, 1))
+def session_transcript(runs: Sequence[RunState], run_count: int | None = None) -> str:
+    """Everything agents said and did in a session; user texts are left out.
+
+    Of `run_count` runs these are the latest; they keep the numbers they have among all.
+    """
+    count = run_count or len(runs)
+    return "\n---\n".join(_run_text(run, number, count) for number, run in enumerate(runs, count - len(runs) + 1))
 
 
 def was_cut(runs: Sequence[RunState]) -> bool:
@@ -77,16 +84,61 @@ def _already_said(run: RunState) -> bool:
 # --- resume ----------------------------------------------------------------------------------------------
 
 
-def retelling(runs: Sequence[RunState], max_characters: int) -> str:
-    """A session's runs for the agent that continues it, shortened from the middle of the oldest if too long."""
-    texts = [_retold_run(run, number, len(runs)) for number, run in enumerate(runs, 1)]
-    excess = sum(len(text) + 2 for text in texts) - max_characters
-    for index, text in enumerate(texts):
-        if excess <= 0:
-            break
-        texts[index] = _without_middle(text, excess)
-        excess -= len(text) - len(texts[index])
-    return "\n\n".join(texts)
+class Told(NamedTuple):
+    """A run, and what its agent was told at first: with files, and with what happened before."""
+
+    run: RunState
+    text: str = ""
+
+
+def retelling(runs: Sequence[Told], max_characters: int, run_count: int | None = None) -> str:
+    """A session's runs for the agent that continues it.
+
+    If they are too long, the oldest are shortened first: the contents of files, which can be read again, then the
+    middle of what was said and done.
+    """
+    count = run_count or len(runs)
+    retold = [_retold_run(told, number, count) for number, told in enumerate(runs, count - len(runs) + 1)]
+    excess = sum(len(run.text) + 2 for run in retold) - max_characters
+    for run in retold:
+        excess -= run.shorten(excess)
+    return "\n\n".join(run.text for run in retold)
+
+
+@dataclass
+class _Retold:
+    heading: list[str]
+    files: list[str]
+    said: str
+
+    @property
+    def text(self) -> str:
+        told = (
+            ["\n\n".join([f"User: {self.files[0]}", *self.files[1:], self.said])]
+            if self.files
+            else [f"User: {self.said}"]
+        )
+        return "\n\n".join([*self.heading, *told])
+
+    def shorten(self, excess: int) -> int:
+        """Leave out as much as is too much, where there is so much; how much it was."""
+        before = len(self.text)
+        for index, block in enumerate(self.files):
+            if (left := excess - (before - len(self.text))) <= 0:
+                break
+            self.files[index] = _without_end(block, left)
+        if (left := excess - (before - len(self.text))) > 0:
+            self.said = _without_middle(self.said, left)
+        return before - len(self.text)
+
+
+def _without_end(block: str, excess: int) -> str:
+    """The block of a file, with its name and as much of its beginning as there is room for."""
+    name, _, content = block.partition("\n")
+    mark = f"\n[… {min(excess + 200, len(content)):,} characters of this file left out …]"
+    if len(content) <= len(mark):
+        return block
+    return f"{name}\n{content[: max(len(content) - excess - len(mark), 0)]}{mark}"
 
 
 def _without_middle(text: str, excess: int) -> str:
@@ -97,17 +149,19 @@ def _without_middle(text: str, excess: int) -> str:
     return text[: keep // 2] + mark + text[len(text) - (keep - keep // 2) :]
 
 
-def _retold_run(run: RunState, number: int, count: int) -> str:
-    parts = [f"User: {run.prompt}", *_retold_messages(run)]
+def _retold_run(told: Told, number: int, count: int) -> _Retold:
+    run = told.run
+    said = [run.prompt, *_retold_messages(run)]
     if run.error and not _already_said(run):
-        parts.append(f"Error: {run.error}")
-    if count > 1:
-        parts.insert(0, f"--- Run {number} ({documented_status(run.status)}, {run.message_count} messages) ---")
-    return "\n\n".join(parts)
+        said.append(f"[Error: {run.error}]")
+    status = documented_status(run.status)
+    heading = [f"--- Run {number} ({status}, {run.message_count} messages) ---"] if count > 1 else []
+    files = files_told(told.text, run.prompt, resumed=number > 1)
+    return _Retold(heading, files, "\n\n".join(said))
 
 
 def _retold_messages(run: RunState) -> Iterator[str]:
-    # The first user message is the task, which has been told without the files and earlier runs that came with it.
+    # The first user message is the task, which has been told without the earlier runs that came with it.
     first_user = next((message for message in run.messages if message.role == "user"), None)
     for message in run.messages:
         if message is first_user and run.message_count == len(run.messages):
@@ -117,7 +171,8 @@ def _retold_messages(run: RunState) -> Iterator[str]:
 
 def _retold_message(message: ev.Message) -> Iterator[str]:
     if message.role == "toolResult":
-        yield f"Tool Result: {_cut(message.text)}"
+        if message.text.strip():
+            yield f"Tool Result: {_cut(message.text)}"
         return
     speaker = "Assistant" if message.role == "assistant" else "User"
     for part in message.parts:
@@ -126,7 +181,7 @@ def _retold_message(message: ev.Message) -> Iterator[str]:
         elif isinstance(part, ev.ToolCallPart):
             yield f"Tool Call: {part.name}({arguments_preview(part)})"
     if message.error_message:
-        yield f"Error: {message.error_message}"
+        yield f"[Error: {message.error_message}]"
 
 
 # --- both ------------------------------------------------------------------------------------------------

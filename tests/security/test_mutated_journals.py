@@ -30,7 +30,7 @@ from pi_subagents.rows import run_row
 from pi_subagents.sessions import Sessions
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, Index
 from pi_subagents.surfaces.watch.rows import tall_row
-from pi_subagents.transcripts import retelling, session_transcript
+from pi_subagents.transcripts import Told, retelling, session_transcript
 from pi_subagents.watching import WatchedRun
 from tests.security.mutations import Mutation, lines_to_insert, some_mutations, spoilt
 from tests.session_kit import DAY_S, Shelf, call, returns, says, was_told
@@ -139,7 +139,7 @@ def look_at(session: SessionSummary, scene: Scene) -> None:
     body_segments(window)
     "".join(session_markdown([RunPage(state, entries(events))]))
     session_transcript([state])
-    retelling([state], 10_000)
+    retelling([Told(state)], 10_000)
     shown = [run_row(state, run_dir), result_document(state), counts([run]), announcement(run), window.to_details()]
     msgspec.json.encode([shown, events])
     watched = WatchedRun(session)

@@ -66,11 +66,11 @@ async def _session(arguments: object, context: ToolContext) -> ToolResult:
     except SessionNotFound:
         return _remembered(arguments, context, lambda kept: kept.transcript)
     states = [run.state for run in session.runs]
-    text = session_transcript(states)
+    text = session_transcript(states, session.run_count)
     if was_cut(states):
         text += f"\n---\n[shortened; the whole transcript: {session.latest.run_dir / JOURNAL_FILE}]"
     details = _details(session, context)
-    details["messageCount"] = sum(state.message_count for state in states)
+    details["messageCount"] = session.message_count
     details["exitCode"] = session.latest.state.exit_code
     details["model"] = session.latest.state.model
     return ToolResult(text, details)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import takewhile
 from pathlib import Path
@@ -31,12 +31,15 @@ class Transcript:
         self._follower = RunFollower(run_dir)
         self._state = RunState.of_run(run_dir.name)
         self._earlier: list[RunState] | None = None
+        self._number = 1
         self.text = ""
 
     def look(self) -> bool:
         """Read what is new; whether there was anything."""
         if self._earlier is None:
-            self._earlier = list(_runs_before(self._follower.run_dir, self._state.session_id))
+            before = _runs_before(self._follower.run_dir, self._state.session_id)
+            self._earlier = list(_load(before[-MAX_RUNS_IN_MEMORY:]))
+            self._number = len(before) + 1
         try:
             is_new = self._read()
             while not self._follower.at_end and not self._follower.ended:
@@ -45,7 +48,7 @@ class Transcript:
             self.text = str(error)
             return True
         if is_new:
-            self.text = _end_of(session_transcript([*self._earlier, self._state]))
+            self.text = _end_of(session_transcript([*self._earlier, self._state], self._number))
         return is_new
 
     def _read(self) -> bool:
@@ -61,10 +64,13 @@ def _end_of(text: str) -> str:
     return f"[… {left_out:,} characters before this: 'pi-subagents sessions show' has all …]\n{text[left_out:]}"
 
 
-def _runs_before(run_dir: Path, session_id: str) -> Iterator[RunState]:
+def _runs_before(run_dir: Path, session_id: str) -> list[Path]:
     folders = session_runs(run_dir.parent, session_id)
-    before = list(takewhile(lambda folder: folder.name != run_dir.name, folders))
-    for folder in before[-MAX_RUNS_IN_MEMORY:]:
+    return list(takewhile(lambda folder: folder.name != run_dir.name, folders))
+
+
+def _load(folders: Iterable[Path]) -> Iterator[RunState]:
+    for folder in folders:
         with suppress(StoreError):
             yield load_run(folder)
 

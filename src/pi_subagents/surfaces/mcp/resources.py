@@ -96,7 +96,7 @@ def _output(session: Session) -> str:
 
 
 def _transcript(session: Session) -> str:
-    return session_transcript([run.state for run in session.runs])
+    return session_transcript([run.state for run in session.runs], session.run_count)
 
 
 def _events(session: Session) -> str:
