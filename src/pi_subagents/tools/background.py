@@ -156,12 +156,13 @@ def _line(run: KnownRun) -> str:
 _LAUNCH_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "preset": {"type": "string"},
-        "task": {"type": "string"},
+        "preset": {"type": "string", "minLength": 1},
+        "task": {"type": "string", "minLength": 1},
         "model": {"type": "string", "description": "Overrides the preset's"},
         "cwd": {"type": "string"},
     },
     "required": ["preset", "task"],
+    "additionalProperties": False,
 }
 
 _STATUS_SCHEMA: dict[str, Any] = {
@@ -169,9 +170,15 @@ _STATUS_SCHEMA: dict[str, Any] = {
     "properties": {
         "runId": {"type": "string"},
         "includeCompleted": {"type": "boolean"},
-        "wait_s": {"type": "number", "description": "Wait so long for a run to end"},
+        "wait_s": {
+            "type": "number",
+            "minimum": 0,
+            "maximum": _MAX_WAIT_S,
+            "description": "Wait so long for a run to end",
+        },
         "stop": {"type": "boolean", "description": "Stop runId"},
     },
+    "additionalProperties": False,
 }
 
 BACKGROUND_AGENT = Tool(

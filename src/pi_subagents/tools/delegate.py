@@ -37,6 +37,7 @@ _SCHEMA: dict[str, Any] = {
         "profile": {"type": "string", "description": "Default profile for all tasks"},
     },
     "required": ["tasks"],
+    "additionalProperties": False,
 }
 
 

@@ -29,7 +29,7 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
 LIST_PROFILES = Tool(
     name="list_subagent_profiles",
     description="List the profiles (model, tools, prompt) that delegate_to_subagents tasks can name.",
-    input_schema={"type": "object", "properties": {}},
+    input_schema={"type": "object", "properties": {}, "additionalProperties": False},
     output_schema={
         **record({"count": {"type": "integer"}}),
         "properties": {

@@ -24,8 +24,9 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 _RECORD_GONE = "[its record is gone from disk; this is what the log of this conversation kept, which may be less]"
 _SCHEMA = {
     "type": "object",
-    "properties": {"sessionId": {"type": "string"}},
+    "properties": {"sessionId": {"type": "string", "minLength": 1}},
     "required": ["sessionId"],
+    "additionalProperties": False,
 }
 
 

@@ -42,7 +42,7 @@ class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
     model: str | None = None
     cwd: str | None = None
     tasks: Annotated[list[_Run], msgspec.Meta(max_length=MAX_TASKS)] | None = None
-    chain: Any = None
+    chain: Any = msgspec.UNSET
 
     @property
     def single(self) -> bool:
@@ -50,7 +50,7 @@ class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
     def to_tasks(self) -> list[Task]:
         """The tasks of either mode; raises InvalidCall for both, for none, and for the mode that does not exist."""
-        if self.chain:
+        if self.chain is not msgspec.UNSET:
             raise InvalidCall('There is no "chain": call subagent again and put the result into the next task.')
         single = self.preset or self.task or self.model or self.cwd
         if self.tasks and single:
@@ -73,12 +73,16 @@ _FIELDS: dict[str, Any] = {
 }
 _ITEM = {
     "type": "object",
-    "properties": {name: {"type": "string"} for name in _FIELDS},
+    "properties": {
+        name: {"type": "string", **({"minLength": 1} if name in ("preset", "task") else {})} for name in _FIELDS
+    },
     "required": ["preset", "task"],
+    "additionalProperties": False,
 }
 _SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {**_FIELDS, "tasks": {"type": "array", "maxItems": MAX_TASKS, "items": _ITEM}},
+    "additionalProperties": False,
 }
 
 

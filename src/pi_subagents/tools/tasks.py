@@ -61,8 +61,12 @@ _LINE_SCHEMA = {"type": "integer", "minimum": 1}
 TASK_SCHEMA: dict[str, Any] = {
     "type": "object",
     "properties": {
-        "name": {"type": "string", "description": "Short label"},
-        "prompt": {"type": "string", "description": "Complete instructions; the sub-agent sees nothing else"},
+        "name": {"type": "string", "minLength": 1, "description": "Short label"},
+        "prompt": {
+            "type": "string",
+            "minLength": 1,
+            "description": "Complete instructions; the sub-agent sees nothing else",
+        },
         "cwd": {"type": "string", "description": "Absolute directory; default: yours"},
         "profile": {"type": "string", "description": "Overrides the call's profile"},
         "timeout": {"type": "number", "minimum": 1, "default": DEFAULT_TIMEOUT_S, "description": "Seconds"},
@@ -76,15 +80,17 @@ TASK_SCHEMA: dict[str, Any] = {
                     {
                         "type": "object",
                         "properties": {
-                            "path": {"type": "string"},
+                            "path": {"type": "string", "minLength": 1},
                             **dict.fromkeys(("start", "end", "head", "tail"), _LINE_SCHEMA),
                         },
                         "required": ["path"],
+                        "additionalProperties": False,
                     },
                 ]
             },
         },
     },
     "required": ["name", "prompt"],
+    "additionalProperties": False,
 }
 """Kept short: every model that is offered the tool pays for it in every request."""
