@@ -109,7 +109,7 @@ def test_other_arguments_pass(argument: str) -> None:
 @pytest.mark.parametrize("restriction", [{"no_tools": True}, {"tools": ("a",)}, {"exclude_tools": ("a",)}])
 @pytest.mark.parametrize(
     "argument",
-    ["--tools", "-t", "--no-tools", "-nt", "--tools=read", "-t=read", "--no-tools=1", "-nt=1"],
+    ["--tools", "-t", "--no-tools", "-nt", "--tools=read", "-t=read", "--no-tools=1", "-nt=1", "--tools bash"],
 )
 def test_an_argument_that_would_lift_a_tool_restriction_is_refused(argument: str, restriction: dict[str, Any]) -> None:
     with pytest.raises(ProfileError) as caught:

@@ -120,7 +120,6 @@ def test_editors_may_write_line_endings_marks_and_comments_as_they_like(tmp_path
         ("---\nname: x\ntools: {a: b}\n---\n", 3, '"tools" must be a comma-separated text or a list'),
         ("---\nname: x\ntools: [[a]]\n---\n", 3, '"tools" must be'),
         ("---\nname: x\nnoTools: yes\n---\n", 3, '"noTools" must be true or false'),
-        ("---\nname: x\nnoTools:\n---\n", 3, '"noTools" must be true or false'),
         ("---\nname: x\nnoTools: 1\n---\n", 3, '"noTools" must be true or false'),
         ("---\nname: x\nnoTools: 'True'\n---\n", 3, '"noTools" must be true or false'),
         ("---\nname: x\nnoTools: [true]\n---\n", 3, '"noTools" must be true or false'),
@@ -155,6 +154,17 @@ def test_no_message_repeats_an_api_key(tmp_path: Path) -> None:
     with pytest.raises(ProfileFileError) as caught:
         read(tmp_path, "apiKey: [sk-secret-value]")
     assert "sk-secret" not in str(caught.value)
+
+
+def test_a_flag_without_a_value_is_not_set_and_said_to_be_ignored(tmp_path: Path) -> None:
+    path = tmp_path / "x.md"
+    path.write_text("---\nname: x\nnoTools:\nnoSkills: ''\n---\n")
+    profile, warnings = read_profile(path)
+    assert (profile.no_tools, profile.no_skills) == (False, False)
+    assert warnings == [
+        f'{path}:3: "noTools" has no value and is ignored; say "noTools: true" to set it',
+        f'{path}:4: "noSkills" has no value and is ignored; say "noSkills: true" to set it',
+    ]
 
 
 def test_an_unknown_field_is_a_warning_with_its_line_and_a_hint(tmp_path: Path) -> None:

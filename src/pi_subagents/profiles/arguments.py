@@ -35,6 +35,11 @@ def profile_arguments(profile: Profile, *, system_prompt: str | None, append_sys
     ]
 
 
+def flag_of(argument: str) -> str:
+    """The flag in an argument, also where its value is written into the same text."""
+    return re.split(r"[=\s]", argument.strip(), maxsplit=1)[0]
+
+
 def check_extra_args(profile: Profile) -> None:
     """Raise ProfileError for an argument that looks like shell text or would lift a tool restriction."""
     restricted = profile.no_tools or profile.tools is not None or profile.exclude_tools is not None
@@ -44,7 +49,7 @@ def check_extra_args(profile: Profile) -> None:
         if _UNSAFE.search(argument):
             shown = argument[:_SHOWN_CHARACTERS]
             raise ProfileError(f"Refusing extraArg: potentially unsafe argument '{shown}...'")
-        if restricted and argument.split("=", 1)[0] in _TOOL_FLAGS:
+        if restricted and flag_of(argument) in _TOOL_FLAGS:
             raise ProfileError(
                 f'Refusing extraArg "{argument}" which would override profile tool restrictions. '
                 "Use the dedicated profile fields instead."

@@ -14,6 +14,7 @@ from pi_subagents.errors import ProfileError
 from pi_subagents.files import read_bounded
 from pi_subagents.models import Profile, Secret, ThinkingLevel
 from pi_subagents.models.profile import HARNESS_NAMES
+from pi_subagents.profiles.arguments import flag_of
 from pi_subagents.profiles.fields import NAME_RULE, Field
 from pi_subagents.profiles.formats import PROFILE, Format
 from pi_subagents.profiles.frontmatter import (
@@ -144,11 +145,17 @@ def _read_list(entry: Entry) -> tuple[str, ...] | None:
 
 def _read_flag(entry: Entry) -> bool:
     scalar = entry.value
+    if _has_no_value(entry):
+        return False
     if isinstance(scalar, Scalar) and (scalar.kind == "bool" or scalar.text in ("true", "false")):
         word = scalar.text.lower()
         if word in ("true", "false"):
             return word == "true"
     raise FrontmatterError(entry.line, f'"{entry.key}" must be true or false')
+
+
+def _has_no_value(entry: Entry) -> bool:
+    return isinstance(entry.value, Scalar) and (entry.value.kind == "null" or not entry.value.text)
 
 
 def _read_seconds(entry: Entry) -> float:
@@ -167,7 +174,7 @@ def _check_name(name: str, line: int) -> None:
 
 def _check_for_key(arguments: Sequence[str], line: int) -> None:
     # It would be visible to everybody on the machine, and in the record of every run. The value is not repeated here.
-    if any(argument.split("=", 1)[0] == "--api-key" for argument in arguments):
+    if any(flag_of(argument) == "--api-key" for argument in arguments):
         raise FrontmatterError(line, '"extraArgs" must not hold --api-key; put the key into the field "apiKey"')
 
 
@@ -184,6 +191,8 @@ def _oddities(entries: Sequence[Entry], kind: Format) -> list[tuple[int, str]]:
             found.append((entry.line, f'unknown field "{entry.key}" is ignored{_hint(entry.key, kind)}'))
         elif field.key == "tools" and _read_list(entry) is None:
             found.append((entry.line, '"tools" is empty and ignored; to allow none say "noTools: true"'))
+        elif field.kind == "flag" and _has_no_value(entry):
+            found.append((entry.line, f'"{entry.key}" has no value and is ignored; say "{entry.key}: true" to set it'))
     return found
 
 
