@@ -56,6 +56,21 @@ _SCRIPT = (
 )
 
 
+def test_a_profile_that_excludes_tools_leaves_all_the_others_that_pi_has_active_or_not(
+    play_with_extension: PlayWithExtension,
+) -> None:
+    delegate = Call("delegate_to_subagents", {"tasks": [{"name": "alpha", "prompt": "Work.", "profile": "reader"}]})
+    stage = play_with_extension(
+        Script().when("Delegate.", [delegate, Say("Done.")]).when("Work.", [Say("It is done.")])
+    )
+    stage.write_profile("reader", "model: offline/scripted", "excludeTools: write, edit, bash")
+    with Pi(stage) as pi:
+        pi.prompt("Delegate.")
+    offered = {request.first_user_text: set(request.tools) for request in stage.model.requests}
+    assert "grep" not in offered["Delegate."], "pi's own default is what this test is about"
+    assert offered["Work."] == {"read", "grep", "find", "ls"}
+
+
 def test_a_parent_uses_all_seven_tools_and_finds_their_sessions_after_a_restart(
     play_with_extension: PlayWithExtension,
 ) -> None:

@@ -23,6 +23,7 @@ class FakePi {
 	registerCommand(name, command) { this.commands.set(name, command); }
 	registerMessageRenderer() {}
 	getActiveTools() { return this.active; }
+	getAllTools() { return this.active.map((name) => ({ name })); }
 	setActiveTools(names) { this.active = names; }
 	appendEntry(type, data) { this.did["entry/append"].push({ type, data }); }
 	sendMessage({ customType, content, details, display }, { triggerTurn }) {

@@ -156,3 +156,10 @@ def test_an_exclusion_becomes_the_allow_list_that_is_left(fields: dict[str, Any]
     applied = apply_exclude_tools(profile(**fields), BUILTIN_TOOLS)
     assert applied.exclude_tools is None
     assert arguments(applied) == expected
+
+
+def test_whoever_excludes_bash_has_no_other_shell_either() -> None:
+    applied = apply_exclude_tools(profile(exclude_tools=("bash",)), ("read", "bash", "powershell"))
+    assert applied.tools == ("read",)
+    applied = apply_exclude_tools(profile(exclude_tools=("read",)), ("read", "bash", "powershell"))
+    assert applied.tools == ("bash", "powershell")

@@ -310,7 +310,8 @@ class Extension {
 	}
 
 	private tellTools(): void {
-		const names = this.pi.getActiveTools();
+		// All of them, active or not: a profile that excludes some means what is left of everything there is.
+		const names = this.pi.getAllTools().map((tool) => tool.name);
 		const told = JSON.stringify(names);
 		if (told !== this.toldTools) this.bridge?.notify("host/tools", { names });
 		this.toldTools = told;

@@ -14,6 +14,8 @@ from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
 
 BUILTIN_TOOLS = ("read", "bash", "edit", "write", "grep", "find", "ls")
+_OTHER_SHELLS = ("powershell",)
+"""Whoever takes `bash` away wants no commands to be run; `pi` has another tool for that, which few know of."""
 
 
 def check_tools(profile: Profile) -> None:
@@ -31,5 +33,6 @@ def apply_exclude_tools(profile: Profile, all_tools: Iterable[str]) -> Profile:
         return profile
     if profile.no_tools or profile.tools is not None:
         return msgspec.structs.replace(profile, exclude_tools=None)
-    left = tuple(tool for tool in all_tools if tool not in profile.exclude_tools)
+    excluded = {*profile.exclude_tools, *(_OTHER_SHELLS if "bash" in profile.exclude_tools else ())}
+    left = tuple(tool for tool in all_tools if tool not in excluded)
     return msgspec.structs.replace(profile, tools=left or None, no_tools=not left, exclude_tools=None)
