@@ -155,7 +155,7 @@ def test_the_status_of_all() -> None:
     failed = window_of(CREATED, STARTED, FAILED)
     assert status_line([done, running, failed, running]) == "Sub-agents: 2 running, 1 done, 1 error"
     assert status_line([done, done]) == "Sub-agents: 2 done"
-    assert status_line([failed, failed]) == "Sub-agents: 2 error"
+    assert status_line([failed, failed]) == "Sub-agents: 2 errors"
     assert status_line([]) == "Sub-agents: none"
     assert (Style.ERROR, "1 error") in status_segments([failed, done])
 

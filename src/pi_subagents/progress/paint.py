@@ -66,13 +66,13 @@ def nothing_words(window: Window, expanded: bool) -> str:
 
 
 def status_segments(windows: Sequence[Window]) -> Line:
-    """`Sub-agents: 2 running, 1 done, 1 error`; states that no window is in are left out."""
+    """`Sub-agents: 2 running, 1 done, 2 errors`; states that no window is in are left out."""
     line: Line = []
     for status, word in _STATUS_WORDS.items():
         count = sum(window.status == status for window in windows)
         if count:
             line += [(Style.MUTED, ", ")] if line else []
-            line.append((ICON_STYLES[status], f"{count} {word}"))
+            line.append((ICON_STYLES[status], f"{count} {word}{'s' if word == 'error' and count > 1 else ''}"))
     return [(Style.TITLE, "Sub-agents: "), *(line or [(Style.MUTED, "none")])]
 
 

@@ -46,7 +46,7 @@ def test_every_size_shows_each_window_once_and_leaves_a_sane_shell(
     terminal.press("C-c")
     everything = terminal.until_prompt()
     assert_history_is_whole(everything)
-    assert "Sub-agents: 3 error" in everything
+    assert "Sub-agents: 3 errors" in everything
     assert everything.count("✗ 1: alpha") == 1
     assert "x stop" not in everything  # the frame is gone
     assert processes_below(stage.project) == [] or all("bash" in line for line in processes_below(stage.project))
@@ -115,7 +115,7 @@ def test_the_keys(play: Play, open_terminal: Open) -> None:
     terminal.until_shown("↑↓ select", "2 running")
     terminal.press("q", "q")
     everything = terminal.until_prompt()
-    assert "Sub-agents: 3 error" in everything
+    assert "Sub-agents: 3 errors" in everything
     assert_history_is_whole(everything)
     assert_shell_is_sane(terminal)
 
@@ -132,4 +132,4 @@ def test_finished_ones_become_a_line_of_history_and_a_failure_says_why(play: Pla
     failed = until(lambda: [line for line in terminal.painted().splitlines() if "out of order" in line])
     assert "\x1b[31m" in failed[0]  # red
     terminal.press("C-c")
-    assert "Sub-agents: 6 done, 2 error" in terminal.until_prompt()
+    assert "Sub-agents: 6 done, 2 errors" in terminal.until_prompt()
