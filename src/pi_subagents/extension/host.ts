@@ -10,7 +10,7 @@ const MAX_ENTRIES_CHARACTERS = 24_000_000; // a line may have 32 MiB
 
 /** A sub-agent has tools of ours only while it is above the depth that its parent's settings allow. */
 export function mayDelegate(env: NodeJS.ProcessEnv): boolean {
-	if (!env.PI_SUBAGENTS_CHILD) return true;
+	if (env.PI_SUBAGENTS_CHILD !== "1") return true;
 	const number = (text: string | undefined) => (/^\d+$/.test(text ?? "") ? Number(text) : 1);
 	return number(env.PI_SUBAGENTS_DEPTH) < number(env.PI_SUBAGENTS_MAX_DEPTH);
 }
