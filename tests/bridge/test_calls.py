@@ -222,7 +222,7 @@ def test_what_is_wrong_with_a_call_is_a_result_in_red(desk: Desk) -> None:
         assert missing["text"].startswith('Session "0123456789abcdef" not found.')
 
 
-def test_excluded_tools_are_taken_from_those_that_are_active_in_pi(desk: Desk) -> None:
+def test_excluded_tools_are_taken_from_those_that_pi_has(desk: Desk) -> None:
     profile = desk.stage.project / ".pi" / "agent-profiles" / "careful.md"
     profile.write_text("---\nname: careful\nexcludeTools: bash\n---\n")
     with desk.bridge() as bridge:
@@ -356,3 +356,19 @@ def test_pi_saying_yes_below_a_project_says_nothing_about_the_project(desk: Desk
     with desk.bridge(trusted=True, cwd=str(below)) as bridge:
         result = bridge.call("delegate_to_subagents", tasks([DONE], profile="power"))
     assert '"extensions" (loads code) cannot be used' in result["text"]
+
+
+def test_previews_are_as_wide_as_pis_screen_allows_and_follow_its_changes(desk: Desk, tmp_path: Path) -> None:
+    (desk.stage.project / ".pi" / "settings.json").write_text('{"subagents": {"commandPreviewWidth": 30}}')
+    first, second = (assistant("", tool_call("find", call_id, pattern="x" * 200)) for call_id in ("1", "2"))
+    steps = [prints(AGENT_START, first), waits_for(tmp_path / "go"), prints(second, *answer("Done."))]
+    with desk.bridge() as bridge:
+        bridge.tell("host/columns", {"columns": 100})
+        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": tasks(steps)})
+        bridge.hear(lambda message: "find → xxx" in str(message))
+        bridge.tell("host/columns", {"columns": 60})
+        bridge.call("list_subagent_profiles", {}, call="d")  # by now it is known
+        (tmp_path / "go").touch()
+        lines = bridge.result(call)["details"]["windows"][0]["lines"]
+    widths = [len(line["text"].removeprefix("→ ")) for line in lines if line["kind"] == "tool"]
+    assert widths == [96, 56]

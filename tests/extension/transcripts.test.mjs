@@ -9,6 +9,7 @@ const KEYS = { enter: "\r", escape: "\x1b", up: "\x1b[A", down: "\x1b[B" };
 const MANIFEST = JSON.parse(readFileSync("tools.json", "utf8"));
 const theme = { fg: (_colour, text) => text, bold: (text) => text };
 process.stdout.rows = 20; // room for twelve rows
+process.stdout.columns = 164;
 
 class FakePi {
 	tools = new Map();

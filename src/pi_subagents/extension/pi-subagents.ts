@@ -124,6 +124,7 @@ class Extension {
 		if (id === this.sessionId) return; // pi in RPC mode says it twice
 		this.sessionId = id;
 		this.reason = reason;
+		process.stdout.on("resize", this.tellColumns);
 		// Not now: pi shall be ready first. A call that comes sooner starts it itself.
 		setTimeout(() => this.guarded(() => this.ctx && this.start()), START_AFTER_MS).unref();
 	}
@@ -131,6 +132,7 @@ class Extension {
 	private async finish(reason: string): Promise<void> {
 		const bridge = this.bridge;
 		this.ctx = this.bridge = undefined;
+		process.stdout.off("resize", this.tellColumns);
 		this.dialogs.close();
 		await bridge?.close(reason, SHUTDOWN_MS);
 	}
@@ -161,6 +163,7 @@ class Extension {
 		this.reason = "reload"; // a later one finds the session as it is by then
 		this.tellTools();
 		this.tellModels(ctx);
+		this.tellColumns();
 		return bridge;
 	}
 
@@ -308,6 +311,10 @@ class Extension {
 			.map(({ provider, id, name, reasoning }) => ({ provider, id, name, reasoning }));
 		this.bridge?.notify("host/models", { models });
 	}
+
+	private readonly tellColumns = (): void => {
+		if (this.ctx?.mode === "tui") this.bridge?.notify("host/columns", { columns: process.stdout.columns ?? null });
+	};
 
 	private tellTools(): void {
 		// All of them, active or not: a profile that excludes some means what is left of everything there is.

@@ -63,6 +63,7 @@ class ToolContext:
     `on_update`: it gets the windows of `delegate_to_subagents`, as often, and once more at the end. `on_ended` is told
     of each foreground run when it is over. A cancelled call raises CancelledError once its agents are gone, or with
     `answer_when_cancelled` says how each task ended.
+    A host with a screen says in `columns` how wide that is at the moment.
     A host that makes many calls passes its `sessions`, which remember what was read, and its `runner`, which may keep
     agents for the next one; a host with a log of its own says in `remembered` what that tells of a session whose record
     is gone.
@@ -74,6 +75,7 @@ class ToolContext:
     on_windows: OnWindows | None = None
     on_ended: OnEnded | None = None
     available_tools: Sequence[str] = BUILTIN_TOOLS
+    columns: Callable[[], int | None] = lambda: None
     answer_when_cancelled: bool = False
     sessions: Sessions | None = None
     runner: Runner | None = None

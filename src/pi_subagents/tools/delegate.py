@@ -89,9 +89,11 @@ class _View:
         self.updates = Updates(tell, self.details if on_windows is None else dict)
         self._spoken = Spoken(context.on_progress, lambda: len(self.delegation.runs)) if context.on_progress else None
         self._windows: dict[str, Window] = {}
+        self._columns = context.columns
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
         window = self._window(state)
+        window.preview_width = preview_width(self.delegation.settings, self._columns())
         changed = [window.apply(event) for event in events]
         if any(changed):
             self.updates.changed()

@@ -17,6 +17,7 @@ from pi_subagents.surfaces.bridge.messages import Params
 from pi_subagents.surfaces.bridge.parameters import (
     Cancel,
     Command,
+    HostColumns,
     HostModels,
     HostTools,
     ScreenEvent,
@@ -56,6 +57,7 @@ class Bridge:
                 {
                     "session/start": self._start,
                     "host/tools": lambda params: self._host.take_tools(msgspec.convert(params, HostTools)),
+                    "host/columns": lambda params: self._host.take_columns(msgspec.convert(params, HostColumns)),
                     "host/models": lambda params: self._host.take_models(msgspec.convert(params, HostModels)),
                     "tool/cancel": lambda params: self._calls.cancel(msgspec.convert(params, Cancel).call),
                     "screen/key": lambda params: self._screens.take_key(msgspec.convert(params, ScreenEvent)),

@@ -122,6 +122,7 @@ class Calls:
             on_windows=call.updates.take_windows,
             on_ended=ended,
             available_tools=host.tools,
+            columns=lambda: host.columns,
             answer_when_cancelled=True,
             sessions=host.sessions,
             runner=self._agents.at(host.place),

@@ -9,7 +9,7 @@ from pi_subagents.planning import Place
 from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.sessions import Sessions
 from pi_subagents.surfaces.bridge.entries import Log
-from pi_subagents.surfaces.bridge.parameters import HostModels, HostTools, SessionStart
+from pi_subagents.surfaces.bridge.parameters import HostColumns, HostModels, HostTools, SessionStart
 from pi_subagents.tools import TOOLS
 
 _NEEDS_TRUST = ("settings.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md")
@@ -22,6 +22,7 @@ class PiHost:
         self.session_id: str | None = None
         self.log = Log()
         self.tools: tuple[str, ...] = BUILTIN_TOOLS
+        self.columns: int | None = None
         self._here = Place.here()
         self._models: tuple[str, ...] = ()
         self._trusted: bool | None = None
@@ -55,6 +56,10 @@ class PiHost:
     def take_tools(self, tools: HostTools) -> None:
         """Which tools agents have is decided by what `pi` has, less our own."""
         self.tools = tuple(name for name in tools.names if name not in TOOLS)
+
+    def take_columns(self, columns: HostColumns) -> None:
+        """How wide the screen is now."""
+        self.columns = columns.columns
 
     def take_models(self, models: HostModels) -> None:
         """Models that `pi` says it offers need not be asked for."""

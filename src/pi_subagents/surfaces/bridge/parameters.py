@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -28,9 +28,15 @@ class Model(msgspec.Struct, frozen=True):
 
 
 class HostTools(msgspec.Struct, frozen=True):
-    """The tools that are active in `pi`."""
+    """The tools that `pi` has, active or not."""
 
     names: list[str]
+
+
+class HostColumns(msgspec.Struct, frozen=True):
+    """How wide pi's screen is; None where it has none."""
+
+    columns: Annotated[int, msgspec.Meta(ge=1)] | None = None
 
 
 class HostModels(msgspec.Struct, frozen=True):
