@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ def run_row(state: RunState, run_dir: Path) -> dict[str, Any]:
         "requestedModel": state.requested_model,
         "resolvedModel": state.resolved_model,
         "status": "running" if state.status is Status.QUEUED else state.status.value,
-        "paths": {"runDir": str(run_dir), **{name: str(run_dir / file) for name, file in _FILES.items()}},
+        "paths": {"runDir": str(run_dir), **_files_in(run_dir)},
         "usage": msgspec.to_builtins(state.usage),
         "createdAt": state.created_at,
         "startedAt": state.started_at,
@@ -52,3 +53,12 @@ def run_row(state: RunState, run_dir: Path) -> dict[str, Any]:
             "finalText": state.text or None,
         }
     return row
+
+
+def _files_in(run_dir: Path) -> dict[str, str]:
+    """Those files of a record that there are: whoever is told of one will look into it."""
+    try:
+        there = set(os.listdir(run_dir))  # noqa: PTH208 - once, for all of them
+    except OSError:
+        return {}
+    return {name: str(run_dir / file) for name, file in _FILES.items() if file in there}

@@ -54,7 +54,9 @@ async def test_the_details_have_everything_about_the_run(desk: PresetDesk) -> No
     assert row["runId"] == run_dir.name == row["paths"]["runDir"].rpartition("/")[2]
     assert row["sessionId"] == run_dir.name.rpartition("-")[2]
     files = {str(path) for path in run_dir.iterdir()}
-    assert {row["paths"][name] for name in ("meta", "events", "result", "transcript", "session")} <= files
+    assert {"meta", "events", "result", "transcript", "session"} <= row["paths"].keys()
+    assert set(row["paths"].values()) - {str(run_dir)} <= files
+    assert "stderr" not in row["paths"]
     assert row["createdAt"] <= row["startedAt"] <= row["completedAt"]
     assert isinstance(row["usage"], dict)
     json.dumps(details)
@@ -215,7 +217,7 @@ async def test_a_call_that_does_not_fit_starts_nothing_and_says_why(
 
 async def test_what_a_model_filled_in_without_need_counts_as_left_out(desk: PresetDesk) -> None:
     desk.preset("scout", "model: acme/large")
-    result = await desk.subagent(preset="scout", task=says("Ok."), model="", cwd="", tasks=[], chain=[])
+    result = await desk.subagent(preset="scout", task=says("Ok."), model="", cwd="", tasks=[])
     assert result.text == "Ok."
 
 
