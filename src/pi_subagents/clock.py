@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 NowMs = Callable[[], int]
 """Milliseconds since the epoch: what is written into records."""
@@ -15,3 +16,8 @@ LAST_MS = 253_402_300_799_999
 def now_ms() -> int:
     """The wall clock in milliseconds since the epoch."""
     return time.time_ns() // 1_000_000
+
+
+def iso_time(milliseconds: int) -> str:
+    """A moment as programs and people write it down: `2026-01-31T12:00:00.123000Z`."""
+    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat().replace("+00:00", "Z")

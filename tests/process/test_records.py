@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.clock import iso_time
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import event as ev
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, META_FILE, Lease, is_held, publish, read_journal
@@ -174,3 +175,16 @@ def test_a_hundred_runs_leak_no_descriptor_and_no_process(stage: Stage, tmp_path
 
 def _created(number: int) -> ev.Created:
     return ev.Created(run_id=f"r{number}", session_id="s", name="n", prompt="p", cwd="/", harness="pi-json")
+
+
+async def test_the_transcript_begins_with_what_one_wants_to_know_first(plain_stage: Stage) -> None:
+    folder = plain_stage.project / ".pi" / "agent-profiles"
+    folder.mkdir()
+    (folder / "quick.md").write_text("---\nname: quick\nmodel: acme/small\n---\n")
+    result = await plain_stage.run(DONE, profile="quick")
+    lines = (result.run_dir / "transcript.log").read_text().split("\n")
+    created = fold(RunState(), plain_stage.events()).created_at
+    assert created is not None
+    assert lines[:5] == ["name: task 0", "profile: quick", "model: acme/small", f"cwd: {plain_stage.project}", lines[4]]
+    assert lines[4] == f"time: {iso_time(created)}"
+    assert lines[5:8] == ["", "Done.", "Completed"]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import copy
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
+from pi_subagents.clock import iso_time
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, advance
 from pi_subagents.models import event as ev
-from pi_subagents.progress import ProgressWords
+from pi_subagents.progress import ProgressWords, clean
 from pi_subagents.results import result_document
 from pi_subagents.store import RunRecord
 from pi_subagents.supervisor.journal_bound import is_full, within_bound
@@ -32,6 +33,7 @@ class Recorder:
         self._observer = observer
         self._bound = bound
         self._words = ProgressWords(cwd=state.cwd, multiline=True)
+        self._has_header = state.started_at is not None  # whoever began the run has written it
 
     def happened(self, events: Sequence[ev.AnyEvent]) -> bool:
         """Journal, fold, show: in this order, or not at all; False if they could not be journalled."""
@@ -93,5 +95,21 @@ class Recorder:
 
     def _write_transcript(self, events: Sequence[ev.AnyEvent]) -> None:
         lines = [words for event in events if (words := self._words.say(event))]
+        if lines and not self._has_header:
+            self._has_header = True
+            lines = [*_header(self.state), "", *lines]
         if lines:
             self._record.transcript.write(("\n".join(lines) + "\n").encode("utf-8", "replace"))
+
+
+def _header(state: RunState) -> Iterator[str]:
+    """What somebody who opens the transcript alone wants to know first."""
+    facts = {
+        "name": state.name,
+        "profile": state.profile,
+        "preset": state.preset,
+        "model": state.model or state.resolved_model or state.requested_model,
+        "cwd": state.cwd,
+        "time": iso_time(state.created_at) if state.created_at else None,
+    }
+    return (f"{label}: {clean(fact)}" for label, fact in facts.items() if fact)

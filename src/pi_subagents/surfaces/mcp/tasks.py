@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from datetime import UTC, datetime
 from typing import Any
 
 import mcp_types as types
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from pi_subagents.clock import now_ms
+from pi_subagents.clock import iso_time, now_ms
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.surfaces.mcp.clients import Context, takes_tasks
 from pi_subagents.surfaces.mcp.identity import TASKS_EXTENSION
@@ -91,12 +90,8 @@ def _task(call: DetachedCall, status: str) -> dict[str, Any]:
         "taskId": call.id,
         "status": status,
         "statusMessage": call.words,
-        "createdAt": _time(min((state.created_at for state in states if state.created_at), default=now_ms())),
-        "lastUpdatedAt": _time(max(ended) if call.is_over and ended else now_ms()),
+        "createdAt": iso_time(min((state.created_at for state in states if state.created_at), default=now_ms())),
+        "lastUpdatedAt": iso_time(max(ended) if call.is_over and ended else now_ms()),
         "ttlMs": None,
         "pollIntervalMs": POLL_INTERVAL_MS,
     }
-
-
-def _time(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat().replace("+00:00", "Z")
