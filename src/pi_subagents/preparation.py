@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness
 from pi_subagents.harness.pi_launch import PROMPT_FILE
 from pi_subagents.models import Task
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Continuation, Place, plan_tasks
 from pi_subagents.profiles import BUILTIN_TOOLS
-from pi_subagents.sessions import Session, Sessions, claim_all
+from pi_subagents.sessions import Remembered, Session, Sessions, claim_all, gone_before, nothing_remembered
 from pi_subagents.settings import Settings
 from pi_subagents.store import read_file
 from pi_subagents.transcripts import Told, retelling
@@ -26,12 +27,18 @@ def prepare_runs(
     default_profile: str | None = None,
     available_tools: Sequence[str] = BUILTIN_TOOLS,
     owner: str | None = None,
+    remembered: Remembered = nothing_remembered,
 ) -> list[PreparedRun]:
     """A run for every task, in order, or none; nothing is started. Raises PiSubagentsError.
 
-    Runs with an `owner` are background runs of that session, client or terminal.
+    Runs with an `owner` are background runs of that session, client or terminal. What is `remembered` of a session is
+    retold where its record is gone.
     """
-    claims = claim_all(Sessions(place), [task.resume for task in tasks if task.resume])
+    sessions = Sessions(place)
+    resumed = [task.resume for task in tasks if task.resume]
+    from_memory = [one for one in resumed if not sessions.has(one) and remembered(one)]
+    claims = claim_all(sessions, [one for one in resumed if one not in from_memory])
+    continuations = {one: Continuation(one, _retold(remembered(one), settings)) for one in from_memory}
     try:
         homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
         workshop = Workshop(place, settings, harness, homes)
@@ -40,7 +47,8 @@ def prepare_runs(
             place,
             default_profile=default_profile,
             available_tools=available_tools,
-            continuations={claim.session.id: _continuation(claim.session, settings, harness) for claim in claims},
+            continuations=continuations
+            | {claim.session.id: _continuation(claim.session, settings, harness, remembered) for claim in claims},
             resume_mode=settings.resume_mode,
             check_model=OfferedModels(place, settings).check,
         )
@@ -50,8 +58,13 @@ def prepare_runs(
             claim.lease.release()
 
 
-def _continuation(session: Session, settings: Settings, harness: Harness) -> Continuation:
-    runs = [Told(run.state, read_file(run.run_dir / PROMPT_FILE).decode("utf-8", "replace")) for run in session.runs]
-    told = retelling(runs, settings.max_resume_characters, session.run_count)
+def _retold(runs: Sequence[RunState], settings: Settings) -> str:
+    return retelling(list(map(Told, runs)), settings.max_resume_characters)
+
+
+def _continuation(session: Session, settings: Settings, harness: Harness, remembered: Remembered) -> Continuation:
+    gone = gone_before(session, remembered)
+    kept = [Told(run.state, read_file(run.run_dir / PROMPT_FILE).decode("utf-8", "replace")) for run in session.runs]
+    told = retelling([*map(Told, gone), *kept], settings.max_resume_characters, len(gone) + session.run_count)
     conversation = read_file(session.latest.run_dir / harness.conversation_file)
     return Continuation(session.id, told, conversation)

@@ -26,6 +26,7 @@ from pi_subagents.retention import apply_retention_aside
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism, room_for_agents
 from pi_subagents.runners.tmux import TmuxPanes
 from pi_subagents.scheduler import in_thread, run_bounded
+from pi_subagents.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import Settings
 from pi_subagents.store import Index, Pace, Places
 from pi_subagents.supervisor import REQUEST_INTERVAL_S, Agents, Keeping, Observer, Pacing, Supervisor, answering_for
@@ -74,6 +75,7 @@ class Delegation:
         harness: Harness | None = None,
         runner: Runner | None = None,
         tmux: bool | None = None,
+        remembered: Remembered = nothing_remembered,
     ) -> None:
         self.place = place or Place.here()
         self.settings = self.place.settings()
@@ -85,6 +87,7 @@ class Delegation:
         self.concurrency = concurrency
         self._observer = observer
         self._available_tools = available_tools
+        self._remembered = remembered
         self._on_ended = on_ended
         self._harness = harness or harness_named(self.settings.harness_name)
         self._runner = runner
@@ -149,6 +152,7 @@ class Delegation:
             harness=self._harness,
             default_profile=self._profile,
             available_tools=self._available_tools,
+            remembered=self._remembered,
         )
         with answering_for(prepared):
             self.runs = [self._supervised(run, self._runner) for run in prepared]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -34,8 +35,9 @@ class Session:
     id: str
     runs: tuple[StoredRun, ...]
     run_count: int
+    earlier: frozenset[str] = frozenset()
+    """The ids of the runs that are not held."""
     earlier_messages: int = 0
-    """How many messages there were in the runs that are not held."""
 
     @property
     def latest(self) -> StoredRun:
@@ -49,6 +51,22 @@ class Session:
     @property
     def is_running(self) -> bool:
         return any(not run.state.status.is_terminal for run in self.runs)
+
+
+Remembered = Callable[[str], Sequence[RunState]]
+"""The runs of a session that somebody else knows of, oldest first."""
+
+
+def nothing_remembered(_session_id: str) -> Sequence[RunState]:
+    """What is known where nobody keeps a log."""
+    return ()
+
+
+def gone_before(session: Session, remembered: Remembered) -> list[RunState]:
+    """The runs of a session whose records are gone, as somebody remembers them."""
+    there = session.earlier.union(run.run_dir.name for run in session.runs)
+    begun_at = session.runs[0].state.created_at or 0
+    return [run for run in remembered(session.id) if run.run_id not in there and (run.created_at or 0) < begun_at]
 
 
 def session_not_found(session_id: str) -> SessionNotFound:
@@ -77,11 +95,18 @@ class Sessions:
         if kept is not None and [run.run_dir for run in kept.runs] == folders[-MAX_RUNS_IN_MEMORY:]:
             return kept
         runs = tuple(StoredRun(load_run(folder), folder) for folder in folders[-MAX_RUNS_IN_MEMORY:])
-        earlier = sum(load_run(folder).message_count for folder in folders[:-MAX_RUNS_IN_MEMORY])
-        session = Session(session_id, runs, len(folders), earlier)
+        earlier = folders[:-MAX_RUNS_IN_MEMORY]
+        messages = sum(load_run(folder).message_count for folder in earlier)
+        session = Session(session_id, runs, len(folders), frozenset(folder.name for folder in earlier), messages)
         if not session.is_running:
             self._keep(session)
         return session
+
+    def has(self, session_id: str) -> bool:
+        """Whether there is a record of it anywhere."""
+        with suppress(SessionNotFound):
+            return bool(self.run_dirs(session_id))
+        return False
 
     def run_dirs(self, session_id: str) -> list[Path]:
         """The directories of all runs of a session, oldest first.

@@ -70,3 +70,97 @@ def test_an_entry_keeps_no_more_than_a_log_can_bear(desk: Desk) -> None:
         (entry,) = bridge.told("entry/append")
     assert len(entry["data"]["output"].encode()) < 66_000
     assert entry["data"]["output"].endswith("bytes are missing]")
+
+
+SESSION = "0123456789abcdef"
+ORIGINAL: Message = {
+    "sessionId": SESSION,
+    "taskName": "explore",
+    "status": "completed",
+    "startedAt": 1_700_000_000_000,
+    "completedAt": 1_700_000_005_000,
+    "exitCode": 0,
+    "model": "acme/large",
+    "messages": [
+        {"role": "user", "content": [{"type": "text", "text": "Look around."}]},
+        {
+            "role": "assistant",
+            "content": [
+                {"type": "text", "text": "Looking."},
+                {"type": "toolCall", "id": "1", "name": "ls", "arguments": {"path": "src"}},
+            ],
+            "stopReason": "toolUse",
+        },
+        {
+            "role": "toolResult",
+            "toolCallId": "1",
+            "toolName": "ls",
+            "content": [{"type": "text", "text": "a.py"}],
+            "isError": False,
+        },
+        {"role": "assistant", "content": [{"type": "text", "text": "There is a.py."}], "stopReason": "stop"},
+    ],
+}
+"""As the extension wrote it that was there before this one."""
+
+
+def test_a_session_of_the_extension_that_was_there_before_is_read_back(desk: Desk) -> None:
+    with desk.bridge(reason="resume", entries=[{"type": "pi-subagents", "data": ORIGINAL}]) as bridge:
+        output = bridge.call("get_subagent_output", {"sessionId": SESSION})
+        session = bridge.call("get_subagent_session", {"sessionId": SESSION})
+    assert output["text"].startswith("There is a.py.\n---\n[its record is gone")
+    assert session["text"].startswith(
+        'Looking.\n→ ls: {"path":"src"}\n---\n[tool result]: a.py\n---\nThere is a.py.\n---\n[its record is gone'
+    )
+    facts = {name: session["details"][name] for name in ("status", "taskName", "runCount", "messageCount", "model")}
+    assert facts == {
+        "status": "completed",
+        "taskName": "explore",
+        "runCount": 1,
+        "messageCount": 4,
+        "model": "acme/large",
+    }
+
+
+def test_a_session_of_the_extension_that_was_there_before_goes_on(desk: Desk) -> None:
+    with desk.bridge(reason="resume", entries=[{"type": "pi-subagents", "data": ORIGINAL}]) as bridge:
+        resumed = bridge.call("delegate_to_subagents", {"tasks": [{"name": "t", "prompt": "And?", "resume": SESSION}]})
+        assert resumed["details"]["sessionIds"] == [SESSION]
+        told = bridge.call("get_subagent_output", {"sessionId": SESSION})["text"]
+        session = bridge.call("get_subagent_session", {"sessionId": SESSION})
+    assert told == (
+        'Previously:\n\nUser: Look around.\n\nAssistant: Looking.\n\nTool Call: ls({"path":"src"})\n\n'
+        "Tool Result: a.py\n\nAssistant: There is a.py.\n\nInstructions:\n\nAnd?"
+    )
+    assert session["text"].startswith("=== Run 1/2 (completed) ===\nLooking.")
+    assert "=== Run 2/2 (completed) ===\nPreviously:" in session["text"]
+    assert session["details"]["runCount"] == 2
+
+
+def test_a_session_whose_record_is_gone_goes_on_from_the_log(desk: Desk) -> None:
+    with desk.bridge() as first:
+        (session_id,) = first.call("delegate_to_subagents", tasks([LOOKED]))["details"]["sessionIds"]
+    shutil.rmtree(desk.stage.runs)
+    with desk.bridge(reason="resume", entries=first.told("entry/append")) as second:
+        second.call("delegate_to_subagents", {"tasks": [{"name": "t", "prompt": "And?", "resume": session_id}]})
+        told = second.call("get_subagent_output", {"sessionId": session_id})["text"]
+        second.call("delegate_to_subagents", {"tasks": [{"name": "t", "prompt": "Once more.", "resume": session_id}]})
+        again = second.call("get_subagent_output", {"sessionId": session_id})["text"]
+        assert second.call("get_subagent_session", {"sessionId": session_id})["details"]["runCount"] == 3
+    assert told.startswith("Previously:\n\nUser: [[")
+    assert "There is a.py." in told
+    assert told.endswith("\n\nInstructions:\n\nAnd?")
+    assert "--- Run 1 (completed, 3 messages) ---" in again
+    assert "--- Run 2 (completed, 1 messages) ---\n\nUser: And?" in again
+
+
+def test_malformed_entries_are_skipped_and_the_others_read(desk: Desk) -> None:
+    broken: list[Message] = [
+        {**ORIGINAL, "messages": "none"},
+        {**ORIGINAL, "taskName": 7},
+        {**ORIGINAL, "messages": [{"role": "unheard of"}, {"role": "assistant", "content": "odd"}]},
+    ]
+    entries = [{"type": "pi-subagents", "data": data} for data in (*broken, ORIGINAL)]
+    with desk.bridge(reason="resume", entries=entries) as bridge:
+        output = bridge.call("get_subagent_output", {"sessionId": SESSION})
+    assert output["text"].startswith("There is a.py.")

@@ -14,7 +14,7 @@ from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.progress import Window
 from pi_subagents.runners import Runner
 from pi_subagents.service import Delegation
-from pi_subagents.sessions import Sessions
+from pi_subagents.sessions import Remembered, Sessions, nothing_remembered
 from pi_subagents.supervisor import Observer
 
 Details = dict[str, Any]
@@ -42,19 +42,6 @@ class ToolResult:
 
 
 @dataclass(frozen=True)
-class Remembered:
-    """A session as a host's own log tells it: the latest run's output, and what was said and done in all of them."""
-
-    session_id: str
-    name: str
-    status: str
-    output: str
-    transcript: str
-    run_count: int
-    error: str | None = None
-
-
-@dataclass(frozen=True)
 class ToolContext:
     """Where a call comes from and who wants to hear of its progress.
 
@@ -65,8 +52,8 @@ class ToolContext:
     `answer_when_cancelled` says how each task ended.
     A host with a screen says in `columns` how wide that is at the moment.
     A host that makes many calls passes its `sessions`, which remember what was read, and its `runner`, which may keep
-    agents for the next one; a host with a log of its own says in `remembered` what that tells of a session whose record
-    is gone.
+    agents for the next one; a host with a log of its own says in `remembered` which runs of a session that tells of,
+    for those whose record is gone.
     """
 
     place: Place
@@ -79,7 +66,7 @@ class ToolContext:
     answer_when_cancelled: bool = False
     sessions: Sessions | None = None
     runner: Runner | None = None
-    remembered: Callable[[str], Remembered | None] | None = None
+    remembered: Remembered = nothing_remembered
     owner: str = "terminal"
 
     def delegation(self, tasks: Sequence[Task], observer: Observer, profile: str | None = None) -> Delegation:
@@ -92,6 +79,7 @@ class ToolContext:
             available_tools=self.available_tools,
             on_ended=self.on_ended,
             runner=self.runner,
+            remembered=self.remembered,
         )
 
 

@@ -109,6 +109,7 @@ def _launch(tasks: Sequence[Task], profile: str | None, context: ToolContext) ->
         default_profile=profile,
         available_tools=context.available_tools,
         owner=context.owner,
+        remembered=context.remembered,
     )
     launched: list[KnownRun] = []
     with answering_for(prepared), _calling_off(launched):

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Annotated
 
 import msgspec
 
 from pi_subagents.errors import SessionNotFound
-from pi_subagents.sessions import Session, Sessions, session_not_found
+from pi_subagents.fold import RunState
+from pi_subagents.sessions import Session, Sessions, gone_before, session_not_found
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import Details, Remembered, Tool, ToolContext, ToolResult
+from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import SESSION, record
 from pi_subagents.transcripts import NO_OUTPUT, documented_status, session_transcript, was_cut
 
@@ -57,7 +58,7 @@ async def _output(arguments: object, context: ToolContext) -> ToolResult:
     try:
         session = await _find(arguments, context)
     except SessionNotFound:
-        return _remembered(arguments, context, lambda kept: kept.output.strip() or NO_OUTPUT)
+        return _remembered(arguments, context, lambda runs: runs[-1].text.strip() or NO_OUTPUT)
     return ToolResult(session.latest.state.text.strip() or NO_OUTPUT, _details(session, context))
 
 
@@ -65,36 +66,41 @@ async def _session(arguments: object, context: ToolContext) -> ToolResult:
     try:
         session = await _find(arguments, context)
     except SessionNotFound:
-        return _remembered(arguments, context, lambda kept: kept.transcript)
-    states = [run.state for run in session.runs]
-    text = session_transcript(states, session.run_count)
+        return _remembered(arguments, context, session_transcript)
+    gone = gone_before(session, context.remembered)
+    states = [*gone, *(run.state for run in session.runs)]
+    text = session_transcript(states, len(gone) + session.run_count)
     if was_cut(states):
         text += f"\n---\n[shortened; the whole transcript: {session.latest.run_dir / JOURNAL_FILE}]"
     details = _details(session, context)
-    details["messageCount"] = session.message_count
+    details["runCount"] = len(gone) + session.run_count
+    details["messageCount"] = sum(run.message_count for run in gone) + session.message_count
     details["exitCode"] = session.latest.state.exit_code
     details["model"] = session.latest.state.model
     return ToolResult(text, details)
 
 
-def _remembered(arguments: object, context: ToolContext, text: Callable[[Remembered], str]) -> ToolResult:
+def _remembered(arguments: object, context: ToolContext, text: Callable[[Sequence[RunState]], str]) -> ToolResult:
     """What the host's own log still says of the session; raises SessionNotFound again if that is nothing."""
     session_id = check_arguments(arguments, _Arguments).session_id
-    kept = context.remembered(session_id) if context.remembered else None
-    if kept is None:
+    runs = context.remembered(session_id)
+    if not runs:
         raise session_not_found(session_id)
-    settings = context.place.settings()
+    latest = runs[-1]
     details: Details = {
-        "sessionId": kept.session_id,
-        "status": kept.status,
-        "taskName": kept.name,
-        "runCount": kept.run_count,
-        "maxLines": settings.max_lines_per_window,
-        "error": kept.error,
+        "sessionId": session_id,
+        "status": documented_status(latest.status),
+        "taskName": latest.name,
+        "runCount": len(runs),
+        "messageCount": sum(run.message_count for run in runs),
+        "maxLines": context.place.settings().max_lines_per_window,
+        "error": latest.error,
+        "exitCode": latest.exit_code,
+        "model": latest.model,
         "runDirs": [],
         "journal": "",
     }
-    return ToolResult(f"{text(kept)}\n---\n{_RECORD_GONE}", details)
+    return ToolResult(f"{text(runs)}\n---\n{_RECORD_GONE}", details)
 
 
 GET_OUTPUT = Tool(

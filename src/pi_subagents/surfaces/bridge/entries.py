@@ -10,14 +10,20 @@ from typing import Any
 import msgspec
 
 from pi_subagents.background.registry import LAUNCH_ENTRY, UPDATE_ENTRY
-from pi_subagents.fold import RunState
-from pi_subagents.tools import Remembered
+from pi_subagents.clock import LAST_MS
+from pi_subagents.encoding import encode_any
+from pi_subagents.fold import RunState, fold
+from pi_subagents.harness import PiJson
+from pi_subagents.models import Reason
+from pi_subagents.models.event import Created, Message, TextPart
+from pi_subagents.outcome import ending
 from pi_subagents.transcripts import documented_status, session_transcript
 
 RUN_ENTRY = "pi-subagents"
 DONE_MESSAGE = "pi-subagents:bg-done"
 INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"
 _MAX_TEXT_BYTES = 64 * 1024
+_BETWEEN = "\n---\n"
 
 
 def run_entry(state: RunState, run_dir: Path) -> dict[str, Any]:
@@ -34,6 +40,7 @@ def run_entry(state: RunState, run_dir: Path) -> dict[str, Any]:
         "completedAt": state.completed_at,
         "model": state.model,
         "profileName": state.profile,
+        "prompt": _cut(state.prompt),
         "exitCode": state.exit_code,
         "usage": state.usage.to_json(),
         "output": _cut(state.text),
@@ -49,14 +56,66 @@ def _cut(text: str) -> str:
 
 
 class _Run(msgspec.Struct, frozen=True, rename="camel"):
-    """As much of an entry as is needed to answer for a run."""
+    """As much of an entry as is needed to answer for a run.
+
+    The extension that was there before this one kept the `messages` of its agents, as `pi` writes them.
+    """
 
     session_id: str
     task_name: str
     status: str
     output: str = ""
     transcript: str = ""
+    prompt: str = ""
     error_message: str | None = None
+    messages: list[dict[str, Any]] = []
+    run_id: str = ""
+    started_at: float | None = None
+    completed_at: float | None = None
+    model: str | None = None
+    profile_name: str | None = None
+    exit_code: int | None = None
+
+
+def _state_of(run: _Run) -> RunState:
+    """The run as far as its entry tells it."""
+    messages = _messages(run.messages) if run.messages else _texts(run)
+    prompt = run.prompt or next((message.text for message in messages if message.role == "user"), "")
+    begun_at, ended_at = (int(at) if at and 0 < at <= LAST_MS else 0 for at in (run.started_at, run.completed_at))
+    created = Created(
+        at=begun_at,
+        run_id=run.run_id,
+        session_id=run.session_id,
+        name=run.task_name,
+        prompt=prompt,
+        cwd="",
+        harness="",
+        profile=run.profile_name,
+        model=run.model,
+    )
+    is_over = run.status in ("completed", "error")
+    error = run.error_message if is_over else INTERRUPTED
+    end = ending(Reason.SETTLED if run.status == "completed" else Reason.LOST, error, ended_at)
+    return fold(RunState(), [created, *messages, end])
+
+
+def _messages(records: Iterable[dict[str, Any]]) -> list[Message]:
+    decoder = PiJson().decoder()
+    events = (
+        event
+        for record in records
+        for event in decoder.decode(encode_any({"type": "message_end", "message": record}), 0)
+    )
+    return [event for event in events if isinstance(event, Message)]
+
+
+def _texts(run: _Run) -> list[Message]:
+    pieces = run.transcript.split(_BETWEEN) if run.transcript else []
+    if run.error_message and pieces and pieces[-1] == f"[Error: {run.error_message}]":
+        pieces.pop()  # it is said of every run that went wrong
+    if run.output and (not pieces or pieces[-1] != run.output):
+        pieces.append(run.output)
+    return [Message(role="assistant", parts=(TextPart(piece),)) for piece in pieces]
 
 
 @dataclass
@@ -94,19 +153,6 @@ class Log:
         self.updated |= earlier.updated
         self._runs = {**earlier._runs, **self._runs}
 
-    def remembered(self, session_id: str) -> Remembered | None:
-        """What is left of a session whose record is gone."""
-        runs = self._runs.get(session_id)
-        if not runs:
-            return None
-        latest = runs[-1]
-        is_over = latest.status in ("completed", "error")
-        return Remembered(
-            session_id,
-            latest.task_name,
-            latest.status if is_over else "error",
-            latest.output,
-            "\n---\n".join(run.transcript for run in runs),
-            len(runs),
-            latest.error_message if is_over else INTERRUPTED,
-        )
+    def remembered(self, session_id: str) -> list[RunState]:
+        """The runs of a session, oldest first; for those whose record is gone."""
+        return list(map(_state_of, self._runs.get(session_id, [])))
