@@ -372,3 +372,18 @@ def test_previews_are_as_wide_as_pis_screen_allows_and_follow_its_changes(desk: 
         lines = bridge.result(call)["details"]["windows"][0]["lines"]
     widths = [len(line["text"].removeprefix("→ ")) for line in lines if line["kind"] == "tool"]
     assert widths == [96, 56]
+
+
+def test_what_is_wrong_with_the_settings_is_told_to_the_person_once_and_not_to_the_model(desk: Desk) -> None:
+    (desk.stage.project / ".pi" / "settings.json").write_text('{"subagents": {"maxLinesPerWindow": "many"}}')
+    with desk.bridge() as bridge:
+        answers = [bridge.call("delegate_to_subagents", tasks([DONE]), call=str(number)) for number in range(2)]
+        preset = bridge.call("subagent", {"tasks": [{"preset": PRESET, "task": script(DONE)}]}, call="s")
+        told = [notice for notice in bridge.told("ui/notify") if notice["level"] == "warning"]
+    (warning,) = answers[0]["details"]["warnings"]
+    assert "subagents.maxLinesPerWindow" in warning
+    assert [notice["message"] for notice in told] == [f"pi-subagents: {warning}"]
+    for answer_ in (*answers, preset):
+        assert answer_["details"]["warnings"] == [warning]
+        assert "maxLinesPerWindow" not in answer_["text"]
+        assert "maxLinesPerWindow" not in str(answer_["details"].get("view"))

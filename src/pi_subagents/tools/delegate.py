@@ -50,7 +50,7 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
     if context.on_windows is not None:
         context.on_windows(view.windows())
     lines = [summary_line(run.state, run.plan.summary) for run in delegation.runs]
-    return ToolResult("\n".join([*delegation.settings.warnings, *lines]), view.details(), is_error=cancelled)
+    return ToolResult("\n".join(lines), view.details(), is_error=cancelled)
 
 
 def summary_line(state: RunState, summary: str | None) -> str:
@@ -75,6 +75,7 @@ def details_of(windows: Sequence[Window], settings: Settings) -> Details:
         "maxLinesPerWindow": settings.max_lines_per_window,
         "globalStatus": "done" if all(state.status.is_terminal for state in states) else "running",
         "sessionIds": [state.session_id for state in states],
+        "warnings": list(settings.warnings),
     }
 
 
@@ -129,6 +130,7 @@ DELEGATE = Tool(
             "maxLinesPerWindow": {"type": "integer"},
             "globalStatus": {"enum": ["running", "done"]},
             "sessionIds": listed({"type": "string"}),
+            "warnings": listed({"type": "string"}),
         }
     ),
     run=_run,

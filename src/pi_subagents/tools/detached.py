@@ -154,7 +154,7 @@ def _conclude_delegate(call: DetachedCall, context: ToolContext) -> ToolResult:
             window.apply(event)
         windows.append(window)
     lines = [summary_line(run.state, _summary(run.run_dir)) for run in call.runs]
-    return ToolResult("\n".join([*settings.warnings, *lines]), details_of(windows, settings))
+    return ToolResult("\n".join(lines), details_of(windows, settings))
 
 
 class _Meta(msgspec.Struct):

@@ -120,7 +120,7 @@ class _View:
         }
 
     def text(self) -> str:
-        return text_of(self.states, single=self._single, warnings=self._warnings())
+        return text_of(self.states, single=self._single)
 
     @property
     def states(self) -> list[RunState]:
@@ -135,12 +135,12 @@ class _View:
         return [*self.delegation.settings.warnings, *dict.fromkeys(notes)]
 
 
-def text_of(states: Sequence[RunState], *, single: bool, warnings: Sequence[str] = ()) -> str:
+def text_of(states: Sequence[RunState], *, single: bool) -> str:
     """The final text of the one run, or a line for every run and then each output under its heading."""
     if single:
         return _single_text(states[0])
     numbered = list(enumerate(states, 1))
-    summary = "\n".join([*warnings, *(_summary_line(index, state) for index, state in numbered)])
+    summary = "\n".join(_summary_line(index, state) for index, state in numbered)
     return "\n\n".join([summary, *(_section(index, state) for index, state in numbered)])
 
 

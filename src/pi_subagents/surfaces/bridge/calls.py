@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -58,6 +58,7 @@ class Calls:
         self._on_launched = on_launched
         self._agents = SharedAgents()
         self._under_way: dict[str, _Call] = {}
+        self._warned: set[str] = set()
 
     def begin(self, asked: ToolCall) -> asyncio.Task[dict[str, Any]]:
         """Begin a call; what is wrong with it is in its result."""
@@ -87,12 +88,20 @@ class Calls:
         try:
             async with call.updates.sending():
                 result = await self._result(call)
+            self._warn(result.details.get("warnings", ()))
             if call.asked.name == "background_agent" and "run" in result.details:
                 self._on_launched(result.details["run"])
             return _answer(call, result)
         finally:
             if self._under_way.get(call.asked.call) is call:
                 del self._under_way[call.asked.call]
+
+    def _warn(self, warnings: Iterable[str]) -> None:
+        """Tell the person what is wrong around here, each thing once."""
+        for warning in warnings:
+            if warning not in self._warned:
+                self._warned.add(warning)
+                self._peer.notify("ui/notify", {"message": f"pi-subagents: {warning}", "level": "warning"})
 
     async def _result(self, call: _Call) -> ToolResult:
         if call.is_cancelled:

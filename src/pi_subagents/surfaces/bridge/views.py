@@ -129,7 +129,6 @@ def _subagent(result: ToolResult) -> Members:
         rows += [[(Style.ERROR, f"  {line}")] for line in _lines(run.get("error"))[:3]]
     if result.details["mode"] == "single" and not result.is_error:
         rows += excerpt_segments(result.text, _EXCERPT_LINES)
-    rows += [[(Style.WARNING, line)] for warning in result.details["warnings"] for line in _lines(warning)]
     return _view(rows)
 
 

@@ -10,6 +10,7 @@ from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
 
@@ -24,6 +25,8 @@ def call(tool: str, arguments: str, trust: bool) -> None:
     Prints one JSON object {"content": [...], "details": {...}, "isError": false}; exit code 1 when isError.
     """
     result = _result(tool, sys.stdin.read() if arguments == "-" else arguments, Place.here(trusts_project=trust))
+    for warning in result.details.get("warnings", ()):
+        echo(f"warning: {warning}", err=True)
     print_json(result.to_json())
     sys.exit(1 if result.is_error else 0)
 
