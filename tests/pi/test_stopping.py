@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 
 import pytest
 
@@ -86,7 +87,7 @@ async def test_a_task_that_is_stopped_right_after_its_start_is_never_completed(p
         delegation.stop()
         (result,) = await asyncio.wait_for(work, WAIT_S)
     assert cancelled(result)
-    assert result.duration_s < 4  # a polite request was enough: nobody had to wait for the kill
+    assert result.exit_code != 128 + signal.SIGKILL  # a polite request was enough
     assert processes_below(stage.project) == []
 
 
