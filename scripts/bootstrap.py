@@ -92,6 +92,11 @@ HOSTS = (
 )
 
 
+PI_VERSION_VARIABLE = "PI_VERSION"
+"""Which pi everything here runs on, if not the pinned one."""
+NEWEST_PI_VERSION = "1.5.0"
+NEWEST_PI = DATA / "pi" / NEWEST_PI_VERSION
+
 TYPESCRIPT_PIN = "typescript==7.0.2"
 TYPESCRIPT = DATA / "typescript"
 PI_PACKAGES = ("pi-ai", "pi-coding-agent", "pi-tui")
@@ -219,11 +224,30 @@ def bring_pi() -> None:
     DATA.mkdir(parents=True, exist_ok=True)
     os.environ.update(pinned_environment())
     make_importable()
+    from pi_subagents.runners.install import PINNED_PI_VERSION
+
+    fetch_pi(os.environ.get(PI_VERSION_VARIABLE) or PINNED_PI_VERSION)
+
+
+def bring_newest_pi() -> None:
+    """Try to bring the newest pi that is known beside the one that is started; `missing` tells of it if that fails."""
+    make_importable()
+    if not NEWEST_PI.exists():
+        try:
+            fetch_pi(NEWEST_PI_VERSION)
+        except SetupError as error:
+            say(f"{error}; the tests go on without it")
+            log(error)
+        bring_pi()  # the one that is started is the one that came last
+
+
+def fetch_pi(version: str) -> None:
+    """Bring one version of pi and make it the one that is started."""
     from pi_subagents.errors import InstallError
     from pi_subagents.runners.install import install_pi
 
     try:
-        install_pi(report=say, data=DATA)
+        install_pi(version, report=say, data=DATA)
     except InstallError as error:
         notes: list[str] = getattr(error, "__notes__", [])
         raise SetupError(str(error).rstrip("."), "\n".join(notes)) from error
@@ -340,7 +364,13 @@ DEV_STEP = Step(
     tuple(VENV / "bin" / tool for tool in ("mypy", "pytest", "ruff")),
     bring_dev,
 )
-PI_STEP = Step("pi", lambda: digest(INSTALLER, CONSTRAINTS), (DATA / "bin" / "pi",), bring_pi)
+PI_STEP = Step(
+    "pi",
+    lambda: f"{digest(INSTALLER, CONSTRAINTS)} {os.environ.get(PI_VERSION_VARIABLE, '')}",
+    (DATA / "bin" / "pi",),
+    bring_pi,
+)
+NEWEST_PI_STEP = Step("newest-pi", lambda: PI_STEP.key() + NEWEST_PI_VERSION, (NEWEST_PI,), bring_newest_pi)
 PROGRAMS_STEP = Step("programs", lambda: repr(PROGRAMS), (), bring_programs)
 HOSTS_STEP = Step("hosts", lambda: repr(HOSTS), tuple(host.folder for host in HOSTS), bring_hosts)
 
@@ -352,9 +382,9 @@ TYPESCRIPT_STEP = Step(
 )
 
 NEEDS = {
-    "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP, HOSTS_STEP, TYPESCRIPT_STEP),
+    "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, PROGRAMS_STEP, HOSTS_STEP, TYPESCRIPT_STEP),
     "demo": (PACKAGES_STEP, PI_STEP),
-    "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, PROGRAMS_STEP, HOSTS_STEP),
+    "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, PROGRAMS_STEP, HOSTS_STEP),
     "check": (PACKAGES_STEP, DEV_STEP, PI_STEP, TYPESCRIPT_STEP),
     "docs": (PACKAGES_STEP,),
 }
@@ -396,6 +426,8 @@ def name_missing() -> None:
     """Say in one line which programs are missing and what is not run without them."""
     missing = [f"{program.commands[0]} ({program.used_for})" for program in PROGRAMS if program.is_missing]
     missing += [f"{host.command} ({host.used_for})" for host in HOSTS if not host.program]
+    if not NEWEST_PI.exists():
+        missing.append(f"pi {NEWEST_PI_VERSION} (what is new in it)")
     if missing:
         sys.stdout.write(f"not run, because the program is not installed: {', '.join(missing)}\n")
 

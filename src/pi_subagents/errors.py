@@ -38,7 +38,11 @@ class AgentNotFound(PiSubagentsError):  # noqa: N818
 
 
 class InstallError(PiSubagentsError):
-    """Bringing the agent program failed; the text says what to do next."""
+    """Bringing the agent program failed; the text says what to do next, and `npm_code` what npm calls it."""
+
+    def __init__(self, sentence: str, npm_code: str | None = None) -> None:
+        super().__init__(sentence)
+        self.npm_code = npm_code
 
 
 class ClientConfigError(PiSubagentsError):

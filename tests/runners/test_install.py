@@ -23,11 +23,18 @@ case "$1" in
   ;;
 */npm-cli.js)
   echo "$*" >> "$here/npm-calls"
-  for word; do [ "$before" = --prefix ] && prefix=$word; before=$word; done
+  for word; do
+    case "$before" in --prefix) prefix=$word ;; --pack-destination) destination=$word ;; esac
+    before=$word
+  done
   if [ -e "$here/npm-fails" ]; then echo "npm error code ENOTFOUND"; exit 1; fi
-  package="$prefix/node_modules/@earendil-works/pi-coding-agent"
+  if [ -e "$here/npm-lacks-version" ]; then echo "npm error code ETARGET"; exit 1; fi
+  if [ -e "$here/npm-lacks-dependency" ] && [ -n "$prefix" ]; then echo "npm error code ETARGET"; exit 1; fi
+  package="${prefix:+$prefix/node_modules/@earendil-works/pi-coding-agent}"
+  package="${package:-$destination/package}"
   mkdir -p "$package/dist" && echo "// pi" > "$package/dist/cli.js"
   echo '{"version": "0.87.1", "bin": {"pi": "dist/cli.js"}}' > "$package/package.json"
+  if [ -n "$destination" ]; then cd "$destination" && tar -czf pi.tgz package && rm -r package; fi
   ;;
 *)
   shift
@@ -117,6 +124,25 @@ def test_a_failed_fetch_says_why_and_leaves_no_half_installation(machine: Machin
         install(machine)
     assert failure.value.__notes__ == ["npm error code ENOTFOUND\n"]
     assert not (machine.data / "pi").exists()
+    assert not machine.leftovers()
+
+
+def test_a_version_whose_packages_npm_lacks_is_taken_alone(machine: Machine) -> None:
+    machine.add("npm-lacks-dependency", "")
+    lines = install(machine)
+    assert any("lacks packages" in line for line in lines)
+    assert lines[-1] == "pi 0.87.1 is ready (Node 22.19.0)"
+    (package,) = (machine.data / "pi" / "0.87.1").rglob("package.json")
+    assert [entry.name for entry in sorted(package.parent.iterdir())] == ["dist", "package.json"]
+    assert not list(machine.data.rglob("*.tgz"))
+    assert install(machine) == ["pi 0.87.1 is ready (Node 22.19.0)"]
+
+
+def test_a_version_that_npm_does_not_have_is_told_once(machine: Machine) -> None:
+    machine.add("npm-lacks-version", "")
+    with pytest.raises(InstallError, match=r"failed \(ETARGET\); check the version") as failure:
+        install(machine)
+    assert failure.value.__notes__ == ["npm error code ETARGET\n"]
     assert not machine.leftovers()
 
 

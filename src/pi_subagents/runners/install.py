@@ -17,6 +17,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -49,6 +50,7 @@ NPM_OPTIONS = (
     "--fetch-retry-maxtimeout=5000",
 )
 _NPM_ERROR = re.compile(r"^npm error code (\w+)", re.MULTILINE)
+_NOT_IN_REGISTRY = ("ETARGET", "E404")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 _SCRATCH_PREFIX = ".scratch-"
 
@@ -183,12 +185,7 @@ def _bring_package(version: str, node: Node, data: Path, report: Report) -> _Pac
         staged = scratch / "new"
         staged.mkdir()
         specification = f"{PI_PACKAGE}@{version}"
-        _run(
-            [*node.npm, "install", *NPM_OPTIONS, "--prefix", str(staged), specification],
-            doing=f"fetching {specification} with npm",
-            advice="check the version and the network connection, then try again",
-            environ=npm_environment(),
-        )
+        _fetch(specification, staged, node, report)
         package = _read_package(staged)
         if package is None:
             raise InstallError(f"{specification} has no `pi` command; choose another version.")
@@ -200,6 +197,36 @@ def _bring_package(version: str, node: Node, data: Path, report: Report) -> _Pac
         target = data / "pi" / package.version  # what a tag such as `latest` stands for
         _publish(staged, target, usable=lambda folder: _read_package(folder) is not None)
     return _Package(package.version, target / package.cli.relative_to(staged))
+
+
+def _fetch(specification: str, staged: Path, node: Node, report: Report) -> None:
+    try:
+        _npm_run(node, "install", "--prefix", staged, specification)
+    except InstallError as failure:
+        if failure.npm_code not in _NOT_IN_REGISTRY:
+            raise
+        # Either there is no such version, or one of the packages that it names is missing. From 1.0 on pi is a bundle
+        # that has them all in it.
+        try:
+            _npm_run(node, "pack", "--pack-destination", staged, specification)
+        except InstallError:
+            raise failure from None
+        report(f"npm lacks packages that {specification} names; taking pi alone, which has them built in")
+        _unpack(staged)
+
+
+def _unpack(staged: Path) -> None:
+    """Put what `npm pack` left where `npm install` would have put it."""
+    package = staged / "node_modules" / PI_PACKAGE
+    package.parent.mkdir(parents=True)
+    with tempfile.TemporaryDirectory(dir=staged) as folder:
+        for file in staged.glob("*.tgz"):
+            with tarfile.open(file) as archive:
+                # Older patch releases of Python 3.11 have no filters.
+                archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+                archive.extractall(folder)
+            file.unlink()
+        Path(folder, "package").rename(package)
 
 
 def _read_package(folder: Path) -> _Package | None:
@@ -300,6 +327,15 @@ def _publish(staged: Path, target: Path, usable: Callable[[Path], bool]) -> None
             raise
 
 
+def _npm_run(node: Node, command: str, option: str, folder: Path, specification: str) -> None:
+    _run(
+        [*node.npm, command, *NPM_OPTIONS, option, str(folder), specification],
+        doing=f"fetching {specification} with npm",
+        advice="check the version and the network connection, then try again",
+        environ=npm_environment(),
+    )
+
+
 def _run(command: Sequence[str], doing: str, advice: str, environ: dict[str, str] | None = None) -> None:
     try:
         done = subprocess.run(
@@ -316,6 +352,6 @@ def _run(command: Sequence[str], doing: str, advice: str, environ: dict[str, str
         raise InstallError(f"{doing} took more than {INSTALL_TIMEOUT_S:.0f} s; {advice}.") from None
     if done.returncode != 0:
         code = _NPM_ERROR.search(done.stdout)
-        error = InstallError(f"{doing} failed{f' ({code[1]})' if code else ''}; {advice}.")
+        error = InstallError(f"{doing} failed{f' ({code[1]})' if code else ''}; {advice}.", code[1] if code else None)
         error.add_note(done.stdout)
         raise error
