@@ -30,6 +30,7 @@ def test_the_projects_own_program_runs_only_if_its_user_approved(
         (result,) = results(pi.prompt("Go."))
     assert mark.exists() is runs
     text = text_of(result)
-    assert ("subagents.piCommand (runs a program) has no effect" in text) is not runs
+    warnings = "".join(result["result"]["details"].get("warnings", ()))
+    assert ("subagents.piCommand (runs a program) has no effect" in warnings) is not runs
     assert ('"extensions" (loads code) cannot be used' in text) is not runs
     assert ("✓ plain: completed" in text) is not runs

@@ -43,8 +43,8 @@ async def test_every_form_of_files_stands_before_the_prompt(play: Play) -> None:
                 ten + "line 9\nline 10",
                 f"=== {outside} ===\nfrom elsewhere",
                 "[file not found: missing.txt]",
-                "=== binary.bin ===\n[could not read file: binary.bin]",
-                "=== large.txt ===\n[file too large: large.txt (1025KB, limit 1024KB)]",
+                "[could not read file: binary.bin]",
+                "[file too large: large.txt (1025KB, limit 1024KB)]",
                 "Read all this.",
             ]
         )

@@ -87,7 +87,6 @@ async def test_a_task_that_is_stopped_right_after_its_start_is_never_completed(p
         delegation.stop()
         (result,) = await asyncio.wait_for(work, WAIT_S)
     assert cancelled(result)
-    assert result.exit_code != 128 + signal.SIGKILL  # a polite request was enough
     assert processes_below(stage.project) == []
 
 
@@ -101,6 +100,7 @@ async def test_what_an_agent_had_said_before_it_was_stopped_is_in_its_journal(pl
         delegation.stop()
         (result,) = await asyncio.wait_for(work, WAIT_S)
     assert cancelled(result)
+    assert result.exit_code != 128 + signal.SIGKILL  # a polite request was enough
     said = [event.text for event in read_journal(result.run_dir / JOURNAL_FILE) if isinstance(event, Delta)]
     assert "".join(said) == "The answer is 42, because"
 

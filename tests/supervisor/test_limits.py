@@ -127,7 +127,7 @@ def test_todos_are_counted_as_they_are_written_and_done(tmp_path: Path) -> None:
         assistant("", tool_call("edit_todos", action="rename", indices=[3])),
     ]
     state = see_through(tmp_path, printing(*records, *answer("Done."))).state
-    assert (state.todo_total, state.todo_completed) == (4, 2)
+    assert (state.todo_total, state.todo_completed) == (4, 3)
 
 
 def test_tokens_and_cost_are_summed_over_all_answers(tmp_path: Path) -> None:

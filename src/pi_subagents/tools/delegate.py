@@ -75,7 +75,7 @@ def details_of(windows: Sequence[Window], settings: Settings) -> Details:
         "maxLinesPerWindow": settings.max_lines_per_window,
         "globalStatus": "done" if all(state.status.is_terminal for state in states) else "running",
         "sessionIds": [state.session_id for state in states],
-        "warnings": list(settings.warnings),
+        **({"warnings": list(settings.warnings)} if settings.warnings else {}),
     }
 
 
@@ -130,8 +130,8 @@ DELEGATE = Tool(
             "maxLinesPerWindow": {"type": "integer"},
             "globalStatus": {"enum": ["running", "done"]},
             "sessionIds": listed({"type": "string"}),
-            "warnings": listed({"type": "string"}),
-        }
+        },
+        sometimes={"warnings": listed({"type": "string"})},
     ),
     run=_run,
 )

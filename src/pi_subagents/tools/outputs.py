@@ -12,9 +12,9 @@ _TEXT_OR_NOTHING: Schema = {"type": ["string", "null"]}
 _USAGE: Schema = {"type": "object"}
 
 
-def record(properties: Mapping[str, Schema]) -> dict[str, Any]:
-    """An object that has all of these; it may have more."""
-    return {"type": "object", "properties": dict(properties), "required": list(properties)}
+def record(properties: Mapping[str, Schema], *, sometimes: Mapping[str, Schema] | None = None) -> dict[str, Any]:
+    """An object that has all of these; it may have more, such as what it has `sometimes`."""
+    return {"type": "object", "properties": {**properties, **(sometimes or {})}, "required": list(properties)}
 
 
 def listed(items: Schema) -> dict[str, Any]:

@@ -31,9 +31,10 @@ def test_stdout_carries_one_json_object_and_nothing_else_however_talkative_every
     (session,) = document["details"]["sessionIds"]
     (content,) = document["content"]
     assert content["type"] == "text"
-    warning, line = content["text"].splitlines()
+    (warning,) = document["details"]["warnings"]
     assert "settings.json:1: subagents.maxLinesPerWindow must be a number" in warning
-    assert line == f"✓ t: completed (session: {session})"
+    assert warning in done.stderr
+    assert content["text"] == f"✓ t: completed (session: {session})"
     assert (document["isError"], done.returncode) == (False, 0)
     assert document["details"]["windows"][0]["lines"][-1] == {"text": "Done.", "kind": "text"}
 
