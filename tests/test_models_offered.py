@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.models_offered import CACHE_FILE, MAX_AGE_S, OfferedModels
+from pi_subagents.answers import MAX_AGE_S
+from pi_subagents.models_offered import CACHE_FILE, OfferedModels
 from pi_subagents.planning import Place
 from pi_subagents.profiles import CheckedModel, UnknownModel
 from pi_subagents.settings import load_settings

@@ -8,45 +8,31 @@ only on a fresh answer; where there is none, it is passed on unchecked.
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-import shutil
-import time
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 
-import msgspec
-
-from pi_subagents.encoding import JsonError, decode_json
-from pi_subagents.errors import StoreError
-from pi_subagents.files import read_bounded
+from pi_subagents.answers import Answers
+from pi_subagents.harness import default_model
 from pi_subagents.harness.pi_models import LIST_MODELS, parse_models
+from pi_subagents.harness.pi_versions import line_of
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 from pi_subagents.planning import Place
-from pi_subagents.profiles import CheckedModel, UnknownModel, find_offered
-from pi_subagents.programs import Program, child_path, find_pi
+from pi_subagents.profiles import CheckedModel, UnknownModel, find_offered, only_model_of
+from pi_subagents.program_version import ProgramVersion
+from pi_subagents.programs import Program, child_path, file_stamp, find_pi, fingerprint
 from pi_subagents.redaction import Redactor, secrets_in
 from pi_subagents.runners.query import Answer, ask
 from pi_subagents.settings import Settings
-from pi_subagents.store.rundir import write_whole
 
 CACHE_FILE = "models-offered.json"
-MAX_AGE_S = 86_400
-"""A launcher that chooses among versions of the program may change its mind without a trace on disk."""
 _TIMEOUT_S = 10.0
-_MAX_ENTRIES = 8
 _MAX_REASON_CHARACTERS = 200
 
 # Variables that decide which providers have a credential; only their names are looked at.
 _CREDENTIALS = re.compile(r"(_KEY|_KEY_ID|_TOKEN|_CREDENTIALS)$|^(AWS|AZURE|CLOUDFLARE|GOOGLE)_")
 _CONFIGURATION = ("auth.json", "models.json", "settings.json", "extensions")
-
-
-class _Entry(msgspec.Struct, frozen=True):
-    at: float
-    models: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -63,8 +49,9 @@ class OfferedModels:
         self._place = place
         data = data_dir(place.environ)
         self._program: Program = find_pi(settings.pi_command, place.environ, data)
+        self._version = ProgramVersion(self._program, place)
         self._path = child_path(place.environ, data)
-        self._cache = place.agent_dir / "subagents" / CACHE_FILE
+        self._known: Answers[tuple[str, ...]] = Answers(place.agent_dir / "subagents" / CACHE_FILE, tuple[str, ...])
         self._listing: _Listing | None = None
 
     def names(self) -> tuple[str, ...]:
@@ -83,13 +70,19 @@ class OfferedModels:
             return CheckedModel(wanted, f'The model "{wanted}" was not checked: {listing.problem}.')
         return CheckedModel(find_offered(wanted, listing.models))
 
+    def default_of(self, provider: str) -> str | None:
+        """The model to name with a provider, for a version of the program that wants both; raises UnknownModel."""
+        if not line_of(self._version.value).provider_needs_model:
+            return None
+        place = self._place
+        return default_model(place.cwd, place.agent_dir, provider) or only_model_of(provider, self.names())
+
     def _list(self, *, fresh: bool = False) -> _Listing:
         if self._listing is None and self._place.models and not fresh:
             self._listing = _Listing(self._place.models, False)
         if self._listing is None or (fresh and not self._listing.is_fresh):
-            kept = None if fresh else _entries(self._cache).get(self._key())
-            is_valid = kept is not None and 0 <= time.time() - kept.at < MAX_AGE_S
-            self._listing = _Listing(kept.models, False) if kept and is_valid else self._ask()
+            known = None if fresh else self._known.get(self._key())
+            self._listing = _Listing(known, False) if known else self._ask()
         return self._listing
 
     def _ask(self) -> _Listing:
@@ -103,7 +96,7 @@ class OfferedModels:
         if not models:
             return _Listing((), True, self._problem(answer))
         # By now: a program that is started for the first time writes its configuration.
-        self._keep(self._key(), models)
+        self._known.keep(self._key(), models)
         return _Listing(models, True)
 
     def _environ(self) -> dict[str, str]:
@@ -124,53 +117,18 @@ class OfferedModels:
         why = Redactor(secrets_in(self._place.environ)).text(why)[:_MAX_REASON_CHARACTERS]
         return f"the list of models could not be had from pi ({why})"
 
-    def _keep(self, key: str, models: tuple[str, ...]) -> None:
-        entries = {name: entry for name, entry in _entries(self._cache).items() if name != key}
-        newest = sorted(entries, key=lambda name: entries[name].at)[1 - _MAX_ENTRIES :]
-        kept = {**{name: entries[name] for name in newest}, key: _Entry(time.time(), models)}
-        with suppress(StoreError, OSError):  # then the next call asks again
-            self._cache.parent.mkdir(parents=True, exist_ok=True)
-            write_whole(self._cache, msgspec.json.encode(kept))
-
     def _key(self) -> str:
         place = self._place
         configuration = [
             folder / name for folder in (place.agent_dir, place.project / ".pi") for name in _CONFIGURATION
         ]
         parts = [
-            *(f"{word}:{_fingerprint(word, self._path)}" for word in self._program.argv),
-            *(_stamp(path) for path in configuration),
+            fingerprint(self._program.argv, self._path),
+            *map(file_stamp, configuration),
             *_credential_names(place.environ),
         ]
         return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
 
 
-def _entries(path: Path) -> dict[str, _Entry]:
-    try:
-        return decode_json(read_bounded(path), dict[str, _Entry])
-    except (OSError, JsonError):
-        return {}
-
-
 def _credential_names(environ: Mapping[str, str]) -> Iterator[str]:
     yield from sorted(name for name, value in environ.items() if value and _CREDENTIALS.search(name))
-
-
-def _fingerprint(word: str, path: str) -> str:
-    """What changes when the program that a word of its command line names does."""
-    found = shutil.which(word, path=path) or (word if Path(word).is_file() else None)
-    if found is None:
-        return ""
-    program = Path(os.path.realpath(found))
-    # Packages come with the time stamps of their archive, which do not tell versions apart.
-    package = next((folder / "package.json" for folder in program.parents if (folder / "package.json").is_file()), None)
-    version = package.read_bytes() if package is not None and os.access(package, os.R_OK) else b""
-    return f"{_stamp(program)}:{hashlib.sha256(version).hexdigest()}"
-
-
-def _stamp(path: Path) -> str:
-    try:
-        status = path.stat()
-    except OSError:
-        return f"{path}:-"
-    return f"{path}:{status.st_mtime_ns}:{status.st_size}"

@@ -4,7 +4,7 @@ A contradiction in a profile is the caller's mistake and fails the whole call be
 one task alone (an unknown profile, preset, model or skill, a bad directory) becomes that task's recorded outcome.
 
 A run of a preset is a task like any other: `plan_tasks([Task(name, prompt, preset=…, model=…, cwd=…)], place,
-check_model=…)`, with the check that `models_offered.OfferedModels` makes.
+models=…)`, with `models_offered.OfferedModels`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from pi_subagents.profiles import (
     BUILTIN_TOOLS,
     PRESET,
     PROFILE,
-    CheckedModel,
     Format,
-    ModelCheck,
+    Models,
+    UncheckedModels,
     UnknownModel,
     UnknownProfile,
     apply_exclude_tools,
@@ -137,14 +137,14 @@ def plan_tasks(
     available_tools: Iterable[str] = BUILTIN_TOOLS,
     continuations: Mapping[str, Continuation] | None = None,
     resume_mode: ResumeMode = "retell",
-    check_model: ModelCheck = CheckedModel,
+    models: Models = UncheckedModels(),  # noqa: B008 - it has no state
 ) -> list[Plan]:
     """A plan for every task, in order; raises ProfileError for a profile that contradicts itself.
 
-    `continuations` has what the sessions that tasks resume have come to, by session id. `check_model` is asked about
-    the models of presets; unless it is given they are passed on as they are.
+    `continuations` has what the sessions that tasks resume have come to, by session id. `models` is asked about
+    the models of presets, and of profiles that name only a provider.
     """
-    planner = _Planner(place, tuple(available_tools), continuations or {}, resume_mode, check_model)
+    planner = _Planner(place, tuple(available_tools), continuations or {}, resume_mode, models)
     return [planner.plan(task, as_utf8(task.profile or default_profile or "") or None) for task in tasks]
 
 
@@ -162,13 +162,13 @@ class _Planner:
         available_tools: tuple[str, ...],
         continuations: Mapping[str, Continuation],
         resume_mode: ResumeMode,
-        check_model: ModelCheck,
+        models: Models,
     ) -> None:
         self._place = place
         self._available_tools = available_tools
         self._continuations = continuations
         self._resume_mode = resume_mode
-        self._check_model = check_model
+        self._models = models
         self._skills: dict[bool, dict[str, Skill]] = {}
         self._resolved: dict[tuple[str, str], Profile | UnknownSkill] = {}
 
@@ -194,13 +194,23 @@ class _Planner:
     def _configuration(self, task: Task, preset: str | None, profile: str | None) -> _Configuration:
         if preset is not None:
             return self._with_model(self._resolve(PRESET, preset), as_utf8(task.model or "") or None)
-        return self._resolve(PROFILE, profile) if profile else _Configuration()
+        return self._with_default_model(self._resolve(PROFILE, profile)) if profile else _Configuration()
+
+    def _with_default_model(self, chosen: _Configuration) -> _Configuration:
+        profile = chosen.profile
+        if profile is None or chosen.problem or not profile.provider or profile.model:
+            return chosen
+        try:
+            model = self._models.default_of(profile.provider)
+        except UnknownModel as unknown:
+            return replace(chosen, problem=str(unknown))
+        return replace(chosen, profile=msgspec.structs.replace(profile, model=model))
 
     def _with_model(self, chosen: _Configuration, wanted: str | None) -> _Configuration:
         if chosen.profile is None or chosen.problem:
             return chosen
         try:
-            model = choose_model(chosen.profile, wanted, self._check_model)
+            model = choose_model(chosen.profile, wanted, self._models.check)
         except UnknownModel as unknown:
             return replace(chosen, problem=str(unknown), requested_model=wanted or chosen.profile.model)
         return replace(chosen, profile=model.profile, note=model.warning, requested_model=model.requested)

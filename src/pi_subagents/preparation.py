@@ -50,7 +50,7 @@ def prepare_runs(
             continuations=continuations
             | {claim.session.id: _continuation(claim.session, settings, harness, remembered) for claim in claims},
             resume_mode=settings.resume_mode,
-            check_model=OfferedModels(place, settings).check,
+            models=OfferedModels(place, settings),
         )
         return workshop.prepare_all(plans, owner=owner)
     finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shlex
 import shutil
@@ -50,6 +51,32 @@ def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str], data_dir:
 def child_path(environ: Mapping[str, str], data_dir: Path) -> str:
     """The PATH for agents: the caller's, with the programs `install-pi` brought (rg) at its end."""
     return os.pathsep.join(part for part in (environ.get("PATH", os.defpath), str(data_dir / "bin")) if part)
+
+
+def fingerprint(argv: Sequence[str], path: str) -> str:
+    """What changes when a program that the words of a command line name does."""
+    stamps = "\0".join(f"{word}:{_program_stamp(word, path)}" for word in argv)
+    return hashlib.sha256(stamps.encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def file_stamp(path: Path) -> str:
+    """What changes when a file is written."""
+    try:
+        status = path.stat()
+    except OSError:
+        return f"{path}:-"
+    return f"{path}:{status.st_mtime_ns}:{status.st_size}"
+
+
+def _program_stamp(word: str, path: str) -> str:
+    found = shutil.which(word, path=path) or (word if Path(word).is_file() else None)
+    if found is None:
+        return ""
+    program = Path(os.path.realpath(found))
+    # Packages come with the time stamps of their archive, which do not tell versions apart.
+    package = next((folder / "package.json" for folder in program.parents if (folder / "package.json").is_file()), None)
+    version = package.read_bytes() if package is not None and os.access(package, os.R_OK) else b""
+    return f"{file_stamp(program)}:{hashlib.sha256(version).hexdigest()}"
 
 
 def command_words(command: str | Sequence[str], folder: Path | None = None) -> list[str]:

@@ -20,6 +20,7 @@ from pi_subagents.models import new_run_id, new_session_id
 from pi_subagents.models.event import Created
 from pi_subagents.paths import data_dir, runs_dir
 from pi_subagents.planning import Place, Plan, as_utf8
+from pi_subagents.program_version import ProgramVersion
 from pi_subagents.programs import Program, child_path, find_pi
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import choose_mechanism
@@ -81,6 +82,7 @@ class Workshop:
         self._harness = harness
         data = data_dir(place.environ)
         self._program: Program = find_pi(settings.pi_command, place.environ, data)
+        self._version = ProgramVersion(self._program, place)
         self._environ = {**place.environ, "PATH": child_path(place.environ, data)}
         self._runs_dir = runs_dir(place.project)
         self._has_copilot = _has_copilot(place)
@@ -136,6 +138,7 @@ class Workshop:
             conversation=plan.continuation.conversation if plan.continuation and plan.resume_mode == "native" else b"",
             max_depth=self._settings.max_depth,
             has_copilot=self._has_copilot,
+            version=self._version.value if plan.profile and plan.profile.restricts_tools else None,
             # What was decided for a directory says nothing about those below it.
             trusted=self._approval if plan.cwd == self._place.cwd else None,
         )

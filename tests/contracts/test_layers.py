@@ -27,12 +27,14 @@ LAYERS: Mapping[int, frozenset[str]] = {
     3: frozenset({"runners", "store", "wire"}),
     4: frozenset(
         {
+            "answers",
             "control",
             "following",
             "listing",
             "lookup",
             "models_offered",
             "pages",
+            "program_version",
             "retention",
             "rows",
             "scheduler",

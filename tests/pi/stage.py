@@ -13,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import pi_subagents
 from pi_subagents import RunResult, Task
 from pi_subagents.errors import AgentNotFound
@@ -20,6 +22,7 @@ from pi_subagents.offline import OfflineModel, Script, agent_environment
 from pi_subagents.paths import data_dir, runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import PI_VARIABLE, Program, find_pi
+from pi_subagents.runners.install import PI_PACKAGE, find_node
 from pi_subagents.service import Delegation
 from pi_subagents.store import list_runs
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
@@ -44,6 +47,15 @@ def installed_pi() -> Program:
         return find_pi(None, _ENVIRON, _DATA_DIR)
     except AgentNotFound as error:
         raise AgentNotFound(f"These tests need the real pi: run ./scripts/setup. {error}") from None
+
+
+def pi_of_version(version: str) -> Program:
+    """The pi that `./scripts/setup` brought in that version, whichever is the one that is started."""
+    node = find_node(_DATA_DIR)
+    cli = _DATA_DIR / "pi" / version / "node_modules" / PI_PACKAGE / "dist" / "bundle" / "cli.js"
+    if node is None or not cli.is_file():
+        pytest.skip(f"pi {version} is not installed")
+    return Program((str(node.binary), str(cli)), f"pi {version}")
 
 
 @dataclass(frozen=True)

@@ -29,11 +29,15 @@ case "$1" in
   done
   if [ -e "$here/npm-fails" ]; then echo "npm error code ENOTFOUND"; exit 1; fi
   if [ -e "$here/npm-lacks-version" ]; then echo "npm error code ETARGET"; exit 1; fi
-  if [ -e "$here/npm-lacks-dependency" ] && [ -n "$prefix" ]; then echo "npm error code ETARGET"; exit 1; fi
+  if [ -e "$here/npm-lacks-dependency" ]; then
+    case "$*" in *"--prefix"*"/pi-coding-agent@"*) echo "npm error code ETARGET"; exit 1 ;; esac
+    case "$*" in *" other@1"*) mkdir -p "$prefix/node_modules/other"; exit ;; esac
+  fi
   package="${prefix:+$prefix/node_modules/@earendil-works/pi-coding-agent}"
   package="${package:-$destination/package}"
   mkdir -p "$package/dist" && echo "// pi" > "$package/dist/cli.js"
-  echo '{"version": "0.87.1", "bin": {"pi": "dist/cli.js"}}' > "$package/package.json"
+  echo '{"version": "0.87.1", "bin": {"pi": "dist/cli.js"},
+    "dependencies": {"@earendil-works/pi-tui": "0.87.1", "other": "1"}}' > "$package/package.json"
   if [ -n "$destination" ]; then cd "$destination" && tar -czf pi.tgz package && rm -r package; fi
   ;;
 *)
@@ -132,8 +136,9 @@ def test_a_version_whose_packages_npm_lacks_is_taken_alone(machine: Machine) -> 
     lines = install(machine)
     assert any("lacks packages" in line for line in lines)
     assert lines[-1] == "pi 0.87.1 is ready (Node 22.19.0)"
-    (package,) = (machine.data / "pi" / "0.87.1").rglob("package.json")
-    assert [entry.name for entry in sorted(package.parent.iterdir())] == ["dist", "package.json"]
+    packages = machine.data / "pi" / "0.87.1" / "node_modules"
+    assert [entry.name for entry in sorted(packages.iterdir())] == ["@earendil-works", "other"]
+    assert [entry.name for entry in (packages / "@earendil-works").iterdir()] == ["pi-coding-agent"]
     assert not list(machine.data.rglob("*.tgz"))
     assert install(machine) == ["pi 0.87.1 is ready (Node 22.19.0)"]
 

@@ -14,6 +14,7 @@ from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.interpreter import node_command
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.harness.pi_models import LIST_MODELS, parse_models
+from pi_subagents.harness.pi_versions import NEWEST_KNOWN, version_in
 from pi_subagents.redaction import Redactor, secrets_in
 from pi_subagents.runners.install import MINIMUM_NODE, find_node
 from pi_subagents.runners.query import Answer, ask
@@ -46,9 +47,18 @@ def check_agent(situation: Situation) -> Iterator[Finding]:
     shown = f"{tilde(Path(situation.program.argv[0]))}, found through: {situation.program.found_in}"
     if answer.ok:
         yield Finding("pi", True, f"{_version_in(answer) or 'unknown version'} ({shown})", needed=True)
+        yield from _newer_than_known(answer)
     else:
         why = _last_line(situation, answer)
         yield Finding("pi", False, f"does not start ({shown}): {why}", f"mend or remove it, or {_INSTALL}", True)
+
+
+def _newer_than_known(answer: Answer) -> Iterator[Finding]:
+    version = version_in(answer.text)
+    if version is not None and version > NEWEST_KNOWN:
+        known = ".".join(map(str, NEWEST_KNOWN))
+        detail = f"newer than {known}, the newest that this version of pi-subagents knows; treated like that one"
+        yield Finding("pi version", False, detail, "look for a newer pi-subagents")
 
 
 def _node_for_later(situation: Situation) -> Finding:

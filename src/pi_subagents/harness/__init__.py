@@ -5,7 +5,7 @@ from __future__ import annotations
 from pi_subagents.harness.contract import Decoder, Harness, Invocation, Launch, Renewal, RunFile
 from pi_subagents.harness.pi_json import PiJson
 from pi_subagents.harness.pi_rpc import PiRpc
-from pi_subagents.harness.pi_surroundings import default_provider, surroundings
+from pi_subagents.harness.pi_surroundings import default_model, default_provider, surroundings
 
 HARNESSES: dict[str, type[PiJson] | type[PiRpc]] = {harness.name: harness for harness in (PiJson, PiRpc)}
 
@@ -25,6 +25,7 @@ __all__ = [
     "PiRpc",
     "Renewal",
     "RunFile",
+    "default_model",
     "default_provider",
     "harness_named",
     "surroundings",

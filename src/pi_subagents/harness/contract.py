@@ -18,7 +18,8 @@ class Launch:
 
     `conversation` is an earlier run's own session file, to be continued instead of begun. `trusted` says what was
     decided about the project's own extensions and settings; None leaves it to the agent. `has_copilot` says whether
-    `pi` could choose a model of GitHub Copilot's where the profile names no provider.
+    `pi` could choose a model of GitHub Copilot's where the profile names no provider. `version` is the program's, where
+    it makes a difference.
     """
 
     program: tuple[str, ...]
@@ -33,6 +34,7 @@ class Launch:
     trusted: bool | None = None
     max_depth: int = 1
     has_copilot: bool = False
+    version: tuple[int, int, int] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from pi_subagents.extension import API_KEY_EXTENSION, COPILOT_EXTENSION
 from pi_subagents.harness.contract import Invocation, Launch, RunFile
+from pi_subagents.harness.pi_versions import line_of, mcp_restriction
 from pi_subagents.models.profile import Profile
 from pi_subagents.profiles.arguments import profile_arguments
 from pi_subagents.redaction import Redactor, secrets_in
@@ -40,6 +41,8 @@ def pi_invocation(launch: Launch, mode: tuple[str, ...], stdin: bytes, *, intera
         arguments += ["--extension", str(COPILOT_EXTENSION)]
     if profile is not None:
         arguments += _profile_arguments(profile, launch)
+        if profile.restricts_tools:
+            arguments += mcp_restriction(profile.tools or (), line_of(launch.version))
     return Invocation(
         argv=(*launch.program, *arguments),
         environ=_environ(launch),

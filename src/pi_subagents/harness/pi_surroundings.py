@@ -12,19 +12,23 @@ from pi_subagents.files import read_bounded
 from pi_subagents.harness.contract import Invocation
 
 _READ_ONCE = ("auth.json", "models.json", "settings.json", "trust.json")
+_SERVERS = "mcp.json"
 _OUR_EXTENSION = "pi-subagents"
 """Does nothing in a child, so it remembers nothing."""
 
 
 def surroundings(invocation: Invocation) -> dict[Path, str] | None:
-    """Those files as they are now; None where extensions are loaded, which may remember earlier tasks.
+    """Those files as they are now; None where extensions or MCP servers are loaded, which may remember earlier tasks.
 
     A file that is not there is left out: `pi` makes some of them itself when it starts.
     """
     agent_dir = Path(invocation.environ["PI_AGENT_DIR"])
     project = invocation.cwd / ".pi"
-    if "--no-extensions" not in invocation.argv and _has_extensions(agent_dir, project):
-        return None
+    if "--no-extensions" not in invocation.argv:
+        if _has_extensions(agent_dir, project):
+            return None
+        if "--no-mcp" not in invocation.argv and any((folder / _SERVERS).exists() for folder in (agent_dir, project)):
+            return None
     files = [folder / name for folder in (agent_dir, project) for name in _READ_ONCE]
     return {path: signature for path in files if (signature := _signature(path))}
 
@@ -35,6 +39,16 @@ def default_provider(cwd: Path, agent_dir: Path) -> str | None:
         provider = _settings(folder / "settings.json").get("defaultProvider")
         if isinstance(provider, str) and provider:
             return provider
+    return None
+
+
+def default_model(cwd: Path, agent_dir: Path, provider: str) -> str | None:
+    """The model that the settings of `pi` name as the default, if it is one of that provider's."""
+    for folder in (cwd / ".pi", agent_dir):
+        settings = _settings(folder / "settings.json")
+        model = settings.get("defaultModel")
+        if settings.get("defaultProvider") == provider and isinstance(model, str) and model:
+            return model
     return None
 
 

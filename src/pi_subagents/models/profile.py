@@ -78,6 +78,11 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     scope: Literal["global", "project"] | None = None
 
     @property
+    def restricts_tools(self) -> bool:
+        """Whether an agent may not use every tool that there is."""
+        return self.no_tools or self.tools is not None or self.exclude_tools is not None
+
+    @property
     def model_provider(self) -> str | None:
         """The provider, from its own field or from a model written as `provider/model`."""
         provider, slash, _model = (self.model or "").partition("/")

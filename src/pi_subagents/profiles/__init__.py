@@ -15,11 +15,13 @@ from pi_subagents.profiles.formats import PRESET, PROFILE, Format
 from pi_subagents.profiles.markdown import profile_to_markdown
 from pi_subagents.profiles.model_choice import (
     CheckedModel,
-    ModelCheck,
     ModelChoice,
+    Models,
+    UncheckedModels,
     UnknownModel,
     choose_model,
     find_offered,
+    only_model_of,
 )
 from pi_subagents.profiles.powers import home_of, objection_to, powers_of, refusal
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
@@ -41,11 +43,12 @@ __all__ = [
     "BrokenProfile",
     "CheckedModel",
     "Format",
-    "ModelCheck",
     "ModelChoice",
+    "Models",
     "ProfileCatalog",
     "ProfileFileError",
     "Scope",
+    "UncheckedModels",
     "UnknownModel",
     "UnknownProfile",
     "apply_exclude_tools",
@@ -62,6 +65,7 @@ __all__ = [
     "load_presets",
     "load_profiles",
     "objection_to",
+    "only_model_of",
     "powers_of",
     "presets_dir",
     "profile_arguments",

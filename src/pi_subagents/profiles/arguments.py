@@ -12,7 +12,8 @@ from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
 
 _UNSAFE = re.compile(r"^[\s|&;$\\`!]|&&|\|\||;|>|>>|<|<<")
-_TOOL_FLAGS = ("--tools", "-t", "--no-tools", "-nt")
+_TOOL_FLAGS = ("--tools", "-t", "--no-tools", "-nt", "--no-builtin-tools", "-nbt", "--exclude-tools", "-xt", "--no-mcp")
+"""Of two lists of the same kind `pi` takes the last, so even one that takes tools away could give others back."""
 _SHOWN_CHARACTERS = 20
 """Enough to recognise an argument in a message without repeating a whole script."""
 
@@ -42,14 +43,13 @@ def flag_of(argument: str) -> str:
 
 def check_extra_args(profile: Profile) -> None:
     """Raise ProfileError for an argument that looks like shell text or would lift a tool restriction."""
-    restricted = profile.no_tools or profile.tools is not None or profile.exclude_tools is not None
     for argument in profile.extra_args or ():
         if "\0" in argument:
             raise ProfileError("Invalid extraArg: contains null byte")
         if _UNSAFE.search(argument):
             shown = argument[:_SHOWN_CHARACTERS]
             raise ProfileError(f"Refusing extraArg: potentially unsafe argument '{shown}...'")
-        if restricted and flag_of(argument) in _TOOL_FLAGS:
+        if profile.restricts_tools and flag_of(argument) in _TOOL_FLAGS:
             raise ProfileError(
                 f'Refusing extraArg "{argument}" which would override profile tool restrictions. '
                 "Use the dedicated profile fields instead."

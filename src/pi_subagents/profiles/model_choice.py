@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Protocol
 
 import msgspec
 
@@ -33,6 +34,33 @@ class CheckedModel:
 
 ModelCheck = Callable[[str], CheckedModel]
 """Finds the model that a text means; raises UnknownModel."""
+
+
+class Models(Protocol):
+    """What the agent program can say about models."""
+
+    def check(self, wanted: str) -> CheckedModel:
+        """The model that a text means; raises UnknownModel."""
+        ...
+
+    def default_of(self, provider: str) -> str | None:
+        """The model to name with a provider that is named alone; None where that is left to the agent program.
+
+        Raises UnknownModel where one must be named and none is the obvious one.
+        """
+        ...
+
+
+class UncheckedModels:
+    """Passes on what was asked for."""
+
+    def check(self, wanted: str) -> CheckedModel:
+        """The model as it was named."""
+        return CheckedModel(wanted)
+
+    def default_of(self, _provider: str) -> str | None:
+        """Left to the agent program."""
+        return None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +103,17 @@ def _check_key(preset: Profile, wanted: str) -> None:
             f'Preset "{preset.name}" has a key of its own for {preset.model_provider or "its provider"}; '
             f'it cannot be used with the model "{wanted}"'
         )
+
+
+def only_model_of(provider: str, offered: Sequence[str]) -> str:
+    """The one model that a provider offers; raises UnknownModel."""
+    models = [name for name in offered if name.lower().startswith(f"{provider.lower()}/")]
+    if len(models) != 1:
+        raise UnknownModel(
+            f'The provider "{provider}" is named without a model, and this version of pi needs both. '
+            f'Add a line "model: …" to the profile. Available models: {_some(models)}'
+        )
+    return models[0].partition("/")[2]
 
 
 def find_offered(wanted: str, offered: Sequence[str]) -> str:

@@ -17,9 +17,20 @@ BUILTIN_TOOLS = ("read", "bash", "edit", "write", "grep", "find", "ls")
 _OTHER_SHELLS = ("powershell",)
 """Whoever takes `bash` away wants no commands to be run; `pi` has another tool for that, which few know of."""
 
+MCP_PREFIX = "mcp__"
+MCP_RESOURCE_TOOLS = ("list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource")
+_ONLY_BY_NAME = frozenset({"codemode", "tool_search", *MCP_RESOURCE_TOOLS})
+"""What an exclusion does not leave, nor tools of MCP servers: they lead to what nobody could think of excluding."""
+
 
 def check_tools(profile: Profile) -> None:
-    """Raise ProfileError when the profile both allows and excludes tools."""
+    """Raise ProfileError when the profile both allows and excludes tools, or names what is no tool."""
+    for tool in profile.tools or ():
+        if tool.startswith(("+", "-")):  # of such names alone `pi` would make no allow-list, but a longer default
+            raise ProfileError(
+                f'Profile "{profile.name}" has "{tool}" in "tools", which lists the tools an agent may use. '
+                'Write their names alone, or leave some out with "excludeTools".'
+            )
     if profile.tools is not None and profile.exclude_tools is not None and not profile.no_tools:
         raise ProfileError(
             f'Profile "{profile.name}" has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
@@ -34,5 +45,6 @@ def apply_exclude_tools(profile: Profile, all_tools: Iterable[str]) -> Profile:
     if profile.no_tools or profile.tools is not None:
         return msgspec.structs.replace(profile, exclude_tools=None)
     excluded = {*profile.exclude_tools, *(_OTHER_SHELLS if "bash" in profile.exclude_tools else ())}
-    left = tuple(tool for tool in all_tools if tool not in excluded)
+    excluded |= _ONLY_BY_NAME
+    left = tuple(tool for tool in all_tools if tool not in excluded and not tool.startswith(MCP_PREFIX))
     return msgspec.structs.replace(profile, tools=left or None, no_tools=not left, exclude_tools=None)

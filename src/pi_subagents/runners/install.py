@@ -86,6 +86,15 @@ class _Manifest(msgspec.Struct):
     bin: dict[str, str]
 
 
+class _Dependencies(msgspec.Struct):
+    dependencies: dict[str, str] = {}
+
+    def not_of(self, package: str) -> list[str]:
+        """Those that do not come from where a package does."""
+        scope = f"{package.partition('/')[0]}/"
+        return [f"{name}@{version}" for name, version in self.dependencies.items() if not name.startswith(scope)]
+
+
 def install_pi(version: str = PINNED_PI_VERSION, *, report: Report, data: Path | None = None) -> Installation:
     """Bring `pi` in that version (or npm tag) and make it the one that is started; quick when it is there.
 
@@ -207,26 +216,30 @@ def _fetch(specification: str, staged: Path, node: Node, report: Report) -> None
             raise
         # Either there is no such version, or one of the packages that it names is missing. From 1.0 on pi is a bundle
         # that has them all in it.
+        packed = staged.with_name("packed")
+        packed.mkdir()
         try:
-            _npm_run(node, "pack", "--pack-destination", staged, specification)
+            _npm_run(node, "pack", "--pack-destination", packed, specification)
         except InstallError:
             raise failure from None
-        report(f"npm lacks packages that {specification} names; taking pi alone, which has them built in")
-        _unpack(staged)
+        report(f"npm lacks packages that {specification} names; taking its bundle, which has them built in")
+        package = _unpack(packed)
+        others = decode_json((package / "package.json").read_bytes(), _Dependencies).not_of(PI_PACKAGE)
+        if others:
+            _npm_run(node, "install", "--prefix", staged, *others)
+        target = staged / "node_modules" / PI_PACKAGE
+        target.parent.mkdir(parents=True, exist_ok=True)
+        package.rename(target)
 
 
-def _unpack(staged: Path) -> None:
-    """Put what `npm pack` left where `npm install` would have put it."""
-    package = staged / "node_modules" / PI_PACKAGE
-    package.parent.mkdir(parents=True)
-    with tempfile.TemporaryDirectory(dir=staged) as folder:
-        for file in staged.glob("*.tgz"):
-            with tarfile.open(file) as archive:
-                # Older patch releases of Python 3.11 have no filters.
-                archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
-                archive.extractall(folder)
-            file.unlink()
-        Path(folder, "package").rename(package)
+def _unpack(folder: Path) -> Path:
+    """Open the archive that `npm pack` left."""
+    for file in folder.glob("*.tgz"):
+        with tarfile.open(file) as archive:
+            # Older patch releases of Python 3.11 have no filters.
+            archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+            archive.extractall(folder)
+    return folder / "package"
 
 
 def _read_package(folder: Path) -> _Package | None:
@@ -327,10 +340,10 @@ def _publish(staged: Path, target: Path, usable: Callable[[Path], bool]) -> None
             raise
 
 
-def _npm_run(node: Node, command: str, option: str, folder: Path, specification: str) -> None:
+def _npm_run(node: Node, command: str, option: str, folder: Path, *specifications: str) -> None:
     _run(
-        [*node.npm, command, *NPM_OPTIONS, option, str(folder), specification],
-        doing=f"fetching {specification} with npm",
+        [*node.npm, command, *NPM_OPTIONS, option, str(folder), *specifications],
+        doing=f"fetching {specifications[0]} with npm",
         advice="check the version and the network connection, then try again",
         environ=npm_environment(),
     )

@@ -77,7 +77,7 @@ def _start(asked: _Launch, context: ToolContext) -> KnownRun:
         [task],
         place,
         available_tools=context.available_tools,
-        check_model=OfferedModels(place, settings).check,
+        models=OfferedModels(place, settings),
     )
     if plan.problem:
         raise InvalidCall(plan.problem)

@@ -1,0 +1,139 @@
+"""What a profile promises holds on every line of pi: the one that everything here runs on, and the newest known."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.harness import PiJson, PiRpc
+from pi_subagents.harness.pi_versions import NEWEST_KNOWN
+from pi_subagents.models import Task
+from pi_subagents.offline import Call, OfflineModel, Say, Script
+from pi_subagents.runners.install import PINNED_PI_VERSION
+from scripts.bootstrap import NEWEST_PI_VERSION
+from tests.pi.stage import Play, Stage, pi_of_version
+
+VERSIONS = (PINNED_PI_VERSION, NEWEST_PI_VERSION)
+
+SERVER = """
+import sys
+from pathlib import Path
+from mcp.server.mcpserver import MCPServer
+
+folder = Path(sys.argv[1])
+folder.joinpath("started").touch()
+server = MCPServer("notes")
+
+@server.tool()
+def write_note(text: str) -> str:
+    "Write a note."
+    folder.joinpath("note").write_text(text)
+    return "written"
+
+server.run()
+"""
+
+
+@pytest.fixture(params=VERSIONS)
+def version(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def play(tmp_path: Path, version: str) -> Iterator[Play]:
+    """As everywhere in these tests, with the pi of that version."""
+    with ExitStack() as models:
+        program = pi_of_version(version)
+        yield lambda script: Stage.build(tmp_path, program, models.enter_context(OfflineModel(script)))
+
+
+def is_new(version: str) -> bool:
+    return version == NEWEST_PI_VERSION
+
+
+@pytest.fixture
+def staged(play: Play, tmp_path: Path) -> Callable[..., Stage]:
+    """A function that makes a place where the user has an MCP server whose tool writes."""
+
+    def make(*turns: Call | Say, exposure: str = "direct") -> Stage:
+        stage = play(Script().otherwise([*turns, Say("Done.")]))
+        stage.write_settings(timeout=60)
+        program = tmp_path / "server.py"
+        program.write_text(SERVER)
+        server = {"command": sys.executable, "args": [str(program), str(tmp_path)], "exposure": exposure}
+        (stage.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
+        return stage
+
+    return make
+
+
+def offered(stage: Stage) -> set[str]:
+    """The tools that the model was offered at first."""
+    return set(stage.model.requests[0].tools)
+
+
+def server_was_started(stage: Stage) -> bool:
+    return (stage.root / "started").exists()
+
+
+def test_the_newest_version_that_is_tested_is_the_newest_that_is_known() -> None:
+    assert tuple(map(int, NEWEST_PI_VERSION.split("."))) == NEWEST_KNOWN
+
+
+async def test_without_a_restriction_an_agent_has_the_tools_of_the_users_servers(
+    staged: Callable[..., Stage], version: str
+) -> None:
+    stage = staged()
+    assert (await stage.run()).ok
+    assert offered(stage) >= {"read", "bash", "edit", "write"}
+    assert ("mcp__notes__write_note" in offered(stage)) is is_new(version)
+
+
+@pytest.mark.parametrize("harness", [PiJson, PiRpc])
+@pytest.mark.parametrize(
+    ("field", "left"),
+    [
+        ("tools: read", {"read"}),
+        ("tools: read, grep, find, ls", {"read", "grep", "find", "ls"}),
+        ("noTools: true", set()),
+        ("excludeTools: write, edit, bash", {"read", "grep", "find", "ls"}),
+    ],
+)
+async def test_a_restricted_agent_has_no_other_tools_and_no_server_is_started_for_it(
+    staged: Callable[..., Stage], harness: type[PiJson | PiRpc], field: str, left: set[str]
+) -> None:
+    stage = staged()
+    stage.write_profile("reader", field)
+    (result,) = await stage.delegate(Task("t", "Go.", profile="reader"), harness=harness())
+    assert result.ok
+    assert offered(stage) == left
+    assert not server_was_started(stage)
+
+
+async def test_a_tool_of_a_server_can_be_named(staged: Callable[..., Stage], version: str) -> None:
+    stage = staged(Call("mcp__notes__write_note", {"text": "hello"}))
+    stage.write_profile("writer", "tools: read, mcp__notes__write_note")
+    assert (await stage.run(profile="writer")).ok
+    assert offered(stage) == {"read"} | ({"mcp__notes__write_note"} if is_new(version) else set())
+    assert (stage.root / "note").exists() is is_new(version)
+
+
+async def test_a_script_of_a_restricted_agent_reaches_nothing_that_the_agent_does_not(
+    staged: Callable[..., Stage], version: str
+) -> None:
+    script = "for (const tool of ALL_TOOLS) text(tool.name); await tools.mcp__notes__write_note({text: 'x'})"
+    stage = staged(Call("codemode", {"code": script}), exposure="codemode")
+    stage.write_profile("scripter", "tools: read, codemode")
+    assert (await stage.run(profile="scripter")).ok
+    assert offered(stage) == {"read"} | ({"codemode"} if is_new(version) else set())
+    assert not (stage.root / "note").exists()
+    if is_new(version):
+        (answer,) = stage.model.requests[-1].tool_results
+        assert "read" in answer.text
+        assert "write" not in answer.text.replace("write_note", "")
+    assert not server_was_started(stage)
