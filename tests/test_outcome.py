@@ -15,6 +15,7 @@ BEGINNING: list[ev.AnyEvent] = [CREATED, STARTED, ev.AgentStarted()]
 SAID = ev.Message(role="assistant", parts=(ev.TextPart("text"),), stop_reason="stop")
 BROKEN = ev.Message(role="assistant", stop_reason="error", error_message="500 from the model")
 ABORTED = ev.Message(role="assistant", stop_reason="aborted")
+CUT = ev.Message(role="assistant", parts=(ev.TextPart("text"),), stop_reason="length")
 PASS_ENDED = ev.AgentEnded(will_retry=False)
 WILL_RETRY = ev.AgentEnded(will_retry=True)
 OLD_END = ev.AgentEnded(will_retry=None)
@@ -53,6 +54,36 @@ HISTORIES: list[tuple[str, list[ev.AnyEvent], str, str, str | None]] = [
         "failed",
         "exit",
         "Sub-agent exited with code 0 before it finished",
+    ),
+    (
+        "aborted, as the agent says, whatever its model said last",
+        [SAID, PASS_ENDED, ev.AgentSettled(aborted=True), exited(0)],
+        "failed",
+        "agent_error",
+        "The agent stopped with reason 'aborted'",
+    ),
+    ("settled without an abort", [SAID, ev.AgentSettled(aborted=False), exited(0)], "completed", "settled", None),
+    (
+        "went on after an abort",
+        [ev.AgentSettled(aborted=True), ev.AgentStarted(), SAID, ev.AgentSettled(aborted=False), exited(0)],
+        "completed",
+        "settled",
+        None,
+    ),
+    ("cut off, 0.87", [CUT, SETTLED, exited(0)], "completed", "settled", None),
+    (
+        "cut off, 1.5",
+        [CUT, SETTLED, exited(1)],
+        "failed",
+        "agent_error",
+        "The answer was cut off at the model's output limit; what there is of it is kept",
+    ),
+    (
+        "to be fetched later",
+        [ev.Message(role="assistant", stop_reason="deferred"), SETTLED, exited(0)],
+        "failed",
+        "agent_error",
+        "The agent stopped with reason 'deferred'",
     ),
     ("said nothing", [exited(0)], "failed", "exit", "Sub-agent exited with code 0 before it finished"),
     ("broke off", [SAID, exited(0)], "failed", "exit", "Sub-agent exited with code 0 before it finished"),

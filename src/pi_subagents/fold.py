@@ -79,6 +79,9 @@ class RunState:
     settled: bool = False
     pass_ended: bool = False
     accepted: bool = False
+    disposition: str | None = None
+    """What the agent says became of its prompt; versions before 1.0 do not say."""
+    aborted: bool = False
     begun: bool = False
     stop: ev.StopRequested | None = None
     stop_reason: str | None = None
@@ -245,18 +248,20 @@ def _agent_ended(state: RunState, event: ev.AgentEnded) -> None:
         state.settled = True
 
 
-def _settled(state: RunState, _event: ev.AgentSettled) -> None:
+def _settled(state: RunState, event: ev.AgentSettled) -> None:
     state.settled = state.pass_ended = True
+    state.aborted = bool(event.aborted)
 
 
 def _working_again(state: RunState, _event: ev.Event) -> None:
     # A retry, a compaction, a queued message or an extension can make the agent go on after a pass had ended.
-    state.settled = state.pass_ended = False
+    state.settled = state.pass_ended = state.aborted = False
     state.begun = True
 
 
-def _accepted(state: RunState, _event: ev.PromptAccepted) -> None:
+def _accepted(state: RunState, event: ev.PromptAccepted) -> None:
     state.accepted = True
+    state.disposition = event.disposition
 
 
 def _command_refused(state: RunState, event: ev.CommandRefused) -> None:

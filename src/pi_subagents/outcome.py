@@ -9,10 +9,14 @@ from pi_subagents.models.run import Reason, status_for
 LOST_SENTENCE = "Session was interrupted (main agent session ended unexpectedly)"
 CANCELLED_SENTENCE = "Cancelled"
 SPAWN_SENTENCE = "Failed to spawn sub-agent process"
+HANDLED_SENTENCE = "An extension took the prompt for one of its commands, so no agent has begun to work on it"
+CUT_SENTENCE = "The answer was cut off at the model's output limit; what there is of it is kept"
 NOT_STARTED_SENTENCE = "The agent took the prompt but did not begin: it may have taken it for one of its commands"
 LOOP_SENTENCE = "Loop detected: sub-agent is repeating the same tool calls"
 
-_BAD_STOP_REASONS = frozenset({"error", "aborted"})
+_CUT = "length"
+"""From 1.0 on `pi -p` exits with code 1 then; before, and in RPC mode, it counts as an answer."""
+_BAD_STOP_REASONS = frozenset({"error", "aborted", "deferred"})
 _MAX_SENTENCE = 4000
 """It is shown in every listing and window; the whole of what a provider said is in its message."""
 _NOT_STARTED = frozenset({126, 127})
@@ -46,9 +50,12 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
     if state.stop is not None:
         return ending(state.stop.reason, state.stop.message, at)
     finished = state.settled or state.pass_ended
-    if finished and state.stop_reason in _BAD_STOP_REASONS:
-        sentence = state.error_message or f"The agent stopped with reason '{state.stop_reason}'"
+    if finished and (state.aborted or state.stop_reason in _BAD_STOP_REASONS):
+        stop_reason = "aborted" if state.aborted else state.stop_reason
+        sentence = state.error_message or f"The agent stopped with reason '{stop_reason}'"
         return ending(Reason.AGENT_ERROR, sentence, at)
+    if finished and state.stop_reason == _CUT and state.exit_code and not stopped_after_settling:
+        return ending(Reason.AGENT_ERROR, CUT_SENTENCE, at)
     if finished and (state.exit_code == 0 or stopped_after_settling):
         return ending(Reason.SETTLED, None, at)
     if state.exit_code in _NOT_STARTED and state.message_count == 0 and not finished:

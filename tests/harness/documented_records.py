@@ -1,6 +1,6 @@
-"""Every record of pi 0.87 and 0.74 as their documentation shows it, and the event it stands for.
+"""Every record of pi 1.5, 0.87 and 0.74 as their documentation shows it, and the event it stands for.
 
-The sources are `docs/json.md`, `docs/message-types.md` and `docs/rpc.md` of the two versions.
+The sources are `docs/json.md`, `docs/message-types.md`, `docs/rpc.md` and `docs/rpc-commands.md` of the versions.
 """
 
 from __future__ import annotations
@@ -199,6 +199,61 @@ ONLY_0_87: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
     ({"type": "summarization_retry_attempt_start", "source": "compaction", "reason": "threshold"}, None),
     ({"type": "summarization_retry_finished"}, ev.RetryEnded(at=AT, what="summary")),
     ({"type": "bash_execution_update", "id": "req-1", "delta": "total 48\n"}, ev.ShellOutput(at=AT, text="total 48\n")),
+]
+
+CHARGED = {**USAGE, "cost": {**COST, "totalFromProvider": 0.25}}
+NESTED = {
+    "complete": True,
+    "calls": [
+        {"id": "n1", "name": "read", "arguments": {"path": "a.py"}, "status": "ok", "durationMs": 12.5},
+        {"id": "n2", "name": "bash", "argumentsBytes": 90000, "status": "error", "error": "too much"},
+    ],
+}
+
+
+def accepted(**fields: Any) -> dict[str, Any]:
+    return {"id": "req-1", "type": "response", "command": "prompt", "success": True, **fields}
+
+
+ONLY_1_5: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
+    ({"type": "agent_settled", "aborted": False}, ev.AgentSettled(at=AT, aborted=False)),
+    ({"type": "agent_settled", "aborted": True}, ev.AgentSettled(at=AT, aborted=True)),
+    (accepted(data={"disposition": "started"}), ev.PromptAccepted(at=AT, disposition="started")),
+    (accepted(data={"disposition": "handled"}), ev.PromptAccepted(at=AT, disposition="handled")),
+    (accepted(), ev.PromptAccepted(at=AT)),
+    ({"type": "response", "command": "steer", "success": True, "data": {"disposition": "queued"}}, None),
+    (
+        {"type": "tool_execution_end", **TOOL, "result": {"content": []}, "isError": False, "durationMs": 1234.5},
+        ev.ToolEnded(at=AT, id="call_1", name="bash", duration_ms=1234),
+    ),
+    (
+        message(
+            **{**ASSISTANT, "content": [], "usage": CHARGED, "stopReason": "length"},
+            responseModel="m1-2026-11",
+            thinkingLevel="high",
+        ),
+        ev.Message(
+            at=AT,
+            role="assistant",
+            provider="acme",
+            model="m1-2026-11",
+            stop_reason="length",
+            usage=Usage(100, 1, 2, 3, 106, 0.25),
+        ),
+    ),
+    (
+        message(role="toolResult", toolCallId="c", toolName="codemode", content=[], isError=False, nestedCalls=NESTED),
+        ev.Message(
+            at=AT,
+            role="toolResult",
+            tool_call_id="c",
+            tool_name="codemode",
+            nested_calls=(
+                ev.NestedCall("read", {"path": "a.py"}, duration_ms=12),
+                ev.NestedCall("bash", status="error"),
+            ),
+        ),
+    ),
 ]
 
 ONLY_0_74: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [

@@ -10,7 +10,7 @@ from pi_subagents.offline import Request, Say, Script
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from tests.pi.stage import WAIT_S, Play, Stage
 
-PI_SAYS = "operating inside pi"
+PI_SAYS = "inside pi, a coding agent harness"
 
 
 def staged(play: Play) -> Stage:

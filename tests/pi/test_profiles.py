@@ -9,7 +9,7 @@ from pi_subagents.offline import Call, Request, Say, Script
 from tests.pi.stage import Play, Stage
 
 DEFAULT_TOOLS = {"read", "bash", "edit", "write"}
-PI_SAYS = "operating inside pi"
+PI_SAYS = "inside pi, a coding agent harness"
 LONG_BODY = "You are a cat, \u00fc\u4e2d. " * 20_000 + "Purr."
 """Longer than any command line may be."""
 

@@ -12,8 +12,9 @@ import pytest
 
 from pi_subagents.harness import PiJson, PiRpc
 from pi_subagents.harness.pi_versions import NEWEST_KNOWN
-from pi_subagents.models import Task
+from pi_subagents.models import Reason, Task
 from pi_subagents.offline import Call, OfflineModel, Say, Script
+from pi_subagents.outcome import HANDLED_SENTENCE
 from pi_subagents.runners.install import PINNED_PI_VERSION
 from scripts.bootstrap import NEWEST_PI_VERSION
 from tests.pi.stage import Play, Stage, pi_of_version
@@ -121,6 +122,55 @@ async def test_a_tool_of_a_server_can_be_named(staged: Callable[..., Stage], ver
     assert (await stage.run(profile="writer")).ok
     assert offered(stage) == {"read"} | ({"mcp__notes__write_note"} if is_new(version) else set())
     assert (stage.root / "note").exists() is is_new(version)
+
+
+async def test_a_provider_alone_gets_the_model_that_pis_settings_name(play: Play, version: str) -> None:
+    stage = play(Script().otherwise([Say("Done.")]))
+    stage.write_profile("p", "provider: offline")
+    assert (await stage.run(profile="p")).output == "Done."
+    assert [request.model for request in stage.model.requests] == ["scripted"]
+
+
+async def test_a_provider_with_several_models_and_no_default_is_told_before_the_start_if_pi_insists(
+    play: Play, version: str
+) -> None:
+    stage = play(Script().otherwise([Say("Done.")]))
+    models = json.loads((stage.agent_dir / "models.json").read_text())
+    models["providers"]["offline"]["models"] *= 2
+    models["providers"]["offline"]["models"][1] = {**models["providers"]["offline"]["models"][1], "id": "other"}
+    (stage.agent_dir / "models.json").write_text(json.dumps(models))
+    settings = json.loads((stage.agent_dir / "settings.json").read_text())
+    settings.pop("defaultModel", None)
+    (stage.agent_dir / "settings.json").write_text(json.dumps(settings))
+    stage.write_profile("p", "provider: offline")
+    result = await stage.run(profile="p")
+    assert result.ok is not is_new(version)
+    if is_new(version):
+        assert 'The provider "offline" is named without a model' in str(result.error)
+        assert "offline/other, offline/scripted" in str(result.error)
+        assert stage.model.requests == []
+
+
+@pytest.mark.parametrize("version", [NEWEST_PI_VERSION], indirect=True)
+async def test_a_prompt_that_an_extension_takes_for_its_command_is_told_as_what_it_is(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Ok.")]))
+    extension = stage.write("ship.ts", "export default (pi: any) => pi.registerCommand('ship', { handler() {} });\n")
+    stage.write_profile("p", f"extensions: {extension}")
+    (result,) = await stage.delegate(Task("t", "/ship it", profile="p"), harness=PiRpc())
+    assert (result.reason, result.error) == (Reason.AGENT_ERROR, HANDLED_SENTENCE)
+    assert stage.model.requests == []
+
+
+@pytest.mark.parametrize("mode", ["native", "retell"])
+async def test_a_resumed_agent_is_restricted_again(staged: Callable[..., Stage], mode: str) -> None:
+    stage = staged()
+    stage.write_settings(resumeMode=mode)
+    stage.write_profile("reader", "tools: read")
+    first = await stage.run(profile="reader")
+    second = await stage.run("Go on.", profile="reader", resume=first.session_id)
+    assert (first.ok, second.ok) == (True, True)
+    assert [set(request.tools) for request in stage.model.requests] == [{"read"}, {"read"}]
+    assert not server_was_started(stage)
 
 
 async def test_a_script_of_a_restricted_agent_reaches_nothing_that_the_agent_does_not(

@@ -159,6 +159,17 @@ async def test_extensions_may_remember_so_their_agents_are_not_kept(play: Play) 
     await house.agents.close()
 
 
+async def test_servers_may_remember_so_their_agents_are_not_kept(play: Play) -> None:
+    stage = play(ANSWER)
+    servers = stage.agent_dir / "mcp.json"
+    servers.write_text('{"mcpServers": {}}')
+    house = House(stage)
+    assert [one.reused for one in await house.run("One.", "Two.")] == [False, False]
+    servers.unlink()
+    assert [one.reused for one in await house.run("Three.", "Four.")] == [False, True]
+    await house.agents.close()
+
+
 async def test_another_directory_environment_or_key_means_another_process(house: House) -> None:
     await house.run("One.")
     (elsewhere,) = await house.run("Two.", cwd=str(house.stage.root))

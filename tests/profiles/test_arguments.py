@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -109,7 +110,10 @@ def test_other_arguments_pass(argument: str) -> None:
 @pytest.mark.parametrize("restriction", [{"no_tools": True}, {"tools": ("a",)}, {"exclude_tools": ("a",)}])
 @pytest.mark.parametrize(
     "argument",
-    ["--tools", "-t", "--no-tools", "-nt", "--tools=read", "-t=read", "--no-tools=1", "-nt=1", "--tools bash"],
+    [
+        *("--tools", "-t", "--no-tools", "-nt", "--tools=read", "-t=read", "--no-tools=1", "-nt=1", "--tools bash"),
+        *("--exclude-tools", "-xt", "--no-mcp", "--no-builtin-tools", "-nbt"),
+    ],
 )
 def test_an_argument_that_would_lift_a_tool_restriction_is_refused(argument: str, restriction: dict[str, Any]) -> None:
     with pytest.raises(ProfileError) as caught:
@@ -138,6 +142,12 @@ def test_allowing_and_excluding_tools_contradict_each_other() -> None:
     )
 
 
+@pytest.mark.parametrize("entry", ["+codemode", "-bash"])
+def test_what_changes_a_default_is_no_name_of_a_tool(entry: str) -> None:
+    with pytest.raises(ProfileError, match=re.escape(f'has "{entry}" in "tools"')):
+        check_tools(profile(tools=("read", entry)))
+
+
 def test_no_tools_silences_the_contradiction() -> None:
     check_tools(profile(tools=("read",), exclude_tools=("bash",), no_tools=True))
 
@@ -156,6 +166,12 @@ def test_an_exclusion_becomes_the_allow_list_that_is_left(fields: dict[str, Any]
     applied = apply_exclude_tools(profile(**fields), BUILTIN_TOOLS)
     assert applied.exclude_tools is None
     assert arguments(applied) == expected
+
+
+def test_an_exclusion_leaves_nothing_that_leads_to_tools_nobody_could_name() -> None:
+    reported = (*BUILTIN_TOOLS, "lint_files", "codemode", "tool_search", "read_mcp_resource", "mcp__notes__write_note")
+    applied = apply_exclude_tools(profile(exclude_tools=("bash", "edit", "write")), reported)
+    assert applied.tools == ("read", "grep", "find", "ls", "lint_files")
 
 
 def test_whoever_excludes_bash_has_no_other_shell_either() -> None:

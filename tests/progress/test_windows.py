@@ -352,3 +352,18 @@ def test_memory_of_calls_is_bounded_without_showing_recent_ones_twice() -> None:
     window = window_of(*(assistant(call(str(n), "ls")) for n in range(600)))
     assert feed(window, ev.ToolStarted(id="599", name="ls")) is False
     assert feed(window, ev.ToolStarted(id="0", name="ls")) is True
+
+
+def test_what_a_script_called_stands_below_it() -> None:
+    nested = (ev.NestedCall("read", {"path": "/home/ann/project/a.ts"}), ev.NestedCall("bash", {"command": "ls"}))
+    script = call("1", "codemode", code="// look around\nawait tools.read({path: 'a.ts'})")
+    answer = ev.Message(role="toolResult", tool_call_id="1", tool_name="codemode", nested_calls=nested)
+    shown = ["→ codemode → // look around await tools.read({path: 'a.ts'})", "  → read → a.ts", "  → bash → ls"]
+    assert texts(window_of(CREATED, assistant(script), assistant("Then."), answer)) == [*shown, "Then."]
+
+
+def test_of_a_script_with_countless_calls_the_first_are_shown() -> None:
+    nested = tuple(ev.NestedCall("bash", {"command": f"echo {number}"}) for number in range(1000))
+    answer = ev.Message(role="toolResult", tool_call_id="gone", tool_name="codemode", nested_calls=nested)
+    window = window_of(CREATED, answer, max_lines=50)
+    assert texts(window) == [f"  → bash → echo {number}" for number in range(20)]

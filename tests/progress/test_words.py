@@ -84,6 +84,8 @@ def test_a_transcript_keeps_line_breaks() -> None:
             "Finished writing README.md",
             "Write failed: README.md",
         ),
+        ("powershell", {"command": "npm test"}, "npm test", "Command finished: npm test", "Command failed: npm test"),
+        ("codemode", {"code": "exit()"}, "Running a script: exit()", "Script finished", "Script failed"),
         ("bash", {"command": "npm test"}, "npm test", "Command finished: npm test", "Command failed: npm test"),
         ("", {}, "Running tool", "tool finished", "tool failed"),
         ("x\x1b[2J", {}, "Running x", "x finished", "x failed"),

@@ -25,10 +25,40 @@ def test_without_an_extension_the_run_ends_when_its_time_is_up(tmp_path: Path) -
     assert outcome.signals == [("terminate", 60)]
 
 
-def test_an_idle_agent_ends_one_extension_after_its_time_is_up(tmp_path: Path) -> None:
+def test_an_agent_that_does_nothing_ends_when_its_time_is_up(tmp_path: Path) -> None:
     outcome = see_through(tmp_path, staying(), Limits(timeout_s=60, extension_s=30))
     assert outcome.verdict == TIMED_OUT
-    assert outcome.signals == [("terminate", 90)]
+    assert outcome.signals == [("terminate", 60)]
+
+
+@pytest.mark.parametrize(("called_at", "ends_at"), [(10, 60), (30, 60), (31, 61), (59, 89)])
+def test_the_extension_counts_from_the_latest_call(called_at: float, ends_at: float, tmp_path: Path) -> None:
+    async def play(process: FakeProcess) -> int:
+        await asyncio.sleep(called_at)
+        process.prints(assistant("", tool_call("bash")))
+        await asyncio.sleep(FOREVER_S)
+        return 0
+
+    outcome = see_through(tmp_path, play, Limits(timeout_s=60, extension_s=30))
+    assert outcome.verdict == TIMED_OUT
+    assert outcome.signals == [("terminate", ends_at)]
+
+
+@pytest.mark.parametrize(("ended_at", "ends_at"), [(None, 70), (59, 60)])
+def test_a_tool_that_still_runs_when_the_time_is_up_is_work(
+    ended_at: float | None, ends_at: float, tmp_path: Path
+) -> None:
+    async def play(process: FakeProcess) -> int:
+        process.prints({"type": "tool_execution_start", "toolCallId": "1", "toolName": "bash"})
+        if ended_at is not None:
+            await asyncio.sleep(ended_at)
+            process.prints({"type": "tool_execution_end", "toolCallId": "1", "toolName": "bash"})
+        await asyncio.sleep(FOREVER_S)
+        return 0
+
+    outcome = see_through(tmp_path, play, Limits(timeout_s=60, extension_s=10))
+    assert outcome.verdict == TIMED_OUT
+    assert outcome.signals == [("terminate", ends_at)]
 
 
 def test_a_working_agent_keeps_its_extension_until_it_stops_calling_tools(tmp_path: Path) -> None:
@@ -56,17 +86,6 @@ def test_a_working_agent_may_finish_after_its_time_is_up(tmp_path: Path) -> None
     assert (outcome.verdict, outcome.elapsed_s) == (COMPLETED, 180)
 
 
-def test_calls_before_the_time_is_up_do_not_prolong_it(tmp_path: Path) -> None:
-    async def play(process: FakeProcess) -> int:
-        await asyncio.sleep(59)
-        process.prints(assistant("", tool_call("bash")))
-        await asyncio.sleep(FOREVER_S)
-        return 0
-
-    outcome = see_through(tmp_path, play, Limits(timeout_s=60, extension_s=10))
-    assert outcome.signals == [("terminate", 70)]
-
-
 def test_text_alone_does_not_prolong_the_time(tmp_path: Path) -> None:
     async def play(process: FakeProcess) -> int:
         while True:
@@ -74,7 +93,7 @@ def test_text_alone_does_not_prolong_the_time(tmp_path: Path) -> None:
             process.prints(assistant("still thinking"))
 
     outcome = see_through(tmp_path, play, Limits(timeout_s=60, extension_s=10))
-    assert outcome.signals == [("terminate", 70)]
+    assert outcome.signals == [("terminate", 60)]
 
 
 def test_without_a_timeout_a_run_may_take_as_long_as_it_wants(tmp_path: Path) -> None:
@@ -111,6 +130,23 @@ def test_another_call_in_between_makes_it_no_loop(other: Record, tmp_path: Path)
     same = assistant("", tool_call("bash", command="ls"))
     records = [same, same, assistant("", other), same, same, *answer("Done.")]
     assert see_through(tmp_path, printing(*records), Limits(loop_count=3)).verdict == COMPLETED
+
+
+def test_scripts_that_call_the_same_again_and_again_are_a_loop_too(tmp_path: Path) -> None:
+    def result(number: int) -> Record:
+        call = {"id": "n", "name": "bash", "arguments": {"command": "ls"}, "status": "ok"}
+        told = {"role": "toolResult", "toolCallId": str(number), "toolName": "codemode"}
+        return {"type": "message_end", "message": {**told, "nestedCalls": {"calls": [call], "complete": True}}}
+
+    def play(rounds: int) -> list[Record]:
+        scripts = [assistant("", tool_call("codemode", code=f"// {number}")) for number in range(rounds)]
+        return [record for number, script in enumerate(scripts) for record in (script, result(number))]
+
+    limits = Limits(loop_count=3)
+    for folder in ("two", "three"):
+        (tmp_path / folder).mkdir()
+    assert see_through(tmp_path / "two", printing(*play(2), *answer("Done.")), limits).verdict == COMPLETED
+    assert see_through(tmp_path / "three", printing(*play(3), *answer("Done.")), limits).verdict == LOOPED
 
 
 def test_a_looping_agent_is_stopped_at_once(tmp_path: Path) -> None:

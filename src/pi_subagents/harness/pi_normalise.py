@@ -40,14 +40,37 @@ def _message_end(record: pi.MessageEnd, at: int) -> ev.AnyEvent:
         role=message.role,
         parts=_parts(message),
         provider=message.provider,
-        model=message.model,
+        model=message.response_model or message.model,
         stop_reason=message.stop_reason,
         error_message=message.error_message,
         usage=message.usage.normalised() if message.usage else None,
         tool_call_id=message.tool_call_id,
         tool_name=message.tool_name,
         is_error=message.is_error,
+        nested_calls=_nested_calls(message.nested_calls),
     )
+
+
+def _nested_calls(value: Any) -> tuple[ev.NestedCall, ...]:
+    calls = value.get("calls") if isinstance(value, dict) else None
+    return tuple(call for item in calls if (call := _nested_call(item))) if isinstance(calls, list) else ()
+
+
+def _nested_call(item: Any) -> ev.NestedCall | None:
+    match item:
+        case {"name": str(name)}:
+            duration = item.get("durationMs")
+            return ev.NestedCall(
+                name=name,
+                arguments=_arguments(item.get("arguments")),
+                status=str(item.get("status", "ok")),
+                duration_ms=_milliseconds(duration) if isinstance(duration, (int, float)) else None,
+            )
+    return None
+
+
+def _milliseconds(value: float | None) -> int | None:
+    return None if value is None else min(int(bounded(value)), LAST_MS)
 
 
 def _instructed(message: pi.WireMessage, at: int) -> ev.AgentInstructed:
@@ -98,6 +121,13 @@ def _tool_update(record: pi.ToolUpdate, at: int) -> ev.AnyEvent | None:
     return ev.ToolProgress(at=at, id=record.tool_call_id, name=record.tool_name, line=line) if line else None
 
 
+def _tool_end(record: pi.ToolEnd, at: int) -> ev.AnyEvent:
+    duration_ms = _milliseconds(record.duration_ms)
+    return ev.ToolEnded(
+        at=at, id=record.tool_call_id, name=record.tool_name, is_error=record.is_error, duration_ms=duration_ms
+    )
+
+
 def _last_line(result: Any) -> str:
     content = result.get("content") if isinstance(result, dict) else None
     for item in reversed(content) if isinstance(content, list) else ():
@@ -112,7 +142,7 @@ def _retry(record: pi.RetryStart | pi.SummaryRetryScheduled, at: int) -> ev.AnyE
         at=at,
         attempt=record.attempt,
         max_attempts=record.max_attempts,
-        delay_ms=min(int(bounded(record.delay_ms)), LAST_MS),
+        delay_ms=_milliseconds(record.delay_ms) or 0,
         message=record.error_message,
         what="turn" if isinstance(record, pi.RetryStart) else "summary",
     )
@@ -133,7 +163,8 @@ def _response(record: pi.Response, at: int) -> ev.AnyEvent | None:
     if not record.success:
         return ev.CommandRefused(at=at, command=record.command, message=record.error or "")
     if record.command == "prompt":
-        return ev.PromptAccepted(at=at)
+        disposition = record.data.get("disposition") if isinstance(record.data, dict) else None
+        return ev.PromptAccepted(at=at, disposition=disposition if isinstance(disposition, str) else None)
     if record.command == "get_state" and isinstance(record.data, dict):
         return ev.AgentSession(at=at, id=str(record.data.get("sessionId", "")))
     return None
@@ -154,7 +185,7 @@ _NORMALISERS: dict[type, Callable[[Any, int], ev.AnyEvent | None]] = {
     pi.Session: lambda r, at: ev.AgentSession(at=at, id=r.id, version=r.version),
     pi.AgentStart: lambda _r, at: ev.AgentStarted(at=at),
     pi.AgentEnd: lambda r, at: ev.AgentEnded(at=at, will_retry=r.will_retry),
-    pi.AgentSettled: lambda _r, at: ev.AgentSettled(at=at),
+    pi.AgentSettled: lambda r, at: ev.AgentSettled(at=at, aborted=r.aborted),
     pi.TurnStart: lambda _r, at: ev.TurnStarted(at=at),
     pi.TurnEnd: lambda r, at: ev.TurnEnded(at=at, tool_results=len(r.tool_results)),
     pi.MessageStart: _message_start,
@@ -162,7 +193,7 @@ _NORMALISERS: dict[type, Callable[[Any, int], ev.AnyEvent | None]] = {
     pi.MessageEnd: _message_end,
     pi.ToolStart: _tool_start,
     pi.ToolUpdate: _tool_update,
-    pi.ToolEnd: lambda r, at: ev.ToolEnded(at=at, id=r.tool_call_id, name=r.tool_name, is_error=r.is_error),
+    pi.ToolEnd: _tool_end,
     pi.QueueUpdate: lambda r, at: ev.QueueChanged(at=at, steering=tuple(r.steering), follow_up=tuple(r.follow_up)),
     pi.EntryAppended: lambda r, at: ev.EntryAppended(at=at, entry=msgspec.Raw(msgspec.json.encode(r.entry))),
     pi.SessionInfoChanged: lambda r, at: ev.SessionRenamed(at=at, name=r.name),

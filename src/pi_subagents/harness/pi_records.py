@@ -1,6 +1,6 @@
 """The records `pi` writes in JSON and RPC mode, as far as they are read.
 
-Covers 0.74 (cumulative snapshots in updates, no `willRetry`, no `agent_settled`) to 0.87. Fields that are not
+Covers 0.74 (cumulative snapshots in updates, no `willRetry`, no `agent_settled`) to 1.5. Fields that are not
 named here are skipped while parsing, which keeps the snapshots and the repeated conversation in `agent_end` cheap.
 """
 
@@ -23,6 +23,7 @@ _Amount = float | None
 
 class _Cost(_Wire):
     total: _Amount = None
+    total_from_provider: _Amount = None
 
 
 class _Usage(_Wire):
@@ -35,6 +36,8 @@ class _Usage(_Wire):
 
     def normalised(self) -> Usage:
         cost = self.cost.total if self.cost else None
+        if self.cost and self.cost.total_from_provider is not None:
+            cost = self.cost.total_from_provider  # what was charged, not what was worked out
         return Usage.of(self.input, self.output, self.cache_read, self.cache_write, self.total_tokens, cost)
 
 
@@ -47,6 +50,7 @@ class WireMessage(_Wire):
     content: Any = None
     provider: str | None = None
     model: str | None = None
+    response_model: str | None = None
     stop_reason: str | None = None
     error_message: str | None = None
     usage: _Usage | None = None
@@ -58,6 +62,7 @@ class WireMessage(_Wire):
     summary: str | None = None
     command: str | None = None
     output: str | None = None
+    nested_calls: Any = None
 
 
 class _Update(_Wire):
@@ -83,7 +88,7 @@ class AgentEnd(_Record, tag="agent_end"):
 
 
 class AgentSettled(_Record, tag="agent_settled"):
-    pass
+    aborted: bool | None = None
 
 
 class TurnStart(_Record, tag="turn_start"):
@@ -122,6 +127,7 @@ class ToolEnd(_Record, tag="tool_execution_end"):
     tool_call_id: str
     tool_name: str
     is_error: bool = False
+    duration_ms: _Amount = None
 
 
 class QueueUpdate(_Record, tag="queue_update"):

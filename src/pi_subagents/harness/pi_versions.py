@@ -20,7 +20,7 @@ NEWEST_KNOWN: Version = (1, 5, 0)
 _MCP_TOOLS = (f"{MCP_PREFIX}*", *MCP_RESOURCE_TOOLS)
 """What servers add to an agent's tools. From 1.0 on an allow-list leaves them in, unless it names one of theirs."""
 
-_VERSION = re.compile(r"\b(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
+_VERSION = re.compile(r"(?<!\d)(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
 
 
 @dataclass(frozen=True, slots=True)

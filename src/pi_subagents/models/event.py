@@ -14,6 +14,7 @@ import msgspec
 
 from pi_subagents.clock import LAST_MS
 from pi_subagents.models.part import ImagePart as ImagePart
+from pi_subagents.models.part import NestedCall as NestedCall
 from pi_subagents.models.part import OtherPart as OtherPart
 from pi_subagents.models.part import Part as Part
 from pi_subagents.models.part import TextPart as TextPart
@@ -135,7 +136,9 @@ class AgentEnded(Event, frozen=True, tag="agent_ended"):
 
 
 class AgentSettled(Event, frozen=True, tag="agent_settled"):
-    """The agent has nothing left to do."""
+    """The agent has nothing left to do; `aborted` says that it was kept from it, where the agent tells."""
+
+    aborted: bool | None = None
 
 
 class TurnStarted(Event, frozen=True, tag="turn_started"):
@@ -171,6 +174,7 @@ class Message(Event, frozen=True, tag="message"):
     tool_name: str | None = None
     is_error: bool = False
     truncated: bool = False
+    nested_calls: tuple[NestedCall, ...] = ()
 
     @property
     def text(self) -> str:
@@ -200,11 +204,12 @@ class ToolProgress(Event, frozen=True, tag="tool_progress"):
 
 
 class ToolEnded(Event, frozen=True, tag="tool_ended"):
-    """A tool finished; what it returned follows as a message."""
+    """A tool finished; what it returned follows as a message. `duration_ms` is what the agent measured."""
 
     id: str
     name: str
     is_error: bool = False
+    duration_ms: int | None = None
 
 
 class RetryStarted(Event, frozen=True, tag="retry_started"):
@@ -260,7 +265,13 @@ class ExtensionFailed(Event, frozen=True, tag="extension_failed"):
 
 
 class PromptAccepted(Event, frozen=True, tag="prompt_accepted"):
-    """The agent has taken the prompt; it has not begun to work on it."""
+    """The agent has taken the prompt; it has not begun to work on it.
+
+    Where the agent says what became of it, `disposition` does: `started`, `queued`, or `handled` by an extension, in
+    which case no work will begin.
+    """
+
+    disposition: str | None = None
 
 
 class CommandRefused(Event, frozen=True, tag="command_refused"):

@@ -25,6 +25,15 @@ class ToolCallPart(_Part, frozen=True, tag="toolCall"):
     arguments: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
+class NestedCall(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A call that a tool made of another one, such as a script that the agent wrote."""
+
+    name: str
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+    status: str = "ok"
+    duration_ms: int | None = None
+
+
 class ImagePart(_Part, frozen=True, tag="image"):
     """An image's place in the conversation; its data stays in the agent's own session file."""
 

@@ -31,13 +31,14 @@ class History:
         if len(self._lines) > MAX_MESSAGES + _SLACK:
             del self._lines[:_SLACK]
 
-    def insert_below(self, anchor: WindowLine | None, line: WindowLine) -> None:
-        """Put `line` right below `anchor`, or at the end if that has gone."""
+    def insert_below(self, anchor: WindowLine | None, *lines: WindowLine) -> None:
+        """Put `lines` right below `anchor`, or at the end if that has gone."""
         for index in range(len(self._lines) - 1, -1, -1):
             if self._lines[index] is anchor:
-                self._lines.insert(index + 1, line)
+                self._lines[index + 1 : index + 1] = lines
                 return
-        self.append(line)
+        for line in lines:
+            self.append(line)
 
     def last(self, count: int = MAX_MESSAGES) -> list[WindowLine]:
         """The newest `count` lines, oldest first."""

@@ -24,6 +24,8 @@ from pi_subagents.progress.segments import Segment
 
 DEFAULT_MAX_LINES = 15
 DEFAULT_PREVIEW_WIDTH = 160
+_MAX_NESTED_CALLS = 20
+"""A script may make thousands of calls; the first few say what it is about."""
 _MAX_REMEMBERED_CALLS = 500
 _MAX_TEXT_LINES = 4 * MAX_MESSAGES
 _MAX_TEXT_CHARACTERS = MAX_MESSAGES * MAX_LINE_CELLS
@@ -161,11 +163,13 @@ class Window:
         return True
 
     def _tool_result(self, event: ev.Message) -> bool:
-        changed = self._live.show_tool_line(None)
+        changed = self._live.show_tool_line(None) or bool(event.nested_calls)
+        call = self._calls.get(event.tool_call_id or "")
+        nested = [self._preview(made.name, made.arguments)[0] for made in event.nested_calls[:_MAX_NESTED_CALLS]]
+        self._history.insert_below(call, *(WindowLine(f"  → {preview}", "tool") for preview in nested))
         summary = summarise_tool_result(event.tool_name or "", event.text, {"truncated": event.truncated})
         if event.is_error or summary is None:
             return changed
-        call = self._calls.get(event.tool_call_id or "")
         self._history.insert_below(call, WindowLine(f"  {summary}", "tool"))
         return True
 
@@ -183,14 +187,16 @@ class Window:
     def _add_call(self, call_id: str, name: str, arguments: object) -> bool:
         if call_id in self._calls:
             return False
-        cwd = self._cwd or self.state.cwd
-        preview = preview_tool_call(name, arguments, width=self.preview_width, cwd=cwd, home=self._home)
-        first, *more = preview.split("\n")
+        first, *more = self._preview(name, arguments)
         line = WindowLine(f"→ {first}", "tool")
         for each in (line, *(WindowLine(f"  {text}", "tool") for text in more)):
             self._history.append(each)
         self._remember_call(call_id, line)
         return True
+
+    def _preview(self, name: str, arguments: object) -> list[str]:
+        cwd = self._cwd or self.state.cwd
+        return preview_tool_call(name, arguments, width=self.preview_width, cwd=cwd, home=self._home).split("\n")
 
     def _remember_call(self, call_id: str, line: WindowLine) -> None:
         if not call_id:

@@ -41,8 +41,11 @@ _PHRASES = {
     "ls": _Phrases("path", "Listing {}", "Finished listing {}", "Listing failed: {}"),
     "edit": _Phrases("path", "Editing {}", "Finished editing {}", "Edit failed: {}"),
     "write": _Phrases("path", "Writing {}", "Finished writing {}", "Write failed: {}"),
+    "codemode": _Phrases("code", "Running a script: {}", "Script finished", "Script failed"),
+    "tool_search": _Phrases("query", "Looking for tools: {}", "Search for tools finished", "Search for tools failed"),
     "bash": _Phrases("command", "{}", "Command finished: {}", "Command failed: {}"),
 }
+_PHRASES["powershell"] = _PHRASES["bash"]
 _END_WORDS = {Status.COMPLETED: "Completed", Status.FAILED: "Failed", Status.ABORTED: "Aborted"}
 
 

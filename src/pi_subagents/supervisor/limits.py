@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from pi_subagents.models.event import ToolCallPart
+from pi_subagents.models.event import NestedCall, ToolCallPart
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,27 +22,45 @@ class Limits:
     journal_bytes: int = 1_000_000_000
 
 
+_MAX_RUNNING = 100
+"""Tools at the same time; an agent has so many only if it never tells of their end."""
+
+
 class Deadline:
-    """Two timers in one: the timeout, and once it has passed, a short leash that every tool call renews."""
+    """Two timers in one: the timeout, and once it has passed, a short leash that every tool call renews.
+
+    Only an agent that is at work gets the leash: one that has called a tool within its length, or waits for one.
+    """
 
     def __init__(self, limits: Limits, now: float) -> None:
         self._extension_s = limits.extension_s
         self._extended = False
+        self._last_call: float | None = None
+        self._running: set[str] = set()
         self.at: float | None = None if limits.timeout_s is None else now + limits.timeout_s
 
-    def tool_called(self, now: float) -> bool:
-        """Take note that the agent is working; True if the deadline moved."""
+    def tool_called(self, now: float, running: str | None = None) -> bool:
+        """Take note of a call, with its id if the tool has been started; True if the deadline moved."""
+        self._last_call = now
+        if running is not None and len(self._running) < _MAX_RUNNING:
+            self._running.add(running)
         if self._extended:
             self.at = now + self._extension_s
         return self._extended
+
+    def tool_ended(self, call_id: str) -> None:
+        """Take note that the agent no longer waits for a tool."""
+        self._running.discard(call_id)
 
     def passed(self, now: float) -> bool:
         """Called when the deadline is reached: True if the run must end, False if it got an extension."""
         if self._extended or self._extension_s <= 0:
             return True
-        self._extended = True
-        self.at = now + self._extension_s
-        return False
+        leash = (self._last_call + self._extension_s) if self._last_call is not None else now
+        if leash <= now and self._running:
+            leash = now + self._extension_s  # a tool that takes long is work, but not for ever
+        self._extended, self.at = leash > now, leash
+        return not self._extended
 
 
 class LoopDetector:
@@ -53,7 +71,7 @@ class LoopDetector:
         self._last = b""
         self._repeats = 0
 
-    def tool_called(self, call: ToolCallPart) -> bool:
+    def tool_called(self, call: ToolCallPart | NestedCall) -> bool:
         """Take note of a call; True once it is the n-th identical one in a row."""
         if self._count <= 0:
             return False

@@ -20,6 +20,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.models.run import Reason, Status
 from pi_subagents.outcome import (
     CANCELLED_SENTENCE,
+    HANDLED_SENTENCE,
     LOOP_SENTENCE,
     NOT_STARTED_SENTENCE,
     SPAWN_SENTENCE,
@@ -46,7 +47,7 @@ REAP_S = 5.0
 """How long the kernel may take to end what was killed; longer means a process stuck in the kernel."""
 SETTLE_GRACE_S = 2.0
 """How long an agent that has nothing left to do may take to exit."""
-START_GRACE_S = 10.0
+START_GRACE_S = 60.0
 """How long an agent that has taken the prompt may take to begin; it never does if it took it for a command."""
 QUIET_GRACE_S = 30.0
 """The same for versions that do not announce that they have settled: they may still be tidying up."""
@@ -87,6 +88,7 @@ class Supervisor:
         self._output = Output(harness.decoder(), self._redactor, now_ms, record)
         self._harness = harness
         self._loops = LoopDetector(limits.loop_count)
+        self._nested_loops = LoopDetector(limits.loop_count)
         self._process: Process | None = None
         self._gone: asyncio.Future[int] | None = None
         self._stopping = False
@@ -278,22 +280,31 @@ class Supervisor:
             sentence = full_sentence(self._limits.journal_bytes)
             return [ev.StopRequested(at=events[0].at, reason=Reason.RECORD, message=sentence), *events]
         for position, event in enumerate(events, start=1):
-            calls = event.tool_calls if isinstance(event, ev.Message) else ()
-            if any(self._loops.tool_called(call) for call in calls):
+            if isinstance(event, ev.Message) and self._is_looping(event):
                 stop = ev.StopRequested(at=event.at, reason=Reason.LOOP, message=LOOP_SENTENCE)
                 return [*events[:position], stop, *events[position:]]
         return events
 
+    def _is_looping(self, message: ev.Message) -> bool:
+        # A script that is run again and again stays a loop, whatever it calls in between.
+        return any(self._loops.tool_called(call) for call in message.tool_calls) or any(
+            self._nested_loops.tool_called(call) for call in message.nested_calls
+        )
+
     def _react(self, events: Sequence[ev.AnyEvent]) -> None:
         if self._pacing is not None:
             self._pacing.heed(self.state, events)
-        if any(_is_work(event) for event in events):
-            self._working()
+        for event in events:
+            self._heed_work(event)
         if self.state.stop is not None:
             self._escalate()
         if self.state.settled and self._process is not None:
             self._process.finish()  # an interactive agent waits for this before it exits
-        self._watch("unstarted", self.state.accepted and not self.state.begun, START_GRACE_S, self._never_started)
+        if self.state.disposition == "handled" and not self.state.begun:
+            self.stop(Reason.AGENT_ERROR, HANDLED_SENTENCE)
+        # An agent that says what became of its prompt may take its time.
+        silent = self.state.accepted and not self.state.begun and self.state.disposition is None
+        self._watch("unstarted", silent, START_GRACE_S, self._never_started)
         self._watch("settled", self.state.settled, SETTLE_GRACE_S)
         self._watch("quiet", self.state.pass_ended, QUIET_GRACE_S)
 
@@ -306,9 +317,15 @@ class Supervisor:
     def _never_started(self) -> None:
         self.stop(Reason.AGENT_ERROR, NOT_STARTED_SENTENCE)
 
-    def _working(self) -> None:
-        if self._process is not None and self._deadline.tool_called(asyncio.get_running_loop().time()):
-            self._arm_deadline()
+    def _heed_work(self, event: ev.AnyEvent) -> None:
+        if self._process is None:
+            return
+        if isinstance(event, ev.ToolEnded):
+            self._deadline.tool_ended(event.id)
+        elif isinstance(event, ev.ToolStarted) or (isinstance(event, ev.Message) and event.tool_calls):
+            running = event.id if isinstance(event, ev.ToolStarted) else None
+            if self._deadline.tool_called(asyncio.get_running_loop().time(), running):
+                self._arm_deadline()
 
     def _arm_deadline(self) -> None:
         self._timers.cancel("deadline")
@@ -350,7 +367,3 @@ class Supervisor:
         assert self._process is not None
         _log.error("process %s of run %s does not end after SIGKILL", self._process.pid, self.state.run_id)
         self.on_exit(128 + 9)
-
-
-def _is_work(event: ev.AnyEvent) -> bool:
-    return isinstance(event, ev.ToolStarted) or (isinstance(event, ev.Message) and bool(event.tool_calls))

@@ -65,6 +65,19 @@ def test_a_pi_that_does_not_start_is_not_called_good(machine: Machine) -> None:
     assert "Cannot find module" in diagnosis.one("pi")["detail"]
 
 
+@pytest.mark.parametrize(
+    ("version", "is_told"), [("0.87.1", False), ("1.5.0", False), ("1.5.1", True), ("2.0.0", True)]
+)
+def test_a_pi_that_is_newer_than_what_is_known_is_told_of(version: str, is_told: bool, machine: Machine) -> None:
+    machine.add_node(pi=f"echo {version}")
+    machine.add_program("pi", PI)
+    diagnosis = diagnose(machine)
+    assert diagnosis.exit_code == 0
+    told = [finding for finding in diagnosis.findings if finding["check"] == "pi version"]
+    assert bool(told) is is_told
+    assert all("newer than 1.5.0" in finding["detail"] and not finding["needed"] for finding in told)
+
+
 def test_a_node_on_which_pi_does_not_start_is_missing(machine: Machine) -> None:
     machine.add_node("20.1.0", pi="exit 1")
     machine.add_program("pi", PI)
