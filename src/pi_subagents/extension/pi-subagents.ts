@@ -18,6 +18,7 @@ import {
 	VERSION,
 } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
+import { BackgroundRows } from "./background.ts";
 import { Bridge, BridgeGone, type Params } from "./bridge.ts";
 import { Dialogs } from "./dialogs.ts";
 import { bridgeEnvironment, isInstalledTwice, KEY, mayDelegate, NOTICE, sessionParams, withModels } from "./host.ts";
@@ -87,6 +88,7 @@ class Extension {
 	private models: string | undefined;
 	private hidden: string[] = [];
 	private toldTools = "";
+	private readonly background = new BackgroundRows();
 	private readonly dialogs = new Dialogs((method, params) => this.bridge?.notify(method, params));
 
 	constructor(pi: ExtensionAPI, manifest: Manifest) {
@@ -123,6 +125,7 @@ class Extension {
 		const id = ctx.sessionManager.getSessionId();
 		if (id === this.sessionId) return; // pi in RPC mode says it twice
 		this.sessionId = id;
+		this.background.open(ctx);
 		this.reason = reason;
 		process.stdout.on("resize", this.tellColumns);
 		// Not now: pi shall be ready first. A call that comes sooner starts it itself.
@@ -218,7 +221,8 @@ class Extension {
 						const { windows, view } = result.details ?? {};
 						if (windows?.length) return painter.windows(result.details, options.expanded);
 						const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-						const rows = options.expanded && !options.isPartial ? view?.more : view?.rows;
+						const now = this.background.rowsOf(result.details, context.invalidate);
+						const rows = now ?? (options.expanded && !options.isPartial ? view?.more : view?.rows);
 						if (rows) return painter.rows(rows, options.expanded);
 						return painter.text(text, context.isError ? "error" : "text", options.expanded);
 					});
@@ -344,6 +348,7 @@ class Extension {
 	private append(ctx: ExtensionContext, type: string, data: unknown): void {
 		try {
 			this.pi.appendEntry(type, data);
+			this.background.take(type, data);
 		} catch (error) {
 			ctx.ui.notify(`pi-subagents: an entry could not be added to the session (${error})`, "warning");
 		}

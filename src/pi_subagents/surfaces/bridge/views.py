@@ -134,8 +134,19 @@ def _subagent(result: ToolResult) -> Members:
 
 def _launched(result: ToolResult) -> Members:
     run = result.details["run"]
+    return _view([[*_run_words(run, _name(run)), (Style.DIM, " • in the background")], _ids(run)])
+
+
+def ended_view(run: Members) -> Members:
+    """What the call that launched a background run shows once the run is over."""
+    rows = [run_line(run, f"{_name(run)} • {run['status']}")]
+    rows += [[(Style.ERROR, f"  {line}")] for line in _lines(run.get("error"))[:3]]
+    return _view([*rows, _ids(run)])
+
+
+def _ids(run: Members) -> Line:
     where: Line = [(Style.DIM, "  run "), (Style.ACCENT, run["runId"]), (Style.DIM, " • session ")]
-    return _view([run_line(run, _name(run)), [*where, (Style.ACCENT, run["sessionId"])]])
+    return [*where, (Style.ACCENT, run["sessionId"])]
 
 
 def _status(result: ToolResult) -> Members:
@@ -154,14 +165,18 @@ def end_line(status: str, words: str) -> Line:
 
 def run_line(run: Members, words: str) -> Line:
     """A run of a preset in one line."""
-    line: Line = [_ICONS.get(str(run["status"]), _OTHER_ICON), (Style.TEXT, " ")]
-    if preset := run.get("preset"):
-        line += [(Style.BOLD, preset), (Style.DIM, " • ")]
-    line.append((Style.MUTED, clean(words)))
+    line = _run_words(run, words)
     if run.get("queued"):
         return [*line, (Style.DIM, " • waiting")]
     elapsed = (run["completedAt"] or now_ms()) - run["startedAt"] if run.get("startedAt") else 0
     return [*line, (Style.DIM, f" • {duration(elapsed // 1000 if not run['completedAt'] else elapsed / 1000)}")]
+
+
+def _run_words(run: Members, words: str) -> Line:
+    line: Line = [_ICONS.get(str(run["status"]), _OTHER_ICON), (Style.TEXT, " ")]
+    if preset := run.get("preset"):
+        line += [(Style.BOLD, preset), (Style.DIM, " • ")]
+    return [*line, (Style.MUTED, clean(words))]
 
 
 def _name(run: Members) -> str:
