@@ -80,6 +80,11 @@ export function slim(details: Details): Details {
 	return { ...details, windows: details.windows.map(({ allMessages: _, ...window }) => window) };
 }
 
+/** How a call stands, for those who see only text: in all, or else in a line for every run. */
+export function updateText({ view }: Details): string {
+	return view?.status ? plain(view.status) : (view?.rows ?? []).map(plain).join("\n");
+}
+
 export function plain(line: Line | undefined): string {
 	return (line ?? []).map(([, text]) => text).join("");
 }

@@ -22,7 +22,7 @@ import { BackgroundRows } from "./background.ts";
 import { Bridge, BridgeGone, type Params } from "./bridge.ts";
 import { Dialogs } from "./dialogs.ts";
 import { bridgeEnvironment, isInstalledTwice, KEY, mayDelegate, NOTICE, sessionParams, withModels } from "./host.ts";
-import { callLine, type Details, Painting, patched, plain, slim } from "./painting.ts";
+import { callLine, type Details, Painting, patched, slim, updateText } from "./painting.ts";
 
 interface ToolSpec {
 	name: string;
@@ -283,7 +283,7 @@ class Extension {
 		const call = this.calls.get(id);
 		if (!call) return;
 		call.details = patched(call.details, patch ?? {});
-		const text = plain(call.details.view?.status ?? call.details.view?.rows?.at(-1));
+		const text = updateText(call.details);
 		const details = call.isWrittenOut ? slim(call.details) : call.details;
 		call.update?.({ content: [{ type: "text", text }], details });
 	}

@@ -105,8 +105,14 @@ def result_view(name: str, result: ToolResult) -> Members:
 
 def progress_view(details: Members) -> Members:
     """What a call of `subagent` shows while it goes on."""
-    lines = details.get("progress") or []
-    return _view([run_line(run, words) for run, words in zip(details["runs"], lines, strict=False)])
+    told = zip(details["runs"], details.get("progress") or [], strict=False)
+    # A line that begins with the number and preset of its run would name it twice.
+    return _view(
+        [
+            run_line(run, words.removeprefix(f"{number}. {clean(run.get('preset') or '')}: "))
+            for number, (run, words) in enumerate(told, 1)
+        ]
+    )
 
 
 def _view(rows: list[Line], more: list[Line] | None = None) -> Members:
