@@ -148,7 +148,10 @@ def _make_profile(pi: PiTerminal) -> None:
         pi.answer(f"Step {step}", "Down", "Enter")
     pi.answer("Set how much the model thinks?", "Enter")
     pi.answer("→ off", "Down", "Down", "Enter")
-    for question in ("Restrict the tools", "Configure the extensions", "Configure skills"):
+    pi.answer("Restrict the tools", "Enter")
+    pi.answer("→ Disable all tools", "Down", "Enter")
+    pi.answer("grep, find, ls)", "Enter")
+    for question in ("Configure the extensions", "Configure skills"):
         pi.answer(question, "Down", "Enter")
     pi.until_shown("Step 10 of 10: Review", "thinkingLevel: low")
     pi.press("Enter")

@@ -376,6 +376,7 @@ class Extension {
 				const bridge = this.start();
 				await bridge.hold(async () => {
 					await this.greeting;
+					this.tellTools();
 					await bridge.request("command/run", { command, arguments: args });
 				});
 			},
