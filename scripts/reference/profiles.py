@@ -44,7 +44,9 @@ _MEANINGS = {
     "tools": "The only tools the agent may use. pi offers read, bash, edit and write unless told otherwise; grep, find "
     "and ls must be named.",
     "noTools": "No tools at all. Wins over the other two.",
-    "excludeTools": "All of " + ", ".join(BUILTIN_TOOLS) + " but these. Not together with `tools`.",
+    "excludeTools": "All of "
+    + ", ".join(BUILTIN_TOOLS)
+    + " but these; inside `pi` all of its tools, active or not, but these. Not together with `tools`.",
     "noExtensions": "Load no extensions.",
     "extensions": "Extension files to load.",
     "noSkills": "Load no skills. Not together with the next two.",

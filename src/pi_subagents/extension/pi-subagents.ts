@@ -22,7 +22,7 @@ import { BackgroundRows } from "./background.ts";
 import { Bridge, BridgeGone, type Params } from "./bridge.ts";
 import { Dialogs } from "./dialogs.ts";
 import { bridgeEnvironment, isInstalledTwice, KEY, mayDelegate, NOTICE, sessionParams, withModels } from "./host.ts";
-import { callLine, type Details, Painting, patched, slim, updateText } from "./painting.ts";
+import { callLine, type Details, lastKnown, Painting, patched, slim, updateText } from "./painting.ts";
 
 interface ToolSpec {
 	name: string;
@@ -283,9 +283,8 @@ class Extension {
 		const call = this.calls.get(id);
 		if (!call) return;
 		call.details = patched(call.details, patch ?? {});
-		const text = updateText(call.details);
 		const details = call.isWrittenOut ? slim(call.details) : call.details;
-		call.update?.({ content: [{ type: "text", text }], details });
+		call.update?.({ content: [{ type: "text", text: updateText(details) }], details });
 	}
 
 	// --- what there is in pi -----------------------------------------------------------------------------------
@@ -395,10 +394,4 @@ class Extension {
 			// Something of pi's is gone; there is nobody to tell.
 		}
 	}
-}
-
-function lastKnown(message: string, details: Details): string {
-	const ids = Array.isArray(details.sessionIds) ? details.sessionIds.join(", ") : "";
-	const found = ids && ` What there is of its sub-agents can be read with get_subagent_output: ${ids}.`;
-	return `${message} The call was not finished; its sub-agents were stopped.${found}`;
 }
