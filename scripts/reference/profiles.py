@@ -44,8 +44,8 @@ _MEANINGS = {
     "tools": "The only tools the agent may use. pi offers read, bash, edit and write unless told otherwise; grep, find "
     "and ls must be named.",
     "noTools": "No tools at all. Wins over the other two.",
-    "excludeTools": "All of " + ", ".join(BUILTIN_TOOLS) + " but these; inside `pi`, all of its tools. Never MCP tools, "
-    "`codemode` and `tool_search`, which only `tools` can give. Not together with `tools`.",
+    "excludeTools": "All of " + ", ".join(BUILTIN_TOOLS) + " but these; inside `pi` all of its tools, active or not. "
+    "Never MCP tools, `codemode` and `tool_search`, which only `tools` can give. Not together with `tools`.",
     "noExtensions": "Load no extensions; in `pi` 1.x that goes for its own as well, such as MCP servers.",
     "extensions": "Extension files to load.",
     "noSkills": "Load no skills. Not together with the next two.",

@@ -36,13 +36,15 @@ Up to {MAX_TASKS} tasks, {MAX_CONCURRENCY} at once; the rest wait. The call retu
 - **Timeout.** A task has {DEFAULT_TIMEOUT_S} seconds unless it says otherwise. An agent that is still calling tools
   when they are over gets an extension, see `extend_timeout_debounce` in [settings](settings.md).
 - **Loops.** The same tool call several times in a row ends the run, see `looping_tool_count`.
-- **Files** stand before the prompt under a header `=== path ===`. Paths start at the task's `cwd`. A file that is
-  missing, unreadable or larger than 1 MB is replaced by a line that says so; the task runs all the same.
+- **Files** stand before the prompt under a header `=== path ===`. Paths start at the task's `cwd`. In place of one
+  that is missing, unreadable or larger than 1 MB stands a line that says so, without a header; the task runs all the
+  same.
 - **One task or all.** An unknown profile or skill, or a bad `cwd`, fails its own task. Arguments that do not fit, a
   profile that contradicts itself and a session that cannot be resumed fail the call before anything has started.
 
 `details` has `windows` (one for each task: `name`, `sessionId`, `status`, `lines`, `exitCode`, `errorMessage`, `usage`,
-`runDir` …), `maxLinesPerWindow`, `globalStatus` and `sessionIds`.
+`runDir` …), `maxLinesPerWindow`, `globalStatus` and `sessionIds`, and `warnings` where something in the settings is
+wrong: they are for people, and the model is not told of them.
 """
 
 _SUBAGENT = f"""
@@ -55,10 +57,10 @@ checked against those that `pi` offers.
 - A run has {DEFAULT_TIMEOUT_S} seconds unless its preset says otherwise; extension and loops are as above.
 - `isError` means that no run could be started at all, or that the call was cut short.
 
-`details` has `mode`, `progress` (what there is to say of each run at the moment), `warnings` and `runs`: `runId`,
-`sessionId`, `preset`, `task`, `cwd`, `requestedModel`, `resolvedModel`, `status`, `paths`, `usage`, `createdAt`,
-`startedAt`, `completedAt`, and at the end `reason`, `error`, `exitCode` and `finalText`. The sessions can be read with
-`get_subagent_output` and continued with `resume`.
+`details` has `mode`, `progress` (what there is to say of each run at the moment), `warnings` (for people) and `runs`:
+`runId`, `sessionId`, `preset`, `task`, `cwd`, `requestedModel`, `resolvedModel`, `status`, `paths` (of the files that
+there are), `usage`, `createdAt`, `startedAt`, `completedAt`, and at the end `reason`, `error`, `exitCode` and
+`finalText`. The sessions can be read with `get_subagent_output` and continued with `resume`.
 """
 
 _MORE = {"delegate_to_subagents": _DELEGATE, "subagent": _SUBAGENT}

@@ -42,7 +42,7 @@ from pi_subagents.profiles import (
 from pi_subagents.prompts import compose_prompt
 from pi_subagents.settings import ResumeMode, Settings, load_settings
 from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
-from pi_subagents.trust import Trust, trust_command
+from pi_subagents.trust import Trust, pi_decision, trust_command
 
 
 @dataclass(frozen=True)
@@ -75,6 +75,12 @@ class Place:
     @property
     def trust(self) -> Trust:
         return Trust(self.agent_dir, self.project, self._decided)
+
+    def approval(self, cwd: Path) -> bool | None:
+        """What the `pi` of an agent in a directory is told about trusting it; None: it decides by itself."""
+        if cwd != self.cwd:  # what was decided for a directory says nothing about those below it
+            return None
+        return True if self.trusts_project else self.trusted
 
     def settings(self) -> Settings:
         """The settings in force here; those of a project as far as it is trusted."""
@@ -154,7 +160,7 @@ def as_utf8(text: str) -> str:
 
 
 class _Planner:
-    """Makes each profile ready and looks for skills at most once for all tasks of a call."""
+    """Makes each profile ready and looks for skills at most once in each directory for all tasks of a call."""
 
     def __init__(
         self,
@@ -169,15 +175,15 @@ class _Planner:
         self._continuations = continuations
         self._resume_mode = resume_mode
         self._models = models
-        self._skills: dict[bool, dict[str, Skill]] = {}
-        self._resolved: dict[tuple[str, str], Profile | UnknownSkill] = {}
+        self._skills: dict[tuple[Path, bool], dict[str, Skill]] = {}
+        self._resolved: dict[tuple[str, str, Path], Profile | UnknownSkill] = {}
 
     def plan(self, task: Task, profile_name: str | None) -> Plan:
         cwd, cwd_problem = _directory(task.cwd, self._place.cwd)
         preset = as_utf8(task.preset) if task.preset is not None else None
         if preset is not None:
             profile_name = None
-        chosen = self._configuration(task, preset, profile_name)
+        chosen = self._configuration(task, preset, profile_name, self._place.cwd if cwd_problem else cwd)
         problem = chosen.problem or cwd_problem
         continuation = self._continuations.get(task.resume or "")
         mode, note = self._mode(continuation, chosen.profile)
@@ -191,10 +197,10 @@ class _Planner:
         plan = replace(plan, continuation=continuation, resume_mode=mode, note=note)
         return replace(plan, preset=preset, requested_model=chosen.requested_model)
 
-    def _configuration(self, task: Task, preset: str | None, profile: str | None) -> _Configuration:
+    def _configuration(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> _Configuration:
         if preset is not None:
-            return self._with_model(self._resolve(PRESET, preset), as_utf8(task.model or "") or None)
-        return self._with_default_model(self._resolve(PROFILE, profile)) if profile else _Configuration()
+            return self._with_model(self._resolve(PRESET, preset, cwd), as_utf8(task.model or "") or None)
+        return self._with_default_model(self._resolve(PROFILE, profile, cwd)) if profile else _Configuration()
 
     def _with_default_model(self, chosen: _Configuration) -> _Configuration:
         profile = chosen.profile
@@ -225,7 +231,7 @@ class _Planner:
             return "native", None
         return "retell", "The earlier agent left no conversation to continue; its runs are retold instead."
 
-    def _resolve(self, kind: Format, name: str) -> _Configuration:
+    def _resolve(self, kind: Format, name: str, cwd: Path) -> _Configuration:
         load = load_presets if kind is PRESET else load_profiles
         try:
             profile = load(self._place.cwd, self._place.agent_dir).resolve(name)
@@ -234,14 +240,15 @@ class _Planner:
         summary = profile_summary(profile, kind)
         if objection := objection_to(profile, self._place.trust):
             return _Configuration(summary=summary, problem=refusal(profile, kind, objection))
-        if (kind.word, name) not in self._resolved:
-            self._resolved[kind.word, name] = self._ready(profile)
-        resolved = self._resolved[kind.word, name]
+        key = (kind.word, name, cwd)
+        if key not in self._resolved:
+            self._resolved[key] = self._ready(profile, cwd)
+        resolved = self._resolved[key]
         if isinstance(resolved, UnknownSkill):
             return _Configuration(profile, summary, str(resolved))
         return _Configuration(resolved, summary)
 
-    def _ready(self, profile: Profile) -> Profile | UnknownSkill:
+    def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
         check_tools(profile)
         check_skills(profile)
         check_extra_args(profile)
@@ -249,19 +256,29 @@ class _Planner:
         if not (profile.suggested_skills or profile.load_skills):
             return profile
         try:
-            return resolve_skills(profile, self._skills_for(profile))
+            return resolve_skills(profile, self._skills_for(profile, cwd))
         except UnknownSkill as unknown:
             return unknown
 
-    def _skills_for(self, profile: Profile) -> dict[str, Skill]:
-        """The skills that a profile can name; one of the user's own is not given those of a stranger in their place."""
+    def _skills_for(self, profile: Profile, cwd: Path) -> dict[str, Skill]:
+        """The skills that a profile can name; one of the user's own is not given those of a stranger in their place.
+
+        Of two with one name, `pi` takes what it finds by itself where the agent works before what it is told of.
+        """
         place, of_project = self._place, profile.scope == "project"
         trusted = place.trust.trusts(place.project)
-        if of_project not in self._skills:
-            self._skills[of_project] = discover_skills(place.cwd, place.agent_dir, of_project=of_project or trusted)
+        skills = self._skills_in(place.cwd, of_project=of_project or trusted)
         if of_project and not trusted:
-            _check_skills_are_below(place.project, profile, self._skills[of_project])
-        return self._skills[of_project]
+            _check_skills_are_below(place.project, profile, skills)
+            return skills
+        approval = place.approval(cwd)
+        approved = pi_decision(cwd, place.agent_dir) if approval is None else approval
+        return skills | self._skills_in(cwd, of_project=approved is True)
+
+    def _skills_in(self, cwd: Path, *, of_project: bool) -> dict[str, Skill]:
+        if (cwd, of_project) not in self._skills:
+            self._skills[cwd, of_project] = discover_skills(cwd, self._place.agent_dir, of_project=of_project)
+        return self._skills[cwd, of_project]
 
 
 def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str, Skill]) -> None:

@@ -139,13 +139,8 @@ class Workshop:
             max_depth=self._settings.max_depth,
             has_copilot=self._has_copilot,
             version=self._version.value if plan.profile and plan.profile.restricts_tools else None,
-            # What was decided for a directory says nothing about those below it.
-            trusted=self._approval if plan.cwd == self._place.cwd else None,
+            trusted=self._place.approval(plan.cwd),
         )
-
-    @property
-    def _approval(self) -> bool | None:
-        return True if self._place.trusts_project else self._place.trusted
 
     def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:
         profile = plan.profile

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,42 @@ def test_the_end_of_a_run_is_an_entry_a_status_a_notice_and_a_message(desk: Desk
         ended = next(e["data"] for e in entries(bridge) if e["type"] == "pi-subagents:bg-update")
         assert ended["completedAt"]
         until(lambda: mark(good).exists() and mark(bad).exists())
+
+
+def row_at_the_end(bridge: Extension, row: Message) -> list[str]:
+    """What the call that launched a run shows of its end."""
+    update = bridge.hear(
+        lambda said: (
+            said.get("method") == "entry/append"
+            and said["params"]["type"] == "pi-subagents:bg-update"
+            and said["params"]["data"]["runId"] == row["runId"]
+        )
+    )["params"]["data"]
+    return ["".join(text for _style, text in line) for line in update["view"]["rows"]]
+
+
+def test_the_row_of_a_launch_says_how_the_run_has_ended_and_how_long_it_took(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as bridge:
+        started = bridge.call("background_agent", {"preset": PRESET, "task": script(prints(AGENT_START), DONE)})
+        head, _ids = started["details"]["view"]["rows"]
+        assert [text for _style, text in head[-1:]] == [" • in the background"]
+        good, bad = started["details"]["run"], launch(bridge, exits(3))
+        for row, icon, status in ((good, "✓", "completed"), (bad, "✗", "failed")):
+            first, *error, last = row_at_the_end(bridge, row)
+            assert re.fullmatch(rf"{icon} {PRESET} • .* • {status} • [\d.]+s", first)
+            assert bool(error) == (status == "failed")
+            assert last == f"  run {row['runId']} • session {row['sessionId']}"
+
+
+def test_in_a_fork_the_row_of_a_launch_ends_too(desk: Desk, tmp_path: Path) -> None:
+    with desk.bridge() as first:
+        row = launch(first, waits_for(tmp_path / "go"), DONE)
+    with desk.bridge(sessionId=OTHER, parentSession="/somewhere.jsonl", entries=entries(first)) as fork:
+        fork.heard("ui/status", text=None)
+        (tmp_path / "go").touch()
+        assert "completed" in row_at_the_end(fork, row)[0]
+        assert not fork.told("message/show")
+        assert not mark(row).exists()
 
 
 def test_an_end_that_nobody_heard_is_told_when_the_conversation_is_opened_again_and_only_once(

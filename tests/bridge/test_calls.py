@@ -22,7 +22,7 @@ from pi_subagents.testing.records import (
     tool_result,
 )
 from pi_subagents.trust import Decisions
-from tests.bridge.kit import HELLO, Desk, tasks
+from tests.bridge.kit import HELLO, Desk, Message, tasks
 from tests.bridge.patching import fold_patches
 from tests.process.kit import MODEL, PRESET
 from tests.waiting import until
@@ -113,6 +113,23 @@ def test_updates_add_up_to_the_result_and_say_nothing_twice(desk: Desk, tmp_path
     assert sum("sessionId" in window.get("set", {}) for window in windows) == 1
     assert sum("sessionIds" in patch.get("set", {}) for patch in patches) == 1
     assert sum(len(json.dumps(patch)) for patch in patches) < 8 * sum(map(len, lines))
+
+
+def test_updates_of_several_presets_name_each_run_once_and_say_what_it_does(desk: Desk, tmp_path: Path) -> None:
+    works = [
+        {"preset": PRESET, "task": script(prints(AGENT_START, assistant(text)), waits_for(tmp_path / "seen"), DONE)}
+        for text in ("I read.", "I write.")
+    ]
+    with desk.bridge() as bridge:
+        call = bridge.begin("tool/call", {"call": "c", "name": "subagent", "arguments": {"tasks": works}})
+
+        def rows(update: Message) -> list[str]:
+            view = update.get("params", {}).get("patch", {}).get("set", {}).get("view", {})
+            return ["".join(text for _style, text in line).rpartition(" • ")[0] for line in view.get("rows", [])]
+
+        bridge.hear(lambda message: rows(message) == [f"⏳ {PRESET} • I read.", f"⏳ {PRESET} • I write."])
+        (tmp_path / "seen").touch()
+        bridge.result(call)
 
 
 def test_a_result_below_an_earlier_call_is_put_in_its_place(desk: Desk, tmp_path: Path) -> None:

@@ -81,6 +81,26 @@ def test_a_profile_is_created_edited_shown_and_deleted_through_dialogs(desk: Des
         assert not path.exists()
 
 
+@pytest.mark.parametrize(("choice", "field"), [("Allowlist", "tools"), ("Blacklist", "excludeTools")])
+def test_the_wizard_offers_the_tools_that_pi_has_but_not_our_own(desk: Desk, choice: str, field: str) -> None:
+    path = desk.stage.project / ".pi" / "agent-profiles" / "reader.md"
+    chosen = {"Scope": "Project (.pi/agent-profiles/)", "Tools": choice}
+    with desk.bridge() as bridge:
+        bridge.tell("host/tools", {"names": ["read", "grep", "find", "ls", "lookup", "subagent", "background_agent"]})
+        bridge.answers |= {
+            "dialog/select": lambda asked: next(
+                (answer for word, answer in chosen.items() if word in asked["title"]), asked["options"][0]
+            ),
+            "dialog/confirm": lambda asked: "Tools" in asked["title"] or "Review" in asked["title"],
+            "dialog/input": lambda asked: "grep,ls,lookup" if "Tools" in asked["title"] else None,
+        }
+        bridge.ask("command/run", {"command": "profile", "arguments": "create reader"})
+        (asked,) = [asked["title"] for asked in bridge.told("dialog/input") if "Tools" in asked["title"]]
+        assert asked.endswith("(there are read, grep, find, ls, lookup)")
+        assert not [notice for notice in bridge.told("ui/notify") if notice["level"] == "warning"]
+    assert f"{field}: grep,ls,lookup\n" in path.read_text()
+
+
 def test_a_text_that_a_profile_has_is_changed_in_the_editor(desk: Desk) -> None:
     path = desk.stage.project / ".pi" / "agent-profiles" / "quick.md"
     with desk.bridge() as bridge:

@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { visibleWidth } from "@earendil-works/pi-tui";
-import { callLine, Painter, Painting, patched, plain, slim } from "./painting.ts";
+import { callLine, Painter, Painting, patched, plain, slim, updateText } from "./painting.ts";
 
 const COLOURS = ["text", "toolTitle", "muted", "dim", "accent", "toolDiffAdded", "toolDiffRemoved", "success", "warning", "error"];
 const theme = {
@@ -67,9 +67,22 @@ test("collapsed, lines are cut and the newest stay; expanded, text goes on in th
 	assert.deepEqual(shown(painter.windows(details, true)).slice(2, 7), [
 		"⏳ name • tools • 3s", "  gone", "  one two three four", "  five", "  → bash → a long c…",
 	]);
-	const empty = { windows: [window()] };
-	assert.equal(shown(painter.windows(empty, false))[2], "  (starting...)");
-	assert.equal(shown(painter.windows(empty, true))[2], "  (no output)");
+});
+
+test("a window without lines is starting while it runs and collapsed, and has no output once it has ended", () => {
+	const painter = new Painter(theme, 20);
+	const running = patched({}, { windows: [{ index: 0, set: window({ status: "running" }) }] });
+	const ended = patched(running, { windows: [{ index: 0, set: { status: "completed", nothing: ["(no output)", "(no output)"] } }] });
+	const words = (details) => [false, true].map((expanded) => shown(painter.windows(details, expanded))[2]);
+	assert.deepEqual(words(running), ["  (starting...)", "  (no output)"]);
+	assert.deepEqual(words(ended), ["  (no output)", "  (no output)"]);
+});
+
+test("an update in text names every run of a call, not only the last", () => {
+	const rows = [[["warning", "⏳"], ["bold", " scout"], ["muted", " • Reading a.py"]], [["warning", "⏳"], ["bold", " worker"], ["muted", " • npm test"]]];
+	assert.equal(updateText({ view: { rows } }), "⏳ scout • Reading a.py\n⏳ worker • npm test");
+	assert.equal(updateText({ view: { status: [["title", "Sub-agents: "], ["text", "2 running"]] } }), "Sub-agents: 2 running");
+	assert.equal(updateText({}), "");
 });
 
 test("no line is wider than the terminal or does anything to it, whatever it says", () => {

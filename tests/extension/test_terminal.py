@@ -96,6 +96,7 @@ def test_windows_while_agents_work_their_ends_and_what_goes_on_behind(
         # Painted from the session file alone, also what has scrolled away by now.
         again.terminal.resize(columns, 100)
         again.until_shown("Sub-agents: 2 done, 1 error", 'Background agent "scout" completed: Look around.')
+        again.until_shown("✓ scout • Look around. • completed • ")
         _until_ends(again, columns)
     until(lambda: not processes_below(stage.root))
 
@@ -112,9 +113,10 @@ def _until_ends(pi: PiTerminal, columns: int) -> None:
 
 def _check_background(pi: PiTerminal, looking: Pause) -> None:
     pi.until_shown("Launched.")
-    pi.until_shown("bg: 1 running / 1 total")
+    pi.until_shown("bg: 1 running / 1 total", "⏳ scout • Look around. • in the background")
     looking.end()
-    pi.until_shown("bg: 0 running / 1 total")
+    pi.until_shown("bg: 0 running / 1 total", "✓ scout • Look around. • completed • ")
+    pi.until_gone("⏳ scout")
     pi.until_shown('Background agent "scout" completed: Look around.', "pi-subagents")
 
 
@@ -146,7 +148,10 @@ def _make_profile(pi: PiTerminal) -> None:
         pi.answer(f"Step {step}", "Down", "Enter")
     pi.answer("Set how much the model thinks?", "Enter")
     pi.answer("→ off", "Down", "Down", "Enter")
-    for question in ("Restrict the tools", "Configure the extensions", "Configure skills"):
+    pi.answer("Restrict the tools", "Enter")
+    pi.answer("→ Disable all tools", "Down", "Enter")
+    pi.answer("grep, find, ls)", "Enter")
+    for question in ("Configure the extensions", "Configure skills"):
         pi.answer(question, "Down", "Enter")
     pi.until_shown("Step 10 of 10: Review", "thinkingLevel: low")
     pi.press("Enter")

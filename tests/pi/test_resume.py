@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents import Task
-from pi_subagents.models import Reason, Status
+from pi_subagents.models import FileSlice, Reason, Status
 from pi_subagents.offline import Call, Hang, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, load_run
 from pi_subagents.tools import ToolContext, call_tool
@@ -121,6 +121,35 @@ async def test_a_transcript_beyond_the_limit_is_shortened_in_the_middle_with_a_m
     assert "characters of this run left out" in told
     assert "User: Begin." in told
     assert told.count("Z") > 500
+    assert len(told) < 2300
+
+
+async def test_what_a_run_was_told_with_its_files_is_told_again_as_it_was_sent(play: Play) -> None:
+    stage = play(Script().when("What was it?", [Say("ok")]).otherwise([Say("Read them.")]))
+    file = stage.write("notes.md", "The number is 4711.\n\nPreviously: 4710.\n")
+    first = await stage.run("Read the files.", files=("notes.md", "gone.md", FileSlice(path="notes.md", head=1)))
+    sent = stage.model.requests[-1].first_user_text
+    file.write_text("Something else by now.\n")
+    await stage.run("What was it?", resume=first.session_id)
+    told = stage.model.requests[-1].first_user_text
+    assert sent.endswith("Read the files.")
+    assert sent.count("The number is 4711.") == 2
+    assert told == f"Previously:\n\nUser: {sent}\n\nAssistant: Read them.\n\nInstructions:\n\nWhat was it?"
+
+
+async def test_files_too_long_to_be_told_again_are_cut_but_named(play: Play) -> None:
+    stage = play(Script().when("Previously:", [Say("ok")]).otherwise([Say("Read them.")]))
+    for name in ("a.txt", "b.txt"):
+        stage.write(name, f"beginning of {name}\n" + "word " * 2000)
+    stage.write_settings(maxResumeCharacters=2000)
+    first = await stage.run("Read the files.", files=("a.txt", "b.txt"))
+    assert len(stage.model.requests[-1].first_user_text) > 20_000
+    await stage.run("Go on.", resume=first.session_id)
+    told = stage.model.requests[-1].first_user_text
+    assert told.startswith("Previously:\n\nUser: === a.txt ===\n")
+    assert "\n\n=== b.txt ===\nbeginning of b.txt\n" in told
+    assert told.count("characters of this file left out") == 2
+    assert "\n\nRead the files.\n\nAssistant: Read them." in told
     assert len(told) < 2300
 
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+
 import pytest
 
 from pi_subagents import Task
 from pi_subagents.offline import Request, Say, Script
 from tests.pi.stage import Play, Stage
+
+SKILLS = "tea,coffee,milk"
+KINDS = ("plain", "suggests", "loads")
 
 
 def project_skill(stage: Stage, name: str, body: str) -> str:
@@ -35,6 +43,56 @@ async def test_a_loaded_skill_is_told_and_a_suggested_one_is_only_listed(play: P
     assert (coffee in drinks, "About coffee." in drinks) == (True, True)
     assert "Grind beans." not in drinks
     assert not any(word in plain for word in ("Boil water", "About coffee.", "<loaded_skill"))
+
+
+@pytest.mark.parametrize("where", ["project", "elsewhere"])
+@pytest.mark.parametrize("pi_trusts", [True, False])
+async def test_of_several_skills_with_one_name_both_fields_mean_the_one_that_pi_takes_itself(
+    play: Play, where: str, pi_trusts: bool
+) -> None:
+    stage = play(Script().otherwise([Say("Ok.")]))
+    cwd = stage.root / where
+    places = {
+        stage.project / ".pi": "tea",
+        cwd / ".pi": "tea",
+        stage.agent_dir: "tea,coffee",
+        stage.root / "package": SKILLS,
+    }
+    bodies = {
+        write_skill(folder / "skills", name): f"{name} of {folder}"
+        for folder, names in places.items()
+        for name in names.split(",")
+    }
+    merge(stage.agent_dir / "settings.json", {"packages": [str(stage.root / "package")]})
+    merge(stage.agent_dir / "trust.json", {str(cwd): pi_trusts})
+    stage.write_profile("plain")
+    stage.write_profile("suggests", f"suggestedSkills: {SKILLS}")
+    stage.write_profile("loads", f"loadSkills: {SKILLS}")
+    results = await stage.delegate(*(Task(name, name, cwd=str(cwd), profile=name) for name in KINDS))
+    assert all(result.ok for result in results)
+    plain, suggests, loads = (by_prompt(stage)[name].system_text for name in KINDS)
+    taken = dict(re.findall(r"<name>(.*)</name>[^/]*</description>\s*<location>(.*)</location>", plain))
+    assert set(taken) == set(SKILLS.split(","))
+    assert (taken["tea"] == str(cwd / ".pi/skills/tea/SKILL.md")) == pi_trusts
+    assert set(re.findall("<location>(.*)</location>", suggests)) == set(taken.values())
+    argv = json.loads((results[1].run_dir / "meta.json").read_text())["argv"]
+    assert [value for flag, value in pairwise(argv) if flag == "--skill"] == [taken[name] for name in SKILLS.split(",")]
+    loaded = re.findall(r'<loaded_skill name="(.*)">\n(.*)\n', loads)
+    assert loaded == [(name, bodies[taken[name]]) for name in SKILLS.split(",")]
+
+
+def write_skill(folder: Path, name: str) -> str:
+    """A skill whose body says where it is; its path."""
+    file = folder / name / "SKILL.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(f"---\nname: {name}\ndescription: About {name}.\n---\n{name} of {folder.parent}\n")
+    return str(file)
+
+
+def merge(path: Path, members: dict[str, object]) -> None:
+    """Add members to a file that may have some."""
+    known = json.loads(path.read_text()) if path.exists() else {}
+    path.write_text(json.dumps(known | members))
 
 
 async def test_no_skills_hides_those_that_pi_would_show(play: Play) -> None:

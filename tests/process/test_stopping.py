@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import time
+from collections.abc import Awaitable, Callable
 
 import pytest
 
-from pi_subagents.models.event import Output, Started
+from pi_subagents.models.event import Output, Started, Stderr
 from pi_subagents.service import Delegation
 from pi_subagents.testing import prints
-from pi_subagents.testing.agent import answers_sigterm, ignores_sigterm, leaves_behind, pauses, writes
+from pi_subagents.testing.agent import (
+    answers_sigterm,
+    complains,
+    dies_of,
+    ignores_sigterm,
+    leaves_behind,
+    pauses,
+    writes,
+)
 from pi_subagents.testing.records import AGENT_START, answer, assistant
 from tests.process.kit import Stage
 from tests.waiting import PATIENCE_S
 
+COMPLAINT = complains("from the agent\n")
 READY = writes(b"ready\n")
 FOREVER = pauses(300)
 STUBBORN = [ignores_sigterm(), leaves_behind(), leaves_behind(daemon=True), READY, FOREVER]
@@ -58,6 +69,36 @@ async def test_an_agent_that_heeds_sigterm_may_have_a_last_word(stage: Stage) ->
     (result,) = delegation.results
     assert (result.status, result.output, result.exit_code) == ("aborted", "I was interrupted.", 3)
     assert stage.processes() == []
+
+
+async def stop(stage: Stage) -> None:
+    delegation = stage.delegation([COMPLAINT, READY, FOREVER])
+    work = await until_ready(delegation)
+    delegation.stop()
+    await work
+
+
+async def let_time_out(stage: Stage) -> None:
+    await stage.run(COMPLAINT, FOREVER, timeout=1)
+
+
+async def cancel_the_caller(stage: Stage) -> None:
+    delegation = stage.delegation([COMPLAINT, READY, FOREVER])
+    await until_ready(delegation)
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(delegation, 0.01)
+
+
+async def let_it_be_killed(stage: Stage) -> None:
+    await stage.run(COMPLAINT, dies_of(signal.SIGKILL))
+
+
+@pytest.mark.parametrize("end", [stop, let_time_out, cancel_the_caller, let_it_be_killed])
+async def test_only_the_agent_itself_is_heard_on_stderr(end: Callable[[Stage], Awaitable[None]], stage: Stage) -> None:
+    await end(stage)
+    (run_dir,) = stage.run_dirs
+    assert set((run_dir / "stderr.log").read_text().splitlines()) <= {"from the agent"}
+    assert {event.text.strip() for event in stage.events() if isinstance(event, Stderr)} <= {"from the agent"}
 
 
 async def test_stopping_one_task_leaves_the_others_alone(stage: Stage) -> None:

@@ -13,8 +13,10 @@ API_KEY_EXTENSION = _HERE / "api-key.ts"
 COPILOT_EXTENSION = _HERE / "copilot.ts"
 """Marks the requests of a sub-agent as an agent's, where the provider tells the two apart."""
 
+_PARTS = ("background.ts", "bridge.ts", "dialogs.ts", "host.ts", "painting.ts", "screen.ts")
+
 EXTENSION_FILES = {
-    **{name: _HERE / name for name in ("bridge.ts", "dialogs.ts", "host.ts", "painting.ts", "screen.ts")},
+    **{name: _HERE / name for name in _PARTS},
     "index.ts": _HERE / "pi-subagents.ts",
 }
 """The extension for a person's own pi, under the names that pi looks for."""

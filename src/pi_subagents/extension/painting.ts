@@ -80,6 +80,18 @@ export function slim(details: Details): Details {
 	return { ...details, windows: details.windows.map(({ allMessages: _, ...window }) => window) };
 }
 
+/** How a call stands, for those who see only text: in all, or else in a line for every run. */
+export function updateText({ view }: Details): string {
+	return view?.status ? plain(view.status) : (view?.rows ?? []).map(plain).join("\n");
+}
+
+/** What is said of a call that got no answer. */
+export function lastKnown(message: string, details: Details): string {
+	const ids = Array.isArray(details.sessionIds) ? details.sessionIds.join(", ") : "";
+	const found = ids && ` What there is of its sub-agents can be read with get_subagent_output: ${ids}.`;
+	return `${message} The call was not finished; its sub-agents were stopped.${found}`;
+}
+
 export function plain(line: Line | undefined): string {
 	return (line ?? []).map(([, text]) => text).join("");
 }

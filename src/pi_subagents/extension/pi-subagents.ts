@@ -18,10 +18,11 @@ import {
 	VERSION,
 } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
+import { BackgroundRows } from "./background.ts";
 import { Bridge, BridgeGone, type Params } from "./bridge.ts";
 import { Dialogs } from "./dialogs.ts";
 import { bridgeEnvironment, isInstalledTwice, KEY, mayDelegate, NOTICE, sessionParams, withModels } from "./host.ts";
-import { callLine, type Details, Painting, patched, plain, slim } from "./painting.ts";
+import { callLine, type Details, lastKnown, Painting, patched, slim, updateText } from "./painting.ts";
 
 interface ToolSpec {
 	name: string;
@@ -87,6 +88,7 @@ class Extension {
 	private models: string | undefined;
 	private hidden: string[] = [];
 	private toldTools = "";
+	private readonly background = new BackgroundRows();
 	private readonly dialogs = new Dialogs((method, params) => this.bridge?.notify(method, params));
 
 	constructor(pi: ExtensionAPI, manifest: Manifest) {
@@ -123,6 +125,7 @@ class Extension {
 		const id = ctx.sessionManager.getSessionId();
 		if (id === this.sessionId) return; // pi in RPC mode says it twice
 		this.sessionId = id;
+		this.background.open(ctx);
 		this.reason = reason;
 		process.stdout.on("resize", this.tellColumns);
 		// Not now: pi shall be ready first. A call that comes sooner starts it itself.
@@ -218,7 +221,8 @@ class Extension {
 						const { windows, view } = result.details ?? {};
 						if (windows?.length) return painter.windows(result.details, options.expanded);
 						const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-						const rows = options.expanded && !options.isPartial ? view?.more : view?.rows;
+						const now = this.background.rowsOf(result.details, context.invalidate);
+						const rows = now ?? (options.expanded && !options.isPartial ? view?.more : view?.rows);
 						if (rows) return painter.rows(rows, options.expanded);
 						return painter.text(text, context.isError ? "error" : "text", options.expanded);
 					});
@@ -279,9 +283,8 @@ class Extension {
 		const call = this.calls.get(id);
 		if (!call) return;
 		call.details = patched(call.details, patch ?? {});
-		const text = plain(call.details.view?.status ?? call.details.view?.rows?.at(-1));
 		const details = call.isWrittenOut ? slim(call.details) : call.details;
-		call.update?.({ content: [{ type: "text", text }], details });
+		call.update?.({ content: [{ type: "text", text: updateText(details) }], details });
 	}
 
 	// --- what there is in pi -----------------------------------------------------------------------------------
@@ -344,6 +347,7 @@ class Extension {
 	private append(ctx: ExtensionContext, type: string, data: unknown): void {
 		try {
 			this.pi.appendEntry(type, data);
+			this.background.take(type, data);
 		} catch (error) {
 			ctx.ui.notify(`pi-subagents: an entry could not be added to the session (${error})`, "warning");
 		}
@@ -371,6 +375,7 @@ class Extension {
 				const bridge = this.start();
 				await bridge.hold(async () => {
 					await this.greeting;
+					this.tellTools();
 					await bridge.request("command/run", { command, arguments: args });
 				});
 			},
@@ -389,10 +394,4 @@ class Extension {
 			// Something of pi's is gone; there is nobody to tell.
 		}
 	}
-}
-
-function lastKnown(message: string, details: Details): string {
-	const ids = Array.isArray(details.sessionIds) ? details.sessionIds.join(", ") : "";
-	const found = ids && ` What there is of its sub-agents can be read with get_subagent_output: ${ids}.`;
-	return `${message} The call was not finished; its sub-agents were stopped.${found}`;
 }

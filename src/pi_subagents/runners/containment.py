@@ -176,9 +176,12 @@ _NAMESPACE_COMMAND = (
 
 # Death signals are not set yet while the wrapper starts, so a holder that dies then is noticed by a second process at
 # the end of its lifeline. It may be there before the agent is, hence the `until`.
+# A shell says "Terminated" when what it waits for was killed; that is not the agent's to say, so it has no stderr then.
+# The agent gets its own in a subshell: dash would redirect a plain command's in itself, until the command has ended.
 _FIRST_PROCESS = """lifeline=$1; shift
 { trap '' TERM; read -r _; until kill -KILL -1; do :; done; } <"$lifeline" >/dev/null 2>&1 &
-"$@"; exit $?"""
+exec 3>&2 2>/dev/null
+(exec "$@" 2>&3 3>&-); exit $?"""
 
 _MECHANISMS: dict[Mechanism, type[_Group] | type[_Guard]] = {
     "namespace": _Namespace,

@@ -32,7 +32,7 @@ from pi_subagents.store import RESULT_FILE, is_held, load_run
 from pi_subagents.surfaces.bridge.entries import DONE_MESSAGE
 from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.peer import Peer
-from pi_subagents.surfaces.bridge.views import end_line, pieces
+from pi_subagents.surfaces.bridge.views import end_line, ended_view, pieces
 
 _POLL_S = 0.5
 
@@ -108,7 +108,10 @@ class BackgroundWatch:
         if not run.is_over:
             return
         if run_id not in log.updated:
-            self._append(UPDATE_ENTRY, run_row(run.state, run.run_dir))
+            row = run_row(run.state, run.run_dir)
+            self._append(UPDATE_ENTRY, {**row, "view": ended_view(row)})
+        if run.state.owner != self._host.owner:
+            return
         if run_id not in self._told:
             self._told.add(run_id)
             self._announce(run)
@@ -133,21 +136,22 @@ class BackgroundWatch:
         self._peer.notify("entry/append", {"type": kind, "data": row})
 
     def _show_footer(self) -> None:
-        text = footer(self._runs.values()) if self._runs else None
+        own = [run for run in self._runs.values() if run.state.owner == self._host.owner]
+        text = footer(own) if own else None
         self._peer.notify("ui/status", {"text": text})
 
 
 def _find(place: Place, owner: str, launched: set[str]) -> list[KnownRun]:
     """The owner's runs, each in its true state; on the way every run of the project is closed that was lost.
 
-    Runs that the log names are found even where the index does not know them.
+    Runs that the log names are found even where the index does not know them, and those of others are among them: a
+    fork has their rows too, though nobody there is told of their ends.
     """
     list_sessions(place, Wanted(place.project, Status.RUNNING, limit=1000))
     registry = Registry(place, owner)
     runs = registry.runs()
     unknown = launched - {run.state.run_id for run in runs}
-    named = (run for run_id in unknown for run in registry.find_all(run_id))
-    return [*runs, *(run for run in named if run.state.owner == owner)]
+    return [*runs, *(run for run_id in unknown for run in registry.find_all(run_id))]
 
 
 def _ended(active: list[KnownRun]) -> list[KnownRun]:

@@ -105,8 +105,14 @@ def result_view(name: str, result: ToolResult) -> Members:
 
 def progress_view(details: Members) -> Members:
     """What a call of `subagent` shows while it goes on."""
-    lines = details.get("progress") or []
-    return _view([run_line(run, words) for run, words in zip(details["runs"], lines, strict=False)])
+    told = zip(details["runs"], details.get("progress") or [], strict=False)
+    # A line that begins with the number and preset of its run would name it twice.
+    return _view(
+        [
+            run_line(run, words.removeprefix(f"{number}. {clean(run.get('preset') or '')}: "))
+            for number, (run, words) in enumerate(told, 1)
+        ]
+    )
 
 
 def _view(rows: list[Line], more: list[Line] | None = None) -> Members:
@@ -134,8 +140,19 @@ def _subagent(result: ToolResult) -> Members:
 
 def _launched(result: ToolResult) -> Members:
     run = result.details["run"]
+    return _view([[*_run_words(run, _name(run)), (Style.DIM, " • in the background")], _ids(run)])
+
+
+def ended_view(run: Members) -> Members:
+    """What the call that launched a background run shows once the run is over."""
+    rows = [run_line(run, f"{_name(run)} • {run['status']}")]
+    rows += [[(Style.ERROR, f"  {line}")] for line in _lines(run.get("error"))[:3]]
+    return _view([*rows, _ids(run)])
+
+
+def _ids(run: Members) -> Line:
     where: Line = [(Style.DIM, "  run "), (Style.ACCENT, run["runId"]), (Style.DIM, " • session ")]
-    return _view([run_line(run, _name(run)), [*where, (Style.ACCENT, run["sessionId"])]])
+    return [*where, (Style.ACCENT, run["sessionId"])]
 
 
 def _status(result: ToolResult) -> Members:
@@ -154,14 +171,18 @@ def end_line(status: str, words: str) -> Line:
 
 def run_line(run: Members, words: str) -> Line:
     """A run of a preset in one line."""
-    line: Line = [_ICONS.get(str(run["status"]), _OTHER_ICON), (Style.TEXT, " ")]
-    if preset := run.get("preset"):
-        line += [(Style.BOLD, preset), (Style.DIM, " • ")]
-    line.append((Style.MUTED, clean(words)))
+    line = _run_words(run, words)
     if run.get("queued"):
         return [*line, (Style.DIM, " • waiting")]
     elapsed = (run["completedAt"] or now_ms()) - run["startedAt"] if run.get("startedAt") else 0
     return [*line, (Style.DIM, f" • {duration(elapsed // 1000 if not run['completedAt'] else elapsed / 1000)}")]
+
+
+def _run_words(run: Members, words: str) -> Line:
+    line: Line = [_ICONS.get(str(run["status"]), _OTHER_ICON), (Style.TEXT, " ")]
+    if preset := run.get("preset"):
+        line += [(Style.BOLD, preset), (Style.DIM, " • ")]
+    return [*line, (Style.MUTED, clean(words))]
 
 
 def _name(run: Members) -> str:
