@@ -17,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +99,8 @@ NEWEST_PI = DATA / "pi" / NEWEST_PI_VERSION
 
 TYPESCRIPT_PIN = "typescript==7.0.2"
 TYPESCRIPT = DATA / "typescript"
-PI_PACKAGES = ("pi-ai", "pi-coding-agent", "pi-tui")
+NEWEST_TYPES = TYPESCRIPT / "newest-pi"
+NEWEST_TYPES_PACKAGES = ("@earendil-works/pi-agent-core", "@earendil-works/pi-ai")
 TYPES_CHECK = TYPESCRIPT / "check"
 """A program that checks the extension's types; it is made here because it names the paths of this clone."""
 
@@ -226,7 +227,10 @@ def bring_pi() -> None:
     make_importable()
     from pi_subagents.runners.install import PINNED_PI_VERSION
 
-    fetch_pi(os.environ.get(PI_VERSION_VARIABLE) or PINNED_PI_VERSION)
+    chosen = os.environ.get(PI_VERSION_VARIABLE) or PINNED_PI_VERSION
+    if not (DATA / "pi" / PINNED_PI_VERSION).exists() and chosen != PINNED_PI_VERSION:
+        fetch_pi(PINNED_PI_VERSION)  # its packages are needed beside any other
+    fetch_pi(chosen)
 
 
 def bring_newest_pi() -> None:
@@ -287,16 +291,22 @@ def bring_hosts() -> None:
 
 def npm_install(pin: str, folder: Path) -> Path:
     """Fetch a package into an empty folder; returns the Node that did it."""
+    return npm_run("install", "--prefix", folder, pin)
+
+
+def npm_run(command: str, option: str, folder: Path, *pins: str) -> Path:
+    """Let npm put something into an empty folder; returns the Node that did it."""
     from pi_subagents.runners.install import NPM_OPTIONS, find_node, npm_environment
 
+    names = ", ".join(pins)
     node = find_node(DATA)
     if node is None or not node.npm:
-        raise SetupError(f"{pin} cannot be fetched, because Node comes without npm here")
+        raise SetupError(f"{names} cannot be fetched, because Node comes without npm here")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     run(
-        [*node.npm, "install", *NPM_OPTIONS, "--prefix", folder, pin.replace("==", "@")],
-        f"{pin} could not be fetched",
+        [*node.npm, command, *NPM_OPTIONS, option, folder, *(pin.replace("==", "@") for pin in pins)],
+        f"{names} could not be fetched",
         npm_environment(),
     )
     return node.binary
@@ -319,32 +329,82 @@ def bring_host(host: Host) -> None:
 
 
 def bring_typescript() -> None:
-    """Bring the compiler, and tell it where pi has the types that the extension uses."""
+    """Bring the compiler, and tell it where each pi has the types that the extension uses."""
     make_importable()
     from pi_subagents.runners.install import PINNED_PI_VERSION
 
     say(f"fetching {TYPESCRIPT_PIN} from npm, for checks only")
     node = npm_install(TYPESCRIPT_PIN, TYPESCRIPT)
-    configuration = TYPESCRIPT / "tsconfig.json"
-    configuration.write_text(types_configuration(DATA / "pi" / PINNED_PI_VERSION / "node_modules"), encoding="utf-8")
+    pinned = DATA / "pi" / PINNED_PI_VERSION / "node_modules"
+    types = {PINNED_PI_VERSION: pinned_types(pinned)}
+    if NEWEST_PI.exists():
+        bring_newest_types()
+        types[NEWEST_PI_VERSION] = newest_types(pinned)
     compiler = TYPESCRIPT / "node_modules" / "typescript" / "bin" / "tsc"
-    command = shlex.join(map(str, (node, compiler, "--project", configuration)))
-    TYPES_CHECK.write_text(f"#!/bin/sh\nexec {command}\n", encoding="utf-8")
+    lines = ["#!/bin/sh", "status=0"]
+    for version, modules in types.items():
+        configuration = TYPESCRIPT / f"pi-{version}.json"
+        configuration.write_text(types_configuration(modules, pinned / "@types"), encoding="utf-8")
+        command = shlex.join(map(str, (node, compiler, "--project", configuration)))
+        lines.append(f"{command} || {{ status=1; printf '\\nerror: the extension does not fit pi {version}\\n' >&2; }}")
+    TYPES_CHECK.write_text("\n".join([*lines, "exit $status", ""]), encoding="utf-8")
     TYPES_CHECK.chmod(0o755)
 
 
-def types_configuration(packages: Path) -> str:
+def bring_newest_types() -> None:
+    """Bring the packages that the newest pi takes types from; unpacked, because npm lacks some that they name."""
+    say(f"fetching the types of pi {NEWEST_PI_VERSION} from npm, for checks only")
+    npm_run(
+        "pack",
+        "--pack-destination",
+        NEWEST_TYPES,
+        *(f"{package}=={NEWEST_PI_VERSION}" for package in NEWEST_TYPES_PACKAGES),
+    )
+    for package in NEWEST_TYPES_PACKAGES:
+        folder = NEWEST_TYPES / package
+        folder.mkdir(parents=True)
+        (file,) = NEWEST_TYPES.glob(f"{package[1:].replace('/', '-')}-{NEWEST_PI_VERSION}.tgz")
+        run(["tar", "-xzf", file, "-C", folder, "--strip-components=1"], f"{file.name} could not be unpacked")
+        file.unlink()
+
+
+def pinned_types(packages: Path) -> dict[str, Path]:
+    """Where the pinned pi, whose packages are all there, has the types of the modules that the extension imports."""
+    own = ("@earendil-works/pi-ai", "@earendil-works/pi-coding-agent", "@earendil-works/pi-tui")
+    return {name: packages / name / "dist" / "index.d.ts" for name in own} | typebox_types(packages)
+
+
+def newest_types(pinned: Path) -> dict[str, Path]:
+    """Where the newest pi has them, as far as npm does.
+
+    Not checked: what is new in pi-tui, whose types are those of the pinned pi, and whatever has a type of pi-schema,
+    pi-telemetry, pi-mcp or pi-codemode, which is `any`.
+    """
+    packages = NEWEST_PI / "node_modules"
+    agent = "@earendil-works/pi-coding-agent"
+    return {
+        **pinned_types(pinned),
+        **{name: NEWEST_TYPES / name / "dist" / "index.d.ts" for name in NEWEST_TYPES_PACKAGES},
+        "@earendil-works/pi-ai/compat": NEWEST_TYPES / "@earendil-works" / "pi-ai" / "dist" / "compat.d.ts",
+        agent: packages / agent / "dist" / "index.d.ts",
+        **typebox_types(packages),
+    }
+
+
+def typebox_types(packages: Path) -> dict[str, Path]:
+    """Where TypeBox has its types; its folders are unlike those of pi."""
+    return {"typebox": packages / "typebox" / "build" / "index.d.mts"}
+
+
+def types_configuration(modules: Mapping[str, Path], type_roots: Path) -> str:
     """The compiler's options: as strict as it can be, with pi's own types, for what Node runs as it stands."""
-    own = packages / "@earendil-works"
-    modules = {f"@earendil-works/{name}": own / name / "dist" / "index.d.ts" for name in PI_PACKAGES}
-    modules["typebox"] = packages / "typebox" / "build" / "index.d.mts"
     options = {
         **{"target": "ES2023", "lib": ["ES2023"], "module": "ESNext", "moduleResolution": "bundler"},
         **dict.fromkeys(("strict", "noUnusedLocals", "noUnusedParameters", "noImplicitReturns"), True),
         **dict.fromkeys(("noEmit", "allowImportingTsExtensions", "verbatimModuleSyntax", "erasableSyntaxOnly"), True),
         "skipLibCheck": True,  # pi's types import files that are not there
         "types": ["node"],
-        "typeRoots": [str(packages / "@types")],
+        "typeRoots": [str(type_roots)],
         "paths": {name: [str(path)] for name, path in modules.items()},
     }
     sources = ROOT / "src" / "pi_subagents" / "extension" / "*.ts"
@@ -376,7 +436,9 @@ HOSTS_STEP = Step("hosts", lambda: repr(HOSTS), tuple(host.folder for host in HO
 
 TYPESCRIPT_STEP = Step(
     "typescript",
-    lambda: f"{TYPESCRIPT_PIN} {digest(INSTALLER)} {types_configuration(DATA)}",
+    lambda: (
+        f"{TYPESCRIPT_PIN} {NEWEST_PI.exists()} {digest(INSTALLER)} {types_configuration(newest_types(DATA), DATA)}"
+    ),
     (TYPES_CHECK,),
     bring_typescript,
 )
@@ -385,7 +447,7 @@ NEEDS = {
     "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, PROGRAMS_STEP, HOSTS_STEP, TYPESCRIPT_STEP),
     "demo": (PACKAGES_STEP, PI_STEP),
     "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, PROGRAMS_STEP, HOSTS_STEP),
-    "check": (PACKAGES_STEP, DEV_STEP, PI_STEP, TYPESCRIPT_STEP),
+    "check": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, TYPESCRIPT_STEP),
     "docs": (PACKAGES_STEP,),
 }
 
