@@ -68,13 +68,15 @@ def _script(working: Pause, looking: Pause) -> Script:
     )
 
 
-@pytest.mark.parametrize(("columns", "rows"), [(80, 24), (160, 50)])
+@pytest.mark.parametrize(
+    ("columns", "rows", "mode"), [(80, 24, "fullscreen"), (160, 50, "fullscreen"), (160, 50, "regular")]
+)
 def test_windows_while_agents_work_their_ends_and_what_goes_on_behind(
-    play_with_extension: PlayWithExtension, columns: int, rows: int
+    play_with_extension: PlayWithExtension, columns: int, rows: int, mode: str
 ) -> None:
     working, looking = Pause(), Pause()
     stage = play_with_extension(_script(working, looking))
-    with open_pi(stage, columns, rows) as pi:
+    with open_pi(stage, columns, rows, "--tui-mode", mode) as pi:
         pi.say("Delegate.")
         pi.until_shown("⏳ alpha • (offline/scripted")
         pi.until_shown("Sub-agents: 2 running, 1 error")
@@ -92,7 +94,7 @@ def test_windows_while_agents_work_their_ends_and_what_goes_on_behind(
             _until_ends(pi, columns)
         pi.say("And now?")
         _check_background(pi, looking)
-    with open_pi(stage, columns, rows, "--continue") as again:
+    with open_pi(stage, columns, rows, "--tui-mode", mode, "--continue") as again:
         # Painted from the session file alone, also what has scrolled away by now.
         again.terminal.resize(columns, 100)
         again.until_shown("Sub-agents: 2 done, 1 error", 'Background agent "scout" completed: Look around.')
@@ -120,13 +122,14 @@ def _check_background(pi: PiTerminal, looking: Pause) -> None:
     pi.until_shown('Background agent "scout" completed: Look around.', "pi-subagents")
 
 
+@pytest.mark.parametrize("mode", ["fullscreen", "regular"])
 def test_a_profile_is_made_by_the_wizard_and_agents_are_read_and_stopped_in_the_list(
-    play_with_extension: PlayWithExtension,
+    play_with_extension: PlayWithExtension, mode: str
 ) -> None:
     launch = Call("background_agent", {"preset": "scout", "task": "Wait."})
     script = Script().when("Launch.", [launch, Say("Launched.")]).otherwise([Hang("Still thinking.")])
     stage = play_with_extension(script)
-    with open_pi(stage, 80, 24) as pi:
+    with open_pi(stage, 80, 24, "--tui-mode", mode) as pi:
         _make_profile(pi)
         assert (stage.project / ".pi" / "agent-profiles" / "tester.md").read_text() == (
             "---\nname: tester\nmodel: offline/scripted\nthinkingLevel: low\n---\n"
@@ -174,3 +177,24 @@ def _use_list(pi: PiTerminal, stage: Stage) -> None:
     pi.press("Escape")
     pi.until_gone("▸")
     until(lambda: not [command for command in processes_below(stage.project) if "child-session" in command])
+
+
+def test_page_keys_go_to_the_list_of_agents_and_not_to_the_chat_behind_it(
+    play_with_extension: PlayWithExtension,
+) -> None:
+    tasks = [{"name": name, "prompt": "Work."} for name in ("alpha", "beta", "gamma")]
+    script = Script().when("Delegate.", [Call("delegate_to_subagents", {"tasks": tasks}), Say("Parent done.")])
+    stage = play_with_extension(script.otherwise([Say("It is done.")] * 3))
+    with open_pi(stage, 80, 24) as pi:
+        pi.say("Delegate.")
+        pi.until_shown("Parent done.")
+        pi.say("/subagents")
+        first = _chosen(pi.until_shown("▸ ✓"))
+        pi.press("PageDown")
+        pi.terminal.until_screen(lambda screen: _chosen(screen) not in ("", first), "another one is chosen")
+        pi.press("PageUp")
+        pi.terminal.until_screen(lambda screen: _chosen(screen) == first, "the first one is chosen again")
+
+
+def _chosen(screen: str) -> str:
+    return screen.partition("▸ ✓ ")[2].partition(" ")[0]

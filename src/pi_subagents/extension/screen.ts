@@ -35,11 +35,12 @@ export class Screen {
 	}
 
 	/** The widget for pi; a screen that was put aside gets another one. */
-	attach(tui: TUI, theme: Theme, leave: (outcome: Outcome) => void): Component {
+	attach(tui: TUI, theme: Theme, leave: (outcome: Outcome) => void): Component & { capturesViewportInput: boolean } {
 		this.tui = tui;
 		this.leave = leave;
 		let seen = screenSize();
 		return {
+			capturesViewportInput: true, // otherwise page keys scroll the chat in a full-screen pi
 			invalidate: () => {},
 			render: (width) => {
 				const size = screenSize();
