@@ -24,10 +24,14 @@ Event = dict[str, Any]
 
 
 class Pi:
-    """A pi that is told what to do; every dialog is answered as `answers` says, or cancelled."""
+    """A pi that is told what to do; every dialog is answered as `answers` says, or cancelled.
+
+    Where there is a choice, the first option is taken that begins with one of `choices`.
+    """
 
     def __init__(self, stage: Stage, *arguments: str, environ: Mapping[str, str] | None = None) -> None:
         self.answers: dict[str, dict[str, Any]] = {}
+        self.choices: tuple[str, ...] = ()
         self.seen: list[Event] = []
         self.process = subprocess.Popen(
             [*shlex.split(stage.environ[PI_VARIABLE]), "--mode", "rpc", *arguments],
@@ -118,6 +122,9 @@ class Pi:
     def _answer(self, event: Event) -> dict[str, Any] | None:
         if event["method"] not in ("select", "confirm", "input", "editor"):
             return None
+        for option in event.get("options", ()):
+            if option.startswith(self.choices):
+                return {"value": option}
         return self.answers.get(event["method"], {"cancelled": True})
 
     def _tail(self) -> str:

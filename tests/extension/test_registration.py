@@ -12,6 +12,7 @@ from pi_subagents import __version__
 from pi_subagents.installing import pi_extension
 from pi_subagents.offline import Request, Say, Script
 from pi_subagents.tools import TOOLS
+from pi_subagents.wizard.steps import ALLOW_LIST
 from tests.extension.conftest import PlayWithExtension
 from tests.extension.rpc import Pi
 from tests.pi.stage import Stage
@@ -37,6 +38,10 @@ export default function (pi) {
   pi.registerCommand("tools", { handler: async (_args, ctx) => {
     const schema = pi.getAllTools().find((tool) => tool.name === "subagent")?.parameters;
     ctx.ui.notify(JSON.stringify({ active: pi.getActiveTools(), models: schema?.properties.model.enum ?? null }));
+  } });
+  pi.registerCommand("connect", { handler: async (name) => {
+    const parameters = { type: "object", properties: {} };
+    pi.registerTool({ name, label: name, description: name, parameters, execute: async () => ({ content: [] }) });
   } });
 }
 """
@@ -84,6 +89,18 @@ def test_the_models_that_can_be_named_are_those_of_pi_in_its_order(stage: Stage)
             if _enum(_request(stage), "subagent") == ["offline/scripted"]:
                 break
         assert _enum(_request(stage), "subagent") == ["offline/scripted"]
+
+
+def test_a_tool_that_came_late_can_be_chosen_for_a_profile(stage: Stage) -> None:
+    with Pi(stage) as pi:
+        pi.command("/profile list")
+        pi.command("/connect mcp__notes__write")  # as a server does that takes its time
+        pi.answers, pi.choices = {"confirm": {"confirmed": True}}, ("Project", ALLOW_LIST)
+        asked = [event.get("title", "") for event in pi.command("/profile edit writer")]
+    (question,) = [title for title in asked if "Tools to allow" in title]
+    offered = set(question.partition("(there are ")[2].rstrip(")").split(", "))
+    assert {"read", "grep", "mcp__notes__write"} <= offered
+    assert not offered & set(TOOLS)
 
 
 def test_without_a_model_the_tools_that_need_one_wait_for_it(stage: Stage) -> None:

@@ -177,24 +177,3 @@ def _use_list(pi: PiTerminal, stage: Stage) -> None:
     pi.press("Escape")
     pi.until_gone("▸")
     until(lambda: not [command for command in processes_below(stage.project) if "child-session" in command])
-
-
-def test_page_keys_go_to_the_list_of_agents_and_not_to_the_chat_behind_it(
-    play_with_extension: PlayWithExtension,
-) -> None:
-    tasks = [{"name": name, "prompt": "Work."} for name in ("alpha", "beta", "gamma")]
-    script = Script().when("Delegate.", [Call("delegate_to_subagents", {"tasks": tasks}), Say("Parent done.")])
-    stage = play_with_extension(script.otherwise([Say("It is done.")] * 3))
-    with open_pi(stage, 80, 24) as pi:
-        pi.say("Delegate.")
-        pi.until_shown("Parent done.")
-        pi.say("/subagents")
-        first = _chosen(pi.until_shown("▸ ✓"))
-        pi.press("PageDown")
-        pi.terminal.until_screen(lambda screen: _chosen(screen) not in ("", first), "another one is chosen")
-        pi.press("PageUp")
-        pi.terminal.until_screen(lambda screen: _chosen(screen) == first, "the first one is chosen again")
-
-
-def _chosen(screen: str) -> str:
-    return screen.partition("▸ ✓ ")[2].partition(" ")[0]

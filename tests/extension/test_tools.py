@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -94,6 +95,26 @@ def test_a_parent_uses_all_seven_tools_and_finds_their_sessions_after_a_restart(
         again.ask(type="new_session")
         assert not [event for event in again.seen if _is_notice(event)]
     until(lambda: not processes_below(stage.root))
+
+
+def test_the_end_of_a_background_agent_is_told_without_a_turn_of_the_model(
+    play_with_extension: PlayWithExtension,
+) -> None:
+    is_settled = threading.Event()
+
+    def work(_request: Request) -> Say:
+        assert is_settled.wait(WAIT_S)
+        return Say("It is done.")
+
+    launch = Call("background_agent", {"preset": "scout", "task": "Work."})
+    script = Script().when("Launch.", [launch, Say("Launched."), Say("Not asked for.")]).when("Work.", [work])
+    stage = play_with_extension(script)
+    with Pi(stage) as pi:
+        pi.prompt("Launch.")
+        is_settled.set()
+        assert "completed" in _custom_message(pi)["content"]
+        assert not pi.ask(type="get_state")["isStreaming"]
+        assert [event["type"] for event in pi.seen].count("agent_start") == 1
 
 
 def _check_results(found: list[Event]) -> None:
