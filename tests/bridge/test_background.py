@@ -4,8 +4,15 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
+from unittest.mock import Mock
 
+from pi_subagents.background.registry import LAUNCH_ENTRY
+from pi_subagents.surfaces.bridge.background import BackgroundWatch
+from pi_subagents.surfaces.bridge.entries import Log
+from pi_subagents.surfaces.bridge.host import PiHost
+from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import exits, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
@@ -104,6 +111,16 @@ def test_in_a_fork_the_row_of_a_launch_ends_too(desk: Desk, tmp_path: Path) -> N
         assert "completed" in row_at_the_end(fork, row)[0]
         assert not fork.told("message/show")
         assert not mark(row).exists()
+
+
+def test_a_launch_that_the_search_of_the_disk_found_sooner_is_written_down_once() -> None:
+    row = {"runId": "run", "sessionId": "session", "paths": {"runDir": "/gone"}}
+    host = SimpleNamespace(log=Log(), owner=SESSION)
+    peer = Mock(spec=Peer)
+    watch = BackgroundWatch(peer, cast(PiHost, host))
+    host.log.take(LAUNCH_ENTRY, row)
+    watch.launched(row)
+    assert "entry/append" not in [call.args[0] for call in peer.notify.call_args_list]
 
 
 def test_an_end_that_nobody_heard_is_told_when_the_conversation_is_opened_again_and_only_once(

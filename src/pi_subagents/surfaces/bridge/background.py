@@ -63,7 +63,8 @@ class BackgroundWatch:
 
     def launched(self, row: dict[str, Any]) -> None:
         """A run has been launched by a call of this conversation."""
-        self._append(LAUNCH_ENTRY, row)
+        if row["runId"] not in self._host.log.launched:  # otherwise the search of the disk found it sooner
+            self._append(LAUNCH_ENTRY, row)
         # It may be over by now; the next look finds out and tells.
         state = RunState(row["runId"], row["sessionId"], owner=self._host.owner, status=Status.RUNNING)
         self._runs[state.run_id] = KnownRun(state, Path(row["paths"]["runDir"]))
