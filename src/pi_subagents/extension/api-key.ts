@@ -7,6 +7,7 @@
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 
 const COMMAND = "!printenv PI_API_KEY";
 
@@ -18,8 +19,8 @@ function claim(provider: string): void {
 	writeFileSync(path, JSON.stringify(credentials), { mode: 0o600 });
 }
 
-export default function (pi: any): void {
-	pi.on("session_start", async (_event: unknown, ctx: any) => {
+export default function (pi: ExtensionAPI): void {
+	pi.on("session_start", async (_event, ctx) => {
 		try {
 			const provider = ctx.model?.provider;
 			if (!provider || !process.env.PI_API_KEY) return;
