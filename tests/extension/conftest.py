@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,3 +34,11 @@ def play_with_extension(play: Play) -> PlayWithExtension:
         return stage
 
     return build
+
+
+def change_manifest(stage: Stage, **members: Any) -> Path:
+    """Let the installed extension say something else of itself; returns its folder."""
+    folder = stage.agent_dir / "extensions" / "pi-subagents"
+    manifest = folder / "tools.json"
+    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **members}))
+    return folder

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from pi_subagents.extension import PROTOCOL
 from pi_subagents.offline import Call, Say, Script
 from pi_subagents.programs import Program
+from pi_subagents.tools import TOOLS
 from scripts.bootstrap import NEWEST_PI_VERSION
-from tests.extension.conftest import PlayWithExtension
+from tests.extension.conftest import PlayWithExtension, change_manifest
 from tests.extension.rpc import Pi, results, text_of
 from tests.extension.terminal import open_pi
 from tests.pi.stage import pi_of_version
@@ -46,6 +48,24 @@ def test_a_script_uses_the_tools_and_hears_of_failures_and_what_agents_spent_is_
     messages = [event["message"] for event in events if event["type"] == "message_end"]
     (told,) = [message for message in messages if message["role"] == "toolResult"]
     assert told["usage"]["input"] == spent["input"] > 0
+
+
+def test_a_session_in_which_the_bridge_was_refused_has_its_tools_again_when_it_no_longer_is(
+    play_with_extension: PlayWithExtension,
+) -> None:
+    stage = play_with_extension(Script().otherwise([Say("Yes.")] * 3))
+    with Pi(stage) as pi:
+        pi.prompt("Go.")
+        session = pi.ask(type="get_session_stats")["sessionFile"]
+    change_manifest(stage, protocol=PROTOCOL + 1)
+    with Pi(stage, "--session", session) as refused:
+        refused.until(lambda event: event.get("method") == "notify")
+        refused.prompt("Go on.")
+    change_manifest(stage, protocol=PROTOCOL)
+    with Pi(stage, "--session", session) as again:
+        again.prompt("Go on.")
+    ours = [set(request.tools) & set(TOOLS) for request in stage.model.requests]
+    assert ours == [set(TOOLS), set(), set(TOOLS)]
 
 
 @needs_tmux

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,7 +12,7 @@ from pi_subagents.installing import pi_extension
 from pi_subagents.offline import Request, Say, Script
 from pi_subagents.tools import TOOLS
 from pi_subagents.wizard.steps import ALLOW_LIST
-from tests.extension.conftest import PlayWithExtension
+from tests.extension.conftest import PlayWithExtension, change_manifest
 from tests.extension.rpc import Pi
 from tests.pi.stage import Stage
 
@@ -153,7 +152,7 @@ def test_damaged_files_do_not_keep_pi_from_starting(stage: Stage, damage: str | 
 
 
 def test_a_bridge_that_cannot_be_started_is_told_of_in_one_line(stage: Stage) -> None:
-    _change_manifest(stage, bridge=[str(stage.root / "gone"), "bridge"])
+    change_manifest(stage, bridge=[str(stage.root / "gone"), "bridge"])
     with Pi(stage) as pi:
         notice = pi.until(lambda event: event.get("method") == "notify")["message"]
         assert notice.startswith("pi-subagents: the bridge has ended (it cannot be started (")
@@ -162,7 +161,7 @@ def test_a_bridge_that_cannot_be_started_is_told_of_in_one_line(stage: Stage) ->
 
 
 def test_a_bridge_of_another_protocol_is_told_of_in_one_line_and_there_are_no_tools(stage: Stage) -> None:
-    _change_manifest(stage, protocol=99)
+    change_manifest(stage, protocol=99)
     with Pi(stage) as pi:
         notice = pi.until(lambda event: event.get("method") == "notify")["message"]
         assert notice.startswith("pi-subagents: ")
@@ -172,7 +171,7 @@ def test_a_bridge_of_another_protocol_is_told_of_in_one_line_and_there_are_no_to
 
 
 def test_files_of_an_earlier_version_are_renewed_and_that_is_said(stage: Stage) -> None:
-    folder = _change_manifest(stage, version="0.0.1")
+    folder = change_manifest(stage, version="0.0.1")
     (folder / "bridge.ts").write_text((folder / "bridge.ts").read_text() + "\n// older\n")
     with Pi(stage) as pi:
         notice = pi.until(lambda event: event.get("method") == "notify")["message"]
@@ -180,10 +179,3 @@ def test_files_of_an_earlier_version_are_renewed_and_that_is_said(stage: Stage) 
         f"pi-subagents: The pi extension was brought from pi-subagents 0.0.1 to {__version__}; /reload uses it."
     )
     assert not pi_extension.install(stage.place, "user", __version__, dry_run=True).is_needed
-
-
-def _change_manifest(stage: Stage, **members: Any) -> Path:
-    folder = stage.agent_dir / "extensions" / "pi-subagents"
-    manifest = folder / "tools.json"
-    manifest.write_text(json.dumps({**json.loads(manifest.read_text()), **members}))
-    return folder

@@ -6,6 +6,7 @@ import type { Params } from "./bridge.ts";
 
 export const KEY = "pi-subagents";
 export const NOTICE = "pi-subagents:bg-done";
+export const SWITCHED_OFF = "pi-subagents:switched-off";
 const MAX_ENTRIES_CHARACTERS = 24_000_000; // a line may have 32 MiB
 
 /** A sub-agent has tools of ours only while it is above the depth that its parent's settings allow. */
@@ -23,6 +24,14 @@ export function isInstalledTwice(pi: ExtensionAPI): boolean {
 	});
 	if (!isThere) pi.events.on(`${KEY}:is-there`, (answer) => (answer as () => void)());
 	return isThere;
+}
+
+/** The tools that the extension, and not a person, has switched off in this session: pi 1.x keeps them so. */
+export function switchedOff(ctx: ExtensionContext): string[] {
+	const entries = ctx.sessionManager.getEntries();
+	const last = entries.findLast((entry) => entry.type === "custom" && entry.customType === SWITCHED_OFF);
+	const names = last?.type === "custom" && (last.data as Params | undefined)?.names;
+	return Array.isArray(names) ? names : [];
 }
 
 export function sessionParams(reason: string, ctx: ExtensionContext): Params {

@@ -21,7 +21,17 @@ import type { TSchema } from "typebox";
 import { BackgroundRows } from "./background.ts";
 import { Bridge, BridgeGone, type Params } from "./bridge.ts";
 import { Dialogs } from "./dialogs.ts";
-import { bridgeEnvironment, isInstalledTwice, KEY, mayDelegate, NOTICE, sessionParams, withModels } from "./host.ts";
+import {
+	bridgeEnvironment,
+	isInstalledTwice,
+	KEY,
+	mayDelegate,
+	NOTICE,
+	SWITCHED_OFF,
+	sessionParams,
+	switchedOff,
+	withModels,
+} from "./host.ts";
 import { callLine, type Details, lastKnown, Painting, patched, slim, updateText } from "./painting.ts";
 
 interface ToolSpec {
@@ -121,9 +131,11 @@ class Extension {
 
 	private begin(reason: string, ctx: ExtensionContext): void {
 		this.ctx = ctx;
-		this.syncModels(ctx);
 		const id = ctx.sessionManager.getSessionId();
-		if (id === this.sessionId) return; // pi in RPC mode says it twice
+		const isSaidTwice = id === this.sessionId; // by pi in RPC mode
+		if (!isSaidTwice) this.switchOn(ctx);
+		this.syncModels(ctx);
+		if (isSaidTwice) return;
 		this.sessionId = id;
 		this.background.open(ctx);
 		this.reason = reason;
@@ -179,7 +191,17 @@ class Extension {
 	private onRefused(error: Error): void {
 		if (error instanceof BridgeGone || !this.ctx) return;
 		this.ctx.ui.notify(`pi-subagents: ${error.message}`, "error");
-		this.pi.setActiveTools(this.pi.getActiveTools().filter((name) => !this.ours.has(name)));
+		const active = this.pi.getActiveTools();
+		this.append(this.ctx, SWITCHED_OFF, { names: active.filter((name) => this.ours.has(name)) });
+		this.pi.setActiveTools(active.filter((name) => !this.ours.has(name)));
+	}
+
+	/** Whoever opens a session again may have a bridge by now that speaks as we do. */
+	private switchOn(ctx: ExtensionContext): void {
+		const names = switchedOff(ctx);
+		if (!names.length) return;
+		this.append(ctx, SWITCHED_OFF, { names: [] });
+		this.pi.setActiveTools([...new Set([...this.pi.getActiveTools(), ...names])]);
 	}
 
 	private onEnd(bridge: Bridge, why: string): void {
