@@ -201,7 +201,7 @@ ONLY_0_87: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
     ({"type": "bash_execution_update", "id": "req-1", "delta": "total 48\n"}, ev.ShellOutput(at=AT, text="total 48\n")),
 ]
 
-CHARGED = {**USAGE, "cost": {**COST, "totalFromProvider": 0.25}}
+CHARGED = {**USAGE, "cost": {**COST, "total": 0.25, "totalFromProvider": True}}
 NESTED = {
     "complete": True,
     "calls": [
