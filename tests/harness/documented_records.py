@@ -256,6 +256,33 @@ ONLY_1_5: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
     ),
 ]
 
+_ODD_CALLS: tuple[Any, ...] = (None, 1, [], {"calls": {}}, {"calls": [None, 1, {"id": "x"}, {"name": 3}]})
+# Not documented, but in the next version any of these may be something else.
+ODD: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
+    ({"type": "agent_settled", "aborted": {"by": "user"}}, ev.AgentSettled(at=AT)),
+    (accepted(data={"disposition": 7}), ev.PromptAccepted(at=AT)),
+    (accepted(data="handled"), ev.PromptAccepted(at=AT)),
+    (
+        {"type": "tool_execution_end", **TOOL, "durationMs": "long"},
+        ev.ToolEnded(at=AT, id="call_1", name="bash"),
+    ),
+    (
+        {"type": "tool_execution_end", **TOOL, "durationMs": -1e308},
+        ev.ToolEnded(at=AT, id="call_1", name="bash", duration_ms=0),
+    ),
+    (
+        message(role="assistant", content="Hi", responseModel={"id": 1}, model="m1"),
+        ev.Message(at=AT, role="assistant", parts=(ev.TextPart("Hi"),), model="m1"),
+    ),
+    *(
+        (
+            message(role="toolResult", toolCallId="c", toolName="t", content=[], nestedCalls=odd),
+            ev.Message(at=AT, role="toolResult", tool_call_id="c", tool_name="t"),
+        )
+        for odd in _ODD_CALLS
+    ),
+]
+
 ONLY_0_74: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
     ({"type": "agent_end", "messages": [ASSISTANT]}, ev.AgentEnded(at=AT, will_retry=None)),
     (

@@ -17,7 +17,7 @@ from pi_subagents.jsonl import Oversized
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
 from pi_subagents.models.part import MAX_NESTING
-from tests.harness.documented_records import AT, ONLY_0_74, ONLY_0_87, ONLY_1_5, SHARED, message, text_message
+from tests.harness.documented_records import AT, ODD, ONLY_0_74, ONLY_0_87, ONLY_1_5, SHARED, message, text_message
 
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 
@@ -26,7 +26,7 @@ def decode(record: Any) -> list[ev.AnyEvent]:
     return PiDecoder().decode(record if isinstance(record, bytes) else msgspec.json.encode(record), AT)
 
 
-@pytest.mark.parametrize(("record", "event"), [*SHARED, *ONLY_1_5, *ONLY_0_87, *ONLY_0_74])
+@pytest.mark.parametrize(("record", "event"), [*SHARED, *ONLY_1_5, *ODD, *ONLY_0_87, *ONLY_0_74])
 def test_a_documented_record_becomes_its_event(record: dict[str, Any], event: ev.AnyEvent | None) -> None:
     assert decode(record) == ([] if event is None else [event])
 

@@ -40,7 +40,7 @@ def _message_end(record: pi.MessageEnd, at: int) -> ev.AnyEvent:
         role=message.role,
         parts=_parts(message),
         provider=message.provider,
-        model=message.response_model or message.model,
+        model=_text(message.response_model) or message.model,
         stop_reason=message.stop_reason,
         error_message=message.error_message,
         usage=message.usage.normalised() if message.usage else None,
@@ -59,18 +59,21 @@ def _nested_calls(value: Any) -> tuple[ev.NestedCall, ...]:
 def _nested_call(item: Any) -> ev.NestedCall | None:
     match item:
         case {"name": str(name)}:
-            duration = item.get("durationMs")
             return ev.NestedCall(
                 name=name,
                 arguments=_arguments(item.get("arguments")),
                 status=str(item.get("status", "ok")),
-                duration_ms=_milliseconds(duration) if isinstance(duration, (int, float)) else None,
+                duration_ms=_milliseconds(item.get("durationMs")),
             )
     return None
 
 
-def _milliseconds(value: float | None) -> int | None:
-    return None if value is None else min(int(bounded(value)), LAST_MS)
+def _milliseconds(value: Any) -> int | None:
+    return min(int(bounded(value)), LAST_MS) if isinstance(value, (int, float)) else None
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
 
 
 def _instructed(message: pi.WireMessage, at: int) -> ev.AgentInstructed:
@@ -164,7 +167,7 @@ def _response(record: pi.Response, at: int) -> ev.AnyEvent | None:
         return ev.CommandRefused(at=at, command=record.command, message=record.error or "")
     if record.command == "prompt":
         disposition = record.data.get("disposition") if isinstance(record.data, dict) else None
-        return ev.PromptAccepted(at=at, disposition=disposition if isinstance(disposition, str) else None)
+        return ev.PromptAccepted(at=at, disposition=_text(disposition))
     if record.command == "get_state" and isinstance(record.data, dict):
         return ev.AgentSession(at=at, id=str(record.data.get("sessionId", "")))
     return None
@@ -185,7 +188,7 @@ _NORMALISERS: dict[type, Callable[[Any, int], ev.AnyEvent | None]] = {
     pi.Session: lambda r, at: ev.AgentSession(at=at, id=r.id, version=r.version),
     pi.AgentStart: lambda _r, at: ev.AgentStarted(at=at),
     pi.AgentEnd: lambda r, at: ev.AgentEnded(at=at, will_retry=r.will_retry),
-    pi.AgentSettled: lambda r, at: ev.AgentSettled(at=at, aborted=r.aborted),
+    pi.AgentSettled: lambda r, at: ev.AgentSettled(at=at, aborted=r.aborted if isinstance(r.aborted, bool) else None),
     pi.TurnStart: lambda _r, at: ev.TurnStarted(at=at),
     pi.TurnEnd: lambda r, at: ev.TurnEnded(at=at, tool_results=len(r.tool_results)),
     pi.MessageStart: _message_start,

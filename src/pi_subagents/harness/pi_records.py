@@ -17,6 +17,7 @@ class _Wire(msgspec.Struct, rename="camel", gc=False):
     pass
 
 
+# What is only good to know is `Any` and looked at later: a record must not be lost for it.
 _Amount = float | None
 """JavaScript writes a figure that it could not work out as null; a message must not be lost for it."""
 
@@ -47,7 +48,7 @@ class WireMessage(_Wire):
     content: Any = None
     provider: str | None = None
     model: str | None = None
-    response_model: str | None = None
+    response_model: Any = None
     stop_reason: str | None = None
     error_message: str | None = None
     usage: _Usage | None = None
@@ -85,7 +86,7 @@ class AgentEnd(_Record, tag="agent_end"):
 
 
 class AgentSettled(_Record, tag="agent_settled"):
-    aborted: bool | None = None
+    aborted: Any = None
 
 
 class TurnStart(_Record, tag="turn_start"):
@@ -124,7 +125,7 @@ class ToolEnd(_Record, tag="tool_execution_end"):
     tool_call_id: str
     tool_name: str
     is_error: bool = False
-    duration_ms: _Amount = None
+    duration_ms: Any = None
 
 
 class QueueUpdate(_Record, tag="queue_update"):
