@@ -32,7 +32,8 @@ import {
 	switchedOff,
 	withModels,
 } from "./host.ts";
-import { callLine, type Details, lastKnown, Painting, patched, slim, updateText } from "./painting.ts";
+import { type Details, lastKnown, patched, slim, updateText } from "./painting.ts";
+import { noticeRendering, toolRendering } from "./rendering.ts";
 
 interface ToolSpec {
 	name: string;
@@ -111,14 +112,7 @@ class Extension {
 		// Here and again when the models are known: after /reload the chat is painted before `session_start`.
 		this.registerTools(undefined);
 		for (const [name, description] of Object.entries(COMMANDS)) this.registerCommand(name, description);
-		this.pi.registerMessageRenderer<Details>(NOTICE, (message, options, theme) =>
-			new Painting().show(theme, (painter) => {
-				const text = typeof message.content === "string" ? message.content : "";
-				const rows = message.details?.view?.rows ?? text.split("\n").map((line) => [["text", line] as [string, string]]);
-				const indent = " ".repeat(options.outputPad);
-				return [painter.cut([["title", "pi-subagents"]], indent), ...rows.flatMap((row) => painter.wrap(row, indent))];
-			}),
-		);
+		this.pi.registerMessageRenderer<Details>(NOTICE, noticeRendering);
 		// A thrown error would lose details and usage, and what `execute` returns cannot say that it is one.
 		this.pi.on("tool_result", (event) => (this.failed.delete(event.toolCallId) ? { isError: true } : undefined));
 		this.pi.on("session_start", (event, ctx) => this.begin(event.reason, ctx));
@@ -233,22 +227,7 @@ class Extension {
 				promptSnippet: spec.promptSnippet,
 				parameters: withModels(spec.parameters, models) as unknown as TSchema,
 				execute: (id, params, signal, onUpdate, ctx) => this.execute(spec.name, id, params, signal, onUpdate, ctx),
-				renderCall: (args, theme, context) => {
-					const painting = (context.lastComponent as Painting | undefined) ?? new Painting();
-					return painting.show(theme, (painter) => [painter.cut(callLine(spec.name, args))]);
-				},
-				renderResult: (result, options, theme, context) => {
-					const painting = (context.lastComponent as Painting | undefined) ?? new Painting();
-					return painting.show(theme, (painter) => {
-						const { windows, view } = result.details ?? {};
-						if (windows?.length) return painter.windows(result.details, options.expanded);
-						const text = result.content.map((part) => (part.type === "text" ? part.text : "")).join("\n");
-						const now = this.background.rowsOf(result.details, context.invalidate);
-						const rows = now ?? (options.expanded && !options.isPartial ? view?.more : view?.rows);
-						if (rows) return painter.rows(rows, options.expanded);
-						return painter.text(text, context.isError ? "error" : "text", options.expanded);
-					});
-				},
+				...toolRendering(spec.name, this.background),
 			});
 		}
 	}
