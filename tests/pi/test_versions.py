@@ -173,12 +173,13 @@ async def test_a_resumed_agent_is_restricted_again(staged: Callable[..., Stage],
     assert not server_was_started(stage)
 
 
+@pytest.mark.parametrize("more", ["description: Runs scripts.", "extraArgs: ['--']"])
 async def test_a_script_of_a_restricted_agent_reaches_nothing_that_the_agent_does_not(
-    staged: Callable[..., Stage], version: str
+    staged: Callable[..., Stage], version: str, more: str
 ) -> None:
     script = "for (const tool of ALL_TOOLS) text(tool.name); await tools.mcp__notes__write_note({text: 'x'})"
     stage = staged(Call("codemode", {"code": script}), exposure="codemode")
-    stage.write_profile("scripter", "tools: read, codemode")
+    stage.write_profile("scripter", "tools: read, codemode", more)
     assert (await stage.run(profile="scripter")).ok
     assert offered(stage) == {"read"} | ({"codemode"} if is_new(version) else set())
     assert not (stage.root / "note").exists()

@@ -7,6 +7,7 @@ that leaves nothing means no tools, never all of them.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -44,7 +45,12 @@ def apply_exclude_tools(profile: Profile, all_tools: Iterable[str]) -> Profile:
         return profile
     if profile.no_tools or profile.tools is not None:
         return msgspec.structs.replace(profile, exclude_tools=None)
-    excluded = {*profile.exclude_tools, *(_OTHER_SHELLS if "bash" in profile.exclude_tools else ())}
-    excluded |= _ONLY_BY_NAME
-    left = tuple(tool for tool in all_tools if tool not in excluded and not tool.startswith(MCP_PREFIX))
+    excluded = {*profile.exclude_tools, *(_OTHER_SHELLS if _matches("bash", profile.exclude_tools) else ())}
+    excluded |= {*_ONLY_BY_NAME, f"{MCP_PREFIX}*"}
+    left = tuple(tool for tool in all_tools if not _matches(tool, excluded))
     return msgspec.structs.replace(profile, tools=left or None, no_tools=not left, exclude_tools=None)
+
+
+def _matches(tool: str, names: Iterable[str]) -> bool:
+    """Whether a tool is excluded by its name, in whichever case, or by a pattern such as `pi` 1.x understands."""
+    return any(fnmatchcase(tool.lower(), name.lower()) for name in names)
