@@ -176,6 +176,11 @@ def test_an_exclusion_leaves_nothing_that_leads_to_tools_nobody_could_name() -> 
     assert applied.tools == ("read", "grep", "find", "ls", "lint_files")
 
 
+def test_an_exclusion_leaves_no_tool_whose_name_would_bring_back_another() -> None:
+    applied = apply_exclude_tools(profile(exclude_tools=("bash",)), ("bash", "read", "x,bash", "b*", "+bash", "-x", ""))
+    assert applied.tools == ("read",)
+
+
 @pytest.mark.parametrize("word", ["bash", "Bash", "ba*"])
 def test_whoever_excludes_bash_has_no_other_shell_either(word: str) -> None:
     applied = apply_exclude_tools(profile(exclude_tools=(word,)), ("read", "bash", "powershell"))
