@@ -201,7 +201,7 @@ ONLY_0_87: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
     ({"type": "bash_execution_update", "id": "req-1", "delta": "total 48\n"}, ev.ShellOutput(at=AT, text="total 48\n")),
 ]
 
-CHARGED = {**USAGE, "cost": {**COST, "totalFromProvider": 0.25}}
+CHARGED = {**USAGE, "cost": {**COST, "totalFromProvider": True}}
 NESTED = {
     "complete": True,
     "calls": [
@@ -238,7 +238,7 @@ ONLY_1_5: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
             provider="acme",
             model="m1-2026-11",
             stop_reason="length",
-            usage=Usage(100, 1, 2, 3, 106, 0.25),
+            usage=Usage(100, 1, 2, 3, 106, 0.3),
         ),
     ),
     (

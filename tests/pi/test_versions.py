@@ -124,6 +124,14 @@ async def test_a_tool_of_a_server_can_be_named(staged: Callable[..., Stage], ver
     assert (stage.root / "note").exists() is is_new(version)
 
 
+async def test_what_an_agent_says_does_and_costs_is_understood(play: Play, version: str) -> None:
+    stage = play(Script().otherwise([Call("bash", {"command": "echo 42"}), Say("Done.")]))
+    result = await stage.run()
+    assert (result.output, result.tool_count) == ("Done.", 1)
+    assert result.usage.input > 0
+    assert '"type":"unknown"' not in (result.run_dir / "events.jsonl").read_text()
+
+
 async def test_a_provider_alone_gets_the_model_that_pis_settings_name(play: Play, version: str) -> None:
     stage = play(Script().otherwise([Say("Done.")]))
     stage.write_profile("p", "provider: offline")

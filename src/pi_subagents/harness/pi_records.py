@@ -23,7 +23,6 @@ _Amount = float | None
 
 class _Cost(_Wire):
     total: _Amount = None
-    total_from_provider: _Amount = None
 
 
 class _Usage(_Wire):
@@ -36,8 +35,6 @@ class _Usage(_Wire):
 
     def normalised(self) -> Usage:
         cost = self.cost.total if self.cost else None
-        if self.cost and self.cost.total_from_provider is not None:
-            cost = self.cost.total_from_provider  # what was charged, not what was worked out
         return Usage.of(self.input, self.output, self.cache_read, self.cache_write, self.total_tokens, cost)
 
 
