@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -158,3 +159,22 @@ def test_a_damaged_cache_is_asked_around_and_mended(machine: Machine) -> None:
     assert machine.models.check("tiger") == CheckedModel("zoo/tiger")
     assert machine.models.check("tiger") == CheckedModel("zoo/tiger")
     assert machine.times_asked == 1
+
+
+def test_the_settings_of_a_project_name_the_model_of_a_provider_only_where_pi_trusts_it(machine: Machine) -> None:
+    (machine.root / "table").write_text("1.5.0\n")
+    touch(machine.root / ".pi" / "settings.json", '{"defaultProvider": "zoo", "defaultModel": "elephant"}')
+    with pytest.raises(UnknownModel, match="named without a model"):
+        machine.models.default_of("zoo")
+    touch(machine.agent_dir / "settings.json", '{"defaultProvider": "zoo", "defaultModel": "mouse"}')
+    assert machine.models.default_of("zoo") == "mouse"
+    touch(machine.agent_dir / "trust.json", json.dumps({str(machine.root): True}))
+    assert machine.models.default_of("zoo") == "elephant"
+
+
+@pytest.mark.parametrize("model", ["5", '""', '"\\ud83d"', '"a\\u0000b"', '"a\\nb"'])
+def test_what_is_no_name_of_a_model_is_not_passed_on(machine: Machine, model: str) -> None:
+    (machine.root / "table").write_text("1.5.0\n")
+    touch(machine.agent_dir / "settings.json", f'{{"defaultProvider": "zoo", "defaultModel": {model}}}')
+    with pytest.raises(UnknownModel, match="named without a model"):
+        machine.models.default_of("zoo")

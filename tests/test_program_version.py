@@ -66,7 +66,13 @@ def test_a_program_that_does_not_say_is_asked_again(answer: str, machine: Machin
 
 @pytest.mark.parametrize(
     ("text", "version"),
-    [("0.87.1", (0, 87, 1)), ("pi v1.5.0-beta.2\n", (1, 5, 0)), ("", None), ("9" * 5000 + ".1.1", None)],
+    [
+        ("0.87.1", (0, 87, 1)),
+        ("pi v1.5.0-beta.2\n", (1, 5, 0)),
+        ("Now using node v22.19.0 (npm v10.9.3)\n0.87.1\n", (0, 87, 1)),
+        ("", None),
+        ("9" * 5000 + ".1.1", None),
+    ],
 )
 def test_a_version_is_found_in_what_the_program_says(text: str, version: tuple[int, ...] | None) -> None:
     assert version_in(text) == version
@@ -76,6 +82,7 @@ def test_a_version_is_found_in_what_the_program_says(text: str, version: tuple[i
     ("version", "insists"),
     [
         (None, False),
+        ((-5, 0, 0), False),
         ((0, 74, 2), False),
         ((0, 87, 1), False),
         ((1, 0, 0), True),

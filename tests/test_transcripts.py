@@ -103,6 +103,14 @@ def test_where_there_is_no_room_the_contents_of_files_go_before_anything_else_an
     assert "characters of this run left out" in least
 
 
+def test_a_file_that_looks_like_thousands_of_them_takes_no_more_room_than_there_is(shelf: Shelf) -> None:
+    told = _told(shelf, {"a.txt": "\n\n=== x ===\ny" * 50_000}, said="Fine. " * 100)
+    text = retelling([told], 5000)
+    assert len(text) <= 5000
+    assert "[… 49,902 more files left out …]" in text
+    assert text.endswith(f"Assistant: {'Fine. ' * 100}")
+
+
 def test_a_text_that_was_not_composed_of_files_and_prompt_is_not_taken_apart(shelf: Shelf) -> None:
     state = shelf.add(says("Fine."), prompt="Do it").state
     assert (

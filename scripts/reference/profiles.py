@@ -45,7 +45,8 @@ _MEANINGS = {
     "and ls must be named.",
     "noTools": "No tools at all. Wins over the other two.",
     "excludeTools": "All of " + ", ".join(BUILTIN_TOOLS) + " but these; inside `pi` all of its tools, active or not. "
-    "Never MCP tools, `codemode` and `tool_search`, which only `tools` can give. Not together with `tools`.",
+    "Names in any case, or patterns such as `web_*`. Never MCP tools, `codemode` and `tool_search`, which only `tools` "
+    "can give. Not together with `tools`.",
     "noExtensions": "Load no extensions; in `pi` 1.x that goes for its own as well, such as MCP servers.",
     "extensions": "Extension files to load.",
     "noSkills": "Load no skills. Not together with the next two.",

@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 
 from pi_subagents.answers import Answers
 from pi_subagents.harness import default_model
@@ -25,6 +26,7 @@ from pi_subagents.programs import Program, child_path, file_stamp, find_pi, fing
 from pi_subagents.redaction import Redactor, secrets_in
 from pi_subagents.runners.query import Answer, ask
 from pi_subagents.settings import Settings
+from pi_subagents.trust import pi_decision
 
 CACHE_FILE = "models-offered.json"
 _TIMEOUT_S = 10.0
@@ -74,8 +76,14 @@ class OfferedModels:
         """The model to name with a provider, for a version of the program that wants both; raises UnknownModel."""
         if not line_of(self._version.value).provider_needs_model:
             return None
+        return default_model(self._pi_folders(), provider) or only_model_of(provider, self.names())
+
+    def _pi_folders(self) -> list[Path]:
+        """Where `pi` itself would look for its settings: in a project only where it trusts it."""
         place = self._place
-        return default_model(place.cwd, place.agent_dir, provider) or only_model_of(provider, self.names())
+        approval = place.approval(place.cwd)
+        approved = pi_decision(place.cwd, place.agent_dir) if approval is None else approval
+        return [*([place.cwd / ".pi"] if approved else []), place.agent_dir]
 
     def _list(self, *, fresh: bool = False) -> _Listing:
         if self._listing is None and self._place.models and not fresh:

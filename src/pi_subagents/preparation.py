@@ -11,7 +11,15 @@ from pi_subagents.models import Task
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Continuation, Place, plan_tasks
 from pi_subagents.profiles import BUILTIN_TOOLS
-from pi_subagents.sessions import Remembered, Session, Sessions, claim_all, gone_before, nothing_remembered
+from pi_subagents.sessions import (
+    Remembered,
+    Session,
+    Sessions,
+    claim_all,
+    gone_before,
+    nothing_remembered,
+    session_busy,
+)
 from pi_subagents.settings import Settings
 from pi_subagents.store import read_file
 from pi_subagents.transcripts import Told, retelling
@@ -37,6 +45,8 @@ def prepare_runs(
     sessions = Sessions(place)
     resumed = [task.resume for task in tasks if task.resume]
     from_memory = [one for one in resumed if not sessions.has(one) and remembered(one)]
+    if twice := [one for one in from_memory if from_memory.count(one) > 1]:
+        raise session_busy(twice[0])
     claims = claim_all(sessions, [one for one in resumed if one not in from_memory])
     continuations = {one: Continuation(one, _retold(remembered(one), settings)) for one in from_memory}
     try:

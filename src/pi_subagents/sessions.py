@@ -74,6 +74,13 @@ def session_not_found(session_id: str) -> SessionNotFound:
     return SessionNotFound(f'Session "{session_id}" not found. The session may have expired or the ID is incorrect.')
 
 
+def session_busy(session_id: str) -> SessionBusy:
+    """What to raise where somebody else goes on with a session."""
+    return SessionBusy(
+        f'Cannot resume: session "{session_id}" is still running. Wait for it to complete before resuming.'
+    )
+
+
 def several_places(what: str, homes: Iterable[Path]) -> InvalidCall:
     """What to raise for an id that projects other than the one at hand have in common."""
     named = ", ".join(str(project) for project in homes)
@@ -193,7 +200,6 @@ class Claim:
 
 def claim_for_resume(sessions: Sessions, session_id: str) -> Claim:
     """Make sure that a session can be resumed, and by us alone; raises SessionNotFound or SessionBusy."""
-    busy = f'Cannot resume: session "{session_id}" is still running. Wait for it to complete before resuming.'
     try:
         found = sessions.find(session_id)
     except SessionNotFound:
@@ -203,12 +209,12 @@ def claim_for_resume(sessions: Sessions, session_id: str) -> Claim:
     _check_ours(found)
     lease = _lock(found.latest.run_dir.parent, session_id)
     if lease is None:
-        raise SessionBusy(busy)
+        raise session_busy(session_id)
     try:
         session = sessions.find(session_id)
         _check_ours(session)
         if session.is_running:
-            raise SessionBusy(busy)
+            raise session_busy(session_id)
     except BaseException:
         lease.release()
         raise

@@ -18,6 +18,8 @@ from pi_subagents.prompts import files_told
 
 ARGUMENT_CHARACTERS = 120
 RESULT_CHARACTERS = 500
+_MAX_FILES_NAMED = 100
+"""Of those that a run was given, where there is no room for them."""
 NO_OUTPUT = "(no text output from sub-agent)"
 
 _ENCODER = msgspec.json.Encoder()
@@ -122,14 +124,20 @@ class _Retold:
 
     def shorten(self, excess: int) -> int:
         """Leave out as much as is too much, where there is so much; how much it was."""
-        before = len(self.text)
+        left = excess
         for index, block in enumerate(self.files):
-            if (left := excess - (before - len(self.text))) <= 0:
+            if left <= 0:
                 break
             self.files[index] = _without_end(block, left)
-        if (left := excess - (before - len(self.text))) > 0:
-            self.said = _without_middle(self.said, left)
-        return before - len(self.text)
+            left -= len(block) - len(self.files[index])
+        if left > 0 and (further := self.files[_MAX_FILES_NAMED:]):
+            # A file can look like thousands of them.
+            self.files[_MAX_FILES_NAMED:] = [f"[… {len(further):,} more files left out …]"]
+            left -= len("\n\n".join(further)) - len(self.files[-1])
+        if left > 0:
+            said, self.said = self.said, _without_middle(self.said, left)
+            left -= len(said) - len(self.said)
+        return excess - left
 
 
 def _without_end(block: str, excess: int) -> str:

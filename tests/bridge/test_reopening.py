@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 
+import pytest
+
 from pi_subagents.testing import prints
 from pi_subagents.testing.records import (
     AGENT_SETTLED,
@@ -164,3 +166,24 @@ def test_malformed_entries_are_skipped_and_the_others_read(desk: Desk) -> None:
     with desk.bridge(reason="resume", entries=entries) as bridge:
         output = bridge.call("get_subagent_output", {"sessionId": SESSION})
     assert output["text"].startswith("There is a.py.")
+
+
+def test_a_session_of_the_log_is_resumed_once_at_a_time(desk: Desk) -> None:
+    task = {"name": "t", "prompt": "And?", "resume": SESSION}
+    with desk.bridge(reason="resume", entries=[{"type": "pi-subagents", "data": ORIGINAL}]) as bridge:
+        both = bridge.call("delegate_to_subagents", {"tasks": [task, task]})
+    assert both["isError"]
+    assert both["text"].startswith(f'Cannot resume: session "{SESSION}" is still running.')
+
+
+@pytest.mark.parametrize("session_id", ["x/../../../../out/there", "..", "", "é" * 16, "a" * 300, f"{SESSION}\n"])
+def test_what_is_no_id_of_a_session_makes_no_directory(desk: Desk, session_id: str) -> None:
+    entry = {"type": "pi-subagents", "data": {**ORIGINAL, "sessionId": session_id}}
+    before = sorted(desk.stage.project.parent.iterdir())
+    with desk.bridge(reason="resume", entries=[entry]) as bridge:
+        resumed = bridge.call(
+            "delegate_to_subagents", {"tasks": [{"name": "t", "prompt": "And?", "resume": session_id}]}
+        )
+    assert resumed["isError"] or resumed["details"]["sessionIds"] != [session_id]
+    assert sorted(desk.stage.project.parent.iterdir()) == before
+    assert not list(desk.stage.project.rglob("*-x"))

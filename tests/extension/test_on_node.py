@@ -21,7 +21,7 @@ _HERE = Path(__file__).parent
 _TRANSCRIPTS = _HERE.parent / "bridge" / "transcripts"
 
 
-@pytest.mark.parametrize("tests", ["painting.test.mjs", "transcripts.test.mjs"])
+@pytest.mark.parametrize("tests", ["host.test.mjs", "painting.test.mjs", "transcripts.test.mjs"])
 def test_the_extension_keeps_its_promises(pi: Program, tmp_path: Path, tests: str) -> None:
     node = find_node(data_dir())
     assert node is not None

@@ -76,6 +76,18 @@ def test_a_child_is_told_how_deep_it_may_go() -> None:
     assert environ["PI_SUBAGENTS_MAX_DEPTH"] == "3"
 
 
+@pytest.mark.parametrize("last", ["--", "--name"])
+def test_no_argument_of_a_profile_swallows_what_restricts_its_tools(last: str) -> None:
+    argv = invocation(Profile(name="p", tools=("read",), extra_args=(last,)), version=(1, 5, 0)).argv
+    assert argv[-1] == last
+    assert {"--tools", "--exclude-tools", "--no-mcp"} <= set(argv)
+
+
+def test_no_tools_means_no_servers_whatever_tools_are_named_besides() -> None:
+    argv = invocation(Profile(name="p", tools=("mcp__notes__write",), no_tools=True), version=(1, 5, 0)).argv
+    assert {"--no-tools", "--exclude-tools", "--no-mcp"} <= set(argv)
+
+
 def test_added_instructions_are_in_the_well_known_file_unless_there_are_others() -> None:
     added = invocation(Profile(name="p", append_system_prompt="More."))
     both = invocation(Profile(name="p", system_prompt="All.", append_system_prompt="More."))

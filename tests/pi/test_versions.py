@@ -124,6 +124,14 @@ async def test_a_tool_of_a_server_can_be_named(staged: Callable[..., Stage], ver
     assert (stage.root / "note").exists() is is_new(version)
 
 
+async def test_what_an_agent_says_does_and_costs_is_understood(play: Play, version: str) -> None:
+    stage = play(Script().otherwise([Call("bash", {"command": "echo 42"}), Say("Done.")]))
+    result = await stage.run()
+    assert (result.output, result.tool_count) == ("Done.", 1)
+    assert result.usage.input > 0
+    assert '"type":"unknown"' not in (result.run_dir / "events.jsonl").read_text()
+
+
 async def test_a_provider_alone_gets_the_model_that_pis_settings_name(play: Play, version: str) -> None:
     stage = play(Script().otherwise([Say("Done.")]))
     stage.write_profile("p", "provider: offline")
@@ -173,12 +181,13 @@ async def test_a_resumed_agent_is_restricted_again(staged: Callable[..., Stage],
     assert not server_was_started(stage)
 
 
+@pytest.mark.parametrize("more", ["description: Runs scripts.", "extraArgs: ['--']"])
 async def test_a_script_of_a_restricted_agent_reaches_nothing_that_the_agent_does_not(
-    staged: Callable[..., Stage], version: str
+    staged: Callable[..., Stage], version: str, more: str
 ) -> None:
     script = "for (const tool of ALL_TOOLS) text(tool.name); await tools.mcp__notes__write_note({text: 'x'})"
     stage = staged(Call("codemode", {"code": script}), exposure="codemode")
-    stage.write_profile("scripter", "tools: read, codemode")
+    stage.write_profile("scripter", "tools: read, codemode", more)
     assert (await stage.run(profile="scripter")).ok
     assert offered(stage) == {"read"} | ({"codemode"} if is_new(version) else set())
     assert not (stage.root / "note").exists()

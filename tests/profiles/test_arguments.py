@@ -158,6 +158,8 @@ def test_no_tools_silences_the_contradiction() -> None:
         ({}, []),
         ({"exclude_tools": ("write", "edit", "bash")}, ["--tools", "read,grep,find,ls"]),
         ({"exclude_tools": ("unknown",)}, ["--tools", "read,bash,edit,write,grep,find,ls"]),
+        ({"exclude_tools": ("Write", "EDIT", "b*")}, ["--tools", "read,grep,find,ls"]),
+        ({"exclude_tools": ("*",)}, ["--no-tools"]),
         ({"exclude_tools": BUILTIN_TOOLS}, ["--no-tools"]),
         ({"exclude_tools": ("bash",), "no_tools": True}, ["--no-tools"]),
     ],
@@ -174,8 +176,14 @@ def test_an_exclusion_leaves_nothing_that_leads_to_tools_nobody_could_name() -> 
     assert applied.tools == ("read", "grep", "find", "ls", "lint_files")
 
 
-def test_whoever_excludes_bash_has_no_other_shell_either() -> None:
-    applied = apply_exclude_tools(profile(exclude_tools=("bash",)), ("read", "bash", "powershell"))
+def test_an_exclusion_leaves_no_tool_whose_name_would_bring_back_another() -> None:
+    applied = apply_exclude_tools(profile(exclude_tools=("bash",)), ("bash", "read", "x,bash", "b*", "+bash", "-x", ""))
+    assert applied.tools == ("read",)
+
+
+@pytest.mark.parametrize("word", ["bash", "Bash", "ba*"])
+def test_whoever_excludes_bash_has_no_other_shell_either(word: str) -> None:
+    applied = apply_exclude_tools(profile(exclude_tools=(word,)), ("read", "bash", "powershell"))
     assert applied.tools == ("read",)
     applied = apply_exclude_tools(profile(exclude_tools=("read",)), ("read", "bash", "powershell"))
     assert applied.tools == ("bash", "powershell")

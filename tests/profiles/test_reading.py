@@ -25,6 +25,11 @@ def read_text(tmp_path: Path, text: str | bytes) -> Profile:
     return profile
 
 
+@pytest.mark.parametrize(("field", "attribute"), [("tools", "tools"), ("excludeTools", "exclude_tools")])
+def test_tools_in_one_entry_of_a_list_are_several(tmp_path: Path, field: str, attribute: str) -> None:
+    assert getattr(read(tmp_path, f"{field}:\n  - bash, write\n  - ',+edit'"), attribute) == ("bash", "write", "+edit")
+
+
 @pytest.mark.parametrize(
     ("line", "attribute", "value"),
     [

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
+import tarfile
 import threading
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,9 +32,13 @@ case "$1" in
   if [ -e "$here/npm-fails" ]; then echo "npm error code ENOTFOUND"; exit 1; fi
   if [ -e "$here/npm-lacks-version" ]; then echo "npm error code ETARGET"; exit 1; fi
   if [ -e "$here/npm-lacks-dependency" ]; then
-    case "$*" in *"--prefix"*"/pi-coding-agent@"*) echo "npm error code ETARGET"; exit 1 ;; esac
+    case "$*" in *"--prefix"*"/pi-coding-agent@"*)
+      mkdir -p "$prefix/node_modules/@earendil-works/pi-coding-agent/half"
+      echo "npm error code ETARGET"; exit 1 ;;
+    esac
     case "$*" in *" other@1"*) mkdir -p "$prefix/node_modules/other"; exit ;; esac
   fi
+  if [ -n "$destination" ] && [ -e "$here/bundle.tgz" ]; then cp "$here/bundle.tgz" "$destination"; exit; fi
   package="${prefix:+$prefix/node_modules/@earendil-works/pi-coding-agent}"
   package="${package:-$destination/package}"
   mkdir -p "$package/dist" && echo "// pi" > "$package/dist/cli.js"
@@ -141,6 +147,53 @@ def test_a_version_whose_packages_npm_lacks_is_taken_alone(machine: Machine) -> 
     assert [entry.name for entry in (packages / "@earendil-works").iterdir()] == ["pi-coding-agent"]
     assert not list(machine.data.rglob("*.tgz"))
     assert install(machine) == ["pi 0.87.1 is ready (Node 22.19.0)"]
+
+
+def link(name: str, target: str) -> tarfile.TarInfo:
+    member = tarfile.TarInfo(name)
+    member.type, member.linkname = tarfile.SYMTYPE, target
+    return member
+
+
+@pytest.mark.parametrize(
+    "members",
+    [
+        [("package/package.json", "{")],
+        [("package/package.json", '{"dependencies": 5}')],
+        [("package/package.json", '{"version": "../../../out", "bin": {"pi": "cli.js"}}'), ("package/cli.js", "")],
+        [("package/readme", "")],
+        [("../../../out", "out")],
+        [link("package", "/"), ("package/out", "out")],
+        [link("package", "../../..")],
+        [],
+    ],
+)
+def test_a_bundle_that_is_none_is_refused_and_leaves_nothing(
+    machine: Machine, members: list[tuple[str, str] | tarfile.TarInfo]
+) -> None:
+    machine.add("npm-lacks-dependency", "")
+    with tarfile.open(machine.bin / "bundle.tgz", "w:gz") as archive:
+        for member in members:
+            if isinstance(member, tarfile.TarInfo):
+                archive.addfile(member)
+            else:
+                info = tarfile.TarInfo(member[0])
+                info.size = len(member[1])
+                archive.addfile(info, io.BytesIO(member[1].encode()))
+    before = sorted(machine.data.parent.iterdir())
+    with pytest.raises(InstallError, match="choose another version"):
+        install(machine)
+    assert sorted(machine.data.parent.iterdir()) == sorted({*before, machine.data})
+    assert not (machine.data / "pi").exists()
+    assert not machine.leftovers()
+
+
+def test_a_download_that_is_no_archive_is_refused(machine: Machine) -> None:
+    machine.add("npm-lacks-dependency", "")
+    machine.add("bundle.tgz", "<html>")
+    with pytest.raises(InstallError, match="choose another version"):
+        install(machine)
+    assert not machine.leftovers()
 
 
 def test_a_version_that_npm_does_not_have_is_told_once(machine: Machine) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from pi_subagents.runners.query import ask
+from pi_subagents.runners.query import MAX_ANSWER_BYTES, Answer, ask
 from tests.waiting import PATIENCE_S, until
 
 WAIT_S = PATIENCE_S
@@ -38,6 +38,16 @@ def test_a_program_that_is_not_there_is_an_answer_too() -> None:
 
 def test_bytes_that_are_no_text_do_not_hurt() -> None:
     assert ask(shell(r"printf '\377ok'"), environ=os.environ, timeout_s=WAIT_S).text.endswith("ok")
+
+
+def test_an_endless_answer_is_not_listened_to_until_its_end() -> None:
+    answer = ask(["yes", "1.5.0"], environ=os.environ, timeout_s=WAIT_S)
+    assert answer == Answer(None, f"an answer of more than {MAX_ANSWER_BYTES:,} bytes")
+
+
+def test_a_long_answer_is_heard_whole() -> None:
+    answer = ask(shell("yes | head -c 1000000; exit 3"), environ=os.environ, timeout_s=WAIT_S)
+    assert (answer.exit_code, answer.text) == (3, "y\n" * 500_000)
 
 
 def test_silence_ends_in_time_and_with_everything_it_started(tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ import type { Params } from "./bridge.ts";
 export const KEY = "pi-subagents";
 export const NOTICE = "pi-subagents:bg-done";
 export const SWITCHED_OFF = "pi-subagents:switched-off";
-const MAX_ENTRIES_CHARACTERS = 24_000_000; // a line may have 32 MiB
+const MAX_ENTRIES_BYTES = 24_000_000; // a line may have 32 MiB
+const MAX_NESTING = 200; // what is deeper could keep the whole line from being read
 
 /** A sub-agent has tools of ours only while it is above the depth that its parent's settings allow. */
 export function mayDelegate(env: NodeJS.ProcessEnv): boolean {
@@ -39,13 +40,14 @@ export function sessionParams(reason: string, ctx: ExtensionContext): Params {
 	const all = reason === "new" ? [] : session.getEntries();
 	const entries: { type: string; data: unknown }[] = [];
 	const told = new Set<string>();
-	let characters = 0;
+	let bytes = 0;
 	for (const entry of all.toReversed()) {
 		if (entry.type === "custom_message" && entry.customType === NOTICE) told.add((entry.details as Params)?.runId);
 		if (entry.type !== "custom" || !entry.customType.startsWith(KEY)) continue;
 		if (entry.customType === NOTICE) told.add((entry.data as Params)?.runId);
-		characters += JSON.stringify(entry.data ?? null).length;
-		if (characters < MAX_ENTRIES_CHARACTERS) entries.unshift({ type: entry.customType, data: entry.data ?? null });
+		if (!isShallow(entry.data)) continue;
+		bytes += Buffer.byteLength(JSON.stringify(entry.data ?? null));
+		if (bytes < MAX_ENTRIES_BYTES) entries.unshift({ type: entry.customType, data: entry.data ?? null });
 	}
 	return {
 		reason,
@@ -57,6 +59,11 @@ export function sessionParams(reason: string, ctx: ExtensionContext): Params {
 		entries,
 		told: [...told].filter(Boolean),
 	};
+}
+
+function isShallow(value: unknown, levels = MAX_NESTING): boolean {
+	if (typeof value !== "object" || value === null) return true;
+	return levels > 0 && Object.values(value).every((inner) => isShallow(inner, levels - 1));
 }
 
 /** The schema with the models that there are, in their order, wherever a `model` is to be named. */

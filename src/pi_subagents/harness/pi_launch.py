@@ -40,9 +40,11 @@ def pi_invocation(launch: Launch, mode: tuple[str, ...], stdin: bytes, *, intera
     if _may_speak_to_copilot(launch):
         arguments += ["--extension", str(COPILOT_EXTENSION)]
     if profile is not None:
-        arguments += _profile_arguments(profile, launch)
         if profile.restricts_tools:
-            arguments += mcp_restriction(profile.tools or (), line_of(launch.version))
+            # First, as the profile's own arguments may end with `--` or with a flag that takes the next word.
+            named = () if profile.no_tools else profile.tools or ()
+            arguments += mcp_restriction(named, line_of(launch.version))
+        arguments += _profile_arguments(profile, launch)
     return Invocation(
         argv=(*launch.program, *arguments),
         environ=_environ(launch),

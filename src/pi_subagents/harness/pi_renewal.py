@@ -63,7 +63,9 @@ class PiRenewal:
         answer = _read(frame)
         if answer is None or answer.command != "get_state" or not answer.success:
             return None
-        state = _STATE.decode(answer.data)
+        state = _state(answer)
+        if state is None:
+            return None
         model = f"{state.model.provider}/{state.model.id}" if state.model else "none"
         return f"{model} {state.thinking_level}"
 
@@ -76,7 +78,9 @@ class PiRenewal:
             return False
         if answer.command == "switch_session":
             return _command("get_state")  # not sooner: commands are not handled one after the other
-        state = _STATE.decode(answer.data)
+        state = _state(answer)
+        if state is None:
+            return False
         busy = state.is_streaming or state.is_compacting or state.pending_message_count
         return state.session_file == str(self.session_file) and state.message_count == 0 and not busy
 
@@ -109,5 +113,12 @@ def _command(kind: str, **fields: str) -> bytes:
 def _read(frame: bytes) -> _Answer | None:
     try:
         return _ANSWER.decode(frame)
-    except msgspec.MsgspecError:
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        return None
+
+
+def _state(answer: _Answer) -> _State | None:
+    try:
+        return _STATE.decode(answer.data)
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         return None

@@ -42,12 +42,12 @@ def default_provider(cwd: Path, agent_dir: Path) -> str | None:
     return None
 
 
-def default_model(cwd: Path, agent_dir: Path, provider: str) -> str | None:
-    """The model that the settings of `pi` name as the default, if it is one of that provider's."""
-    for folder in (cwd / ".pi", agent_dir):
+def default_model(folders: Iterable[Path], provider: str) -> str | None:
+    """The model that the settings of `pi` in these folders name as the default, if it is one of that provider's."""
+    for folder in folders:
         settings = _settings(folder / "settings.json")
         model = settings.get("defaultModel")
-        if settings.get("defaultProvider") == provider and isinstance(model, str) and model:
+        if settings.get("defaultProvider") == provider and isinstance(model, str) and model and model.isprintable():
             return model
     return None
 

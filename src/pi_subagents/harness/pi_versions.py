@@ -21,6 +21,8 @@ _MCP_TOOLS = (f"{MCP_PREFIX}*", *MCP_RESOURCE_TOOLS)
 """What servers add to an agent's tools. From 1.0 on an allow-list leaves them in, unless it names one of theirs."""
 
 _VERSION = re.compile(r"(?<!\d)(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
+_ALONE = re.compile(rf"^v?{_VERSION.pattern}\S*$", re.MULTILINE)
+"""A launcher may speak of the version of Node.js before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +44,13 @@ LINES = (
 
 def version_in(text: str) -> Version | None:
     """The version in what `pi --version` says."""
-    found = _VERSION.search(text)
+    found = _ALONE.search(text) or _VERSION.search(text)
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 
 
 def line_of(version: Version | None) -> PiLine:
     """What to expect of a version; of one that could not be found out: nothing that has not always been there."""
-    return next(line for line in reversed(LINES) if (version or (0,)) >= line.since)
+    return next((line for line in reversed(LINES) if version and version >= line.since), LINES[0])
 
 
 def mcp_restriction(tools: Sequence[str], line: PiLine) -> list[str]:

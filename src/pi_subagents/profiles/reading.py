@@ -33,6 +33,7 @@ _CHOICES: dict[str, Sequence[str]] = {
     "resumeMode": ("retell", "native"),
     "harness": HARNESS_NAMES,
 }
+_TOOL_LISTS = ("tools", "excludeTools")
 
 
 class ProfileFileError(ProfileError):
@@ -139,7 +140,10 @@ def _read_list(entry: Entry) -> tuple[str, ...] | None:
     elif entry.key == "extraArgs":  # arguments in a list are passed on verbatim, empty ones too
         return tuple(item.text for item in entry.value) or None
     else:
-        words = [item.text.strip() for item in entry.value if item.kind != "null"]
+        texts = [item.text for item in entry.value if item.kind != "null"]
+        if entry.key in _TOOL_LISTS:  # `- bash, write` names two of them, and `pi` splits it too
+            texts = ",".join(texts).split(",")
+        words = [text.strip() for text in texts]
     return tuple(word for word in words if word) or None
 
 

@@ -6,7 +6,9 @@ that leaves nothing means no tools, never all of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from fnmatch import fnmatchcase
 
 import msgspec
 
@@ -21,6 +23,9 @@ MCP_PREFIX = "mcp__"
 MCP_RESOURCE_TOOLS = ("list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource")
 _ONLY_BY_NAME = frozenset({"codemode", "tool_search", *MCP_RESOURCE_TOOLS})
 """What an exclusion does not leave, nor tools of MCP servers: they lead to what nobody could think of excluding."""
+
+_PLAIN_NAME = re.compile(r"\w[\w.:/-]*")
+"""In a list for `pi` anything else could name other tools as well: it knows commas, patterns and signs."""
 
 
 def check_tools(profile: Profile) -> None:
@@ -44,7 +49,12 @@ def apply_exclude_tools(profile: Profile, all_tools: Iterable[str]) -> Profile:
         return profile
     if profile.no_tools or profile.tools is not None:
         return msgspec.structs.replace(profile, exclude_tools=None)
-    excluded = {*profile.exclude_tools, *(_OTHER_SHELLS if "bash" in profile.exclude_tools else ())}
-    excluded |= _ONLY_BY_NAME
-    left = tuple(tool for tool in all_tools if tool not in excluded and not tool.startswith(MCP_PREFIX))
+    excluded = {*profile.exclude_tools, *(_OTHER_SHELLS if _matches("bash", profile.exclude_tools) else ())}
+    excluded |= {*_ONLY_BY_NAME, f"{MCP_PREFIX}*"}
+    left = tuple(tool for tool in all_tools if _PLAIN_NAME.fullmatch(tool) and not _matches(tool, excluded))
     return msgspec.structs.replace(profile, tools=left or None, no_tools=not left, exclude_tools=None)
+
+
+def _matches(tool: str, names: Iterable[str]) -> bool:
+    """Whether a tool is excluded by its name, in whichever case, or by a pattern such as `pi` 1.x understands."""
+    return any(fnmatchcase(tool.lower(), name.lower()) for name in names)

@@ -20,6 +20,7 @@ import sys
 import tarfile
 import tempfile
 import time
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -223,8 +224,13 @@ def _fetch(specification: str, staged: Path, node: Node, report: Report) -> None
         except InstallError:
             raise failure from None
         report(f"npm lacks packages that {specification} names; taking its bundle, which has them built in")
-        package = _unpack(packed)
-        others = decode_json((package / "package.json").read_bytes(), _Dependencies).not_of(PI_PACKAGE)
+        try:
+            package = _unpack(packed)
+            others = decode_json((package / "package.json").read_bytes(), _Dependencies).not_of(PI_PACKAGE)
+        except (tarfile.TarError, EOFError, zlib.error, FileNotFoundError, JsonError) as error:
+            raise InstallError(f"{specification} is no bundle ({error}); choose another version.") from error
+        shutil.rmtree(staged)  # what npm brought before it failed
+        staged.mkdir()
         if others:
             _npm_run(node, "install", "--prefix", staged, *others)
         target = staged / "node_modules" / PI_PACKAGE
@@ -249,7 +255,8 @@ def _read_package(folder: Path) -> _Package | None:
         cli = package / manifest.bin["pi"]
     except (OSError, KeyError, JsonError):
         return None
-    return _Package(manifest.version, cli) if cli.is_file() else None
+    # The version becomes the name of a directory.
+    return _Package(manifest.version, cli) if cli.is_file() and _VERSION.fullmatch(manifest.version) else None
 
 
 def _write_launcher(node: Node, package: _Package, data: Path) -> Path:

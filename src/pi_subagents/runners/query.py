@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import subprocess
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+MAX_ANSWER_BYTES = 4 * 1024 * 1024
+"""Far beyond a list of all models that there are."""
+_CHUNK_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +40,6 @@ def ask(argv: Sequence[str], *, environ: Mapping[str, str], timeout_s: float, cw
             stderr=subprocess.STDOUT,  # some versions of pi answer on standard error
             env=dict(environ),
             cwd=cwd,
-            encoding="utf-8",
-            errors="replace",
             start_new_session=True,
         )
     except (OSError, ValueError) as error:  # the latter for what no process can be given, such as a null byte
@@ -44,13 +48,33 @@ def ask(argv: Sequence[str], *, environ: Mapping[str, str], timeout_s: float, cw
         return _answer(process, timeout_s)
 
 
-def _answer(process: subprocess.Popen[str], timeout_s: float) -> Answer:
+def _answer(process: subprocess.Popen[bytes], timeout_s: float) -> Answer:
+    until = time.monotonic() + timeout_s
     try:
-        text, _ = process.communicate(timeout=timeout_s)
-    except subprocess.TimeoutExpired:
+        said = _read(process, until)
+        if len(said) > MAX_ANSWER_BYTES:
+            return Answer(None, f"an answer of more than {MAX_ANSWER_BYTES:,} bytes")
+        exit_code = process.wait(max(until - time.monotonic(), 0))
+    except (TimeoutError, subprocess.TimeoutExpired):
         return Answer(None, f"no answer within {timeout_s:g} s")
     finally:
         # Also what a launcher script left in the background.
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-    return Answer(process.returncode, text)
+    return Answer(exit_code, said.decode("utf-8", "replace"))
+
+
+def _read(process: subprocess.Popen[bytes], until: float) -> bytes:
+    """What the program says up to its end, or a little more than is looked at; raises TimeoutError."""
+    assert process.stdout is not None
+    said = bytearray()
+    ready = select.poll()
+    ready.register(process.stdout, select.POLLIN)
+    while len(said) <= MAX_ANSWER_BYTES:
+        if not ready.poll(max(until - time.monotonic(), 0) * 1000):
+            raise TimeoutError
+        chunk = os.read(process.stdout.fileno(), _CHUNK_BYTES)
+        if not chunk:
+            break
+        said += chunk
+    return bytes(said)

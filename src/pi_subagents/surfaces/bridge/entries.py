@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 
@@ -61,7 +61,7 @@ class _Run(msgspec.Struct, frozen=True, rename="camel"):
     The extension that was there before this one kept the `messages` of its agents, as `pi` writes them.
     """
 
-    session_id: str
+    session_id: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{16}\Z")]  # it becomes part of a directory's name
     task_name: str
     status: str
     output: str = ""
