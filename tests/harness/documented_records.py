@@ -238,7 +238,7 @@ ONLY_1_5: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
             provider="acme",
             model="m1-2026-11",
             stop_reason="length",
-            usage=Usage(100, 1, 2, 3, 106, 0.3),
+            usage=Usage(100, 1, 2, 3, 106, 0.25),
         ),
     ),
     (
