@@ -153,7 +153,7 @@ def _make_profile(pi: PiTerminal) -> None:
     pi.answer("→ off", "Down", "Down", "Enter")
     pi.answer("Restrict the tools", "Enter")
     pi.answer("→ Disable all tools", "Down", "Enter")
-    pi.answer("grep, find, ls)", "Enter")
+    pi.answer("grep, find, ls", "Enter")
     for question in ("Configure the extensions", "Configure skills"):
         pi.answer(question, "Down", "Enter")
     pi.until_shown("Step 10 of 10: Review", "thinkingLevel: low")

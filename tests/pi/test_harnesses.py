@@ -30,7 +30,7 @@ _LEFT_OUT = (
     *(ev.Delta, ev.ToolProgress, ev.QueueChanged),
 )
 FIELDS = ("status", "reason", "error", "output", "tool_count", "model", "usage", "exit_code")
-_VARYING = ("at", "delayMs", "entry")
+_VARYING = ("at", "delayMs", "durationMs", "entry")
 
 CASES: dict[str, tuple[list[Step], dict[str, Any]]] = {
     "text and a tool call": ([Turn("Let me see.", (WORK,)), Say("Done.")], {}),
