@@ -8,6 +8,8 @@ from pi_subagents import Reason, RunResult, Status
 from pi_subagents.offline import Call, Hang, Say, Script
 from tests.pi.stage import Play
 
+TIMEOUT_S = 10
+"""Long enough for an agent to begin, on however busy a machine: only one that is at work gets an extension."""
 LOOP = "Loop detected: sub-agent is repeating the same tool calls"
 
 
@@ -21,25 +23,25 @@ def failed(result: RunResult) -> tuple[Status, Reason | None, str | None]:
 
 
 async def test_an_agent_that_keeps_calling_tools_goes_on_after_its_timeout_until_it_falls_idle(play: Play) -> None:
-    # Eight calls, a second each, outlast the timeout; then the model says nothing more.
-    stage = play(Script().otherwise([*(work(n, 1) for n in range(8)), Hang()]))
+    # The first call, however late it comes, outlasts the timeout; then the model says nothing more.
+    stage = play(Script().otherwise([work(0, TIMEOUT_S + 1), work(1, 1), work(2, 1), Hang()]))
     stage.write_settings(extend_timeout_debounce=8)
-    result = await stage.run(timeout=6)
+    result = await stage.run(timeout=TIMEOUT_S)
     assert failed(result) == (
         Status.FAILED,
         Reason.TIMEOUT,
-        "Timed out after 6s. Consider resuming with a longer timeout.",
+        f"Timed out after {TIMEOUT_S}s. Consider resuming with a longer timeout.",
     )
-    assert result.tool_count == 8
-    assert result.duration_s > 7 * 1 + 8, "from the beginning of the last call"
+    assert result.tool_count == 3
+    assert result.duration_s > TIMEOUT_S + 1 + 1 + 8, "from the beginning of the last call"
 
 
 async def test_an_agent_that_ends_within_its_extension_has_completed(play: Play) -> None:
-    stage = play(Script().otherwise([work(1, 0.7), work(2, 0.7), Say("Just in time.")]))
+    stage = play(Script().otherwise([work(1, TIMEOUT_S), work(2, 0.7), Say("Just in time.")]))
     stage.write_settings(extend_timeout_debounce=30)
-    result = await stage.run(timeout=1)
+    result = await stage.run(timeout=TIMEOUT_S)
     assert (result.ok, result.output) == (True, "Just in time.")
-    assert result.duration_s > 1.4
+    assert result.duration_s > TIMEOUT_S
 
 
 async def test_without_an_extension_the_run_ends_at_its_timeout_however_busy_the_agent_is(play: Play) -> None:

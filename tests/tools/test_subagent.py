@@ -89,7 +89,7 @@ async def test_the_agent_is_started_with_the_presets_prompt_tools_and_model(desk
     (run,) = desk.runs
     argv = desk.meta(run)["argv"]
     assert argv[argv.index("--exclude-tools") :] == [
-        *("--exclude-tools", "mcp__*,list_mcp_resources,list_mcp_resource_templates,read_mcp_resource", "--no-mcp"),
+        *("--exclude-tools", "mcp__*,list_mcp_resources,list_mcp_resource_templates,read_mcp_resource"),
         *("--model", "acme/large", "--append-system-prompt", str(run / "system-prompt.md")),
         *("--thinking", "low", "--tools", "read,ls"),
     ]

@@ -24,7 +24,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 import msgspec
 
@@ -242,10 +242,19 @@ def _unpack(folder: Path) -> Path:
     """Open the archive that `npm pack` left."""
     for file in folder.glob("*.tgz"):
         with tarfile.open(file) as archive:
-            # Older patch releases of Python 3.11 have no filters.
+            members = list(map(_checked, archive))
+            # For those Pythons that want one; older patch releases of 3.11 have none, so the check is our own.
             archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
-            archive.extractall(folder)
+            archive.extractall(folder, members)
     return folder / "package"
+
+
+def _checked(member: tarfile.TarInfo) -> tarfile.TarInfo:
+    """A file or directory that stays below where it is unpacked; raises TarError for anything else."""
+    path = PurePosixPath(member.name)
+    if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
+        raise tarfile.TarError(f"it holds {member.name}")
+    return member
 
 
 def _read_package(folder: Path) -> _Package | None:

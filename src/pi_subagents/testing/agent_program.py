@@ -25,7 +25,7 @@ _LIFETIME_S = 600
 def main() -> None:
     """Play the script to its end, or say which version it stands for, or which models there are."""
     if "--version" in sys.argv:
-        sys.stdout.write("1.5.0\n")
+        sys.stdout.write("0.87.1\n")
         return
     if "--list-models" in sys.argv:
         _list_models(os.environ.get("PI_SUBAGENTS_MODELS", "").split())
