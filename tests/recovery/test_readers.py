@@ -17,7 +17,7 @@ from pi_subagents.testing.agent import pauses, prints
 from pi_subagents.testing.records import AGENT_START, assistant
 from tests.process.kit import Stage
 from tests.recovery.kit import Holders, kill_after
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 READERS = 10
 
@@ -35,14 +35,14 @@ print(state.status, state.reason, state.completed_at, flush=True)
 
 def lose_a_run(stage: Stage, holders: Holders) -> Path:
     """A run that had something to say when its holder was killed."""
-    pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(60)])
+    pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(300)])
     until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
     kill_after(pid, 0)
     return stage.run_dirs[0]
 
 
 def test_a_live_run_is_told_apart_from_a_lost_one(stage: Stage, holders: Holders) -> None:
-    pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(60)])
+    pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(300)])
     until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
     (run_dir,) = stage.run_dirs
     assert is_held(run_dir)
@@ -61,7 +61,11 @@ def test_ten_readers_close_a_lost_run_once_and_agree(stage: Stage, holders: Hold
     for reader in readers:
         assert reader.stdout is not None
         assert reader.stdout.readline() == "ready\n"
-    answers = {_open_gate(reader) for reader in readers}
+    for reader in readers:
+        assert reader.stdin is not None
+        reader.stdin.write("go\n")
+        reader.stdin.flush()
+    answers = {reader.communicate(timeout=PATIENCE_S)[0] for reader in readers}
     assert len(answers) == 1
     assert answers.pop().startswith("failed lost ")
     lines = (run_dir / JOURNAL_FILE).read_bytes().splitlines()
@@ -71,11 +75,6 @@ def test_ten_readers_close_a_lost_run_once_and_agree(stage: Stage, holders: Hold
 def _start_reader(run_dir: Path) -> subprocess.Popen[str]:
     argv = [sys.executable, "-c", _READER, str(run_dir)]
     return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-
-def _open_gate(reader: subprocess.Popen[str]) -> str:
-    answer, _ = reader.communicate("go\n", timeout=60)
-    return answer
 
 
 def test_a_lost_run_on_a_read_only_disk_is_told_truly_all_the_same(stage: Stage, holders: Holders) -> None:

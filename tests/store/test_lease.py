@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import fcntl
 import os
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -15,9 +18,11 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import ending
 from pi_subagents.paths import private_runtime_dirs
-from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, Lease, adopt, is_held, load_run, read_journal
+from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, Lease, adopt, is_held, load_run, read_journal, reading
 from pi_subagents.store import lease as leases
+from pi_subagents.store.journal import Journal
 from tests.session_kit import Kept, Shelf, says
+from tests.waiting import PATIENCE_S, until
 
 
 def taken(folder: Path) -> Lease:
@@ -285,3 +290,30 @@ def test_trying_whether_locks_work_leaves_none_to_a_child_that_is_just_being_sta
         for pid in children:
             os.waitpid(pid, 0)
     assert children
+
+
+def test_a_reader_who_comes_while_another_closes_a_lost_run_waits_for_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
+    lost = shelf.add(says("Half way."), ends=None)
+    lost.let_go()
+    waits = threading.Event()
+
+    def wait(run: Directory, wait_s: float) -> AbstractContextManager[bool]:
+        waits.set()
+        return leases.closing(run, wait_s)
+
+    monkeypatch.setattr(reading, "closing", wait)
+    with ThreadPoolExecutor() as pool, Directory.at(lost.run_dir) as run:
+        with leases.closing(run, 0):
+            lease = taken(lost.run_dir)
+            reader = pool.submit(load_run, lost.run_dir)
+            until(lambda: waits.is_set() or reader.done(), "the reader waits, or has made up its mind")
+            journal = Journal(lost.run_dir / JOURNAL_FILE, run)
+            journal.append([ending(Reason.LOST, "It was lost.", 1)])
+            journal.close()
+            lease.release()
+        state = reader.result(PATIENCE_S)
+    assert (state.status, state.error) == (Status.FAILED, "It was lost.")
+    shelf.close()

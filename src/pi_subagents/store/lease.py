@@ -18,12 +18,12 @@ import stat
 import time
 import weakref
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pi_subagents.files import Directory
 from pi_subagents.paths import private_runtime_dirs, runtime_dir
-from pi_subagents.store.record import LEASE_FILE, SESSION_LOCKS, birthmark, open_run, open_runs
+from pi_subagents.store.record import JOURNAL_FILE, LEASE_FILE, SESSION_LOCKS, birthmark, open_run, open_runs
 
 _ELSEWHERE = b"held elsewhere: in the runtime directory of the machine that works on it\n"
 _LOCAL_LEASES = "leases"
@@ -173,6 +173,31 @@ def has_holder(run: Directory) -> bool:
         return _is_held_here(run)
     try:
         return _is_locked(fd) or (_is_elsewhere(fd) and _is_held_here(run))
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def closing(run: Directory, wait_s: float) -> Iterator[bool]:
+    """Say, while a dead run is being closed, what its lease is held for; False where somebody else does for too long.
+
+    The lock is on the journal, which a holder never locks: so a reader can tell the one from the other. Raises OSError.
+    """
+    fd = run.open(JOURNAL_FILE, os.O_RDONLY)
+    try:
+        yield _lock(fd, time.monotonic() + wait_s)
+    finally:
+        _free([fd])
+
+
+def is_being_closed(run: Directory) -> bool:
+    """Whether the lease of a run is held by somebody who found it dead."""
+    try:
+        fd = run.open(JOURNAL_FILE, os.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return _is_locked(fd)
     finally:
         os.close(fd)
 

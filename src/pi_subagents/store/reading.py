@@ -20,7 +20,7 @@ from pi_subagents.models.run import Reason
 from pi_subagents.outcome import LOST_SENTENCE, ending
 from pi_subagents.results import result_document
 from pi_subagents.store.journal import Journal, read_events
-from pi_subagents.store.lease import Lease, has_holder
+from pi_subagents.store.lease import Lease, closing, has_holder, is_being_closed
 from pi_subagents.store.record import FOREIGN, JOURNAL_FILE, RESULT_FILE, TIDY_FILE, open_run, why_foreign
 from pi_subagents.store.rundir import RunRecord, pretty_json
 from pi_subagents.store.tidying import tidy
@@ -45,14 +45,20 @@ def load_run(run_dir: Path) -> RunState:
 
 
 def _load(run: Directory) -> RunState:
+    # The look comes before the reading: whoever is seen closing the run may be done by then, but the journal tells.
+    if not run.has(RESULT_FILE) and _is_at_work(run):
+        return _fold_journal(run)
     state = _fold_journal(run)
     if state.status.is_terminal:
         if not run.has(RESULT_FILE) or run.has(TIDY_FILE):
             _finish_if_free(run, state)
         return state
-    if has_holder(run):
-        return state
-    return _close_lost(run)
+    return state if _is_at_work(run) else _close_lost(run)
+
+
+def _is_at_work(run: Directory) -> bool:
+    """Whether somebody holds the run to go on with it, and not because it was found dead."""
+    return has_holder(run) and not is_being_closed(run)
 
 
 def adopt(run_dir: Path, lease: Lease) -> tuple[RunRecord, RunState]:
@@ -98,16 +104,17 @@ def _shown_as_foreign(state: RunState, why: str, *, held: bool) -> RunState:
 
 def _close_lost(run: Directory) -> RunState:
     try:
-        lease = Lease.of_run(run, wait_s=_CLOSING_S)
+        with closing(run, _CLOSING_S) as alone:
+            lease = Lease.of_run(run, wait_s=_CLOSING_S if alone else 0)
+            if lease is None:
+                return _fold_journal(run)
+            try:
+                state = _fold_journal(run)
+                return state if state.status.is_terminal else _end_lost(run, state)
+            finally:
+                lease.release()
     except OSError:
         return _lost_in_memory(_fold_journal(run))
-    if lease is None:
-        return _fold_journal(run)
-    try:
-        state = _fold_journal(run)
-        return state if state.status.is_terminal else _end_lost(run, state)
-    finally:
-        lease.release()
 
 
 def _end_lost(run: Directory, state: RunState) -> RunState:
