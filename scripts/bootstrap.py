@@ -353,6 +353,8 @@ def bring_typescript() -> None:
 
 def bring_newest_types() -> None:
     """Bring the packages that the newest pi takes types from; unpacked, because npm lacks some that they name."""
+    from pi_subagents.runners.install import BROKEN_ARCHIVE, unpack
+
     say(f"fetching the types of pi {NEWEST_PI_VERSION} from npm, for checks only")
     npm_run(
         "pack",
@@ -361,10 +363,13 @@ def bring_newest_types() -> None:
         *(f"{package}=={NEWEST_PI_VERSION}" for package in NEWEST_TYPES_PACKAGES),
     )
     for package in NEWEST_TYPES_PACKAGES:
+        file = NEWEST_TYPES / f"{package[1:].replace('/', '-')}-{NEWEST_PI_VERSION}.tgz"
         folder = NEWEST_TYPES / package
-        folder.mkdir(parents=True)
-        (file,) = NEWEST_TYPES.glob(f"{package[1:].replace('/', '-')}-{NEWEST_PI_VERSION}.tgz")
-        run(["tar", "-xzf", file, "-C", folder, "--strip-components=1"], f"{file.name} could not be unpacked")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            unpack(file).rename(folder)
+        except BROKEN_ARCHIVE as error:
+            raise SetupError(f"{file.name} could not be unpacked ({error})") from error
         file.unlink()
 
 

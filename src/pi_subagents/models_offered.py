@@ -26,7 +26,6 @@ from pi_subagents.programs import Program, child_path, file_stamp, find_pi, fing
 from pi_subagents.redaction import Redactor, secrets_in
 from pi_subagents.runners.query import Answer, ask
 from pi_subagents.settings import Settings
-from pi_subagents.trust import pi_decision
 
 CACHE_FILE = "models-offered.json"
 _TIMEOUT_S = 10.0
@@ -81,9 +80,7 @@ class OfferedModels:
     def _pi_folders(self) -> list[Path]:
         """Where `pi` itself would look for its settings: in a project only where it trusts it."""
         place = self._place
-        approval = place.approval(place.cwd)
-        approved = pi_decision(place.cwd, place.agent_dir) if approval is None else approval
-        return [*([place.cwd / ".pi"] if approved else []), place.agent_dir]
+        return [*([place.cwd / ".pi"] if place.is_approved(place.cwd) else []), place.agent_dir]
 
     def _list(self, *, fresh: bool = False) -> _Listing:
         if self._listing is None and self._place.models and not fresh:

@@ -82,6 +82,11 @@ class Place:
             return None
         return True if self.trusts_project else self.trusted
 
+    def is_approved(self, cwd: Path) -> bool:
+        """Whether the `pi` of an agent in a directory trusts it, told so or by itself."""
+        approval = self.approval(cwd)
+        return (pi_decision(cwd, self.agent_dir) if approval is None else approval) is True
+
     def settings(self) -> Settings:
         """The settings in force here; those of a project as far as it is trusted."""
         return load_settings(self.cwd, self.agent_dir, trusted=self._decided)
@@ -271,9 +276,7 @@ class _Planner:
         if of_project and not trusted:
             _check_skills_are_below(place.project, profile, skills)
             return skills
-        approval = place.approval(cwd)
-        approved = pi_decision(cwd, place.agent_dir) if approval is None else approval
-        return skills | self._skills_in(cwd, of_project=approved is True)
+        return skills | self._skills_in(cwd, of_project=place.is_approved(cwd))
 
     def _skills_in(self, cwd: Path, *, of_project: bool) -> dict[str, Skill]:
         if (cwd, of_project) not in self._skills:

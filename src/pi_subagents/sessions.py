@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from pi_subagents.errors import InvalidCall, SessionBusy, SessionNotFound, StoreError
@@ -34,19 +35,22 @@ class Session:
 
     id: str
     runs: tuple[StoredRun, ...]
-    run_count: int
-    earlier: frozenset[str] = frozenset()
-    """The ids of the runs that are not held."""
-    earlier_messages: int = 0
+    earlier: tuple[Path, ...] = ()
+    """The directories of the runs that are not held."""
 
     @property
     def latest(self) -> StoredRun:
         return self.runs[-1]
 
     @property
+    def run_count(self) -> int:
+        return len(self.earlier) + len(self.runs)
+
+    @cached_property
     def message_count(self) -> int:
-        """The messages of all runs."""
-        return self.earlier_messages + sum(run.state.message_count for run in self.runs)
+        """The messages of all runs; those that are not held are read for it."""
+        states = (*map(load_run, self.earlier), *(run.state for run in self.runs))
+        return sum(state.message_count for state in states)
 
     @property
     def is_running(self) -> bool:
@@ -64,7 +68,7 @@ def nothing_remembered(_session_id: str) -> Sequence[RunState]:
 
 def gone_before(session: Session, remembered: Remembered) -> list[RunState]:
     """The runs of a session whose records are gone, as somebody remembers them."""
-    there = session.earlier.union(run.run_dir.name for run in session.runs)
+    there = {folder.name for folder in (*session.earlier, *(run.run_dir for run in session.runs))}
     begun_at = session.runs[0].state.created_at or 0
     return [run for run in remembered(session.id) if run.run_id not in there and (run.created_at or 0) < begun_at]
 
@@ -102,9 +106,7 @@ class Sessions:
         if kept is not None and [run.run_dir for run in kept.runs] == folders[-MAX_RUNS_IN_MEMORY:]:
             return kept
         runs = tuple(StoredRun(load_run(folder), folder) for folder in folders[-MAX_RUNS_IN_MEMORY:])
-        earlier = folders[:-MAX_RUNS_IN_MEMORY]
-        messages = sum(load_run(folder).message_count for folder in earlier)
-        session = Session(session_id, runs, len(folders), frozenset(folder.name for folder in earlier), messages)
+        session = Session(session_id, runs, tuple(folders[:-MAX_RUNS_IN_MEMORY]))
         if not session.is_running:
             self._keep(session)
         return session

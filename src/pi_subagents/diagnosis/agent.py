@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import platform
-import re
 import shutil
 import sys
 import tempfile
@@ -14,7 +13,7 @@ from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.interpreter import node_command
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.harness.pi_models import LIST_MODELS, parse_models
-from pi_subagents.harness.pi_versions import NEWEST_KNOWN, version_in
+from pi_subagents.harness.pi_versions import NEWEST_KNOWN, Version, version_in
 from pi_subagents.redaction import Redactor, secrets_in
 from pi_subagents.runners.install import MINIMUM_NODE, find_node
 from pi_subagents.runners.query import Answer, ask
@@ -46,19 +45,15 @@ def check_agent(situation: Situation) -> Iterator[Finding]:
     yield _node_of_pi(situation, pi_starts=answer.ok)
     shown = f"{tilde(Path(situation.program.argv[0]))}, found through: {situation.program.found_in}"
     if answer.ok:
-        yield Finding("pi", True, f"{_version_in(answer) or 'unknown version'} ({shown})", needed=True)
-        yield from _newer_than_known(answer)
+        version = version_in(answer.text)
+        yield Finding("pi", True, f"{_dotted(version) if version else 'unknown version'} ({shown})", needed=True)
+        if version and version > NEWEST_KNOWN:
+            known = _dotted(NEWEST_KNOWN)
+            detail = f"newer than {known}, the newest that this version of pi-subagents knows; treated like that one"
+            yield Finding("pi version", False, detail, "look for a newer pi-subagents")
     else:
         why = _last_line(situation, answer)
         yield Finding("pi", False, f"does not start ({shown}): {why}", f"mend or remove it, or {_INSTALL}", True)
-
-
-def _newer_than_known(answer: Answer) -> Iterator[Finding]:
-    version = version_in(answer.text)
-    if version is not None and version > NEWEST_KNOWN:
-        known = ".".join(map(str, NEWEST_KNOWN))
-        detail = f"newer than {known}, the newest that this version of pi-subagents knows; treated like that one"
-        yield Finding("pi version", False, detail, "look for a newer pi-subagents")
 
 
 def _node_for_later(situation: Situation) -> Finding:
@@ -79,13 +74,13 @@ def _node_of_pi(situation: Situation, *, pi_starts: bool) -> Finding:
     if found is None:
         return Finding("node", False, f"{command} was not found, and pi needs it", advice, needed)
     answer = ask([found, "--version"], environ=situation.environ, timeout_s=_VERSION_TIMEOUT_S)
-    version = _version_in(answer)
+    version = version_in(answer.text)
     if not answer.ok or version is None:
         return Finding("node", False, f"{tilde(Path(found))} does not start", advice, needed)
-    if _numbers(version) < MINIMUM_NODE:
-        old = f"{version} ({tilde(Path(found))}) is too old; pi needs {_NODE_TEXT}"
-        return Finding("node", False, old, advice, needed)
-    return Finding("node", True, f"{version} ({tilde(Path(found))})", needed=True)
+    shown = f"{_dotted(version)} ({tilde(Path(found))})"
+    if version < MINIMUM_NODE:
+        return Finding("node", False, f"{shown} is too old; pi needs {_NODE_TEXT}", advice, needed)
+    return Finding("node", True, shown, needed=True)
 
 
 def check_search_programs(situation: Situation) -> Iterator[Finding]:
@@ -131,13 +126,8 @@ def _list_models(situation: Situation) -> Answer:
         return situation.ask_pi(LIST_MODELS, timeout_s=_MODELS_TIMEOUT_S, agent_dir=Path(empty))
 
 
-def _version_in(answer: Answer) -> str | None:
-    found = re.search(r"\d+\.\d+\.\d+\S*", answer.text)
-    return found[0] if found else None
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".")[:2])
+def _dotted(version: Version) -> str:
+    return ".".join(map(str, version))
 
 
 def _last_line(situation: Situation, answer: Answer) -> str:

@@ -43,7 +43,7 @@ LINES = (
 
 
 def version_in(text: str) -> Version | None:
-    """The version in what `pi --version` says."""
+    """The version in what a program says when it is asked for its version."""
     found = _ALONE.search(text) or _VERSION.search(text)
     return (int(found[1]), int(found[2]), int(found[3])) if found else None
 

@@ -54,6 +54,7 @@ _NPM_ERROR = re.compile(r"^npm error code (\w+)", re.MULTILINE)
 _NOT_IN_REGISTRY = ("ETARGET", "E404")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 _SCRATCH_PREFIX = ".scratch-"
+BROKEN_ARCHIVE = (tarfile.TarError, EOFError, zlib.error, FileNotFoundError)
 
 Report = Callable[[str], None]
 
@@ -225,9 +226,9 @@ def _fetch(specification: str, staged: Path, node: Node, report: Report) -> None
             raise failure from None
         report(f"npm lacks packages that {specification} names; taking its bundle, which has them built in")
         try:
-            package = _unpack(packed)
+            package = unpack(next(packed.glob("*.tgz"), packed / "*.tgz"))
             others = decode_json((package / "package.json").read_bytes(), _Dependencies).not_of(PI_PACKAGE)
-        except (tarfile.TarError, EOFError, zlib.error, FileNotFoundError, JsonError) as error:
+        except (*BROKEN_ARCHIVE, JsonError) as error:
             raise InstallError(f"{specification} is no bundle ({error}); choose another version.") from error
         shutil.rmtree(staged)  # what npm brought before it failed
         staged.mkdir()
@@ -238,15 +239,14 @@ def _fetch(specification: str, staged: Path, node: Node, report: Report) -> None
         package.rename(target)
 
 
-def _unpack(folder: Path) -> Path:
-    """Open the archive that `npm pack` left."""
-    for file in folder.glob("*.tgz"):
-        with tarfile.open(file) as archive:
-            members = list(map(_checked, archive))
-            # For those Pythons that want one; older patch releases of 3.11 have none, so the check is our own.
-            archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
-            archive.extractall(folder, members)
-    return folder / "package"
+def unpack(file: Path) -> Path:
+    """Open an archive of npm's beside it; returns the package. Raises what `BROKEN_ARCHIVE` lists."""
+    with tarfile.open(file) as archive:
+        members = list(map(_checked, archive))
+        # For those Pythons that want one; older patch releases of 3.11 have none, so the check is our own.
+        archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
+        archive.extractall(file.parent, members)
+    return file.parent / "package"
 
 
 def _checked(member: tarfile.TarInfo) -> tarfile.TarInfo:

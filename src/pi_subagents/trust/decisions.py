@@ -18,7 +18,7 @@ import msgspec
 
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import StoreError
-from pi_subagents.files import Directory, read_bounded
+from pi_subagents.files import Directory, belongs_to_us, read_bounded
 from pi_subagents.paths import ancestors
 
 DECISIONS_FILE = "trust.json"
@@ -79,8 +79,11 @@ class Decisions:
         """Trust a directory from now on; raises StoreError."""
         try:
             decision = Decision.about(folder)
+            is_ours = belongs_to_us(folder.stat())
         except OSError as error:
             raise StoreError(f"cannot trust {folder}: {error.strerror}") from error
+        if not is_ours:
+            raise StoreError(f"{folder} belongs to another user, so it cannot be trusted; use a copy of your own")
         if not decision.is_lasting:
             raise StoreError(
                 f"cannot trust {folder} from now on: its file system does not tell when it was made, so another "

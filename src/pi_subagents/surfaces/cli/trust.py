@@ -9,8 +9,7 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from pi_subagents.errors import InvalidCall, PiSubagentsError
-from pi_subagents.files import belongs_to_us
+from pi_subagents.errors import PiSubagentsError
 from pi_subagents.harness.pi_launch import depth_in
 from pi_subagents.paths import project_root
 from pi_subagents.planning import Place
@@ -51,8 +50,6 @@ def trust(directory: Path | None, revoke: bool, as_list: bool, as_json: bool) ->
         was_trusted = decisions.revoke(folder)
         echo(f"{folder} is not trusted any more." if was_trusted else f"{folder} was not trusted.")
         return
-    if not belongs_to_us(folder.stat()):
-        raise InvalidCall(f"{folder} belongs to another user, so it cannot be trusted; use a copy of your own.")
     decisions.trust(folder)
     _tell_what_counts(folder, place.agent_dir)
 
