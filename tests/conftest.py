@@ -12,8 +12,14 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# A loaded machine is no reason to fail, and examples are not shared between workers.
-settings.register_profile("project", deadline=None, database=None)
+# A loaded machine is no reason to fail, nor is chance: `./scripts/soak` is what looks for new examples.
+settings.register_profile(
+    "project",
+    deadline=None,
+    database=None,
+    derandomize="SOAK_SEED" not in os.environ,
+    max_examples=int(os.environ.get("SOAK_EXAMPLES", "100")),
+)
 settings.load_profile("project")
 
 
@@ -30,6 +36,12 @@ def _hear_signals() -> None:
 
 with suppress(ValueError):  # not in the main thread
     _hear_signals()
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Two workers a core: they spend much of their time waiting for the programs that they start."""
+    return 2 * len(os.sched_getaffinity(0))
+
 
 _FOREIGN_PREFIXES = ("PI_", "XDG_")
 _FOREIGN_SUFFIXES = ("_API_KEY", "_OAUTH_TOKEN")

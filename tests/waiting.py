@@ -12,7 +12,8 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import TypeVar
 
-PATIENCE_S = 60.0
+PATIENCE_S = 120.0
+"""What tests take for endless lasts longer, so that nothing passes because it ended by itself."""
 _GLANCE_S = 0.01
 
 Seen = TypeVar("Seen")

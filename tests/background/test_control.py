@@ -109,7 +109,7 @@ async def test_a_run_that_is_stopped_is_aborted_however_the_agent_takes_it(
 ) -> None:
     begun = tmp_path / "begun"
     manners = [ignores_abort(), ignores_sigterm()] if stubborn else []
-    run_dir = await yard.launch(*manners, touches(begun), pauses(60))
+    run_dir = await yard.launch(*manners, touches(begun), pauses(300))
     until(begun.exists)
     assert ask(run_dir, {"op": "stop", "message": "Enough"}) == {"ok": True}
     row = await yard.see_the_end(run_dir)
@@ -165,13 +165,13 @@ async def test_without_any_place_for_sockets_runs_are_kept_all_the_same(
 async def test_launchers_with_different_runtime_directories_meet_the_same_porter(
     yard: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await yard.launch(pauses(60))
-    await yard.launch(pauses(60))
+    await yard.launch(pauses(300))
+    await yard.launch(pauses(300))
     short = Path("/tmp") / f"x{os.urandom(4).hex()}"
     short.mkdir(mode=0o700)
     try:
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(short))
-        third = await yard.launch(pauses(60))
+        third = await yard.launch(pauses(300))
         until(lambda: len(yard.porters()) == 1)
         assert (await yard.row(third))["queued"]
         assert list(short.iterdir()) == []

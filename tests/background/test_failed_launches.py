@@ -165,7 +165,7 @@ async def test_records_made_while_the_call_is_cancelled_are_ended(yard: Yard, mo
 
 
 def test_a_program_that_fails_while_its_agents_work_leaves_no_run_open(yard: Yard, tmp_path: Path) -> None:
-    works = script(BEGIN, touches(tmp_path / "at work"), pauses(60))
+    works = script(BEGIN, touches(tmp_path / "at work"), pauses(300))
 
     async def main() -> None:
         delegation = Delegation([Task(str(n), works) for n in range(3)], place=yard.place, concurrency=1)

@@ -95,7 +95,7 @@ async def _resume(yard: Yard, session_id: str) -> None:
 
 @pytest.mark.parametrize("yard", [3], indirect=True)
 async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_resumed(yard: Yard) -> None:
-    said: list[Action] = [prints(assistant("half way")), leaves_behind(), pauses(60)]
+    said: list[Action] = [prints(assistant("half way")), leaves_behind(), pauses(300)]
     working = [await yard.launch(*said) for _ in range(3)]
     waiting = [await yard.launch(*said) for _ in range(3)]
     until(lambda: all(b'"role":"assistant"' in complete_lines(run_dir) for run_dir in working))
@@ -116,7 +116,7 @@ async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_
 
 @pytest.mark.parametrize("yard", [1], indirect=True)
 async def test_the_place_of_a_killed_keeper_is_free_again(yard: Yard) -> None:
-    first = await yard.launch(pauses(60))
+    first = await yard.launch(pauses(300))
     until(lambda: yard.keeper_of(first))
     second = await yard.launch(prints(assistant("my turn"), agent_end(), AGENT_SETTLED))
     keeper = yard.keeper_of(first)

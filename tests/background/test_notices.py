@@ -42,7 +42,7 @@ async def test_the_end_of_a_run_is_told_to_its_owner_alone(yard: Yard) -> None:
 
 
 async def test_a_run_that_is_not_over_is_not_told(yard: Yard) -> None:
-    run_dir = await yard.launch(pauses(60))
+    run_dir = await yard.launch(pauses(300))
     assert yard.registry.unannounced() == []
     (run,) = yard.registry.runs()
     assert footer([run]) == "bg: 1 running / 1 total"
@@ -94,7 +94,7 @@ async def test_a_lost_index_loses_no_notice(yard: Yard) -> None:
 
 @pytest.mark.parametrize("yard", [2], indirect=True)
 async def test_waiting_returns_as_soon_as_one_of_the_runs_ends(yard: Yard) -> None:
-    await yard.launch(pauses(60))
+    await yard.launch(pauses(300))
     await yard.launch(prints(*answer("done")))
     async with asyncio.timeout(PATIENCE_S):
         details = await yard.status(wait_s=60)

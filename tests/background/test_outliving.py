@@ -55,7 +55,7 @@ async def test_a_launch_that_must_wait_for_a_place_returns_at_once_too(yard: Yar
 
 
 async def test_a_keeper_has_a_session_of_its_own_and_no_terminal(yard: Yard) -> None:
-    run_dir = await yard.launch(pauses(60))
+    run_dir = await yard.launch(pauses(300))
     until(lambda: yard.keeper_of(run_dir))
     keeper = yard.keeper_of(run_dir)
     assert keeper is not None
@@ -99,7 +99,7 @@ def _take_terminal() -> None:
 
 
 async def test_a_keeper_that_is_asked_to_end_stops_its_run_truthfully(yard: Yard) -> None:
-    run_dir = await yard.launch(pauses(60))
+    run_dir = await yard.launch(pauses(300))
     until(lambda: (run_dir / "control").exists())
     keeper = yard.keeper_of(run_dir)
     assert keeper is not None

@@ -100,9 +100,9 @@ async def test_with_one_place_the_runs_start_exactly_in_the_order_they_came(yard
 
 @pytest.mark.parametrize("yard", [2], indirect=True)
 async def test_those_who_wait_cost_no_process_and_this_process_no_descriptor(yard: Yard, tmp_path: Path) -> None:
-    working = [await yard.launch(pauses(60)) for _ in range(2)]
+    working = [await yard.launch(pauses(300)) for _ in range(2)]
     before = descriptors()
-    waiting = [await yard.launch(pauses(60)) for _ in range(98)]
+    waiting = [await yard.launch(pauses(300)) for _ in range(98)]
     assert descriptors() == before
     until(lambda: all(yard.keeper_of(run_dir) for run_dir in working))
     until(lambda: (len(yard.keepers()), len(yard.porters())) == (2, 1))

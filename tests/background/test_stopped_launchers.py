@@ -18,7 +18,7 @@ from pi_subagents.background.porter import Porter
 from pi_subagents.control import ask
 from pi_subagents.store import Slots, load_run, slots
 from pi_subagents.testing import answer, prints
-from pi_subagents.testing.agent import pauses
+from pi_subagents.testing.agent import pauses, touches
 from tests.background.kit import Yard, kill
 from tests.background.test_control import socket_of
 from tests.background.test_places import overlap
@@ -98,9 +98,11 @@ def test_who_comes_past_the_gate_while_the_porter_leaves_is_not_forgotten(
     assert (places.door, address.exists()) == (None, False)
 
 
-async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Yard) -> None:
-    run_dir = await yard.launch(pauses(60))
+async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Yard, tmp_path: Path) -> None:
+    run_dir = await yard.launch(touches(tmp_path / "begun"), pauses(300))
     address = socket_of(run_dir)
+    # Until its agent has begun, a child that is about to become it has the socket too.
+    until((tmp_path / "begun").exists)
     keeper = yard.keeper_of(run_dir)
     assert keeper is not None
     kill(keeper)
@@ -112,7 +114,7 @@ async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Ya
 
 @pytest.mark.parametrize("yard", [1], indirect=True)
 async def test_the_door_of_a_killed_porter_is_removed_by_the_next_launch(yard: Yard) -> None:
-    first, _waiting = [await yard.launch(pauses(60)) for _ in range(2)]
+    first, _waiting = [await yard.launch(pauses(300)) for _ in range(2)]
     door = yard.slots.door
     assert door is not None
     until(lambda: len(yard.porters()) == 1)

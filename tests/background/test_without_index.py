@@ -21,7 +21,7 @@ from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import waits_for
 from tests.background.kit import Yard
 from tests.process.test_killed_guards import ORDINARY_USER
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 Break = Callable[[Path], object]
 
@@ -124,7 +124,7 @@ def background(yard: Yard, *arguments: str) -> tuple[int, str, str]:
         env=yard.environ,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     return done.returncode, done.stdout, done.stderr

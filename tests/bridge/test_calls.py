@@ -25,7 +25,7 @@ from pi_subagents.trust import Decisions
 from tests.bridge.kit import HELLO, Desk, Message, tasks
 from tests.bridge.patching import fold_patches
 from tests.process.kit import MODEL, PRESET
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 DONE = prints(*answer("All is well."))
 SPENT = {"input": 10, "output": 5, "cacheRead": 2, "cacheWrite": 1, "totalTokens": 18, "cost": {"total": 0.25}}
@@ -341,7 +341,7 @@ main()
 """
     said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": HELLO}).encode() + b"\n"
     command = [sys.executable, "-c", program]
-    done = subprocess.run(command, input=said, capture_output=True, env=desk.environ, timeout=60, check=True)
+    done = subprocess.run(command, input=said, capture_output=True, env=desk.environ, timeout=PATIENCE_S, check=True)
     answer, loaded = done.stdout.splitlines()
     assert json.loads(answer)["result"]["protocol"] == 1
     assert loaded == b"[]"

@@ -25,6 +25,7 @@ from pi_subagents.offline import (
 from pi_subagents.offline.player import Player
 from pi_subagents.offline.protocols.chat import ChatCompletions
 from tests.offline.client import assistant, request_of, tool_result, user
+from tests.waiting import PATIENCE_S
 
 Tool = Callable[[Path, dict[str, Any]], str]
 SEARCH_FAILED = "ripgrep (rg) is not available and could not be downloaded"
@@ -53,7 +54,7 @@ def grep(project: Path, arguments: dict[str, Any]) -> str:
 
 def bash(project: Path, arguments: dict[str, Any]) -> str:
     return subprocess.run(
-        arguments["command"], shell=True, cwd=project, capture_output=True, text=True, check=True, timeout=30
+        arguments["command"], shell=True, cwd=project, capture_output=True, text=True, check=True, timeout=PATIENCE_S
     ).stdout
 
 

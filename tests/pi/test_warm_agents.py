@@ -184,7 +184,7 @@ async def test_another_directory_environment_or_key_means_another_process(house:
     "steps",
     [
         [Fail(400, "no")],
-        [Call("bash", {"command": "nohup sleep 60 >/dev/null 2>&1 & echo started"}), Say("Done.")],
+        [Call("bash", {"command": "nohup sleep 300 >/dev/null 2>&1 & echo started"}), Say("Done.")],
     ],
     ids=["a failed run", "processes left behind"],
 )

@@ -18,7 +18,7 @@ from pi_subagents.runners.guard import children_of
 from pi_subagents.runners.orphans import is_subreaper
 from tests.process.attacks import ATTACKS, alive, start
 from tests.process.kit import Stage
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S, until, until_async
 
 REPOSITORY = Path(__file__).parents[2]
 TRIES = int(os.environ.get("SOAK_TRIES", "4"))
@@ -98,8 +98,9 @@ def _daemonise() -> int:
 
 
 async def test_the_agents_of_other_runs_go_on() -> None:
-    other = start(["sh", "-c", "trap 'exit 5' TERM; while :; do sleep 0.01; done"])
+    other = start(["sh", "-c", "trap 'exit 5' TERM; echo heeds >&2; while :; do sleep 0.01; done"])
     assert is_subreaper()
+    await until_async(lambda: other.said == b"heeds\n", "the other agent heeds signals")
     victim = start(["sh", "-c", "kill -9 $PPID; sleep 900"])
     async with asyncio.timeout(PATIENCE_S):
         await victim.code

@@ -22,6 +22,7 @@ from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import complains, leaves_behind, pauses, waits_for, writes
 from tests.process.kit import Stage
 from tests.process.test_stopping import READY, until_ready
+from tests.waiting import PATIENCE_S
 
 DONE = prints(*answer("Done."))
 
@@ -126,7 +127,7 @@ def test_a_journal_that_cannot_grow_stops_the_run_which_then_has_failed(ending: 
         env=stage.full_environ(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=True,
     )
     (run_dir,) = stage.run_dirs
@@ -166,7 +167,7 @@ def test_a_hundred_runs_leak_no_descriptor_and_no_process(stage: Stage, tmp_path
         env=stage.full_environ({"PI_SUBAGENTS_PI": str(agent)}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert outcome.stdout.strip() == "0", outcome.stderr

@@ -16,6 +16,7 @@ from pi_subagents.service import Delegation
 from pi_subagents.testing import SCRIPTED_AGENT, answer, prints, script
 from pi_subagents.testing.agent import exits
 from tests.process.kit import Stage
+from tests.waiting import PATIENCE_S
 
 NOT_STARTED = ("failed", "spawn", "Failed to spawn sub-agent process")
 DONE = prints(*answer("Done."))
@@ -116,7 +117,7 @@ def test_a_holder_without_free_descriptors_is_a_failed_start_and_no_crash(stage:
         env=stage.full_environ(),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert (outcome.stdout.strip(), outcome.stderr) == ("True", "")

@@ -46,17 +46,17 @@ def _before(owner: Any, name: str, nth: int = 1) -> None:
 
 
 def _at_write(nth: int, share: float) -> None:
-    """Die when `share` of the n-th piece of journal is on the disk."""
-    original, calls = journal.Journal.append, [0]
+    """Die when `share` of the n-th event is on the disk. How many are written together is a matter of chance."""
+    original, count = journal.Journal.append, [0]
 
     def patched(self: journal.Journal, events: Any) -> None:
-        calls[0] += 1
-        if calls[0] != nth:
-            original(self, events)
-            return
-        data = b"".join(journal._ENCODER.encode(event) + b"\n" for event in events)
-        os.write(self._fd, data[: round(len(data) * share)])
-        die()
+        for event in events:
+            count[0] += 1
+            if count[0] == nth:
+                data = journal._ENCODER.encode(event) + b"\n"
+                os.write(self._fd, data[: round(len(data) * share)])
+                die()
+            original(self, [event])
 
     journal.Journal.append = patched  # type: ignore[method-assign]
 

@@ -66,7 +66,7 @@ def kill_after(pid: int, seconds: float) -> None:
         if not finished:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
-        ended, _, _ = select.select([pidfd], [], [], 20)
+        ended, _, _ = select.select([pidfd], [], [], PATIENCE_S)
         assert ended, "the holder did not end"
     finally:
         os.close(pidfd)

@@ -18,7 +18,7 @@ from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, 
 from tests.process.kit import Stage
 from tests.recovery.holders import POINTS
 from tests.recovery.kit import Holders, check_truth, kill_after
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 KILLS_PER_TEST = 20
 TESTS = 10
@@ -38,7 +38,7 @@ def work(steps: int = 3, pause_s: float = 0.01) -> list[Action]:
 
 @pytest.mark.parametrize("point", POINTS)
 def test_a_holder_that_dies_at_a_boundary_leaves_the_truth(point: str, stage: Stage, holders: Holders) -> None:
-    kill_after(holders.start(stage, work(), point=point), 20)
+    kill_after(holders.start(stage, work(), point=point), PATIENCE_S)
     states = check_truth(stage)
     finished = point in ("before the result gets its name", "after the result, before the index")
     published = point != "before the record is published"
@@ -50,7 +50,7 @@ def test_a_holder_that_dies_at_a_boundary_leaves_the_truth(point: str, stage: St
 @pytest.mark.parametrize("share", [0.0, 0.5, 1.0], ids=["before", "in the middle of", "after"])
 @pytest.mark.parametrize("nth", [2, 3, 4, 5, 6])
 def test_a_holder_that_dies_at_a_write_leaves_the_truth(nth: int, share: float, stage: Stage, holders: Holders) -> None:
-    kill_after(holders.start(stage, work(), write=(nth, share)), 20)
+    kill_after(holders.start(stage, work(), write=(nth, share)), PATIENCE_S)
     (state,) = check_truth(stage)
     if share < 1.0:
         assert state.reason is Reason.LOST
@@ -87,7 +87,7 @@ async def _resume(stage: Stage, session_id: str) -> None:
 
 
 async def test_a_run_that_was_never_published_is_no_session(stage: Stage, holders: Holders) -> None:
-    kill_after(holders.start(stage, work(), point="before the record is published"), 20)
+    kill_after(holders.start(stage, work(), point="before the record is published"), PATIENCE_S)
     place = Place.here(stage.project, stage.environ)
     drafts = [path.name for path in stage.runs.glob(".*.new")]
     assert len(drafts) == 1

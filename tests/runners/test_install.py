@@ -100,7 +100,9 @@ def test_the_launcher_passes_every_argument_on_unchanged(machine: Machine) -> No
     install(machine)
     launcher = installed_pi(machine.data)
     assert launcher is not None
-    done = subprocess.run([launcher, "two words", "$HOME"], capture_output=True, text=True, timeout=10, check=True)
+    done = subprocess.run(
+        [launcher, "two words", "$HOME"], capture_output=True, text=True, timeout=PATIENCE_S, check=True
+    )
     assert done.stdout == "two words|$HOME|"
 
 

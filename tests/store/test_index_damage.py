@@ -21,6 +21,7 @@ from pi_subagents.planning import Place
 from pi_subagents.sessions import Sessions
 from pi_subagents.store import Index, publish
 from pi_subagents.store.migrations import MIGRATIONS, migrate
+from tests.waiting import PATIENCE_S
 
 
 def keep_run(project: Path, number: int, *, over: bool = True) -> tuple[RunState, Path]:
@@ -140,7 +141,7 @@ for number in range(40):
 def test_two_processes_write_at_the_same_time_without_errors(tmp_path: Path, project: Path) -> None:
     argv = [sys.executable, "-c", _WRITER, str(tmp_path / "agent"), str(project)]
     writers = [subprocess.Popen([*argv, who], stderr=subprocess.PIPE) for who in ("a", "b")]
-    assert [writer.communicate(timeout=60)[1] for writer in writers] == [b"", b""]
+    assert [writer.communicate(timeout=PATIENCE_S)[1] for writer in writers] == [b"", b""]
     assert len(rows(Index(tmp_path / "agent"))) == 80
 
 

@@ -20,7 +20,7 @@ from scripts.bootstrap import PROGRAMS
 from tests.surfaces.cli.background_desk import BackgroundDesk
 from tests.surfaces.cli.session_desk import TIMEOUT_S
 from tests.surfaces.live.tmux import Terminal
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 _TMUX = next(program for program in PROGRAMS if program.apt_package == "tmux")
 
@@ -45,7 +45,9 @@ class TmuxDesk(BackgroundDesk):
     def tmux(self, *arguments: str) -> str:
         """Ask the server that the command has started."""
         command = ["tmux", "-L", SERVER, *arguments]
-        done = subprocess.run(command, env=self.environ, capture_output=True, text=True, timeout=20, check=False)
+        done = subprocess.run(
+            command, env=self.environ, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
         return done.stdout
 
     @property

@@ -293,7 +293,7 @@ async def test_the_progress_of_several_names_each_by_index_and_preset(desk: Pres
 async def test_a_cancelled_call_can_answer_how_each_task_ended(desk: PresetDesk, tmp_path: Path) -> None:
     desk.preset("scout", "model: acme/large")
     begun = tmp_path / "begun"
-    arguments = {"preset": "scout", "task": script(touches(begun), pauses(60))}
+    arguments = {"preset": "scout", "task": script(touches(begun), pauses(300))}
     context = ToolContext(desk.place, answer_when_cancelled=True)
     call = asyncio.create_task(call_tool("subagent", arguments, context))
     await until_async(begun.exists)

@@ -10,6 +10,7 @@ import pytest
 from pi_subagents.paths import runs_dir
 from tests.session_kit import DAY_S, says
 from tests.surfaces.cli.session_desk import Desk
+from tests.waiting import PATIENCE_S
 
 SESSION = "a3f7b9c2d1e8f4a1"
 WORDS = "foreign record, not ours"
@@ -92,7 +93,7 @@ def test_a_call_behind_a_link_starts_nothing_and_deletes_nothing(name: str, desk
     (desk.project / name).symlink_to(tmp_path / "moved")
     before = tree(tmp_path / "moved")
     with desk.start("run", "[]") as run:
-        _out, err = run.communicate(timeout=60)
+        _out, err = run.communicate(timeout=PATIENCE_S)
     assert run.returncode == 1
     assert f"{desk.project / name} is a link" in err
     assert "work in another directory" in err
@@ -118,14 +119,14 @@ def test_doctor_names_foreign_records_and_what_stands_in_the_way(desk: Desk, bas
     kept = desk.shelf.add(session_id=SESSION)
     os.link(bashrc, kept.run_dir / "stop")
     with desk.start("doctor") as doctor:
-        out, _err = doctor.communicate(timeout=60)
+        out, _err = doctor.communicate(timeout=PATIENCE_S)
     assert f"1 foreign: {kept.run_dir.name}" in out
     assert WORDS in out
     (desk.project / ".pi" / "subagents").rename(desk.root / "moved")
     (desk.project / ".pi" / "subagents").symlink_to(desk.root / "moved")
     before = tree(desk.root / "moved")
     with desk.start("doctor") as doctor:
-        out, _err = doctor.communicate(timeout=60)
+        out, _err = doctor.communicate(timeout=PATIENCE_S)
     assert "is a link" in out
     assert doctor.returncode == 1
     assert tree(desk.root / "moved") == before

@@ -14,6 +14,7 @@ from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.session_kit import Shelf, says
 from tests.surfaces.cli.forked_commands import UNCAUGHT, UNFLUSHED, Ended, Trouble, leaves, run_all
+from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
 SESSION = "a3f7b9c2d1e8f4a1"
@@ -82,7 +83,7 @@ class Place:
             env=self.environ(**variables),
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
 

@@ -13,6 +13,7 @@ import pytest
 
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.surfaces.cli.session_desk import Desk
+from tests.waiting import PATIENCE_S
 
 EVIL = '#!/bin/sh\ntouch {mark}\nexec {agent} "$@"\n'
 TASKS = json.dumps({"tasks": [{"name": "t", "prompt": "Say something"}]})
@@ -40,7 +41,7 @@ class Clone:
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
         )
 

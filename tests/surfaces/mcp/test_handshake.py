@@ -20,6 +20,7 @@ from pi_subagents.surfaces.mcp.identity import HANDSHAKE_VERSIONS, MODERN_VERSIO
 from pi_subagents.surfaces.mcp.server import SubagentServer
 from pi_subagents.tools import TOOLS
 from tests.surfaces.mcp.kit import Desk
+from tests.waiting import PATIENCE_S
 
 
 def request(**changes: Any) -> bytes:
@@ -167,7 +168,12 @@ from pi_subagents.surfaces.cli import main
 main()
 """
     done = subprocess.run(
-        [sys.executable, "-c", program], input=request(), capture_output=True, env=desk.environ, timeout=60, check=True
+        [sys.executable, "-c", program],
+        input=request(),
+        capture_output=True,
+        env=desk.environ,
+        timeout=PATIENCE_S,
+        check=True,
     )
     answer, loaded = done.stdout.splitlines()
     assert json.loads(answer)["result"]["serverInfo"]["name"] == "pi-subagents"

@@ -19,7 +19,7 @@ from pi_subagents.testing import prints
 from pi_subagents.testing.agent import pauses, touches
 from pi_subagents.testing.records import answer
 from tests.surfaces.mcp.kit import Desk, tasks, text_of
-from tests.waiting import until, until_async
+from tests.waiting import PATIENCE_S, until, until_async
 
 DONE = prints(*answer("All is well."))
 TOKEN = "0123456789abcdef0123456789abcdef"
@@ -153,7 +153,9 @@ def test_a_token_file_that_others_can_read_is_no_secret(desk: Desk) -> None:
     file.write_text(TOKEN)
     file.chmod(0o644)
     options = desk.argv("--http", "127.0.0.1:0")
-    done = subprocess.run(options, env=desk.environ, cwd=desk.stage.project, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        options, env=desk.environ, cwd=desk.stage.project, capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert (done.returncode, "others can read the token file" in done.stderr) == (1, True)
 
 
@@ -198,7 +200,12 @@ def test_what_cannot_be_served_is_refused_with_a_sentence(desk: Desk, options: l
         (desk.stage.project / name).write_text(text)
         (desk.stage.project / name).chmod(mode)
     done = subprocess.run(
-        desk.argv(*options), cwd=desk.stage.project, env=desk.environ, capture_output=True, text=True, timeout=60
+        desk.argv(*options),
+        cwd=desk.stage.project,
+        env=desk.environ,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 1
     assert done.stdout == ""
@@ -209,7 +216,7 @@ def post(url: str, body: object, **headers: str) -> int:
     """The status of a request that no MCP client would make."""
     parts = urlsplit(url)
     assert parts.hostname
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=60)
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE_S)
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     try:

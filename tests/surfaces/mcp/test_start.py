@@ -10,6 +10,7 @@ import pytest
 
 from tests.surfaces.mcp.kit import Desk
 from tests.surfaces.mcp.test_handshake import request
+from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])
@@ -52,6 +53,8 @@ sys.modules["mcp_types"] = None
 from pi_subagents.surfaces.cli import main
 main(["mcp"])
 """
-    done = subprocess.run([sys.executable, "-c", program], env=desk.environ, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=desk.environ, capture_output=True, text=True, timeout=PATIENCE_S
+    )
     assert done.returncode == 1
     assert done.stderr.endswith("pip install 'pi-subagents[mcp]'\n")
