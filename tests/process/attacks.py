@@ -13,8 +13,9 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from pi_subagents.harness import Invocation
-from pi_subagents.runners import LocalProcess, LocalRunner, Stream
+from pi_subagents.runners import LocalProcess, LocalRunner, Mechanism, Stream
 from pi_subagents.runners.guard import children_of
+from tests.waiting import PATIENCE_S
 
 _DAEMON = "trap '' TERM HUP INT; (exec sleep 900.$1 &); (setsid sleep 900.$1 &); kill -9 $2; exec sleep 900.$1"
 _CHAIN = """
@@ -67,16 +68,25 @@ class End:
         self.code.set_result(exit_code)
 
 
-def start(argv: list[str]) -> End:
-    """Start an agent below a guard."""
-    end = End()
-    end.process = LocalRunner("guard").start(Invocation(tuple(argv), {"PATH": os.environ["PATH"]}, Path("/"), b""), end)
+def start(argv: list[str], mechanism: Mechanism = "guard", end: End | None = None) -> End:
+    """Start an agent in a containment."""
+    end = end or End()
+    invocation = Invocation(tuple(argv), {"PATH": os.environ["PATH"]}, Path("/"), b"")
+    end.process = LocalRunner(mechanism).start(invocation, end)
     return end
 
 
 def alive(number: str) -> list[int]:
     """Everything of an attack that is not dead."""
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal() and _is_of(path, number)]
+
+
+def state_of(pid: int) -> str:
+    """The kernel's letter for what a process does, Z for one that only waits to be collected; empty if it is gone."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
 
 
 def _is_of(process: Path, number: str) -> bool:
@@ -91,7 +101,7 @@ async def attack(name: str) -> tuple[bool, str]:
     number = str(int.from_bytes(os.urandom(6)))
     with NamedTemporaryFile(prefix=f"attack-{number}-") as diary:
         end = start([*ATTACKS[name], number, diary.name])
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE_S):
             await end.code
         before = _length(diary.name)
         await asyncio.sleep(0.03)

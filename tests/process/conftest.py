@@ -11,7 +11,9 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.runners import namespace_works
+from pi_subagents.supervisor import supervisor
 from tests.process.kit import Stage, make_stage
+from tests.waiting import PATIENCE_S
 
 _NAMESPACE = pytest.param("namespace", marks=pytest.mark.skipif(not namespace_works(), reason="needs root"))
 
@@ -30,6 +32,13 @@ def plain_stage(tmp_path: Path) -> Iterator[Stage]:
     stage = make_stage(tmp_path, "guard")
     yield stage
     _end_leftovers(stage)
+
+
+@pytest.fixture
+def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody is stopped or killed for being slow, so whoever ends within our patience has ended without that."""
+    for grace in ("SETTLE_GRACE_S", "STOP_GRACE_S"):
+        monkeypatch.setattr(supervisor, grace, 2 * PATIENCE_S)
 
 
 def _end_leftovers(stage: Stage) -> None:

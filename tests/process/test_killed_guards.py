@@ -16,7 +16,7 @@ import pytest
 
 from pi_subagents.runners.guard import children_of
 from pi_subagents.runners.orphans import is_subreaper
-from tests.process.attacks import ATTACKS, alive, start
+from tests.process.attacks import ATTACKS, alive, start, state_of
 from tests.process.kit import Stage
 from tests.waiting import PATIENCE_S, until, until_async
 
@@ -44,7 +44,7 @@ def test_whoever_kills_the_guard_at_random_and_however_everything_of_the_agent_e
         capture_output=True,
         text=True,
         check=True,
-        timeout=100 + 2 * tries,
+        timeout=2 * PATIENCE_S + 2 * tries,
     )
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert [each["name"] for each in told] == list(ATTACKS)
@@ -66,12 +66,12 @@ async def test_the_run_says_that_its_guard_was_killed(plain_stage: Stage, tmp_pa
 def test_children_of_the_program_around_are_neither_killed_nor_collected(tmp_path: Path) -> None:
     busy = subprocess.Popen(["sleep", "900"])
     ended = subprocess.Popen(["sh", "-c", "exit 7"])
-    until(lambda: _state(ended.pid) == "Z")
+    until(lambda: state_of(ended.pid) == "Z")
     daemon = 0
     try:
         daemon = asyncio.run(_see_a_guard_killed(tmp_path / "go"))
         assert busy.poll() is None
-        assert _state(daemon) == "S"
+        until(lambda: state_of(daemon) == "S", "it sleeps")
         assert ended.wait(PATIENCE_S) == 7
     finally:
         busy.kill()
@@ -124,7 +124,7 @@ async def test_an_agent_that_stops_its_guard_is_killed_all_the_same(stops_it: st
     number = str(int.from_bytes(os.urandom(6)))
     end = start(["sh", "-c", f"setsid sleep 900.{number} & ({stops_it}) & exec sleep 900.{number}"])
     guard = end.process.pid
-    until(lambda: _state(guard) == "T")
+    until(lambda: state_of(guard) == "T")
     end.process.kill()
     async with asyncio.timeout(PATIENCE_S):
         await end.code
@@ -157,10 +157,3 @@ async def _start_one() -> None:
     assert is_subreaper()
     await victim.code
     assert SENTENCE.encode() in victim.said
-
-
-def _state(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""

@@ -82,6 +82,7 @@ async def test_the_last_record_needs_no_line_ending(plain_stage: Stage) -> None:
     assert any(isinstance(event, ev.AgentSettled) for event in plain_stage.events())
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_an_agent_that_closes_its_output_and_works_on_is_waited_for(plain_stage: Stage) -> None:
     result = await plain_stage.run(DONE, closes_output(), pauses(0.3))
     assert (result.status, result.output, result.exit_code) == ("completed", "Done.", 0)

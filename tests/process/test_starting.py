@@ -78,6 +78,7 @@ async def test_the_other_tasks_run(stage: Stage, tmp_path: Path) -> None:
     assert stage.processes() == []
 
 
+@pytest.mark.usefixtures("unhurried")
 async def test_an_agent_that_spoke_and_exits_with_127_was_started(stage: Stage) -> None:
     result = await stage.run(DONE, exits(127))
     assert (result.reason, result.error) == ("exit", "Sub-agent exited with code 127")

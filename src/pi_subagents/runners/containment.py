@@ -7,13 +7,14 @@ Two mechanisms do:
   A one-line shell is that first process, because PID 1 ignores SIGTERM until it has a handler and must reap orphans.
 - `guard`: a small process is the sub-reaper of everything below it and kills all of it when its pipe to us breaks.
 
-The exit of the namespace's wrapper means that no descendant is left, and so does the guard's, unless it was killed:
-then what it guarded comes to us, and `sweep` ends it.
+The exit of the wrapper means that no descendant is left, unless it was killed: then a namespace may take a moment
+longer, and what a guard guarded comes to us. `sweep` sees to both.
 """
 
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import signal
 import subprocess
@@ -100,6 +101,8 @@ class _Namespace(_Group):
     def __init__(self) -> None:
         super().__init__()
         self._lifeline = Lifeline()
+        self._killed: dict[int, int] = {}
+        """The first process, once it was killed, with a descriptor that tells when it and all others are gone."""
 
     @property
     def inherited_fds(self) -> tuple[int, ...]:
@@ -115,15 +118,29 @@ class _Namespace(_Group):
 
     def terminate(self) -> None:
         # The first process ignores SIGTERM, so before it has the agent as a child nobody is there to heed it.
-        _signal_group(self._pid, signal.SIGTERM if self._has_agent() else signal.SIGKILL)
+        if self._has_agent():
+            super().terminate()
+        else:
+            self.kill()
+
+    def kill(self) -> None:
+        with suppress(OSError):  # it is ending at this moment, or this kernel does not list children
+            for first in _children_of(self._pid):
+                self._killed.setdefault(first, os.pidfd_open(first))
+        super().kill()
+
+    def sweep(self) -> list[int]:
+        return [first for first, pidfd in self._killed.items() if not _is_readable(pidfd)]
 
     def close(self) -> None:
         self._lifeline.close()
+        while self._killed:
+            os.close(self._killed.popitem()[1])
 
     def _has_agent(self) -> bool:
         try:
             return any(len(_children_of(first)) > 1 for first in _children_of(self._pid))
-        except OSError:  # it is ending at this moment, or this kernel does not list children
+        except OSError:  # as above
             return True
 
 
@@ -222,6 +239,12 @@ def namespace_works() -> bool:
     except (OSError, subprocess.TimeoutExpired):
         return False
     return probe.returncode == 0
+
+
+def _is_readable(fd: int) -> bool:
+    look = select.poll()  # a number beyond 1023 is too large for `select`
+    look.register(fd, select.POLLIN)
+    return bool(look.poll(0))
 
 
 def _children_of(pid: int) -> list[int]:

@@ -172,13 +172,14 @@ class LocalProcess:
     def _sweep(self, deadline: float, *, was_killed: bool, clean_looks: int = 0) -> None:
         """End what a wrapper did not, a little at a time.
 
-        Who moves while the list of children is read can be missed, so one look that finds nobody is not enough.
+        Who moves while the list of children is read can be missed: after a guard was killed, one look that finds nobody
+        is not enough.
         """
         left = self._containment.sweep()
         clean_looks = 0 if left else clean_looks + 1
-        if was_killed and clean_looks < 2 and self._loop.time() < deadline:
+        if clean_looks < (2 if was_killed else 1) and self._loop.time() < deadline:
             again = partial(self._sweep, deadline, was_killed=was_killed, clean_looks=clean_looks)
-            self._loop.call_later(0 if left else _LOOK_AGAIN_S, again)
+            self._loop.call_later(0 if was_killed and left else _LOOK_AGAIN_S, again)
             return
         if was_killed:
             self._sink.on_output("stderr", _swept_sentence(left).encode())
