@@ -1,8 +1,8 @@
 """Journals spoilt at random: one bad record costs nobody else anything, and nothing is written outside of it.
 
 Each case is one spoilt journal. They are tried by the dozen, in one project with two sound runs, by everything that
-walks over runs. A failure prints the mutations that lead to it, and every part of the test always tries the same ones.
-`PI_SUBAGENTS_CASES=200000` tries more.
+walks over runs. A failure prints the mutations that lead to it, and every part of the test always tries the same ones;
+`./scripts/soak` tries others.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ from pi_subagents.watching import WatchedRun
 from tests.security.mutations import Mutation, lines_to_insert, some_mutations, spoilt
 from tests.session_kit import DAY_S, Shelf, call, returns, says, was_told
 
-CASES = int(os.environ.get("PI_SUBAGENTS_CASES", "20000"))
+CASES = int(os.environ.get("SOAK_CASES", "5000"))
+SEED = int(os.environ.get("SOAK_SEED", "0"))
 PARTS = 10
 AT_ONCE = 50
 NOW_MS = 1_900_000_000_000
@@ -101,7 +102,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Scene]:
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_spoilt_journal_harms_nobody_else(part: int, scene: Scene) -> None:
     before = sound_sessions(list_sessions(scene.place, Wanted(scene.shelf.project, limit=1000)))
-    random = Random(part)
+    random = Random(part + SEED)
     for _ in range(CASES // PARTS // AT_ONCE or 1):
         batch = {run_dir: some_mutations(random) for run_dir in scene.victims}
         scene.spoil(batch)
