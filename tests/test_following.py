@@ -80,7 +80,6 @@ def test_the_death_of_the_holder_is_noticed_and_told(shelf: Shelf) -> None:
     assert (end.reason, end.message) == (Reason.LOST, LOST_SENTENCE)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize("size", [500, 9_000_000])
 def test_a_torn_last_line_of_a_dead_holder_does_not_hide_the_end(shelf: Shelf, size: int) -> None:
     kept = shelf.add(says("One"), ends=None)

@@ -78,7 +78,7 @@ class Yard:
 
     async def call(self, tool: str, **arguments: Any) -> ToolResult:
         """Call one of the two tools."""
-        async with asyncio.timeout(WAIT_S):
+        async with asyncio.timeout(2 * WAIT_S):  # some wait so long themselves
             result = await call_tool(tool, arguments, ToolContext(self.place, owner=self.owner))
         assert not result.is_error, result.text
         return result
@@ -99,7 +99,7 @@ class Yard:
 
     async def see_the_end(self, run_dir: Path) -> dict[str, Any]:
         """Wait for the end of a run; returns its row."""
-        row = await self.row(run_dir, wait_s=WAIT_S / 2)
+        row = await self.row(run_dir, wait_s=WAIT_S)
         assert row["completedAt"], "the run did not end"
         return row
 
@@ -119,13 +119,16 @@ class Yard:
 
     def kill_everybody(self) -> None:
         """As if the machine had lost its power: nobody gets a chance to tidy up."""
+        until(lambda: not self._kill_those_who_are_there())  # again: one of them may have been starting another
+
+    def _kill_those_who_are_there(self) -> list[int]:
         everybody = [*self.keepers(), *self.porters(), *self.stage.processes()]
         for pid in everybody:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)
         for pid in everybody:
             kill(pid)
-        until(lambda: not (self.keepers() or self.porters() or self.stage.processes()))
+        return everybody
 
     def _processes(self, module: str) -> list[int]:
         marked = f"{KEEPER_MARK}={self.keeper_mark}".encode()

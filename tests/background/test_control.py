@@ -22,7 +22,7 @@ from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, pauses, repeats_steering, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED
 from tests.background.kit import Yard
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 NONSENSE = (
     b"",
@@ -37,14 +37,13 @@ NONSENSE = (
 
 
 def socket_of(run_dir: Path) -> Path:
-    until(lambda: (run_dir / "control").exists() and (run_dir / "control").read_text())
-    return Path((run_dir / "control").read_text())
+    return Path(until(lambda: (run_dir / "control").read_text()))
 
 
 def send(address: Path, data: bytes) -> bytes:
     """Say something to a socket and hear the answer, which may be none."""
     with socket.socket(socket.AF_UNIX) as line:
-        line.settimeout(20)
+        line.settimeout(PATIENCE_S)
         line.connect(str(address))
         try:
             line.sendall(data)
@@ -114,8 +113,7 @@ async def test_a_run_that_is_stopped_is_aborted_however_the_agent_takes_it(
     assert ask(run_dir, {"op": "stop", "message": "Enough"}) == {"ok": True}
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["reason"], row["error"]) == ("aborted", "cancelled", "Enough")
-    assert row["completedAt"] - row["startedAt"] < 12_000
-    assert not yard.stage.processes()
+    until(lambda: not yard.stage.processes())
 
 
 def test_the_runtime_directory_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from dataclasses import replace
 from multiprocessing.pool import ThreadPool
+from pathlib import Path
 
 import pytest
 
 from pi_subagents.background.registry import (
     LAUNCH_ENTRY,
     UPDATE_ENTRY,
+    KnownRun,
     Registry,
     announcement,
     counts,
@@ -21,9 +24,10 @@ from pi_subagents.background.registry import (
 )
 from pi_subagents.store import Index
 from pi_subagents.testing import answer, prints
-from pi_subagents.testing.agent import exits, pauses
+from pi_subagents.testing.agent import exits, pauses, touches, waits_for
+from pi_subagents.tools import background
 from tests.background.kit import Yard, kill
-from tests.waiting import PATIENCE_S, until
+from tests.waiting import PATIENCE_S, until, until_async
 
 READERS = 8
 
@@ -41,14 +45,14 @@ async def test_the_end_of_a_run_is_told_to_its_owner_alone(yard: Yard) -> None:
     assert counts(yard.registry.runs()) == {"running": 0, "completed": 1, "failed": 0, "aborted": 0, "total": 1}
 
 
-async def test_a_run_that_is_not_over_is_not_told(yard: Yard) -> None:
-    run_dir = await yard.launch(pauses(300))
+async def test_a_run_that_is_not_over_is_not_told(yard: Yard, tmp_path: Path) -> None:
+    run_dir = await yard.launch(touches(tmp_path / "begun"), pauses(300))
     assert yard.registry.unannounced() == []
     (run,) = yard.registry.runs()
     assert footer([run]) == "bg: 1 running / 1 total"
     # A log that says otherwise is wrong: the end is still to be told.
     yard.registry.rebuild([launch_entry(run)], told=[run_dir.name])
-    until(lambda: yard.keeper_of(run_dir))
+    until((tmp_path / "begun").exists)  # before, a child that is about to become the agent holds the run too
     kill(yard.keepers()[0])
     (lost,) = yard.registry.unannounced()
     assert "failed" in announcement(lost)
@@ -93,9 +97,22 @@ async def test_a_lost_index_loses_no_notice(yard: Yard) -> None:
 
 
 @pytest.mark.parametrize("yard", [2], indirect=True)
-async def test_waiting_returns_as_soon_as_one_of_the_runs_ends(yard: Yard) -> None:
+async def test_waiting_returns_as_soon_as_one_of_the_runs_ends(
+    yard: Yard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    looked, look = threading.Event(), background._look
+
+    def look_and_tell(registry: Registry, run_id: str | None) -> list[KnownRun]:
+        found = look(registry, run_id)
+        looked.set()
+        return found
+
     await yard.launch(pauses(300))
-    await yard.launch(prints(*answer("done")))
+    await yard.launch(waits_for(tmp_path / "go"), prints(*answer("done")))
+    monkeypatch.setattr(background, "_look", look_and_tell)
+    waiting = asyncio.ensure_future(yard.status(wait_s=300))
+    await until_async(looked.is_set, "it has seen that none is over")
+    (tmp_path / "go").touch()
     async with asyncio.timeout(PATIENCE_S):
-        details = await yard.status(wait_s=60)
+        details = await waiting
     assert details["counts"] == {"running": 1, "completed": 1, "failed": 0, "aborted": 0, "total": 2}

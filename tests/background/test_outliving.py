@@ -106,12 +106,13 @@ async def test_a_keeper_that_is_asked_to_end_stops_its_run_truthfully(yard: Yard
     os.kill(keeper, signal.SIGTERM)
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["reason"]) == ("aborted", "cancelled")
-    assert not yard.stage.processes()
+    until(lambda: not yard.stage.processes())
 
 
 async def test_a_run_is_found_again_where_the_index_cannot_be_used(yard: Yard) -> None:
     run_dir = await yard.launch(prints(*answer("Done.")))
     await yard.see_the_end(run_dir)
+    until(lambda: not yard.keepers(), "nobody writes to the index any more")
     folder = yard.place.agent_dir / "subagents"
     for file in folder.glob("index*"):
         file.unlink()

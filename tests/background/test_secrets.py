@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -15,7 +16,8 @@ from tests.background.kit import Yard, kill
 from tests.pi.stage import files_below
 from tests.waiting import until
 
-KEY = "sk-background-4711-a-very-secret-value"
+KEY = f"sk-background-{uuid4().hex}-a-very-secret-value"
+"""Another one in every process that runs tests: all processes of the machine are searched for it."""
 
 
 def _holders(what: str) -> list[int]:

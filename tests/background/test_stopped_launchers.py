@@ -18,7 +18,7 @@ from pi_subagents.background.porter import Porter
 from pi_subagents.control import ask
 from pi_subagents.store import Slots, load_run, slots
 from pi_subagents.testing import answer, prints
-from pi_subagents.testing.agent import pauses, touches
+from pi_subagents.testing.agent import pauses, touches, waits_for
 from tests.background.kit import Yard, kill
 from tests.background.test_control import socket_of
 from tests.background.test_places import overlap
@@ -50,18 +50,21 @@ def stopped_in_the_gate(yard: Yard) -> Iterator[subprocess.Popen[bytes]]:
 
 @pytest.mark.parametrize("yard", [1], indirect=True)
 async def test_a_launcher_stopped_in_the_gate_is_overtaken_and_the_limit_is_kept(
-    yard: Yard, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    yard: Yard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
+    go = tmp_path / "go"
     monkeypatch.setattr(slots, "_GATE_S", 0.2)
     with stopped_in_the_gate(yard) as launcher:
-        run_dirs = [await yard.launch(pauses(0.05), prints(*answer(str(number)))) for number in range(4)]
+        run_dirs = [await yard.launch(waits_for(go), prints(*answer(str(number)))) for number in range(4)]
         assert caplog.text.count("this one overtakes it") == 4
         until(lambda: len(yard.porters()) == 1)
+        go.touch()
         until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs))
         assert [load_run(run_dir).text for run_dir in run_dirs] == ["0", "1", "2", "3"]
         assert overlap(yard.registry.runs()) == 1
         launcher.send_signal(signal.SIGCONT)
         assert launcher.wait(PATIENCE_S) == 0
+        monkeypatch.setattr(slots, "_GATE_S", PATIENCE_S)  # the porter, which leaves now, comes out, sooner or later
         await yard.launch(prints(*answer("as ever")))
     assert caplog.text.count("this one overtakes it") == 4
     until(lambda: not yard.porters())
@@ -113,13 +116,13 @@ async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Ya
 
 
 @pytest.mark.parametrize("yard", [1], indirect=True)
-async def test_the_door_of_a_killed_porter_is_removed_by_the_next_launch(yard: Yard) -> None:
-    first, _waiting = [await yard.launch(pauses(300)) for _ in range(2)]
+async def test_the_door_of_a_killed_porter_is_removed_by_the_next_launch(yard: Yard, tmp_path: Path) -> None:
+    first, _waiting = [await yard.launch(touches(tmp_path / "begun"), pauses(300)) for _ in range(2)]
     door = yard.slots.door
     assert door is not None
     until(lambda: len(yard.porters()) == 1)
     kill(yard.porters()[0])
-    until(lambda: yard.keeper_of(first) is not None)
+    until((tmp_path / "begun").exists)  # before, a child that is about to become the agent has the place too
     kill(yard.keeper_of(first) or 0)
     last = await yard.launch(prints(*answer("there is a place")))
     assert (yard.slots.door, door.exists()) == (None, False)

@@ -69,6 +69,7 @@ def damage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> B
 async def test_runs_are_counted_and_waited_for(damage: Break, yard: Yard, tmp_path: Path) -> None:
     done = await yard.launch(prints(*answer("at once")))
     await yard.see_the_end(done)
+    until(lambda: not yard.keepers(), "nobody writes to the index any more")
     patient = await yard.launch(waits_for(tmp_path / "go"), prints(*answer("in the end")))
     with damage(Index(yard.place.agent_dir).path):  # type: ignore[attr-defined]  # a context
         details = await yard.status(includeCompleted=True)
@@ -88,6 +89,7 @@ async def test_runs_are_counted_and_waited_for(damage: Break, yard: Yard, tmp_pa
 async def test_runs_of_other_projects_are_found_by_their_id(damage: Break, yard: Yard, tmp_path: Path) -> None:
     run_dir = await yard.launch(prints(*answer("here")))
     await yard.see_the_end(run_dir)
+    until(lambda: not yard.keepers(), "nobody writes to the index any more")
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / ".pi").mkdir(parents=True)
     with damage(Index(yard.place.agent_dir).path):  # type: ignore[attr-defined]  # a context

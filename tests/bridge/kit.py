@@ -173,10 +173,11 @@ class Extension:
         """Read no more of what the bridge says, as if pi were gone, while its input stays open."""
         assert self.process.stdout is not None
         self._is_deaf = True
-        while self._reading.is_alive():
-            self.tell("unheard/of", {})
-            self.begin("no/such", {})
-            self._reading.join(0.05)
+        with suppress(BrokenPipeError):  # the bridge may be the first to notice
+            while self._reading.is_alive():
+                self.tell("unheard/of", {})
+                self.begin("no/such", {})
+                self._reading.join(0.05)
 
     def close(self) -> None:
         """Make sure that nothing is left of the bridge."""

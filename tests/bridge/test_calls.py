@@ -58,7 +58,7 @@ def test_every_tool_answers_with_text_details_and_rows(desk: Desk) -> None:
         started = bridge.call("background_agent", {"preset": PRESET, "task": script(prints(AGENT_START), DONE)})
         run_id = started["details"]["run"]["runId"]
         assert ["accent", run_id] in started["details"]["view"]["rows"][1]
-        status = bridge.call("background_agent_status", {"runId": run_id, "wait_s": 30})
+        status = bridge.call("background_agent_status", {"runId": run_id, "wait_s": PATIENCE_S})
         assert status["text"].endswith("All is well.")
         assert status["details"]["view"]["rows"][1][0] == ["success", "✓"]
 
@@ -99,11 +99,17 @@ def test_every_foreground_run_leaves_an_entry_when_it_ends_and_not_later(desk: D
 
 def test_updates_add_up_to_the_result_and_say_nothing_twice(desk: Desk, tmp_path: Path) -> None:
     lines = [f"line {number} of a long story" for number in range(300)]
-    saying = [each for line in lines for each in (prints(assistant(line)), pauses(0.002))]
+    parts = [lines[start : start + 30] for start in range(0, 300, 30)]
+    saying = [each for part in parts for each in (prints(*map(assistant, part)), waits_for(tmp_path / part[-1]))]
     with desk.bridge() as bridge:
-        result = bridge.call("delegate_to_subagents", tasks([prints(AGENT_START), *saying, DONE]))
+        asked = tasks([prints(AGENT_START), *saying, DONE])
+        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        for part in parts:  # each is told before there is more to be told
+            bridge.hear(lambda message, last=part[-1]: last in json.dumps(message))  # type: ignore[misc]
+            (tmp_path / part[-1]).touch()
+        result = bridge.result(call)
         patches = [update["patch"] for update in bridge.told("tool/update")]
-    assert len(patches) >= 5
+    assert len(patches) >= len(parts)
     assert fold_patches(patches) == result["details"]
     pushed = [
         line["text"] for patch in patches for window in patch.get("windows", []) for line in window.get("push", [])
@@ -215,7 +221,7 @@ def test_a_wait_can_be_cancelled_and_the_background_run_goes_on(desk: Desk, tmp_
         bridge.tell("tool/cancel", {"call": "w"})
         assert bridge.result(call)["isError"]
         (tmp_path / "go").touch()
-        assert "All is well." in bridge.call("background_agent_status", {"runId": run_id, "wait_s": 60})["text"]
+        assert "All is well." in bridge.call("background_agent_status", {"runId": run_id, "wait_s": PATIENCE_S})["text"]
 
 
 def test_calls_run_side_by_side(desk: Desk, tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_foreground_runs_are_stopped_and_background_runs_go_on(
         assert not background.status.is_terminal
     (tmp_path / "go").touch()
     with desk.bridge() as bridge:
-        status = bridge.call("background_agent_status", {"includeCompleted": True, "wait_s": 60})
+        status = bridge.call("background_agent_status", {"includeCompleted": True, "wait_s": WAIT_S})
         assert [run["sessionId"] for run in status["details"]["runs"]] == [session_id]
         assert "All is well." in bridge.call("get_subagent_output", {"sessionId": session_id})["text"]
     until(lambda: desk.agents() == [])

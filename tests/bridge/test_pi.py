@@ -8,6 +8,7 @@ from pi_subagents.offline import Say, Script
 from tests.bridge.kit import Desk
 from tests.pi.stage import Play
 from tests.process.kit import Stage
+from tests.waiting import until
 
 MARKING = """
 import { writeFileSync } from "node:fs";
@@ -44,4 +45,4 @@ def test_a_warm_agent_is_kept_for_the_next_call_and_ends_with_the_bridge(play: P
         assert not bridge.call("delegate_to_subagents", arguments)["isError"]
         assert set(desk.agents()) == set(kept)
         assert bridge.hang_up() == 0
-        assert desk.agents() == []
+        until(lambda: not desk.agents())

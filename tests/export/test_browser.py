@@ -12,6 +12,7 @@ import pytest
 from scripts.bootstrap import PROGRAMS
 from tests.export.kit import html_of
 from tests.session_kit import call, returns, run_of, says
+from tests.waiting import PATIENCE_S
 
 _PROGRAM = next(program for program in PROGRAMS if program.apt_package == "chromium")
 _BROWSER = next(filter(None, map(shutil.which, _PROGRAM.commands)), None)
@@ -20,7 +21,6 @@ _FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-dev-shm-usage"),
     *("--virtual-time-budget=2000",),
 )
-TIMEOUT_S = 90
 
 pytestmark = pytest.mark.skipif(
     _PROGRAM.is_missing,
@@ -53,7 +53,7 @@ def elements_in_browser(page: str, folder: Path) -> list[tuple[str, dict[str, st
         env={"HOME": str(folder), "PATH": "/usr/bin:/bin"},
         capture_output=True,
         text=True,
-        timeout=TIMEOUT_S,
+        timeout=PATIENCE_S,
         check=True,
     )
     return _Elements(done.stdout).found

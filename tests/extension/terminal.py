@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,10 @@ from tests.pi.stage import Stage
 from tests.surfaces.live.tmux import Terminal
 
 _RULE = "─" * 20
+_SWALLOWED_S = 5.0
+_TELLS = """import { writeFileSync } from "node:fs";
+export default (pi: any) => pi.on("session_start", () => writeFileSync(%s, ""));
+"""
 
 
 class PiTerminal:
@@ -24,17 +29,21 @@ class PiTerminal:
         self.until_shown = terminal.until_shown
 
     def say(self, line: str) -> None:
-        """Type into the editor and send it; pi does not take anything before it is ready, nor with a menu open."""
+        """Type into the editor and send it; with a menu open pi does not take it at once."""
         self.type(line)
         self.terminal.until(lambda: not self._is_kept(line), "the line is sent")
 
     def _is_kept(self, line: str) -> bool:
-        """Whether a line is still in the editor; if so, it is sent once more."""
-        if line not in self._editor():
-            return False
-        self.press("Enter")
-        self._settle()
-        return True
+        """Whether a line is still in the editor; if so, it is sent, and pi gets the time to act on it.
+
+        A second Enter goes to whatever the first has opened, so there is none while the first may only be slow.
+        """
+        deadline = time.monotonic() + _SWALLOWED_S
+        if line in self._editor():
+            self.press("Enter")
+        while line in self._editor() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        return line in self._editor()
 
     def type(self, text: str) -> None:
         """Type into what has the keyboard."""
@@ -51,12 +60,6 @@ class PiTerminal:
         """Wait until a text is no longer on the screen; returns the screen."""
         return self.terminal.until_screen(lambda screen: text not in screen, f"{text!r} is gone")
 
-    def _settle(self) -> None:
-        """Give pi the time to act on a key: until the screen changes, or a while if it does not."""
-        before, deadline = self.screen(), time.monotonic() + 0.5
-        while self.screen() == before and time.monotonic() < deadline:
-            time.sleep(0.02)
-
     def _editor(self) -> str:
         lines = self.screen().splitlines()
         rules = [index for index, line in enumerate(lines) if line.startswith(_RULE)]
@@ -70,9 +73,14 @@ def open_pi(stage: Stage, columns: int, rows: int, *arguments: str) -> Iterator[
     programs.mkdir(exist_ok=True)
     for name in ("fd", "rg"):  # without them pi's first lines are about them
         _write_program(programs / name)
+    # While pi starts, it shows what is typed, but refuses to take it.
+    ready, tells = stage.root / "ready", stage.root / "tells.ts"
+    ready.unlink(missing_ok=True)
+    tells.write_text(_TELLS % json.dumps(str(ready)))
     terminal = Terminal(stage.project, stage.environ, columns, rows)
     try:
-        terminal.type(" ".join([stage.environ[PI_VARIABLE], *arguments]))
+        terminal.type(" ".join([stage.environ[PI_VARIABLE], "--extension", str(tells), *arguments]))
+        terminal.until(ready.exists, "pi has started")
         terminal.until_shown("scripted")
         yield PiTerminal(terminal)
     finally:

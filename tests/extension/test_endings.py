@@ -12,7 +12,7 @@ from pi_subagents.models import Reason
 from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.store import load_run
 from tests.extension.conftest import PlayWithExtension
-from tests.extension.rpc import Event, Pi, results, text_of
+from tests.extension.rpc import WAIT_S, Event, Pi, results, text_of
 from tests.pi.stage import Stage, processes_below
 from tests.waiting import until
 
@@ -48,7 +48,7 @@ def _children(stage: Stage) -> list[str]:
 
 def _start_slow_call(pi: Pi, stage: Stage, requests: int) -> None:
     pi.send(type="prompt", message="Delegate.")
-    stage.model.wait_for_requests(requests, 60)
+    stage.model.wait_for_requests(requests, WAIT_S)
     pi.until(lambda event: event["type"] == "tool_execution_update" and "Thinking" in str(event["partialResult"]))
 
 
@@ -104,8 +104,8 @@ def test_a_bridge_that_is_killed_between_calls_is_there_again_before_the_next(st
         (first,) = _bridges(stage)
         os.kill(first, signal.SIGKILL)
         assert "was started again" in pi.until(_is_notice)["message"]
-        until(lambda: bool(_bridges(stage)))
-        assert _bridges(stage) != [first]
+        (second,) = until(lambda: _bridges(stage))
+        assert second != first
 
 
 def _is_notice(event: Event) -> bool:

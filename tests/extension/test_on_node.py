@@ -16,6 +16,7 @@ from pi_subagents.installing.pi_extension import manifest
 from pi_subagents.paths import data_dir
 from pi_subagents.programs import Program
 from pi_subagents.runners.install import PINNED_PI_VERSION, find_node
+from tests.waiting import PATIENCE_S
 
 _HERE = Path(__file__).parent
 _TRANSCRIPTS = _HERE.parent / "bridge" / "transcripts"
@@ -38,7 +39,7 @@ def test_the_extension_keeps_its_promises(pi: Program, tmp_path: Path, tests: st
         env={**os.environ, "TRANSCRIPTS": str(_TRANSCRIPTS)},
         capture_output=True,
         encoding="utf-8",
-        timeout=100,
+        timeout=PATIENCE_S,
         check=False,
     )
     assert done.returncode == 0, done.stdout

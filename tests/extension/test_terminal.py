@@ -38,7 +38,7 @@ class Pause:
         """An answer after the pause."""
 
         def answer(_request: Request) -> Say:
-            assert self._is_over.wait(WAIT_S)
+            assert self._is_over.wait(2 * WAIT_S)  # longer than the test waits for anything
             return Say(text)
 
         return answer

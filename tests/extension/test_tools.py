@@ -29,7 +29,7 @@ def _session_in(text: str) -> dict[str, Any]:
 
 
 def _run_in(text: str) -> dict[str, Any]:
-    return {"runId": next(word for word in text.replace('"', " ").split() if word.startswith("20")), "wait_s": 30}
+    return {"runId": next(word for word in text.replace('"', " ").split() if word.startswith("20")), "wait_s": WAIT_S}
 
 
 _SCRIPT = (

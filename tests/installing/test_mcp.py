@@ -14,6 +14,7 @@ from pi_subagents.errors import ClientConfigError, InstallError
 from pi_subagents.files import MAX_CONFIGURATION_BYTES
 from pi_subagents.installing import Launch, files, install, uninstall
 from tests.installing.kit import User
+from tests.waiting import PATIENCE_S
 
 SETTINGS = """\
 {
@@ -278,7 +279,8 @@ def test_a_file_that_its_program_writes_at_the_same_moment_is_not_overwritten(us
     assert settings.read_text() == "{}"
 
 
-def test_installations_at_the_same_time_lose_nothing(user: User) -> None:
+def test_installations_at_the_same_time_lose_nothing(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "PATIENCE_S", PATIENCE_S)  # however long the other seven take
     path = user.home / ".cursor" / "mcp.json"
     path.parent.mkdir()
     path.write_text('{"mine": 1}')

@@ -15,9 +15,9 @@ import pytest
 import pi_subagents.offline
 from pi_subagents.offline import Hang, OfflineModel, Say, Script, Turn
 from pi_subagents.offline.script import Answer
-from tests.offline.client import ask, connect, payload, receive, send, user
+from tests.offline.client import WAIT_S, ask, connect, payload, receive, send, user
 
-LONG_S = 60.0
+LONG_S = 2 * WAIT_S
 
 
 def test_closing_is_prompt_whatever_the_connections_are_doing() -> None:
@@ -37,11 +37,11 @@ def test_closing_is_prompt_whatever_the_connections_are_doing() -> None:
             send(connection, payload([user(name)]))
             if name == "idle":
                 assert receive(connection).text == "hi"
-        model.wait_for_requests(len(answers))
+        model.wait_for_requests(len(answers), WAIT_S)
         started = time.monotonic()
         model.close()
-        assert time.monotonic() - started < LONG_S / 2
-        assert model.wait_until_idle(0)
+        assert model.wait_until_idle(WAIT_S)
+        assert time.monotonic() - started < LONG_S
 
 
 def test_closing_frees_the_port_and_can_be_repeated() -> None:
@@ -49,7 +49,7 @@ def test_closing_frees_the_port_and_can_be_repeated() -> None:
         model.close()
         address = urlsplit(model.url)
         with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((address.hostname or "", address.port or 0), timeout=1)
+            socket.create_connection((address.hostname or "", address.port or 0), timeout=WAIT_S)
 
 
 def test_closing_before_the_start_does_nothing() -> None:

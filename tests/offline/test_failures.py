@@ -21,6 +21,7 @@ from pi_subagents.offline import (
     Turn,
 )
 from tests.offline.client import WAIT_S, Reply, ask, connect, payload, receive, send, user
+from tests.waiting import until
 
 
 def explode(request: Request) -> NoReturn:
@@ -72,7 +73,7 @@ def test_a_stream_can_be_cut_inside_a_tool_call() -> None:
 def test_a_hanging_answer_sends_not_even_headers() -> None:
     with OfflineModel(Script().otherwise([Hang()])) as model, connect(model) as connection:
         send(connection, payload([user("x")]))
-        model.wait_for_requests(1)
+        model.wait_for_requests(1, WAIT_S)
         model.close()
         with pytest.raises(http.client.RemoteDisconnected):
             connection.getresponse()
@@ -89,14 +90,16 @@ def test_an_answer_can_hang_after_some_text() -> None:
     assert Reply(200, {}, first).text == "so far"
 
 
-@pytest.mark.parametrize("answer", [Hang(), Turn("x", delay_s=60), Turn("abc", chunks=3, chunk_delay_s=60)])
+@pytest.mark.parametrize(
+    "answer", [Hang(), Turn("x", delay_s=2 * WAIT_S), Turn("abc", chunks=3, chunk_delay_s=2 * WAIT_S)]
+)
 def test_a_client_that_leaves_frees_its_thread_and_nothing_is_printed(
     answer: Hang | Turn, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with OfflineModel(Script().otherwise([answer])) as model:
         with connect(model) as connection:
             send(connection, payload([user("x")]))
-            model.wait_for_requests(1)
+            model.wait_for_requests(1, WAIT_S)
         assert model.wait_until_idle(WAIT_S)
         assert model.errors == []
     assert capfd.readouterr() == ("", "")
@@ -112,9 +115,16 @@ def test_a_client_that_leaves_a_flood_unread_is_no_error(capfd: pytest.CaptureFi
     assert capfd.readouterr() == ("", "")
 
 
+def ask_in_vain(model: OfflineModel) -> Reply:
+    """The agent hears of a mistake first; when this returns, so has the model."""
+    reply = ask(model, user("x"))
+    until(lambda: model.errors)
+    return reply
+
+
 def test_a_mistake_in_the_script_reaches_the_agent_and_the_author(capfd: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(ExceptionGroup) as raised, OfflineModel(Script().otherwise([explode])) as model:
-        reply = ask(model, user("x"))
+        reply = ask_in_vain(model)
     assert reply.status == 400
     assert "no such scene" in json.loads(reply.body)["error"]["message"]
     assert isinstance(raised.value.exceptions[0], LookupError)

@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
+
+from pi_subagents import control, models_offered, program_version
+from pi_subagents.supervisor import supervisor, warm_run
 from tests.pi.fixtures import pi, play
+from tests.waiting import PATIENCE_S
 
 __all__ = ["pi", "play"]
+
+
+@pytest.fixture(autouse=True)
+def _patience_with_pi(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pi that is slow because the machine is busy does what it would have done: it is not given up before."""
+    for module in (control, models_offered, program_version):
+        monkeypatch.setattr(module, "_TIMEOUT_S", PATIENCE_S)
+    for name in ("ABORT_GRACE_S", "SETTLE_GRACE_S", "STOP_GRACE_S"):
+        monkeypatch.setattr(supervisor, name, PATIENCE_S)
+    monkeypatch.setattr(warm_run, "RENEWAL_S", PATIENCE_S)

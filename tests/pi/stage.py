@@ -118,8 +118,8 @@ class Stage:
         return Delegation(tasks, place=self.place, **options)
 
     async def delegate(self, *tasks: Task, **options: Any) -> list[RunResult]:
-        """Run tasks to their end."""
-        async with asyncio.timeout(WAIT_S):
+        """Run tasks to their end; of many, some wait for the others."""
+        async with asyncio.timeout(WAIT_S * max(1, len(tasks) // 4)):
             return await self.delegation(*tasks, **options)
 
     async def run(self, prompt: str = "Go.", **fields: Any) -> RunResult:

@@ -44,7 +44,7 @@ async def test_sixteen_tasks_are_done_by_four_agents_at_a_time_and_answered_in_o
 async def test_agents_work_side_by_side_and_their_costs_are_kept_apart(play: Play) -> None:
     def meet(usage: Usage) -> tuple[Turn, Turn]:
         # Each agent waits in a real tool until the other has come too; one after the other would never end well.
-        wait = 'touch "$NAME"; for i in $(seq 400); do [ -e a ] && [ -e b ] && exit; sleep 0.05; done; exit 1'
+        wait = 'touch "$NAME"; until [ -e a ] && [ -e b ]; do sleep 0.05; done'
         name = "a" if usage.prompt_tokens == 100 else "b"
         call = Call("bash", {"command": f"NAME={name}; {wait}"})
         return Turn(calls=(call,), usage=usage), Turn(text="Met.", usage=usage)

@@ -16,7 +16,7 @@ from pi_subagents.models import FileSlice, Reason, Status
 from pi_subagents.offline import Call, Hang, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, load_run
 from pi_subagents.tools import ToolContext, call_tool
-from tests.pi.stage import Play, Stage, processes_below
+from tests.pi.stage import WAIT_S, Play, Stage, processes_below
 from tests.waiting import until
 
 LEARNT = "the number is 4711"
@@ -40,9 +40,13 @@ def kill(holder: subprocess.Popen[bytes], after_s: float) -> None:
 
 
 def crash(stage: Stage, prompt: str, *, when: str) -> str:
-    """Delegate in a process of its own and kill it once the journal says `when`; the session's id."""
+    """Delegate in a process of its own and kill it once the journal says `when`; the session's id.
+
+    What the model has seen of it by then, in its second request, is in the agent's own conversation, too.
+    """
     holder = start_holder(stage, prompt)
     try:
+        stage.model.wait_for_requests(2, WAIT_S)
         until(lambda: any(when in _journal(run_dir) for run_dir in stage.run_dirs))
     finally:
         kill(holder, 0)

@@ -74,7 +74,7 @@ async def test_a_background_agent_hears_what_it_is_told_in_its_next_request(play
     assert [event.text for event in events(run_dir, ev.SteerRequested)] == [ADVICE]
     # Taken off the queue is heard: only then does it count.
     assert [event.steering for event in events(run_dir, ev.QueueChanged)] == [(ADVICE,), ()]
-    assert processes_below(stage.project) == []
+    await until_async(lambda: not processes_below(stage.project))  # the keeper goes a little later
     assert ask(run_dir, {"op": "steer", "text": ADVICE}) is None
 
 

@@ -20,12 +20,13 @@ SLEEP_FOR_EVER = Call("bash", {"command": "setsid sleep 1000 & echo started; sle
 
 
 async def until_it_sleeps(stage: Stage, tasks: int = 1) -> None:
-    """Wait until the tools of so many agents are at work."""
-    await until_async(lambda: _sleepers(stage) >= 2 * tasks)
+    """Wait until the tools of so many agents are at work, each with both of its sleepers."""
+    await until_async(lambda: _sleepers(stage) == 2 * tasks)
 
 
 def _sleepers(stage: Stage) -> int:
-    return sum("sleep 1000" in command for command in processes_below(stage.project))
+    # The shell has the same words in its command line, and so have its children before they become what they run.
+    return sum(command.split() == ["sleep", "1000"] for command in processes_below(stage.project))
 
 
 def cancelled(result: RunResult) -> bool:
@@ -77,7 +78,7 @@ async def test_one_task_can_be_stopped_while_the_others_go_on(play: Play) -> Non
 
 @pytest.mark.parametrize("delay_s", [0.0, 0.1, 0.25])
 async def test_a_task_that_is_stopped_right_after_its_start_is_never_completed(play: Play, delay_s: float) -> None:
-    stage = play(Script().otherwise([Turn("Too quick for you.", delay_s=1)]))
+    stage = play(Script().otherwise([Turn("Too quick for you.", delay_s=2 * WAIT_S)]))
     async with stage.delegation(Task("t", "Go.")) as delegation:
         work = asyncio.ensure_future(delegation)
         async for update in delegation:

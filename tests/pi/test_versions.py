@@ -21,22 +21,28 @@ from tests.pi.stage import Play, Stage, pi_of_version
 
 VERSIONS = (PINNED_PI_VERSION, NEWEST_PI_VERSION)
 
+# Without any library: pi waits ten seconds for a server, and on a busy machine the imports would take longer.
 SERVER = """
-import sys
-from pathlib import Path
-from mcp.server.mcpserver import MCPServer
+import json, pathlib, sys
 
-folder = Path(sys.argv[1])
+folder = pathlib.Path(sys.argv[1])
 folder.joinpath("started").touch()
-server = MCPServer("notes")
-
-@server.tool()
-def write_note(text: str) -> str:
-    "Write a note."
-    folder.joinpath("note").write_text(text)
-    return "written"
-
-server.run()
+schema = {"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]}
+tool = {"name": "write_note", "description": "Write a note.", "inputSchema": schema}
+for line in sys.stdin:
+    request = json.loads(line)
+    method, params, result = request.get("method"), request.get("params", {}), {}
+    if method == "initialize":
+        about = {"capabilities": {"tools": {}}, "serverInfo": {"name": "notes", "version": "1"}}
+        result = {"protocolVersion": params["protocolVersion"], **about}
+    elif method == "tools/list":
+        result = {"tools": [tool]}
+    elif method == "tools/call":
+        folder.joinpath("note").write_text(params["arguments"]["text"])
+        result = {"content": [{"type": "text", "text": "written"}]}
+    if "id" in request:
+        sys.stdout.write(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}) + "\\n")
+        sys.stdout.flush()
 """
 
 
@@ -66,7 +72,7 @@ def staged(play: Play, tmp_path: Path) -> Callable[..., Stage]:
         stage.write_settings(timeout=60)
         program = tmp_path / "server.py"
         program.write_text(SERVER)
-        server = {"command": sys.executable, "args": [str(program), str(tmp_path)], "exposure": exposure}
+        server = {"command": sys.executable, "args": ["-I", "-S", str(program), str(tmp_path)], "exposure": exposure}
         (stage.agent_dir / "mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
         return stage
 

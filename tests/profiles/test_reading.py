@@ -184,7 +184,6 @@ def test_an_unknown_field_is_a_warning_with_its_line_and_a_hint(tmp_path: Path) 
     ]
 
 
-@pytest.mark.timeout(60)
 def test_a_pipe_with_a_profiles_name_is_refused_at_once(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.md")
     with pytest.raises(ProfileFileError, match="not a regular file"):

@@ -18,7 +18,7 @@ from pi_subagents.store import JOURNAL_FILE, RunRecord, is_held, load_run, publi
 from pi_subagents.testing.agent import prints, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant
 from tests.process.kit import Stage, make_stage
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 _DISK_KB = 512
 
@@ -47,7 +47,7 @@ def _call(stage: Stage, *prompts: str) -> tuple[int, dict[str, object]]:
         input=json.dumps({"tasks": tasks}),
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE_S,
         check=False,
     )
     return done.returncode, json.loads(done.stdout)

@@ -12,7 +12,7 @@ from pi_subagents.testing.agent import prints, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
 from tests.process.kit import Stage
 from tests.recovery.kit import Holders, kill_after
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 READERS = 5
 
@@ -50,7 +50,7 @@ def test_a_live_run_without_its_lease_file_is_running_and_ends_once(
     (run_dir / LEASE_FILE).unlink()
     assert {tell_status(run_dir) for _ in range(READERS)} == {"running"}
     (tmp_path / "gate").touch()
-    kill_after(pid, 60)
+    kill_after(pid, PATIENCE_S)
     assert load_run(run_dir).status is Status.COMPLETED
     assert ends_in(run_dir) == 1
 

@@ -25,7 +25,8 @@ READERS = 10
 _READER = """
 import sys
 from pathlib import Path
-from pi_subagents.store import load_run
+from pi_subagents.store import load_run, reading
+reading._CLOSING_S = float(sys.argv[2])  # how long the others wait is a matter of the machine
 print("ready", flush=True)
 sys.stdin.readline()
 state = load_run(Path(sys.argv[1]))
@@ -73,7 +74,7 @@ def test_ten_readers_close_a_lost_run_once_and_agree(stage: Stage, holders: Hold
 
 
 def _start_reader(run_dir: Path) -> subprocess.Popen[str]:
-    argv = [sys.executable, "-c", _READER, str(run_dir)]
+    argv = [sys.executable, "-c", _READER, str(run_dir), str(PATIENCE_S)]
     return subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
 
 

@@ -5,28 +5,32 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 from pi_subagents.planning import Place
-from pi_subagents.testing.agent import prints
+from pi_subagents.testing.agent import prints, waits_for
 from pi_subagents.testing.records import answer
 from pi_subagents.tools import ToolContext, call_tool
 from tests.process.kit import Stage
+from tests.waiting import PATIENCE_S, until
 
-_PAUSE = ["pause", 1.5]
 
-
-def _resume(stage: Stage, session_id: str) -> subprocess.Popen[str]:
+def _resume(stage: Stage, session_id: str, gate: Path) -> subprocess.Popen[str]:
     tasks = [{"name": "again", "prompt": "go on", "resume": session_id}]
     argv = [sys.executable, "-m", "pi_subagents", "call", "delegate_to_subagents", json.dumps({"tasks": tasks})]
-    script = json.dumps([_PAUSE, prints(*answer("carried on"))])
+    script = json.dumps([waits_for(gate), prints(*answer("carried on"))])
     environ = {**stage.full_environ(), "PI_SUBAGENTS_SCRIPT": script}
     return subprocess.Popen(argv, cwd=stage.project, env=environ, stdout=subprocess.PIPE, text=True)
 
 
-async def test_of_two_that_resume_a_session_at_the_same_moment_one_runs_and_the_other_is_told(stage: Stage) -> None:
+async def test_of_two_that_resume_a_session_at_the_same_moment_one_runs_and_the_other_is_told(
+    stage: Stage, tmp_path: Path
+) -> None:
     first = await stage.run(prints(*answer("begun")))
-    rivals = [_resume(stage, first.session_id) for _ in range(2)]
-    answers = [json.loads(rival.communicate(timeout=60)[0]) for rival in rivals]
+    rivals = [_resume(stage, first.session_id, tmp_path / "gate") for _ in range(2)]
+    until(lambda: any(rival.poll() is not None for rival in rivals), "one is told, while the other runs")
+    (tmp_path / "gate").touch()
+    answers = [json.loads(rival.communicate(timeout=PATIENCE_S)[0]) for rival in rivals]
     texts = sorted(reply["content"][0]["text"] for reply in answers)
     busy = f'Cannot resume: session "{first.session_id}" is still running. Wait for it to complete before resuming.'
     assert texts == [busy, f"✓ again: completed (session: {first.session_id})"]

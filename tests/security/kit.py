@@ -372,11 +372,20 @@ class Victim:
         """Everything alive that the command of this victim started."""
         found = []
         for path in Path("/proc").iterdir():
-            if path.name.isdecimal():
-                with suppress(OSError):
-                    if self.mark.encode() in (path / "environ").read_bytes() and int(path.name) != os.getpid():
-                        found.append(int(path.name))
+            if path.name.isdecimal() and self.mark.encode() in _environ_of(path) and int(path.name) != os.getpid():
+                found.append(int(path.name))
         return found
+
+
+def _environ_of(process: Path) -> bytes:
+    """The variables of a process; for a moment it has none, nor arguments, while it becomes another program."""
+    with suppress(OSError):
+        for _ in range(100):
+            if (environ := (process / "environ").read_bytes()) or (process / "cmdline").read_bytes():
+                return environ
+            (process / "exe").readlink()  # raises for what has ended, and for what is the kernel's own
+            time.sleep(0.001)
+    return b""
 
 
 def _answers(said: Message, message: Message) -> bool:

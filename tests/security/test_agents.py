@@ -7,6 +7,7 @@ import os
 import shlex
 import signal
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from pi_subagents.runners import namespace_works
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.security.hostile_agent import ATTACKS
 from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Victim, below, files_with, finished
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 KEY = "sk-victims-own-0123456789abcdef"
 PROFILE_KEY = "sk-of-the-profile-0123456789"
@@ -127,7 +128,7 @@ def test_a_live_run_without_its_lease_is_not_called_lost(way: str, attack: str, 
         assert run_dir.is_dir(), "a session that is running cannot be deleted"
     finally:
         go.touch()
-        process.communicate(timeout=60)
+        process.communicate(timeout=PATIENCE_S)
     until(lambda: not employer.processes(), "the agent has ended")
     assert [end["status"] for end in ends_in(run_dir / "events.jsonl")] == ["completed"]
     assert process.returncode == 0
@@ -137,7 +138,7 @@ def test_a_run_whose_lease_and_holder_are_gone_is_closed_once(employer: Victim) 
     process = employer.start("run", task(employer, "removes the lease", waits=True))
     until((employer.scratch / "ready").exists, "the agent is at work")
     process.kill()
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_S)
     until(lambda: not employer.processes(), "everything has died with its holder")
     for _ in range(2):
         rows = employer.run("sessions", "list", "--json").json()
@@ -192,7 +193,7 @@ def test_no_key_is_on_disk_after_a_kill_and_the_next_look(way: str, looker_knows
     for path in (run_dir, run_dir / "child-session.jsonl"):
         assert not path.stat().st_mode & 0o077, f"{path} can be read by others"
     _kill_holders(employer, run_dir)
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_S)
     until(lambda: not employer.processes(), "everything has died with its holder")
     done = employer.run("sessions", "list", "--json", ACME_API_KEY=KEY if looker_knows else "")
     employer.is_unharmed_by(done)
@@ -212,11 +213,10 @@ def _kill_holders(victim: Victim, run_dir: Path) -> None:
 
 def _open_files(pid: int) -> set[str]:
     found = set()
-    try:
+    with suppress(OSError):  # it has ended
         for link in Path(f"/proc/{pid}/fd").iterdir():
-            found.add(os.readlink(link))  # noqa: PTH115
-    except OSError:
-        pass  # it has ended, or has closed a file at this moment
+            with suppress(OSError):  # it has closed this one at this moment, and has the others still
+                found.add(os.readlink(link))  # noqa: PTH115
     return found
 
 
@@ -241,9 +241,17 @@ def test_a_key_among_the_arguments_of_a_profile_is_refused_and_shown_nowhere(
 def test_every_file_of_a_record_is_for_its_owner_alone(employer: Victim) -> None:
     process = employer.start("background", "start", "steady", task(employer, "answers", waits=True))
     until((employer.scratch / "ready").exists, "the agent is at work")
-    process.communicate(timeout=60)
+    process.communicate(timeout=PATIENCE_S)
     (run_dir,) = own_runs(employer)
+    assert _open_to_others(run_dir) == []
     employer.run("sessions", "stop", run_dir.name.rpartition("-")[2])
-    open_to_others = [path.name for path in run_dir.iterdir() if path.lstat().st_mode & 0o077]
     until(lambda: not employer.processes(), "the agent was stopped")
-    assert open_to_others == []
+    assert _open_to_others(run_dir) == []
+
+
+def _open_to_others(folder: Path) -> list[str]:
+    found = []
+    for path in folder.iterdir():
+        with suppress(FileNotFoundError):  # a file that has got its name by now
+            found += [path.name] if path.lstat().st_mode & 0o077 else []
+    return found

@@ -42,7 +42,7 @@ from tests.security.records import (
 )
 from tests.security.test_every_command import carry_out, name_of
 from tests.security.things import Link, Pipe, Text, lay_out, state_of
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="not run, because only root can make files of somebody else's"
@@ -249,7 +249,7 @@ def test_many_odd_journals_hide_no_run_from_any_listing(victim: Victim) -> None:
         victim.is_unharmed_by(done)
         if "list" in argv:
             assert "neighbour" in done.out, str(done)
-    done = victim.run_at_terminal("watch", shown=b"neighbour", typed=b"q", patience_s=8)
+    done = victim.run_at_terminal("watch", shown=b"neighbour", typed=b"q", patience_s=PATIENCE_S)
     victim.is_unharmed_by(done)
     assert b"neighbour" in done.stdout
 

@@ -31,12 +31,15 @@ from tests.security.kit import (
 )
 from tests.security.projects import POWERFUL_FIELDS, TRIPWIRE, agent_file
 from tests.security.things import STRANGER, Folder, Link, Table, Text, differences, lay_out, state_of
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="not run, because only root can act as two users")
 
-VICTIM = 23456
-"""Nobody's user id either: the victim shall not be root, who may read and write everything."""
+VICTIM = 20_000 + os.getpid() % 30_000
+"""Nobody's user id either: the victim shall not be root, who may read and write everything.
+
+Another one in each process that runs tests: a user has one directory for sockets, and these tests spoil it.
+"""
 
 _AS_VICTIM = ("setpriv", "--reuid", str(VICTIM), "--regid", str(VICTIM), "--clear-groups", "--")
 _SITES = [path for path in sys.path if path.endswith("site-packages")]
@@ -96,7 +99,7 @@ class Shared:
             env=self.victim.environ,
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=60,
+            timeout=PATIENCE_S,
             check=False,
             preexec_fn=limit_memory,
         )

@@ -17,7 +17,7 @@ from pi_subagents.tools import TOOLS
 from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, PRIVATE, RUNS, Done, Victim, below, finished, limit_memory
 from tests.security.projects import PROJECTS
 from tests.security.records import FOREIGN, ODD, many
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 _ABOUT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -100,7 +100,7 @@ def serving(victim: Victim, *options: str) -> Iterator[tuple[str, int]]:
 
 def ask(where: tuple[str, int], **headers: str) -> int:
     """Greet the server; the status of its answer."""
-    connection = http.client.HTTPConnection(*where, timeout=60)
+    connection = http.client.HTTPConnection(*where, timeout=PATIENCE_S)
     body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _ABOUT})
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     connection.request(

@@ -29,6 +29,7 @@ from tests.security.kit import (
     limit_memory,
 )
 from tests.security.projects import PROJECTS
+from tests.waiting import PATIENCE_S, until
 
 COMMANDS = (
     ("sessions", "list"),
@@ -159,8 +160,7 @@ def test_a_list_of_projects_that_is_no_text(guest: Victim) -> None:
 def test_an_index_that_is_none_denies_no_background_run(content: bytes, guest: Victim) -> None:
     assert guest.run("background", "start", "steady", "Say hello").exit_code == 0
     index = guest.agent_dir / "subagents" / "index.sqlite3"
-    for path in index.parent.glob("index.sqlite3*"):
-        path.unlink()
+    _remove(index)
     index.write_bytes(content)
     done = guest.run("background", "list", "--json")
     guest.is_unharmed_by(done)
@@ -185,14 +185,26 @@ def test_an_index_that_cannot_be_used_denies_no_background_run(how: str, guest: 
 @contextmanager
 def _unusable(index: Path, how: str) -> Iterator[None]:
     if how == "locked":
-        with closing(sqlite3.connect(index, isolation_level=None)) as connection:
+        with closing(sqlite3.connect(index, timeout=PATIENCE_S, isolation_level=None)) as connection:
             connection.execute("BEGIN EXCLUSIVE")
             yield
         return
-    for path in index.parent.glob("index.sqlite3*"):
-        path.unlink()
-    index.mkdir() if how == "a directory" else index.symlink_to("/proc/1/mem")
+    until(lambda: _is_replaced(index, how), f"the index is {how}")
     yield
+
+
+def _remove(index: Path) -> None:
+    for path in index.parent.glob("index.sqlite3*"):
+        path.unlink(missing_ok=True)  # the keeper is at work, and may have removed one of them itself
+
+
+def _is_replaced(index: Path, how: str) -> bool:
+    _remove(index)
+    try:
+        index.mkdir() if how == "a directory" else index.symlink_to("/proc/1/mem")
+    except FileExistsError:  # the keeper has just made a new one
+        return False
+    return True
 
 
 # --- programs of ours that are started where a stranger has put modules ------

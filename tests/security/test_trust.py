@@ -10,7 +10,7 @@ import pytest
 from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Done, Victim, below, finished
 from tests.security.projects import POWERFUL_FIELDS, POWERFUL_SETTINGS, TRIPWIRE, agent_file
 from tests.security.things import Text
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 WAY_OUT = "pi-subagents trust"
 GIT = {".git/HEAD": "ref: refs/heads/main\n"}
@@ -141,11 +141,12 @@ def test_a_preset_with_power_fails_and_says_what_to_do(way: str, key: str, victi
     victim.receives({**GIT, **EVIL, ".pi/subagents/strong.md": agent_file("strong", POWERFUL_FIELDS[key])})
     victim.arm()
     done = victim.run("call", way, json.dumps({"preset": "strong", "task": "Say hello"}))
+    until(lambda: not victim.processes(), "what was started in the background has ended")
     victim.is_unharmed_by(done)
     said = done.said
     if way == "background_agent" and done.exit_code == 0:
         run_id = done.json()["details"]["run"]["runId"]
-        said += victim.run("call", "background_agent_status", json.dumps({"runId": run_id, "wait_s": 20})).said
+        said += victim.run("call", "background_agent_status", json.dumps({"runId": run_id, "wait_s": PATIENCE_S})).said
     for word in ("strong.md", key, WAY_OUT):
         assert word in said, said
 

@@ -175,7 +175,6 @@ def test_an_ignore_file_below_concerns_its_own_folder(place: Place) -> None:
     assert set(place.paths()) == {"a", "group-b"}
 
 
-@pytest.mark.timeout(60)
 def test_links_are_followed_without_going_round_in_circles(place: Place, tmp_path: Path) -> None:
     place.skill(tmp_path / "elsewhere" / "linked" / "SKILL.md")
     skills = place.agent / "skills"
@@ -186,7 +185,6 @@ def test_links_are_followed_without_going_round_in_circles(place: Place, tmp_pat
     assert place.paths() == {"linked": skills / "link" / "linked" / "SKILL.md"}
 
 
-@pytest.mark.timeout(60)
 def test_a_pipe_in_place_of_a_skill_does_not_hang(place: Place) -> None:
     good = place.skill(place.agent / "skills" / "good" / "SKILL.md")
     (place.agent / "skills" / "bad").mkdir()

@@ -130,7 +130,8 @@ _WRITER = """
 import sys
 from pathlib import Path
 from pi_subagents.fold import RunState
-from pi_subagents.store import Index
+from pi_subagents.store import Index, index
+index._BUSY_S = float(sys.argv[4])  # how long one waits for the other is a matter of the machine
 agent, project, who = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 for number in range(40):
     state = RunState(run_id=f"20260101T000000{number:03d}-{who * 16}", session_id=who * 16, name="n")
@@ -140,7 +141,7 @@ for number in range(40):
 
 def test_two_processes_write_at_the_same_time_without_errors(tmp_path: Path, project: Path) -> None:
     argv = [sys.executable, "-c", _WRITER, str(tmp_path / "agent"), str(project)]
-    writers = [subprocess.Popen([*argv, who], stderr=subprocess.PIPE) for who in ("a", "b")]
+    writers = [subprocess.Popen([*argv, who, str(PATIENCE_S)], stderr=subprocess.PIPE) for who in ("a", "b")]
     assert [writer.communicate(timeout=PATIENCE_S)[1] for writer in writers] == [b"", b""]
     assert len(rows(Index(tmp_path / "agent"))) == 80
 

@@ -305,6 +305,7 @@ def test_a_reader_who_comes_while_another_closes_a_lost_run_waits_for_its_end(
         return leases.closing(run, wait_s)
 
     monkeypatch.setattr(reading, "closing", wait)
+    monkeypatch.setattr(reading, "_CLOSING_S", PATIENCE_S)
     with ThreadPoolExecutor() as pool, Directory.at(lost.run_dir) as run:
         with leases.closing(run, 0):
             lease = taken(lost.run_dir)

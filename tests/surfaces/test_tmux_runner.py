@@ -86,7 +86,7 @@ def test_every_run_has_a_pane_with_its_window_and_is_reported_as_usual(desk: Tmu
     process = desk.start("run", "--tmux", "--json", working(desk, "alpha"), working(desk, "beta"))
     alpha, beta = desk.pane_showing("Working on alpha."), desk.pane_showing("Working on beta.")
     assert alpha != beta
-    assert "Sub-agents: 1 running" in desk.tmux("capture-pane", "-p", "-t", alpha)
+    until(lambda: "Sub-agents: 1 running" in desk.tmux("capture-pane", "-p", "-t", alpha), "it is counted")
     desk.go("alpha")
     desk.until_over(desk.run_dirs[0])
     until(lambda: desk.panes == [beta], "the pane of a run that is over closes")

@@ -271,23 +271,39 @@ async def test_a_model_that_cannot_be_checked_is_passed_on_with_a_warning(desk: 
 # --- while it goes on, and after ---------------------------------------------------------------------------------
 
 
-async def test_progress_is_told_in_the_words_of_one_line_surfaces(desk: PresetDesk) -> None:
+async def test_progress_is_told_in_the_words_of_one_line_surfaces(desk: PresetDesk, tmp_path: Path) -> None:
     desk.preset("scout", "model: acme/large")
     seen: list[dict[str, Any]] = []
     started = {"type": "tool_execution_start", "toolCallId": "1", "toolName": "read", "args": {"path": "a.py"}}
-    task = script(prints(assistant("", tool_call("read", path="a.py")), started), pauses(0.3), prints(*answer("Ok.")))
-    await desk.subagent(seen.append, preset="scout", task=task)
+    gate = tmp_path / "gate"
+    reads = prints(assistant("", tool_call("read", path="a.py")), started)
+    task = script(reads, waits_for(gate), prints(*answer("Ok.")))
+
+    def see(details: dict[str, Any]) -> None:
+        seen.append(details)
+        if details["progress"] == ["Reading a.py"]:
+            gate.touch()  # the agent does not go on before that was told
+
+    await desk.subagent(see, preset="scout", task=task)
     assert ["Reading a.py"] in [details["progress"] for details in seen]
     assert {details["runs"][0]["status"] for details in seen} >= {"running"}
 
 
-async def test_the_progress_of_several_names_each_by_index_and_preset(desk: PresetDesk) -> None:
+async def test_the_progress_of_several_names_each_by_index_and_preset(desk: PresetDesk, tmp_path: Path) -> None:
     desk.preset("scout", "model: acme/large")
-    seen: list[dict[str, Any]] = []
-    tasks = [{"preset": "scout", "task": script(prints(*answer(text)), pauses(0.3))} for text in ("One.", "Two.")]
-    await desk.subagent(seen.append, tasks=tasks)
-    lines = {line for details in seen for line in details["progress"]}
-    assert {"1. scout: One.", "2. scout: Two."} <= lines
+    gate, wanted, lines = tmp_path / "gate", {"1. scout: One.", "2. scout: Two."}, set[str]()
+
+    def see(details: dict[str, Any]) -> None:
+        lines.update(details["progress"])
+        if wanted <= lines:
+            gate.touch()  # the agents do not end before both were told
+
+    tasks = [
+        {"preset": "scout", "task": script(prints(assistant(text)), waits_for(gate), prints(*answer(text)))}
+        for text in ("One.", "Two.")
+    ]
+    await desk.subagent(see, tasks=tasks)
+    assert wanted <= lines
 
 
 async def test_a_cancelled_call_can_answer_how_each_task_ended(desk: PresetDesk, tmp_path: Path) -> None:

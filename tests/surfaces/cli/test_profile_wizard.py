@@ -63,8 +63,9 @@ class Typist:
         deadline = time.monotonic() + WAIT_S
         while (heard := self._listen()) is not None:
             assert time.monotonic() < deadline, self.screen
-            if not left and lines[-1] == CTRL_C and not heard:
-                # Between a prompt and the reading of its answer Ctrl+C may be noticed only with the next key.
+            if not left and lines[-1] == CTRL_C and not heard and not self.screen.endswith("\n"):
+                # Between a prompt and the reading of its answer Ctrl+C may be noticed only with the next key; once the
+                # command has had its last word, that key would only be echoed behind it.
                 os.write(self._terminal, b"\n")
             elif heard and left and self.screen.endswith(PROMPT_ENDS):
                 os.write(self._terminal, left.pop(0).encode())

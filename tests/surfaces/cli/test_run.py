@@ -116,9 +116,11 @@ def test_a_mistake_is_one_sentence_on_stderr(play: Play, arguments: list[str], c
 
 
 def test_ctrl_c_stops_every_agent_and_says_what_is_kept_where(play: Play) -> None:
-    stage = play(Script().otherwise([Turn("On it.", calls=(Call("bash", {"command": "sleep 1000"}),))]))
+    # A file for each agent: of processes, a shell that is about to become something else would count twice.
+    work = Call("bash", {"command": "mktemp at-work.XXXXXX; sleep 1000"})
+    stage = play(Script().otherwise([Turn("On it.", calls=(work,))]))
     with stage.start_command("run", "-j", "2", "one", "two", "three") as process:
-        until(lambda: sum("sleep 1000" in command for command in processes_below(stage.project)) >= 2)
+        until(lambda: len(list(stage.project.glob("at-work.*"))) == 2, "two agents are at work")
         process.send_signal(signal.SIGINT)
         stdout, stderr = process.communicate(timeout=WAIT_S)
     assert process.returncode == 128 + signal.SIGINT

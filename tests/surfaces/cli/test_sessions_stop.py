@@ -35,9 +35,9 @@ def test_a_run_of_another_process_is_stopped_and_its_end_told(desk: Desk) -> Non
 
 def test_an_agent_that_ignores_the_request_is_gone_all_the_same(desk: Desk) -> None:
     process, session_id = start_run(desk, script(ignores_sigterm(), touches(desk.root / "ready"), pauses(300)))
-    done = desk.run("stop", session_id)
-    assert done.exit_code == 0
-    assert "aborted" in done.out
+    # It gets 5 of the 8 seconds that are waited for its end; a busy machine may need the rest for itself.
+    told = until(lambda: done.out if (done := desk.run("stop", session_id)).exit_code == 0 else "", "it is over")
+    assert "aborted" in told
     process.communicate(timeout=TIMEOUT_S)
 
 

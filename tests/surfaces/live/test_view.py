@@ -18,18 +18,18 @@ from pi_subagents.surfaces.live import LiveView
 from pi_subagents.surfaces.live import view as view_module
 from pi_subagents.surfaces.live.interjections import diverted_stderr
 from tests.progress.windows_kit import COMPLETED, CREATED, STARTED, assistant
-from tests.waiting import PATIENCE_S
-
-TIMEOUT_S = PATIENCE_S
+from tests.waiting import until_async
 
 
 class _Stream(io.StringIO):
     """Looks like a terminal, as far as the view asks."""
 
     broken = False
+    refused = 0
 
     def write(self, text: str) -> int:
         if self.broken:
+            self.refused += 1
             raise OSError("the terminal is gone")
         return super().write(text)
 
@@ -50,9 +50,7 @@ def happened(view: LiveView, state: RunState, *events: Any) -> None:
 
 
 async def until(stream: io.StringIO, text: str) -> None:
-    async with asyncio.timeout(TIMEOUT_S):
-        while text not in stream.getvalue():  # noqa: ASYNC110 - there is nothing to wait for but the text
-            await asyncio.sleep(0.01)
+    await until_async(lambda: text in stream.getvalue(), f"{text!r} is drawn", stream.getvalue)
 
 
 async def test_what_happens_is_drawn_and_the_end_is_kept() -> None:
@@ -90,7 +88,7 @@ async def test_a_terminal_that_is_gone_ends_the_drawing_and_nothing_else() -> No
         await until(stream, "build")
         stream.broken = True
         happened(view, state, assistant("Nobody sees this."))
-        await asyncio.sleep(4 * view_module.FRAME_S)
+        await until_async(lambda: stream.refused, "the view has tried to draw")
         happened(view, state, COMPLETED)
 
 
@@ -105,9 +103,7 @@ async def test_a_mistake_in_the_view_is_logged_and_ends_only_the_view(
     view = LiveView(stream)
     async with view.showing(delegation_of(state)):
         happened(view, state, STARTED)
-        async with asyncio.timeout(TIMEOUT_S):
-            while not caplog.records:  # noqa: ASYNC110 - as above
-                await asyncio.sleep(0.01)
+        await until_async(lambda: caplog.records, "the mistake is logged")
         happened(view, state, COMPLETED)
     assert "the live view failed; the runs go on without it" in caplog.text
     assert stream.getvalue().endswith("\x1b[?25h")

@@ -10,10 +10,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pi_subagents
-from tests.waiting import until
+from tests.waiting import PATIENCE_S, until
 
 _PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
-_TMUX_S = 20.0
 PROMPT = "ready {}> "
 """With the number of the line that the shell waits for: a prompt from before a command is not one after it."""
 _LINE_NUMBER = r"\#"
@@ -104,7 +103,7 @@ class Terminal:
             env=dict(environ) if environ is not None else None,
             capture_output=True,
             encoding="utf-8",
-            timeout=_TMUX_S,
+            timeout=PATIENCE_S,
             check=False,
         )
         assert not check or done.returncode == 0, done.stderr

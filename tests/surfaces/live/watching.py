@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import takewhile
 
 import pytest
 
@@ -44,6 +45,14 @@ def start(terminal: Terminal, *options: str, **how: str) -> str:
 def marked(screen: str) -> str:
     """The header of the window that is selected."""
     return next((line for line in screen.splitlines() if line.startswith("▌")), "")
+
+
+def is_marked_down_to_the_summary(screen: str) -> bool:
+    """Whether every row from the header of the selected window to the summary belongs to it."""
+    lines = screen.splitlines()
+    rows = lines[lines.index(marked(screen)) :] if marked(screen) else []
+    window = list(takewhile(lambda line: not line.startswith("Sub-agents: "), rows))
+    return len(window) < len(rows) and all(line.startswith("▌") for line in window)
 
 
 def is_whole(everything: str) -> bool:

@@ -10,8 +10,15 @@ from tests.pi.fixtures import pi, play
 from tests.process.conftest import plain_stage
 from tests.process.kit import Stage
 from tests.surfaces.mcp.kit import ERAS, Desk
+from tests.waiting import PATIENCE_S
 
 __all__ = ["pi", "plain_stage", "play"]
+
+
+@pytest.fixture(autouse=True)
+def _patient_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client that hangs up waits until the server has stopped its runs; after two seconds it would kill it."""
+    monkeypatch.setattr("mcp.client.stdio.PROCESS_TERMINATION_TIMEOUT", PATIENCE_S)
 
 
 @pytest.fixture

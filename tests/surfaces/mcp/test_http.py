@@ -33,6 +33,13 @@ INITIALIZE = {
 
 @pytest.fixture
 def url(either_desk: Desk) -> Iterator[str]:
+    """A server that waits for its clients as long as usual."""
+    with either_desk.http_server() as url:
+        yield url
+
+
+@pytest.fixture
+def impatient_url(either_desk: Desk) -> Iterator[str]:
     """A server whose clients count as gone after three seconds."""
     with either_desk.http_server("--silence", "3") as url:
         yield url
@@ -69,13 +76,13 @@ async def test_a_cancelled_call_stops_its_agents(either_desk: Desk, url: str, tm
 
 
 def test_a_client_that_is_gone_without_a_word_does_not_keep_its_agents(
-    either_desk: Desk, url: str, tmp_path: Path
+    either_desk: Desk, impatient_url: str, tmp_path: Path
 ) -> None:
     program = f"""
 import asyncio, json
 from mcp import Client
 async def main():
-    async with Client({url!r}, mode={either_desk.era!r}) as client:
+    async with Client({impatient_url!r}, mode={either_desk.era!r}) as client:
         await client.call_tool("delegate_to_subagents", {tasks([touches(tmp_path / "ready"), pauses(300)])!r})
 asyncio.run(main())
 """

@@ -17,7 +17,7 @@ from tests.waiting import PATIENCE_S
 def test_without_an_open_input_and_output_it_says_so_and_ends(desk: Desk, closed: str) -> None:
     started = ["sh", "-c", f'exec "$@" {closed}', "sh", *desk.argv()]
     with subprocess.Popen(started, env=desk.environ, stdin=-1, stdout=-1, stderr=-1, text=True) as process:
-        assert process.wait(60) == 1
+        assert process.wait(PATIENCE_S) == 1
         assert process.stderr is not None
         assert process.stderr.read().startswith("error: an MCP client speaks over standard input and output")
 

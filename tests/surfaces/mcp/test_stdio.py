@@ -56,7 +56,7 @@ async def test_every_tool_answers_in_text_and_in_structure(either_desk: Desk) ->
         started = await client.call_tool(
             "background_agent", {"preset": PRESET, "task": script(prints(AGENT_START), DONE)}
         )
-        asked = {"runId": started.structured_content["run"]["runId"], "wait_s": 30}
+        asked = {"runId": started.structured_content["run"]["runId"], "wait_s": WAIT_S}
         status = await client.call_tool("background_agent_status", asked)
         assert "All is well." in text_of(status)
         assert status.structured_content["counts"]["completed"] == 1
@@ -161,7 +161,7 @@ async def test_a_client_that_hangs_up_stops_its_runs_and_leaves_those_in_the_bac
         assert status.structured_content["runs"][0]["status"] == "running"
         assert '"aborted"' in text_in(await client.read_resource("subagent://sessions"))
         (tmp_path / "go on").touch()
-        status = await client.call_tool("background_agent_status", {"runId": run_id, "wait_s": 30})
+        status = await client.call_tool("background_agent_status", {"runId": run_id, "wait_s": WAIT_S})
         assert status.structured_content["runs"][0]["status"] == "completed"
 
 

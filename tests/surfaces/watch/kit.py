@@ -6,16 +6,18 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from textual.pilot import Pilot
+from textual.widget import Widget
 
 from pi_subagents.planning import Place
 from pi_subagents.surfaces.watch import WatchApp
 from pi_subagents.surfaces.watch.blocks import Fold
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.session_kit import Shelf
-from tests.waiting import until_async
+from tests.waiting import PATIENCE_S, until_async
 
 WIDE, NARROW = (140, 40), (80, 24)
 
@@ -91,6 +93,11 @@ class Eyes:
         await self.pilot.press(*keys)
         await self.pilot.pause()
 
+    async def reach(self, key: str, kind: type[Widget]) -> None:
+        """Press a key that leads to another widget, and wait until it has the focus: the next key is for it."""
+        await self.press(key)
+        await self.until(lambda: isinstance(self.app.focused, kind), f"a {kind.__name__} has the focus")
+
     async def until(self, condition: Callable[[], object], what: str = "") -> None:
         """Wait for something that happens by itself."""
         await until_async(condition, what, lambda: self.screen, self.pilot.pause)
@@ -113,6 +120,8 @@ async def watching(bench: Bench, size: tuple[int, int] = WIDE, project: Path | N
     """The program, once it has looked at the disk for the first time."""
     app = WatchApp(bench.place, project)
     async with app.run_test(size=size) as pilot:
+        # Of its own accord it gives up after 30 s.
+        pilot._wait_for_screen = partial(pilot._wait_for_screen, PATIENCE_S)  # type: ignore[method-assign]
         eyes = Eyes(app, pilot)
         await eyes.until(lambda: app.has_looked, "the first look")
         await pilot.pause()

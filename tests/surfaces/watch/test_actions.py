@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from textual.widgets import Button
+from textual.widgets import Button, TextArea
 
 from pi_subagents.models import Reason, Status
 from pi_subagents.outcome import CANCELLED_SENTENCE, ending
@@ -41,7 +41,8 @@ async def test_x_asks_and_then_asks_the_holder_to_stop(bench: Bench, keys: list[
 async def test_x_is_harmless_without_a_clear_yes(bench: Bench, key: str) -> None:
     kept = bench.tea.add(name="brew", ends=None)
     async with watching(bench) as eyes:
-        await eyes.press("x", key)
+        await eyes.reach("x", Button)
+        await eyes.press(key)
         await eyes.until(lambda: not isinstance(eyes.app.screen, Confirmation))
         assert stop_request(kept.run_dir) is None
 
@@ -50,6 +51,7 @@ async def test_the_mouse_answers_too(bench: Bench) -> None:
     kept = bench.tea.add(name="brew", ends=None)
     async with watching(bench) as eyes:
         await eyes.press("x")
+        await eyes.until_seen("Stop it (y)")
         await eyes.pilot.click("#yes")
         await eyes.until(lambda: stop_request(kept.run_dir) is not None)
         await eyes.until(lambda: not eyes.app.query(Button))
@@ -68,16 +70,16 @@ async def test_a_run_that_is_over_cannot_be_stopped(bench: Bench) -> None:
 async def test_r_goes_on_with_the_session_and_shows_it(bench: Bench) -> None:
     kept = bench.tea.add(says("First answer"), name="brew", profile=None)
     async with watching(bench) as eyes:
-        await eyes.press("r")
-        await eyes.until(lambda: isinstance(eyes.app.screen, PromptDialog))
+        await eyes.reach("r", TextArea)
         await eyes.until_seen("quitting watch stops it")
         await eyes.press(*"Stronger", "ctrl+j", *"please", "enter")
+        # First what is said in the corner: it is there for some seconds only.
+        await eyes.until(lambda: "“brew” goes on. Quitting watch stops it." in eyes.notices)
         await eyes.until(lambda: latest(kept) != kept.run_dir)
         await eyes.until(lambda: load_run(latest(kept)).status.is_terminal)
         state = load_run(latest(kept))
         assert (state.status, state.prompt, state.name) == (Status.COMPLETED, "Stronger\nplease", "brew")
         await eyes.until_told("run 2 of session")
-        await eyes.until(lambda: "“brew” goes on. Quitting watch stops it." in eyes.notices)
         await eyes.until(lambda: eyes.app.own_runs.count == 0)
 
 
@@ -85,7 +87,8 @@ async def test_r_goes_on_with_the_session_and_shows_it(bench: Bench) -> None:
 async def test_without_a_prompt_nothing_is_resumed(bench: Bench, keys: list[str]) -> None:
     kept = bench.tea.add(name="brew")
     async with watching(bench) as eyes:
-        await eyes.press("r", *keys)
+        await eyes.reach("r", TextArea)
+        await eyes.press(*keys)
         await eyes.until(lambda: not isinstance(eyes.app.screen, PromptDialog))
         assert latest(kept) == kept.run_dir
         assert eyes.app.own_runs.count == 0
@@ -101,7 +104,8 @@ async def test_a_running_session_is_not_resumed(bench: Bench) -> None:
 async def test_what_prevents_a_resumption_is_said(bench: Bench) -> None:
     bench.tea.add(name="brew", cwd=bench.tea.project / "gone")
     async with watching(bench) as eyes:
-        await eyes.press("r", *"go", "enter")
+        await eyes.reach("r", TextArea)
+        await eyes.press(*"go", "enter")
         await eyes.until(lambda: any("where the session worked, is gone" in notice for notice in eyes.notices))
 
 
@@ -111,7 +115,8 @@ async def test_q_asks_before_it_stops_what_was_resumed_here(bench: Bench) -> Non
     variables = {**bench.place.environ, SCRIPT_VARIABLE: script(touches(ready), pauses(300))}
     bench.place = replace(bench.place, environ=variables)
     async with watching(bench) as eyes:
-        await eyes.press("r", *"go", "enter")
+        await eyes.reach("r", TextArea)
+        await eyes.press(*"go", "enter")
         await eyes.until(ready.exists, "the agent is at work")
         await eyes.press("q")
         await eyes.until(
@@ -121,7 +126,8 @@ async def test_q_asks_before_it_stops_what_was_resumed_here(bench: Bench) -> Non
         await eyes.until(lambda: not isinstance(eyes.app.screen, Confirmation))
         assert eyes.app.is_running
         assert eyes.app.own_runs.count == 1
-        await eyes.press("q", "y")
+        await eyes.reach("q", Button)
+        await eyes.press("y")
         await eyes.until(lambda: not eyes.app.is_running)
     assert load_run(latest(kept)).reason is Reason.CANCELLED
 

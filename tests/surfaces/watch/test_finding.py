@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.widgets import Input
 
 from pi_subagents.models import Reason
 from tests.session_kit import says
@@ -19,7 +20,8 @@ def stocked(bench: Bench) -> Bench:
 
 async def test_slash_searches_while_one_types(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
-        await eyes.press("slash", "l", "e")
+        await eyes.reach("slash", Input)
+        await eyes.press("l", "e")
         await eyes.until(lambda: eyes.names == ["lex"])
         await eyes.until_seen('only "le"')
         await eyes.press("backspace", "backspace", *"REVIEW")
@@ -28,7 +30,8 @@ async def test_slash_searches_while_one_types(stocked: Bench) -> None:
 
 async def test_all_words_have_to_be_found_wherever_they_are(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
-        await eyes.press("slash", *"parser", "space", *"fell")
+        await eyes.reach("slash", Input)
+        await eyes.press(*"parser", "space", *"fell")
         await eyes.until(lambda: eyes.names == ["lex"])
         await eyes.press("space", *"tea")
         await eyes.until(lambda: eyes.names == [])
@@ -36,7 +39,8 @@ async def test_all_words_have_to_be_found_wherever_they_are(stocked: Bench) -> N
 
 async def test_return_goes_to_the_list_and_keeps_the_search(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
-        await eyes.press("slash", *"tea", "enter")
+        await eyes.reach("slash", Input)
+        await eyes.press(*"tea", "enter")
         await eyes.until(lambda: eyes.app.focused is eyes.app.list)
         await eyes.until(lambda: eyes.names == ["brew", "taste"])
         await eyes.press("down")
@@ -45,7 +49,8 @@ async def test_return_goes_to_the_list_and_keeps_the_search(stocked: Bench) -> N
 
 async def test_escape_shows_all_again(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
-        await eyes.press("slash", *"nobody")
+        await eyes.reach("slash", Input)
+        await eyes.press(*"nobody")
         await eyes.until_seen("No run matches.")
         await eyes.press("escape")
         await eyes.until(lambda: len(eyes.names) == 3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from pi_subagents.listing import SessionSummary, Wanted, list_sessions
@@ -106,6 +108,8 @@ async def test_a_page_is_about_a_screen(bench: Bench) -> None:
     for number in range(30):
         bench.tea.add(name=f"task {number}", age_s=100 + number)
     async with watching(bench, NARROW) as eyes:
+        # What stands there as long as there is no run has left its place.
+        await eyes.until(lambda: eyes.app.list.size.height == eyes.app.query_one("#runs").content_size.height)
         visible = eyes.app.list.size.height
         await eyes.press("pagedown")
         await eyes.until(lambda: eyes.chosen == f"task {visible - 1}")
@@ -124,6 +128,7 @@ async def test_the_choice_stays_with_its_session(bench: Bench) -> None:
     bench.tea.add(name="second", age_s=60)
     async with watching(bench) as eyes:
         await eyes.press("down")
+        await eyes.until(lambda: eyes.chosen == "second")
         bench.tea.add(name="newcomer", age_s=1)
         await eyes.until(lambda: "newcomer" in eyes.names)
         assert eyes.chosen == "second"
@@ -146,6 +151,7 @@ async def test_nothing_is_listed_again_while_nothing_changes(bench: Bench, monke
         return list_sessions(place, wanted)
 
     monkeypatch.setattr("pi_subagents.watching.roster.list_sessions", counted)
+    monkeypatch.setattr("pi_subagents.watching.roster._RELIST_S", math.inf)  # however long all this takes
     bench.tea.add(name="working", ends=None)
     async with watching(bench) as eyes:
         before = len(listed)
@@ -153,8 +159,7 @@ async def test_nothing_is_listed_again_while_nothing_changes(bench: Bench, monke
             await eyes.app.refresh_runs()
         assert len(listed) == before
         bench.parser.add(name="newcomer")
-        await eyes.app.refresh_runs()
-        assert len(listed) > before
+        await eyes.until(lambda: len(listed) > before)
 
 
 async def test_names_cannot_steer_the_terminal_or_the_layout(bench: Bench) -> None:

@@ -10,9 +10,10 @@ from textual.app import App
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 
 from pi_subagents.surfaces.watch.terminal import LastingDriver
+from tests.waiting import PATIENCE_S
 
 
-@pytest.mark.timeout(60)  # without the driver it would hang
+@pytest.mark.timeout(PATIENCE_S)  # without the driver it would hang
 async def test_writes_to_a_closed_terminal_go_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     master, slave = pty.openpty()
     with os.fdopen(slave, "w", closefd=False) as file:
