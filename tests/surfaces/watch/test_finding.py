@@ -28,6 +28,17 @@ async def test_slash_searches_while_one_types(stocked: Bench) -> None:
         await eyes.until(lambda: eyes.names == ["taste"])
 
 
+async def test_no_key_is_taken_for_a_search_that_nobody_asked_for(stocked: Bench) -> None:
+    async with watching(stocked) as eyes:
+        search = eyes.app.query_one(Input)
+        search.styles.display = "block"  # as it is for a moment at the start, until the style sheet has been read
+        eyes.app.screen.set_focus(search)
+        await eyes.press("j", "l")
+        assert (search.value, len(eyes.names)) == ("", 3)
+        await eyes.press("q")
+        await eyes.until(lambda: not eyes.app.is_running)
+
+
 async def test_all_words_have_to_be_found_wherever_they_are(stocked: Bench) -> None:
     async with watching(stocked) as eyes:
         await eyes.reach("slash", Input)

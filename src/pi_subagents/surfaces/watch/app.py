@@ -76,7 +76,8 @@ class WatchApp(App[None]):
         self.list = RunList()
         self.conversation = ConversationView()
         self._title = Static(id="title", markup=False)
-        self._search = Input(placeholder="name, profile, model, project, session …", id="search")
+        # Disabled until it is asked for: textual gives the focus to whatever can have it before styles hide anything.
+        self._search = Input(placeholder="name, profile, model, project, session …", id="search", disabled=True)
         self._empty = Static(id="empty", markup=False)
         self._body = Container(id="body")
         self._actions = RunActions(self, place, self.own_runs)
@@ -172,6 +173,7 @@ class WatchApp(App[None]):
 
     def action_search(self) -> None:
         self._search.add_class("shown")
+        self._search.disabled = False
         self._search.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -188,6 +190,7 @@ class WatchApp(App[None]):
         with self._search.prevent(Input.Changed):
             self._search.value = ""
         self._search.remove_class("shown")
+        self._search.disabled = True
         self._select(Selection())
         self.list.focus()
 
