@@ -64,6 +64,7 @@ class Shelf:
         indexed: bool = True,
         indexed_as_running: bool = False,
         cwd: Path | None = None,
+        file_count: int = 0,
     ) -> Kept:
         """A run that began `age_s` ago and took a second; with `ends` None it is still held, until it is let go."""
         session_id = session_id or secrets.token_hex(8)
@@ -79,6 +80,7 @@ class Shelf:
             cwd=str(cwd or self.project),
             harness="pi-json",
             profile=profile,
+            file_count=file_count,
         )
         kept = Kept(session_id, run_dir, fold(RunState(), [created]))
         kept.record = publish(run_dir, {"runId": run_id}, created)

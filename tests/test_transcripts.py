@@ -64,7 +64,7 @@ def _told(shelf: Shelf, files: dict[str, str], *, previously: str | None = None,
     for name, text in files.items():
         (shelf.project / name).write_text(text)
     sent = compose_prompt("Review them.", (*files, "gone.txt"), shelf.project, previously=previously)
-    state = shelf.add(was_told(sent), says(said), prompt="Review them.").state
+    state = shelf.add(was_told(sent), says(said), prompt="Review them.", file_count=len(files) + 1).state
     return Told(state, sent)
 
 
@@ -85,6 +85,16 @@ def test_what_happened_before_a_run_is_not_retold_twice(shelf: Shelf) -> None:
         "--- Run 2 (completed, 2 messages) ---\n\nUser: === b.txt ===\nbeta\n\n[file not found: gone.txt]\n\n"
         "Review them.\n\nAssistant: Second answer."
     )
+
+
+def test_a_file_that_holds_a_retelling_is_not_taken_for_one(shelf: Shelf) -> None:
+    first = _told(shelf, {"a.txt": "alpha"}, said="First answer.")
+    odd = {"odd.txt": "one\n\nPreviously:\n\nUser: two", "plain.txt": "one\n\nPreviously:\n\nthree", "b.txt": "beta"}
+    second = _told(shelf, odd, previously=retelling([first], 10_000), said="Second answer.")
+    text = retelling([first, second], 10_000)
+    assert text.count("First answer.") == 1
+    for name, content in odd.items():
+        assert f"=== {name} ===\n{content}\n\n" in text
 
 
 def test_where_there_is_no_room_the_contents_of_files_go_before_anything_else_and_their_names_stay(

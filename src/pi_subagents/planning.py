@@ -197,9 +197,8 @@ class _Planner:
         told = as_utf8(prompt)
         if problem is None and not told.strip():
             problem = "prompt is empty"
-        note = " ".join(filter(None, [chosen.note, note])) or None
         plan = Plan(_recordable(task, chosen.profile), cwd, told, chosen.profile, profile_name, chosen.summary, problem)
-        plan = replace(plan, continuation=continuation, resume_mode=mode, note=note)
+        plan = replace(plan, continuation=continuation, resume_mode=mode, note=_joined(chosen.note, note))
         return replace(plan, preset=preset, requested_model=chosen.requested_model)
 
     def _configuration(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> _Configuration:
@@ -224,7 +223,8 @@ class _Planner:
             model = choose_model(chosen.profile, wanted, self._models.check)
         except UnknownModel as unknown:
             return replace(chosen, problem=str(unknown), requested_model=wanted or chosen.profile.model)
-        return replace(chosen, profile=model.profile, note=model.warning, requested_model=model.requested)
+        note = _joined(chosen.note, model.warning)
+        return replace(chosen, profile=model.profile, note=note, requested_model=model.requested)
 
     def _mode(self, continuation: Continuation | None, profile: Profile | None) -> tuple[ResumeMode | None, str | None]:
         if continuation is None:
@@ -238,8 +238,9 @@ class _Planner:
 
     def _resolve(self, kind: Format, name: str, cwd: Path) -> _Configuration:
         load = load_presets if kind is PRESET else load_profiles
+        catalog = load(self._place.cwd, self._place.agent_dir)
         try:
-            profile = load(self._place.cwd, self._place.agent_dir).resolve(name)
+            profile = catalog.resolve(name)
         except UnknownProfile as unknown:
             return _Configuration(summary=name, problem=str(unknown))
         summary = profile_summary(profile, kind)
@@ -251,7 +252,7 @@ class _Planner:
         resolved = self._resolved[key]
         if isinstance(resolved, UnknownSkill):
             return _Configuration(profile, summary, str(resolved))
-        return _Configuration(resolved, summary)
+        return _Configuration(resolved, summary, note=_joined(*catalog.warnings_about(profile)))
 
     def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
         check_tools(profile)
@@ -292,6 +293,10 @@ def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str
                 f'{profile.path}: skill "{name}" ({path}) is outside of the project and cannot be used, because '
                 f"{project} is not trusted; if you trust it, run: {trust_command(project)}"
             )
+
+
+def _joined(*notes: str | None) -> str | None:
+    return " ".join(filter(None, notes)) or None
 
 
 def _recordable(task: Task, profile: Profile | None) -> Task:

@@ -11,13 +11,15 @@ from __future__ import annotations
 import os
 import re
 import stat
+from bisect import bisect_left
 from collections.abc import Sequence
 from pathlib import Path
 
 from pi_subagents.models import FileSlice, FileSpec
 
 MAX_FILE_BYTES = 1024 * 1024
-_PREVIOUSLY = re.compile(r"(?:\A|(?<=\n\n))Previously:\n\n")
+_PREVIOUSLY = re.compile(r"(?:\A|(?<=\n\n))Previously:\n\n(?=--- Run \d+ \(|User: )")
+"""As a retelling begins; a file may hold such a paragraph too."""
 _BETWEEN_BLOCKS = re.compile(r"\n\n(?==== [^\n]+ ===\n|\[(?:file not found|could not read file|file too large): )")
 
 
@@ -28,15 +30,20 @@ def compose_prompt(prompt: str, files: Sequence[FileSpec], cwd: Path, *, previou
     return "\n\n".join([*(_file_block(spec, cwd) for spec in files), prompt])
 
 
-def files_told(text: str, prompt: str, *, resumed: bool) -> list[str]:
-    """The blocks of files in a text that `compose_prompt` made; empty where the text does not end with the prompt."""
+def files_told(text: str, prompt: str, count: int, *, resumed: bool) -> list[str]:
+    """The blocks of `count` files, or what looks like more, in a text that `compose_prompt` made.
+
+    There are none where the text does not end with the prompt.
+    """
     if not text.endswith(prompt):
         return []
-    before = text.removesuffix(prompt)
-    if resumed and (previously := _PREVIOUSLY.search(before)):
-        before = before[: previously.start()]
-    before = before.removesuffix("\n\n")
-    return _BETWEEN_BLOCKS.split(before) if before else []
+    told = text.removesuffix(prompt)
+    if resumed:
+        further = [between.start() for between in _BETWEEN_BLOCKS.finditer(told)]
+        ends = (previously.start() for previously in _PREVIOUSLY.finditer(told))
+        told = told[: next((end for end in ends if bisect_left(further, end) + 1 >= count), None)]
+    told = told.removesuffix("\n\n")
+    return _BETWEEN_BLOCKS.split(told) if told else []
 
 
 def _file_block(spec: FileSpec, cwd: Path) -> str:

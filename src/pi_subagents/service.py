@@ -130,6 +130,12 @@ class Delegation:
         """How every task stands, in the order of the tasks."""
         return [run_result(run.state, run.run_dir) for run in self.runs]
 
+    @property
+    def warnings(self) -> list[str]:
+        """What the caller should know of the settings and, once they are planned, of the tasks' profiles and models."""
+        notes = (run.plan.note for run in self.runs if run.plan.note)
+        return [*self.settings.warnings, *dict.fromkeys(notes)]
+
     def stop(self, session_id: str | None = None, message: str = CANCELLED_SENTENCE) -> None:
         """Ask one run, or all of them, to end; returns at once."""
         self._stopped = self._stopped or session_id is None

@@ -164,7 +164,7 @@ def _retold_run(told: Told, number: int, count: int) -> _Retold:
         said.append(f"[Error: {run.error}]")
     status = documented_status(run.status)
     heading = [f"--- Run {number} ({status}, {run.message_count} messages) ---"] if count > 1 else []
-    files = files_told(told.text, run.prompt, resumed=number > 1)
+    files = files_told(told.text, run.prompt, run.file_count, resumed=number > 1)
     return _Retold(heading, files, "\n\n".join(said))
 
 

@@ -84,7 +84,7 @@ def test_every_foreground_run_leaves_an_entry_when_it_ends_and_not_later(desk: D
         first = bridge.heard("entry/append", type="pi-subagents")["data"]
         assert (first["taskName"], first["status"], first["output"]) == ("task 1", "completed", "All is well.")
         assert first["profileName"] == "quick"
-        assert first["transcript"] == "All is well."
+        assert first["messages"][-1]["content"] == [{"type": "text", "text": "All is well."}]
         (tmp_path / "go").touch()
         bridge.result(call)
         bridge.call("delegate_to_subagents", {"tasks": [{"name": "lost", "prompt": "x", "profile": "nobody"}]})

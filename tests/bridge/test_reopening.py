@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 
 import pytest
@@ -58,6 +59,55 @@ def test_what_the_log_kept_is_told_where_the_record_is_gone_and_that_it_is(desk:
         assert third.call("get_subagent_output", {"sessionId": session_id})["isError"]
 
 
+RULED = "# Report\n\nPart one\n---\nPart two"
+
+
+def test_an_answer_with_rules_in_it_is_told_once_where_the_record_is_gone(desk: Desk) -> None:
+    with desk.bridge() as first:
+        looked = prints(AGENT_START, assistant("Looking.", tool_call("ls", path="src")), tool_result("ls", "a.py"))
+        asked = tasks([looked, prints(assistant(RULED), agent_end(), AGENT_SETTLED)])
+        (session_id,) = first.call("delegate_to_subagents", asked)["details"]["sessionIds"]
+        before = first.call("get_subagent_session", {"sessionId": session_id})
+    shutil.rmtree(desk.stage.runs)
+    with desk.bridge(reason="resume", entries=first.told("entry/append")) as second:
+        session = second.call("get_subagent_session", {"sessionId": session_id})
+        assert second.call("get_subagent_output", {"sessionId": session_id})["text"].startswith(f"{RULED}\n---\n[its")
+        assert session["text"].startswith(before["text"])
+        assert session["text"].count("Part two") == 1
+        for fact in ("messageCount", "exitCode", "status", "runCount"):
+            assert session["details"][fact] == before["details"][fact], fact
+        second.call("delegate_to_subagents", {"tasks": [{"name": "t", "prompt": "And?", "resume": session_id}]})
+        told = second.call("get_subagent_output", {"sessionId": session_id})["text"]
+    said = f'Assistant: Looking.\n\nTool Call: ls({{"path":"src"}})\n\nTool Result: a.py\n\nAssistant: {RULED}\n\n'
+    assert f"{said}Instructions:\n\nAnd?" in told
+
+
+def test_an_entry_with_a_transcript_instead_of_messages_is_read_too(desk: Desk) -> None:
+    transcript = f"Looking.\n---\n{RULED}\n---\n[Error: It fell over.]"
+    data = {"sessionId": SESSION, "taskName": "t", "status": "error", "errorMessage": "It fell over."}
+    entry = {"type": "pi-subagents", "data": {**data, "output": RULED, "transcript": transcript}}
+    with desk.bridge(reason="resume", entries=[entry]) as bridge:
+        assert bridge.call("get_subagent_output", {"sessionId": SESSION})["text"].startswith(f"{RULED}\n---\n[its")
+        assert bridge.call("get_subagent_session", {"sessionId": SESSION})["text"].startswith(
+            f"{transcript}\n---\n[its"
+        )
+
+
+def test_a_message_that_makes_no_sense_costs_only_itself(desk: Desk) -> None:
+    data = {**ORIGINAL, "messages": [None, 7, {"role": 3}, *ORIGINAL["messages"]]}
+    with desk.bridge(reason="resume", entries=[{"type": "pi-subagents", "data": data}]) as bridge:
+        session = bridge.call("get_subagent_session", {"sessionId": SESSION})
+    assert session["text"].startswith("Looking.")
+    assert (session["details"]["messageCount"], session["details"]["exitCode"]) == (4, 0)
+
+
+def test_what_an_agent_was_saying_when_it_was_stopped_is_told_where_the_record_is_gone(desk: Desk) -> None:
+    data = {**ORIGINAL, "status": "error", "errorMessage": "Cancelled", "output": "And then there"}
+    with desk.bridge(reason="resume", entries=[{"type": "pi-subagents", "data": data}]) as bridge:
+        output = bridge.call("get_subagent_output", {"sessionId": SESSION})
+    assert output["text"].startswith("And then there\n---\n[its")
+
+
 def test_a_run_that_the_log_calls_running_was_interrupted(desk: Desk) -> None:
     data: Message = {"sessionId": "0123456789abcdef", "taskName": "t", "status": "running", "output": "So far."}
     with desk.bridge(reason="resume", entries=[{"type": "pi-subagents", "data": data}]) as bridge:
@@ -70,8 +120,16 @@ def test_an_entry_keeps_no_more_than_a_log_can_bear(desk: Desk) -> None:
     with desk.bridge() as bridge:
         bridge.call("delegate_to_subagents", tasks([prints(*answer("é" * 100_000))]))
         (entry,) = bridge.told("entry/append")
+        lines = [assistant("x" * 1000, tool_call("write", path=f"{n}", content="y" * 50_000)) for n in range(100)]
+        asked = tasks([prints(AGENT_START, *lines, assistant("Done."), agent_end(), AGENT_SETTLED)])
+        bridge.call("delegate_to_subagents", asked)
+        _, long = bridge.told("entry/append")
     assert len(entry["data"]["output"].encode()) < 66_000
     assert entry["data"]["output"].endswith("bytes are missing]")
+    assert len(json.dumps(entry["data"]["messages"], ensure_ascii=False).encode()) < 70_000
+    assert len(json.dumps(long["data"]["messages"])) < 70_000
+    assert long["data"]["messageCount"] > len(long["data"]["messages"]) > 10
+    assert long["data"]["messages"][-1]["content"] == [{"type": "text", "text": "Done."}]
 
 
 SESSION = "0123456789abcdef"

@@ -69,6 +69,14 @@ test("collapsed, lines are cut and the newest stay; expanded, text goes on in th
 	]);
 });
 
+test("a preview that fills the row goes without its indent and keeps its end", () => {
+	const row = (text) => shown(new Painter(theme, 20).windows({ windows: [window({ lines: [entry(text, "tool")] })] }, false)).at(-1);
+	assert.equal(row("→ read → …/name.ts"), "  → read → …/name.ts");
+	assert.equal(row("→ read → …e/name.ts"), " → read → …e/name.ts");
+	assert.equal(row("→ read → …me/name.ts"), "→ read → …me/name.ts");
+	assert.equal(row("→ read → …ome/name.ts"), "  → read → …ome/nam…");
+});
+
 test("a window without lines is starting while it runs and collapsed, and has no output once it has ended", () => {
 	const painter = new Painter(theme, 20);
 	const running = patched({}, { windows: [{ index: 0, set: window({ status: "running" }) }] });

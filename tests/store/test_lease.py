@@ -292,6 +292,26 @@ def test_trying_whether_locks_work_leaves_none_to_a_child_that_is_just_being_sta
     assert children
 
 
+def test_a_reader_is_told_the_end_that_was_written_between_its_two_looks(
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lost = shelf.add(says("Half way."), ends=None)
+    lost.let_go()
+    looks: list[bool] = []
+
+    def look(run: Directory) -> bool:
+        looks.append(leases.has_holder(run))
+        if len(looks) == 2:  # somebody else has just taken it, and is done before the next question
+            monkeypatch.setattr(reading, "has_holder", leases.has_holder)
+            assert load_run(lost.run_dir).reason is Reason.LOST
+            return True
+        return looks[-1]
+
+    monkeypatch.setattr(reading, "has_holder", look)
+    assert load_run(lost.run_dir).reason is Reason.LOST
+    assert len(looks) == 2
+
+
 def test_a_reader_who_comes_while_another_closes_a_lost_run_waits_for_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -165,8 +165,11 @@ export class Painter {
 		this.width = width;
 	}
 
+	/** A line that has just room enough goes without its indent: better than without its end. */
 	cut(line: Line, indent = ""): string {
-		return truncateToWidth(indent + this.colour(line), this.width, "…");
+		const text = this.colour(line);
+		const room = this.width - visibleWidth(text);
+		return truncateToWidth((room < 0 ? indent : indent.slice(0, room)) + text, this.width, "…");
 	}
 
 	wrap(line: Line, indent = ""): string[] {

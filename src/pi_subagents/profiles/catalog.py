@@ -71,6 +71,10 @@ class ProfileCatalog:
             raise UnknownProfile(f'Unknown {word}: "{name}". Available {word}s: {available}')
         return profile
 
+    def warnings_about(self, profile: Profile) -> list[str]:
+        """What was odd in the file of a profile, though it can be used."""
+        return [warning for warning in self.warnings if warning.startswith(f"{profile.path}:")]
+
 
 def profiles_dir(scope: Scope, cwd: Path, agent_dir: Path) -> Path:
     """Where the profiles of a scope are."""

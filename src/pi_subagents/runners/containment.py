@@ -126,7 +126,8 @@ class _Namespace(_Group):
     def kill(self) -> None:
         with suppress(OSError):  # it is ending at this moment, or this kernel does not list children
             for first in _children_of(self._pid):
-                self._killed.setdefault(first, os.pidfd_open(first))
+                if first not in self._killed:
+                    self._killed[first] = os.pidfd_open(first)
         super().kill()
 
     def sweep(self) -> list[int]:

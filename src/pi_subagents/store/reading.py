@@ -53,7 +53,10 @@ def _load(run: Directory) -> RunState:
         if not run.has(RESULT_FILE) or run.has(TIDY_FILE):
             _finish_if_free(run, state)
         return state
-    return state if _is_at_work(run) else _close_lost(run)
+    if not _is_at_work(run):
+        return _close_lost(run)
+    # Somebody took it up since the journal was read; if that was to close it, the end may stand there by now.
+    return _fold_journal(run)
 
 
 def _is_at_work(run: Directory) -> bool:

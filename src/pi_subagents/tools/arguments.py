@@ -32,7 +32,8 @@ def _explain(message: str, shape: Any) -> str:
     if missing := _MISSING.match(rule):
         return f"Invalid arguments: {_join(field, missing['name'])} is required"
     if unknown := _UNKNOWN.match(rule):
-        hint = get_close_matches(unknown["name"], _field_names(shape), n=1)
+        elsewhere = [name for name in _field_names(shape) if name != unknown["name"]]
+        hint = get_close_matches(unknown["name"], elsewhere, n=1)
         suffix = f'; did you mean "{hint[0]}"?' if hint else ""
         return f"Invalid arguments: {_join(field, unknown['name'])} is not a known field{suffix}"
     rule = rule[:1].lower() + rule[1:]

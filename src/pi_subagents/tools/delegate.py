@@ -67,7 +67,7 @@ def new_window(state: RunState, settings: Settings) -> Window:
     return Window(state, max_lines=settings.max_lines_per_window, preview_width=preview_width(settings, None))
 
 
-def details_of(windows: Sequence[Window], settings: Settings) -> Details:
+def details_of(windows: Sequence[Window], settings: Settings, warnings: Sequence[str]) -> Details:
     """The details of a call with these windows."""
     states = [window.state for window in windows]
     return {
@@ -75,7 +75,7 @@ def details_of(windows: Sequence[Window], settings: Settings) -> Details:
         "maxLinesPerWindow": settings.max_lines_per_window,
         "globalStatus": "done" if all(state.status.is_terminal for state in states) else "running",
         "sessionIds": [state.session_id for state in states],
-        **({"warnings": list(settings.warnings)} if settings.warnings else {}),
+        **({"warnings": list(warnings)} if warnings else {}),
     }
 
 
@@ -102,7 +102,7 @@ class _View:
             self._spoken.observe(state, events)
 
     def details(self) -> Details:
-        return details_of(self.windows(), self.delegation.settings)
+        return details_of(self.windows(), self.delegation.settings, self.delegation.warnings)
 
     def windows(self) -> list[Window]:
         return [self._window(run.state, run) for run in self.delegation.runs]

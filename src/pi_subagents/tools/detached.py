@@ -154,7 +154,8 @@ def _conclude_delegate(call: DetachedCall, context: ToolContext) -> ToolResult:
             window.apply(event)
         windows.append(window)
     lines = [summary_line(run.state, _summary(run.run_dir)) for run in call.runs]
-    return ToolResult("\n".join(lines), details_of(windows, settings))
+    notes = dict.fromkeys(run.state.note for run in call.runs if run.state.note)
+    return ToolResult("\n".join(lines), details_of(windows, settings, [*settings.warnings, *notes]))
 
 
 class _Meta(msgspec.Struct):

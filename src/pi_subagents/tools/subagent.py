@@ -116,7 +116,7 @@ class _View:
             "mode": "single" if self._single else "parallel",
             "runs": [run_row(run.state, run.run_dir) for run in runs],
             "progress": [self._progress(index, run.state) for index, run in enumerate(runs, 1)],
-            "warnings": self._warnings(),
+            "warnings": self.delegation.warnings,
         }
 
     def text(self) -> str:
@@ -129,10 +129,6 @@ class _View:
     def _progress(self, index: int, state: RunState) -> str:
         line = self._spoken.line(state)
         return line if self._single else f"{_heading(index, state)}: {line}"
-
-    def _warnings(self) -> list[str]:
-        notes = [run.plan.note for run in self.delegation.runs if run.plan.note]
-        return [*self.delegation.settings.warnings, *dict.fromkeys(notes)]
 
 
 def text_of(states: Sequence[RunState], *, single: bool) -> str:

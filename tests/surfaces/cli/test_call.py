@@ -39,6 +39,19 @@ def test_stdout_carries_one_json_object_and_nothing_else_however_talkative_every
     assert document["details"]["windows"][0]["lines"][-1] == {"text": "Done.", "kind": "text"}
 
 
+def test_a_restriction_without_a_value_is_warned_of_by_whoever_runs_without_it(play: Play) -> None:
+    stage = play(Script())
+    use_stand_in(stage)
+    stage.write_profile("open", "noTools:")
+    task = {"name": "t", "prompt": "hello", "profile": "open"}
+    called = stage.command("call", "delegate_to_subagents", json.dumps({"tasks": [task, task]}))
+    (warning,) = the_document(called.stdout)["details"]["warnings"]
+    assert "open.md:3: " in warning
+    assert "noTools" in warning
+    for command in (called, stage.command("run", "-p", "open", "hello")):
+        assert command.stderr.count(warning) == 1
+
+
 @pytest.mark.parametrize(
     ("tool", "arguments", "says"),
     [

@@ -14,15 +14,18 @@ from pi_subagents.clock import LAST_MS
 from pi_subagents.encoding import encode_any
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import PiJson
+from pi_subagents.memory import size_of
 from pi_subagents.models import Reason
-from pi_subagents.models.event import Created, Message, TextPart
+from pi_subagents.models.event import Created, Exited, Message, TextPart, ToolCallPart
 from pi_subagents.outcome import ending
-from pi_subagents.transcripts import documented_status, session_transcript
+from pi_subagents.transcripts import documented_status
 
 RUN_ENTRY = "pi-subagents"
 DONE_MESSAGE = "pi-subagents:bg-done"
 INTERRUPTED = "Session was interrupted (main agent session ended unexpectedly)"
 _MAX_TEXT_BYTES = 64 * 1024
+_MAX_RESULT_BYTES = 2048
+"""More than is told of the result of a tool."""
 _BETWEEN = "\n---\n"
 
 
@@ -44,21 +47,64 @@ def run_entry(state: RunState, run_dir: Path) -> dict[str, Any]:
         "exitCode": state.exit_code,
         "usage": state.usage.to_json(),
         "output": _cut(state.text),
-        "transcript": _cut(session_transcript([state])),
+        "messages": _latest(list(map(_brief, state.messages))),
+        "messageCount": state.message_count,
     }
 
 
-def _cut(text: str) -> str:
+def _cut(text: str, limit: int = _MAX_TEXT_BYTES) -> str:
     data = text.encode("utf-8", "replace")
-    if len(data) <= _MAX_TEXT_BYTES:
+    if len(data) <= limit:
         return text
-    return f"{data[:_MAX_TEXT_BYTES].decode('utf-8', 'ignore')}\n[cut: {len(data) - _MAX_TEXT_BYTES} bytes are missing]"
+    return f"{data[:limit].decode('utf-8', 'ignore')}\n[cut: {len(data) - limit} bytes are missing]"
+
+
+def _latest(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """As many of the last ones as there is room for, the very last in any case."""
+    kept, room = messages[-1:], _MAX_TEXT_BYTES - sum(map(size_of, messages[-1:]))
+    for message in reversed(messages[:-1]):
+        room -= size_of(message)
+        if room < 0:
+            break
+        kept.insert(0, message)
+    return kept
+
+
+def _brief(message: Message) -> dict[str, Any]:
+    """A message as `pi` writes it, as much of it as is told of a session; thoughts and images are not."""
+    limit = _MAX_TEXT_BYTES if message.role == "assistant" else _MAX_RESULT_BYTES
+    content: list[dict[str, Any]] = []
+    for part in message.parts:
+        if isinstance(part, TextPart):
+            content.append({"type": "text", "text": _cut(part.text, limit)})
+        elif isinstance(part, ToolCallPart):
+            content.append({"type": "toolCall", "id": part.id, "name": part.name, "arguments": _few(part.arguments)})
+    facts = {
+        "toolCallId": message.tool_call_id,
+        "toolName": message.tool_name,
+        "isError": message.is_error or None,
+        "stopReason": message.stop_reason,
+        "errorMessage": message.error_message,
+    }
+    return {"role": message.role, "content": content, **{name: fact for name, fact in facts.items() if fact}}
+
+
+def _few(arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments of a call, without those that are long: all that is shown of them is their beginning."""
+    few: dict[str, Any] = {}
+    for name, value in arguments.items():
+        few[name] = _cut(value, _MAX_RESULT_BYTES) if isinstance(value, str) else value
+        if size_of(few) > 2 * _MAX_RESULT_BYTES:
+            del few[name]
+            break
+    return few
 
 
 class _Run(msgspec.Struct, frozen=True, rename="camel"):
     """As much of an entry as is needed to answer for a run.
 
-    The extension that was there before this one kept the `messages` of its agents, as `pi` writes them.
+    Like the extension that was there before this one, ours keeps the `messages` of its agents as `pi` writes them; an
+    earlier version of it kept a `transcript` instead.
     """
 
     session_id: Annotated[str, msgspec.Meta(pattern=r"\A[0-9a-f]{16}\Z")]  # it becomes part of a directory's name
@@ -68,7 +114,8 @@ class _Run(msgspec.Struct, frozen=True, rename="camel"):
     transcript: str = ""
     prompt: str = ""
     error_message: str | None = None
-    messages: list[dict[str, Any]] = []
+    messages: list[Any] = []
+    message_count: int = 0
     run_id: str = ""
     started_at: float | None = None
     completed_at: float | None = None
@@ -80,6 +127,8 @@ class _Run(msgspec.Struct, frozen=True, rename="camel"):
 def _state_of(run: _Run) -> RunState:
     """The run as far as its entry tells it."""
     messages = _messages(run.messages) if run.messages else _texts(run)
+    if run.output and not any(_begin_alike(message.text, run.output) for message in messages):
+        messages.append(Message(role="assistant", parts=(TextPart(run.output),)))  # it was still being said
     prompt = run.prompt or next((message.text for message in messages if message.role == "user"), "")
     begun_at, ended_at = (int(at) if at and 0 < at <= LAST_MS else 0 for at in (run.started_at, run.completed_at))
     created = Created(
@@ -96,26 +145,33 @@ def _state_of(run: _Run) -> RunState:
     is_over = run.status in ("completed", "error")
     error = run.error_message if is_over else INTERRUPTED
     end = ending(Reason.SETTLED if run.status == "completed" else Reason.LOST, error, ended_at)
-    return fold(RunState(), [created, *messages, end])
+    exited = [] if run.exit_code is None else [Exited(exit_code=run.exit_code)]
+    state = fold(RunState(), [created, *messages, *exited, end])
+    state.message_count = max(state.message_count, run.message_count)
+    return state
 
 
-def _messages(records: Iterable[dict[str, Any]]) -> list[Message]:
+def _begin_alike(text: str, other: str) -> bool:
+    return text[:_MAX_RESULT_BYTES] == other[:_MAX_RESULT_BYTES]
+
+
+def _messages(records: Iterable[Any]) -> list[Message]:
     decoder = PiJson().decoder()
     events = (
         event
         for record in records
+        if isinstance(record, dict)
         for event in decoder.decode(encode_any({"type": "message_end", "message": record}), 0)
     )
     return [event for event in events if isinstance(event, Message)]
 
 
 def _texts(run: _Run) -> list[Message]:
-    pieces = run.transcript.split(_BETWEEN) if run.transcript else []
-    if run.error_message and pieces and pieces[-1] == f"[Error: {run.error_message}]":
-        pieces.pop()  # it is said of every run that went wrong
-    if run.output and (not pieces or pieces[-1] != run.output):
-        pieces.append(run.output)
-    return [Message(role="assistant", parts=(TextPart(piece),)) for piece in pieces]
+    """What an entry without messages tells; where in a transcript one of them ends cannot be said of all."""
+    transcript = run.transcript
+    for known in (f"[Error: {run.error_message}]", run.output):  # the one is said of every run that went wrong
+        transcript = transcript.removesuffix(known).removesuffix(_BETWEEN)
+    return [Message(role="assistant", parts=(TextPart(text),)) for text in (transcript, run.output) if text.strip()]
 
 
 @dataclass

@@ -108,6 +108,8 @@ def run_and_report(
         styled = not plain and not forbids_escapes(os.environ)
         print_outputs(delegation.results, styled=styled)
         print_summary(delegation.results, styled=styled, records=records)
+    for warning in delegation.warnings[len(delegation.settings.warnings) :]:
+        echo(f"warning: {warning}", err=True)
     tell_endings(place)
     if interrupted is not None:
         echo("Stopped. Everything the agents said until then is kept in the records named above.", err=True)
