@@ -178,3 +178,22 @@ def test_what_is_no_name_of_a_model_is_not_passed_on(machine: Machine, model: st
     touch(machine.agent_dir / "settings.json", f'{{"defaultProvider": "zoo", "defaultModel": {model}}}')
     with pytest.raises(UnknownModel, match="named without a model"):
         machine.models.default_of("zoo")
+
+
+def test_the_default_is_what_the_program_itself_says_and_asked_once(machine: Machine) -> None:
+    answer = {"type": "response", "data": {"model": {"provider": "zoo", "id": "tiger", "name": "Tiger"}}}
+    (machine.root / "table").write_text(f"a warning\n{json.dumps(answer)}\n")
+    assert machine.models.default() == "zoo/tiger"
+    assert machine.models.default() == "zoo/tiger"
+    assert machine.times_asked == 1
+    touch(machine.agent_dir / "settings.json", "{}")
+    assert machine.models.default() == "zoo/tiger"
+    assert machine.times_asked == 2
+
+
+@pytest.mark.parametrize("said", ["", "it broke", '{"data": {"model": {"provider": "unknown", "id": "unknown"}}}'])
+def test_without_a_default_there_is_none_and_it_is_asked_again(machine: Machine, said: str) -> None:
+    (machine.root / "table").write_text(said)
+    assert machine.models.default() is None
+    assert machine.models.default() is None
+    assert machine.times_asked == 2

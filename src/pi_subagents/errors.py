@@ -2,6 +2,7 @@
 
     PiSubagentsError
     ├── InvalidCall        the arguments of a call are wrong; nothing was started
+    │   └── NothingStarted  things that tasks name are missing: all of them
     ├── ProfileError       a profile file is broken or contradicts itself
     ├── SettingsError      a settings value cannot be used
     ├── AgentNotFound      no agent program (`pi`) was found
@@ -16,6 +17,8 @@ What an agent does wrong is never an exception: it is the recorded outcome of it
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class PiSubagentsError(Exception):
     """Root of every error this package raises on purpose; its text is written for people."""
@@ -23,6 +26,15 @@ class PiSubagentsError(Exception):
 
 class InvalidCall(PiSubagentsError):  # noqa: N818 - reads as a sentence where it is raised
     """A caller's mistake, found before anything was started."""
+
+
+class NothingStarted(InvalidCall):
+    """What tasks name is not there; nothing was started, and nothing recorded."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        self.problems = tuple(problems)
+        lines = "".join(f"\n  {problem}" for problem in problems)
+        super().__init__(problems[0] if len(problems) == 1 else f"nothing was started:{lines}")
 
 
 class ProfileError(InvalidCall):

@@ -95,6 +95,11 @@ class RunState:
         return cls(run_id=run_id, session_id=run_id.rpartition("-")[2])
 
     @property
+    def agent(self) -> str | None:
+        """The profile or preset by whose name the run was asked for."""
+        return self.profile or self.preset
+
+    @property
     def partial_text(self) -> str:
         """What has arrived so far of the message that is being written."""
         return str(self.partial)

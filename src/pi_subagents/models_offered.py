@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.answers import Answers
 from pi_subagents.harness import default_model
-from pi_subagents.harness.pi_models import LIST_MODELS, parse_models
+from pi_subagents.harness.pi_models import ANSWER_REQUESTS, GET_STATE, LIST_MODELS, default_in, parse_models
 from pi_subagents.harness.pi_versions import line_of
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 from pi_subagents.planning import Place
-from pi_subagents.profiles import CheckedModel, UnknownModel, find_offered, only_model_of
+from pi_subagents.profiles import CheckedModel, UnknownModel, find_offered, find_pattern, only_model_of
 from pi_subagents.program_version import ProgramVersion
 from pi_subagents.programs import Program, child_path, file_stamp, find_pi, fingerprint
 from pi_subagents.redaction import Redactor, secrets_in
@@ -28,12 +28,13 @@ from pi_subagents.runners.query import Answer, ask
 from pi_subagents.settings import Settings
 
 CACHE_FILE = "models-offered.json"
+DEFAULTS_FILE = "models-default.json"
 _TIMEOUT_S = 10.0
 _MAX_REASON_CHARACTERS = 200
 
 # Variables that decide which providers have a credential; only their names are looked at.
 _CREDENTIALS = re.compile(r"(_KEY|_KEY_ID|_TOKEN|_CREDENTIALS)$|^(AWS|AZURE|CLOUDFLARE|GOOGLE)_")
-_CONFIGURATION = ("auth.json", "models.json", "settings.json", "extensions")
+_CONFIGURATION = ("auth.json", "models.json", "settings.json", "trust.json", "extensions")
 
 
 @dataclass(frozen=True)
@@ -53,23 +54,46 @@ class OfferedModels:
         self._version = ProgramVersion(self._program, place)
         self._path = child_path(place.environ, data)
         self._known: Answers[tuple[str, ...]] = Answers(place.agent_dir / "subagents" / CACHE_FILE, tuple[str, ...])
+        self._defaults: Answers[str] = Answers(place.agent_dir / "subagents" / DEFAULTS_FILE, str)
         self._listing: _Listing | None = None
 
     def names(self) -> tuple[str, ...]:
         """All of them as `provider/id`, in the order in which the program lists them; none if it cannot say."""
         return self._list().models
 
+    @property
+    def problem(self) -> str:
+        """Why there are no names; empty if there are."""
+        return self._list().problem
+
     def check(self, wanted: str) -> CheckedModel:
         """The model that a text means; raises UnknownModel. It is passed on with a warning if there is no list."""
+        return self._found(wanted, find_offered)
+
+    def check_pattern(self, pattern: str) -> CheckedModel:
+        """The same for what may be a part of a model's name, which is passed on as it is; raises UnknownModel."""
+        return self._found(pattern, find_pattern)
+
+    def _found(self, wanted: str, find: Callable[[str, Sequence[str]], str]) -> CheckedModel:
         listing = self._list()
         with suppress(UnknownModel):
             if not listing.problem:
-                return CheckedModel(find_offered(wanted, listing.models))
+                return CheckedModel(find(wanted, listing.models))
         if not listing.is_fresh:
             listing = self._list(fresh=True)
         if listing.problem:
             return CheckedModel(wanted, f'The model "{wanted}" was not checked: {listing.problem}.')
-        return CheckedModel(find_offered(wanted, listing.models))
+        return CheckedModel(find(wanted, listing.models))
+
+    def default(self) -> str | None:
+        """The model that the program takes here if it is told none, as it says itself; None if it has or says none."""
+        key = self._key()
+        known = self._defaults.get(key)
+        if known is None:
+            known = default_in(self._asked(*ANSWER_REQUESTS, stdin=GET_STATE).text)
+            if known is not None:
+                self._defaults.keep(self._key(), known)
+        return known
 
     def default_of(self, provider: str) -> str | None:
         """The model to name with a provider, for a version of the program that wants both; raises UnknownModel."""
@@ -90,13 +114,17 @@ class OfferedModels:
             self._listing = _Listing(known, False) if known else self._ask()
         return self._listing
 
-    def _ask(self) -> _Listing:
-        answer = ask(
-            [*self._program.argv, LIST_MODELS],
+    def _asked(self, *arguments: str, stdin: bytes = b"") -> Answer:
+        return ask(
+            [*self._program.argv, *arguments],
             environ=self._environ(),
             timeout_s=_TIMEOUT_S,
             cwd=self._place.cwd,
+            stdin=stdin,
         )
+
+    def _ask(self) -> _Listing:
+        answer = self._asked(LIST_MODELS)
         models = parse_models(answer.text) if answer.ok else ()
         if not models:
             return _Listing((), True, self._problem(answer))

@@ -18,7 +18,7 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.files import is_below
-from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task
+from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task, ThinkingLevel
 from pi_subagents.paths import agent_dir, project_root
 from pi_subagents.profiles import (
     BUILTIN_TOOLS,
@@ -31,10 +31,10 @@ from pi_subagents.profiles import (
     UnknownProfile,
     apply_exclude_tools,
     check_extra_args,
+    check_own_model,
     check_tools,
     choose_model,
-    load_presets,
-    load_profiles,
+    find_agent,
     objection_to,
     profile_summary,
     refusal,
@@ -42,6 +42,7 @@ from pi_subagents.profiles import (
 from pi_subagents.prompts import compose_prompt
 from pi_subagents.settings import ResumeMode, Settings, load_settings
 from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
+from pi_subagents.suggestions import did_you_mean
 from pi_subagents.trust import Trust, pi_decision, trust_command
 
 
@@ -117,14 +118,25 @@ class _Configuration:
 
     profile: Profile | None = None
     summary: str | None = None
-    problem: str | None = None
+    problems: tuple[Problem, ...] = ()
     note: str | None = None
     requested_model: str | None = None
+
+    def with_problem(self, error: Exception) -> _Configuration:
+        return replace(self, problems=(*self.problems, Problem(str(error), getattr(error, "hint", ""))))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a task cannot be run, as its caller is told; `hint` asks what was meant, where people are told."""
+
+    sentence: str
+    hint: str = ""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One task, ready to be run or with the reason why it cannot be."""
+    """One task, ready to be run or with the reasons why it cannot be."""
 
     task: Task
     cwd: Path
@@ -132,12 +144,17 @@ class Plan:
     profile: Profile | None = None
     profile_name: str | None = None
     summary: str | None = None
-    problem: str | None = None
+    problems: tuple[Problem, ...] = ()
     continuation: Continuation | None = None
     resume_mode: ResumeMode | None = None
     note: str | None = None
     preset: str | None = None
     requested_model: str | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """What its run fails with, if it cannot be started."""
+        return self.problems[0].sentence if self.problems else None
 
 
 def plan_tasks(
@@ -153,7 +170,7 @@ def plan_tasks(
     """A plan for every task, in order; raises ProfileError for a profile that contradicts itself.
 
     `continuations` has what the sessions that tasks resume have come to, by session id. `models` is asked about
-    the models of presets, and of profiles that name only a provider.
+    every model that a call, a profile or a preset names.
     """
     planner = _Planner(place, tuple(available_tools), continuations or {}, resume_mode, models)
     return [planner.plan(task, as_utf8(task.profile or default_profile or "") or None) for task in tasks]
@@ -189,40 +206,58 @@ class _Planner:
         if preset is not None:
             profile_name = None
         chosen = self._configuration(task, preset, profile_name, self._place.cwd if cwd_problem else cwd)
-        problem = chosen.problem or cwd_problem
+        problems = (*chosen.problems, *([Problem(cwd_problem)] if cwd_problem else []))
         continuation = self._continuations.get(task.resume or "")
         mode, note = self._mode(continuation, chosen.profile)
         previously = continuation.previously if continuation and mode == "retell" else None
-        prompt = task.prompt if problem else compose_prompt(task.prompt, task.files, cwd, previously=previously)
+        prompt = task.prompt if problems else compose_prompt(task.prompt, task.files, cwd, previously=previously)
         told = as_utf8(prompt)
-        if problem is None and not told.strip():
-            problem = "prompt is empty"
-        plan = Plan(_recordable(task, chosen.profile), cwd, told, chosen.profile, profile_name, chosen.summary, problem)
-        plan = replace(plan, continuation=continuation, resume_mode=mode, note=_joined(chosen.note, note))
-        return replace(plan, preset=preset, requested_model=chosen.requested_model)
+        if not problems and not told.strip():
+            problems = (Problem("prompt is empty"),)
+        return Plan(
+            _recordable(task, chosen.profile),
+            cwd,
+            told,
+            chosen.profile,
+            profile_name,
+            chosen.summary,
+            problems,
+            continuation=continuation,
+            resume_mode=mode,
+            note=_joined(chosen.note, note),
+            preset=preset,
+            requested_model=chosen.requested_model,
+        )
 
     def _configuration(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> _Configuration:
+        wanted = as_utf8(task.model or "") or None
         if preset is not None:
-            return self._with_model(self._resolve(PRESET, preset, cwd), as_utf8(task.model or "") or None)
-        return self._with_default_model(self._resolve(PROFILE, profile, cwd)) if profile else _Configuration()
+            chosen = self._with_model(self._resolve(PRESET, preset, cwd), wanted)
+        elif profile:
+            chosen = self._resolve(PROFILE, profile, cwd)
+            chosen = self._with_model(chosen, wanted) if wanted else self._with_own_model(chosen)
+        elif wanted:
+            chosen = self._with_model(_Configuration(_NOTHING_SAID), wanted)
+        else:
+            chosen = _Configuration(_NOTHING_SAID if task.thinking_level else None)
+        return _with_thinking(chosen, as_utf8(task.thinking_level)) if task.thinking_level else chosen
 
-    def _with_default_model(self, chosen: _Configuration) -> _Configuration:
-        profile = chosen.profile
-        if profile is None or chosen.problem or not profile.provider or profile.model:
+    def _with_own_model(self, chosen: _Configuration) -> _Configuration:
+        if chosen.profile is None:
             return chosen
         try:
-            model = self._models.default_of(profile.provider)
+            model = check_own_model(chosen.profile, self._models)
         except UnknownModel as unknown:
-            return replace(chosen, problem=str(unknown))
-        return replace(chosen, profile=msgspec.structs.replace(profile, model=model))
+            return chosen.with_problem(unknown)
+        return replace(chosen, profile=model.profile, note=_joined(chosen.note, model.warning))
 
     def _with_model(self, chosen: _Configuration, wanted: str | None) -> _Configuration:
-        if chosen.profile is None or chosen.problem:
+        if chosen.profile is None:
             return chosen
         try:
             model = choose_model(chosen.profile, wanted, self._models.check)
         except UnknownModel as unknown:
-            return replace(chosen, problem=str(unknown), requested_model=wanted or chosen.profile.model)
+            return replace(chosen.with_problem(unknown), requested_model=wanted or chosen.profile.model)
         note = _joined(chosen.note, model.warning)
         return replace(chosen, profile=model.profile, note=note, requested_model=model.requested)
 
@@ -236,23 +271,23 @@ class _Planner:
             return "native", None
         return "retell", "The earlier agent left no conversation to continue; its runs are retold instead."
 
-    def _resolve(self, kind: Format, name: str, cwd: Path) -> _Configuration:
-        load = load_presets if kind is PRESET else load_profiles
-        catalog = load(self._place.cwd, self._place.agent_dir)
+    def _resolve(self, asked: Format, name: str, cwd: Path) -> _Configuration:
+        """The agent of that name, looked for first among those that the call asks for."""
+        place = self._place
         try:
-            profile = catalog.resolve(name)
+            agent = find_agent(name, asked, place.cwd, place.agent_dir)
         except UnknownProfile as unknown:
-            return _Configuration(summary=name, problem=str(unknown))
-        summary = profile_summary(profile, kind)
-        if objection := objection_to(profile, self._place.trust):
-            return _Configuration(summary=summary, problem=refusal(profile, kind, objection))
-        key = (kind.word, name, cwd)
+            return _Configuration(summary=name).with_problem(unknown)
+        profile, summary = agent.profile, profile_summary(agent.profile, asked)
+        if objection := objection_to(profile, place.trust):
+            return _Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
+        key = (agent.kind.word, name, cwd)
         if key not in self._resolved:
             self._resolved[key] = self._ready(profile, cwd)
         resolved = self._resolved[key]
         if isinstance(resolved, UnknownSkill):
-            return _Configuration(profile, summary, str(resolved))
-        return _Configuration(resolved, summary, note=_joined(*catalog.warnings_about(profile)))
+            return _Configuration(profile, summary).with_problem(resolved)
+        return _Configuration(resolved, summary, note=_joined(*agent.warnings))
 
     def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
         check_tools(profile)
@@ -293,6 +328,19 @@ def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str
                 f'{profile.path}: skill "{name}" ({path}) is outside of the project and cannot be used, because '
                 f"{project} is not trusted; if you trust it, run: {trust_command(project)}"
             )
+
+
+_NOTHING_SAID = Profile(name="")
+"""Where a call names no agent, but says something of how it should be."""
+
+
+def _with_thinking(chosen: _Configuration, level: str) -> _Configuration:
+    levels = tuple(ThinkingLevel)
+    if level not in levels:
+        sentence = f'Unknown thinking level: "{level}". Available levels: {", ".join(levels)}'
+        return replace(chosen, problems=(*chosen.problems, Problem(sentence, did_you_mean(level, levels))))
+    profile = chosen.profile and msgspec.structs.replace(chosen.profile, thinking_level=level)
+    return replace(chosen, profile=profile)
 
 
 def _joined(*notes: str | None) -> str | None:

@@ -46,17 +46,39 @@ def files_told(text: str, prompt: str, count: int, *, resumed: bool) -> list[str
     return _BETWEEN_BLOCKS.split(told) if told else []
 
 
+def file_problems(files: Sequence[FileSpec], cwd: Path) -> list[str]:
+    """What the agent would be told in place of those files that cannot be given, without the brackets."""
+    problems = []
+    for spec in files:
+        try:
+            _read_part(spec, cwd)
+        except _Unreadable as error:
+            problems.append(str(error))
+    return problems
+
+
 def _file_block(spec: FileSpec, cwd: Path) -> str:
+    try:
+        return _read_part(spec, cwd)
+    except _Unreadable as error:
+        return f"[{error}]"
+
+
+class _Unreadable(Exception):  # noqa: N818 - never leaves this module
+    """Why a file cannot be given."""
+
+
+def _read_part(spec: FileSpec, cwd: Path) -> str:
     part = FileSlice(path=spec) if isinstance(spec, str) else spec
     try:
         data = _read_regular_file(cwd / part.path)
         return f"=== {part.path} ===\n{_select_lines(data.decode('utf-8-sig'), part)}"
     except (FileNotFoundError, NotADirectoryError):
-        return f"[file not found: {part.path}]"
+        raise _Unreadable(f"file not found: {part.path}") from None
     except _TooLarge as error:
-        return f"[file too large: {part.path} ({error.kilobytes}KB, limit 1024KB)]"
+        raise _Unreadable(f"file too large: {part.path} ({error.kilobytes}KB, limit 1024KB)") from None
     except (OSError, ValueError):  # ValueError: not UTF-8, or a path that no file system can hold
-        return f"[could not read file: {part.path}]"
+        raise _Unreadable(f"could not read file: {part.path}") from None
 
 
 class _TooLarge(Exception):  # noqa: N818 - never leaves this module

@@ -59,7 +59,7 @@ class Delegation:
 
     Await it for the results, or iterate over it for everything that happens meanwhile; used with `async with`,
     leaving the block stops what is still running. `prepare` raises what is the caller's mistake, before anything
-    has started.
+    has started; with `all_or_none` that is also whatever a single task names and is missing.
     """
 
     def __init__(
@@ -76,6 +76,7 @@ class Delegation:
         runner: Runner | None = None,
         tmux: bool | None = None,
         remembered: Remembered = nothing_remembered,
+        all_or_none: bool = False,
     ) -> None:
         self.place = place or Place.here()
         self.settings = self.place.settings()
@@ -88,6 +89,7 @@ class Delegation:
         self._observer = observer
         self._available_tools = available_tools
         self._remembered = remembered
+        self._all_or_none = all_or_none
         self._on_ended = on_ended
         self._harness = harness or harness_named(self.settings.harness_name)
         self._runner = runner
@@ -159,6 +161,7 @@ class Delegation:
             default_profile=self._profile,
             available_tools=self._available_tools,
             remembered=self._remembered,
+            all_or_none=self._all_or_none,
         )
         with answering_for(prepared):
             self.runs = [self._supervised(run, self._runner) for run in prepared]

@@ -162,7 +162,7 @@ class Workshop:
             note=plan.note,
             preset=plan.preset,
             requested_model=plan.requested_model,
-            resolved_model=profile.model if profile and plan.preset is not None and not plan.problem else None,
+            resolved_model=profile.model if profile and plan.requested_model and not plan.problem else None,
         )
 
     def _limits(self, plan: Plan) -> Limits:

@@ -23,7 +23,7 @@ from pi_subagents.prompts import MAX_FILE_BYTES
 from pi_subagents.service import Delegation
 from pi_subagents.settings import Settings, load_settings, preview_width
 from pi_subagents.supervisor import Limits, supervisor
-from pi_subagents.tools import TOOLS, check_tasks, updates
+from pi_subagents.tools import TOOLS, TaskArguments, check_arguments, updates
 
 SCHEMA: Any = TOOLS["delegate_to_subagents"].input_schema
 TASK_SCHEMA: Any = SCHEMA["properties"]["tasks"]["items"]
@@ -47,7 +47,7 @@ def default_of(function: Callable[..., object], parameter: str) -> object:
 
 
 def one_task(**fields: Any) -> Task:
-    return check_tasks([{"name": "n", "prompt": "p", **fields}])[0]
+    return check_arguments([{"name": "n", "prompt": "p", **fields}], list[TaskArguments])[0].to_task()
 
 
 DEFAULTS: list[tuple[str, object, object]] = [

@@ -166,7 +166,8 @@ def unknown_preset_where_there_is_none(desk: Desk) -> str:
 
 
 @documented(
-    'No model resolved for preset "scout". Pass "model" in the call, or add a line "model: provider/id" to the preset.'
+    'No model resolved for preset "scout". Pass "model" in the call, or add a line "model: provider/id" to the preset. '
+    "On the command line: --model."
 )
 def preset_without_a_model(desk: Desk) -> str:
     return desk.preset("scout").preset_error(preset="scout")

@@ -19,11 +19,11 @@ SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
 # A module imports from its own layer and from those below it.
 LAYERS: Mapping[int, frozenset[str]] = {
     1: frozenset({"clock", "errors", "examples", "extension", "files", "harmless", "jsonl", "models", "paths"})
-    | frozenset({"encoding", "sockets", "trees"}),
+    | frozenset({"encoding", "sockets", "suggestions", "trees"}),
     2: frozenset(
         {"transcripts", "fold", "harness", "outcome", "planning", "profiles", "programs", "progress", "prompts"}
     )
-    | frozenset({"export", "memory", "redaction", "results", "settings", "skills", "trust"}),
+    | frozenset({"export", "memory", "missing", "redaction", "results", "settings", "skills", "trust"}),
     3: frozenset({"runners", "store", "wire"}),
     4: frozenset(
         {

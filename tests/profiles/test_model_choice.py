@@ -5,7 +5,14 @@ from __future__ import annotations
 import pytest
 
 from pi_subagents.models import Profile, Secret
-from pi_subagents.profiles import CheckedModel, UnknownModel, choose_model, find_offered
+from pi_subagents.profiles import (
+    CheckedModel,
+    UnknownModel,
+    check_own_model,
+    choose_model,
+    find_offered,
+    find_pattern,
+)
 
 OFFERED = ("acme/large", "acme/small", "router/acme/large:free", "zoo/small", "zoo/tiger")
 
@@ -14,7 +21,7 @@ def refuse(wanted: str) -> CheckedModel:
     raise UnknownModel(f"asked about {wanted}")
 
 
-def chosen(wanted: str | None = None, **fields: object) -> tuple[str | None, str | None, str]:
+def chosen(wanted: str | None = None, **fields: object) -> tuple[str | None, str | None, str | None]:
     choice = choose_model(Profile(name="p", **fields), wanted, CheckedModel)  # type: ignore[arg-type]  # any field
     return choice.profile.provider, choice.profile.model, choice.requested
 
@@ -33,7 +40,8 @@ def test_without_any_model_it_says_where_to_put_one() -> None:
     with pytest.raises(UnknownModel) as caught:
         chosen()
     assert str(caught.value) == (
-        'No model resolved for preset "p". Pass "model" in the call, or add a line "model: provider/id" to the preset.'
+        'No model resolved for preset "p". Pass "model" in the call, or add a line "model: provider/id" to the preset. '
+        "On the command line: --model."
     )
 
 
@@ -94,3 +102,49 @@ def test_of_hundreds_of_models_only_the_first_are_named_in_the_order_of_the_offe
     with pytest.raises(UnknownModel) as caught:
         find_offered("?", [f"z/{number}" for number in range(20, 0, -1)])
     assert str(caught.value).endswith("Available models: z/20, z/19, z/18, z/17, z/16, z/15, z/14, z/13 and 12 more")
+
+
+@pytest.mark.parametrize(
+    "pattern", ["tiger", "zoo/tig", "TIGER:high", "Acme Large", "acme/large", "router/acme/large:free"]
+)
+def test_a_profile_may_name_a_part_of_a_model_as_pi_understands_it(pattern: str) -> None:
+    assert find_pattern(pattern, OFFERED) == pattern
+
+
+@pytest.mark.parametrize("pattern", ["tigre", "acme/tiger", "/"])
+def test_what_is_no_part_of_any_model_is_unknown(pattern: str) -> None:
+    with pytest.raises(UnknownModel):
+        find_pattern(pattern, OFFERED)
+
+
+class Zoo:
+    """Offers what the others here offer."""
+
+    def check(self, wanted: str) -> CheckedModel:
+        return CheckedModel(find_offered(wanted, OFFERED))
+
+    def check_pattern(self, pattern: str) -> CheckedModel:
+        return CheckedModel(find_pattern(pattern, OFFERED))
+
+    def default_of(self, _provider: str) -> str | None:
+        return "small"
+
+
+def test_a_profiles_own_model_stays_as_it_is_written() -> None:
+    profile = Profile(name="p", provider="zoo", model="tig")
+    assert check_own_model(profile, Zoo()).profile == profile
+
+
+def test_a_profiles_own_model_that_is_not_offered_is_refused_with_what_was_meant() -> None:
+    with pytest.raises(UnknownModel, match=r'Unknown model: "zoo/tigre"[.] Did you mean "zoo/tiger"'):
+        check_own_model(Profile(name="p", provider="zoo", model="tigre"), Zoo())
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"api_key": Secret("k")}, {"extensions": ("x.ts",)}, {"extra_args": ("--extension", "x.ts")}],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_a_profile_that_may_have_other_models_is_not_checked(fields: dict[str, object]) -> None:
+    profile = Profile(name="p", model="unheard-of", **fields)  # type: ignore[arg-type]  # any field
+    assert check_own_model(profile, Zoo()).profile == profile

@@ -229,7 +229,7 @@ async def test_what_a_model_filled_in_without_need_counts_as_left_out(desk: Pres
         (
             {"preset": "bare"},
             'No model resolved for preset "bare". Pass "model" in the call, '
-            'or add a line "model: provider/id" to the preset.',
+            'or add a line "model: provider/id" to the preset. On the command line: --model.',
         ),
         (
             {"preset": "bare", "model": "zoo/tigre"},
@@ -372,3 +372,16 @@ async def test_a_greater_depth_can_be_allowed(desk: PresetDesk) -> None:
     desk.settings(maxDepth=2)
     desk.environ["PI_SUBAGENTS_DEPTH"] = "1"
     assert (await desk.subagent(preset="scout", task=says("Ok."))).text == "Ok."
+
+
+async def test_a_profile_is_found_where_a_preset_is_asked_for_and_needs_a_model_too(desk: PresetDesk) -> None:
+    folder = desk.project / ".pi" / "agent-profiles"
+    folder.mkdir()
+    (folder / "reviewer.md").write_text("---\nname: reviewer\n---\nYou review.")
+    refused = await desk.subagent(preset="reviewer", task="x")
+    assert refused.text.startswith('failed: No model resolved for preset "reviewer".')
+    done = await desk.subagent(preset="reviewer", task=script(prints(*answer("Fine"))), model="acme/large")
+    assert done.text == "Fine"
+    meta = desk.meta(desk.runs[-1])
+    assert (meta["preset"], meta["resolvedModel"]) == ("reviewer", "acme/large")
+    assert "--system-prompt" in meta["argv"]  # its body replaces the prompt, as a profile's does

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pi_subagents.harness.contract import Decoder, Harness, Invocation, Launch, Renewal, RunFile
 from pi_subagents.harness.pi_json import PiJson
 from pi_subagents.harness.pi_rpc import PiRpc
-from pi_subagents.harness.pi_surroundings import default_model, default_provider, surroundings
+from pi_subagents.harness.pi_surroundings import default_model, default_provider, has_extensions, surroundings
 
 HARNESSES: dict[str, type[PiJson] | type[PiRpc]] = {harness.name: harness for harness in (PiJson, PiRpc)}
 
@@ -28,5 +28,6 @@ __all__ = [
     "default_model",
     "default_provider",
     "harness_named",
+    "has_extensions",
     "surroundings",
 ]

@@ -25,7 +25,7 @@ def surroundings(invocation: Invocation) -> dict[Path, str] | None:
     agent_dir = Path(invocation.environ["PI_AGENT_DIR"])
     project = invocation.cwd / ".pi"
     if "--no-extensions" not in invocation.argv:
-        if _has_extensions(agent_dir, project):
+        if has_extensions(agent_dir, project):
             return None
         if "--no-mcp" not in invocation.argv and any((folder / _SERVERS).exists() for folder in (agent_dir, project)):
             return None
@@ -52,7 +52,8 @@ def default_model(folders: Iterable[Path], provider: str) -> str | None:
     return None
 
 
-def _has_extensions(agent_dir: Path, project: Path) -> bool:
+def has_extensions(agent_dir: Path, project: Path) -> bool:
+    """Whether agents may have extensions: in the agent directory, or in the `.pi` of where they work."""
     return any(_entries(folder / "extensions") or _named(folder / "settings.json") for folder in (agent_dir, project))
 
 

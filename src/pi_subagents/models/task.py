@@ -27,8 +27,9 @@ FileSpec = str | FileSlice
 class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     """One piece of work for one sub-agent.
 
-    It may name a profile, or a preset, whose model `model` replaces. A preset's timeout counts unless the task has one
-    of its own; without either, None is no timeout at all.
+    It may name an agent: as a `profile`, or as a `preset`, which must come to a model. `model` and `thinking_level`
+    replace what the agent says of them. A preset's timeout counts unless the task has one of its own; without either,
+    None is no timeout at all.
     """
 
     name: str
@@ -40,3 +41,4 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     files: tuple[FileSpec, ...] = ()
     preset: str | None = None
     model: str | None = None
+    thinking_level: str | None = None

@@ -1,5 +1,6 @@
 """Profiles and presets: reading, listing, writing them, and what they mean for the agent's command line."""
 
+from pi_subagents.profiles.agents import Agent, agent_names, all_agents, find_agent
 from pi_subagents.profiles.arguments import check_extra_args, profile_arguments
 from pi_subagents.profiles.catalog import (
     BrokenProfile,
@@ -19,14 +20,16 @@ from pi_subagents.profiles.model_choice import (
     Models,
     UncheckedModels,
     UnknownModel,
+    check_own_model,
     choose_model,
     find_offered,
+    find_pattern,
     only_model_of,
 )
 from pi_subagents.profiles.powers import home_of, objection_to, powers_of, refusal
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
 from pi_subagents.profiles.summary import detail_text, profile_detail, profile_summary
-from pi_subagents.profiles.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
+from pi_subagents.profiles.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools, is_tool
 from pi_subagents.profiles.writing import (
     create_preset,
     delete_profile,
@@ -40,6 +43,7 @@ __all__ = [
     "BUILTIN_TOOLS",
     "PRESET",
     "PROFILE",
+    "Agent",
     "BrokenProfile",
     "CheckedModel",
     "Format",
@@ -51,17 +55,23 @@ __all__ = [
     "UncheckedModels",
     "UnknownModel",
     "UnknownProfile",
+    "agent_names",
+    "all_agents",
     "apply_exclude_tools",
     "check_extra_args",
+    "check_own_model",
     "check_tools",
     "choose_model",
     "create_preset",
     "delete_profile",
     "detail_text",
+    "find_agent",
     "find_offered",
+    "find_pattern",
     "find_profile_file",
     "home_of",
     "invalidate_profiles_cache",
+    "is_tool",
     "load_presets",
     "load_profiles",
     "objection_to",

@@ -24,7 +24,11 @@ MAX_FILES = 1000
 
 
 class UnknownProfile(ProfileError):  # noqa: N818 - reads as a sentence where it is raised
-    """No usable profile has the name; only the task that asked for it fails."""
+    """No usable profile has the name; only the task that asked for it fails. `hint` asks what was meant, for people."""
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(sentence)
+        self.hint = hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +70,17 @@ class ProfileCatalog:
             if finding.answers_to(name) and not overridden:
                 raise UnknownProfile(f'{self.kind.word.capitalize()} "{name}" cannot be used: {finding}')
         if profile is None:
-            available = ", ".join(self.profiles) or "(none)"
-            word = self.kind.word
-            raise UnknownProfile(f'Unknown {word}: "{name}". Available {word}s: {available}')
+            raise self.unknown(name)
         return profile
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a file that somebody who asks for `name` means, usable or not."""
+        return name in self.profiles or any(finding.answers_to(name) for finding in self.broken)
+
+    def unknown(self, name: str, hint: str = "") -> UnknownProfile:
+        """The error that nothing here has the name."""
+        word, available = self.kind.word, ", ".join(self.profiles) or "(none)"
+        return UnknownProfile(f'Unknown {word}: "{name}". Available {word}s: {available}', hint)
 
     def warnings_about(self, profile: Profile) -> list[str]:
         """What was odd in the file of a profile, though it can be used."""

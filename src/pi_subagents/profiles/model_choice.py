@@ -1,4 +1,4 @@
-"""Which model a run of a preset gets: the call's, else the preset's own; there is no third.
+"""Which model a run gets: the call's, else that of its profile or preset; a preset must have one of the two.
 
 A model is checked against those that the agent program offers, but only where that list can decide: an agent with a
 key or an extension of its own may have models that nobody else is offered.
@@ -6,18 +6,20 @@ key or an extension of its own may have models that nobody else is offered.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Protocol
 
 import msgspec
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models import Profile, ThinkingLevel
+from pi_subagents.suggestions import closest
 
 _MAX_NAMED = 8
 """Some providers offer hundreds."""
+_BRING_MODELS = ("--extension", "-e", "--provider", "--model")
 
 
 class UnknownModel(InvalidCall):
@@ -43,6 +45,10 @@ class Models(Protocol):
         """The model that a text means; raises UnknownModel."""
         ...
 
+    def check_pattern(self, pattern: str) -> CheckedModel:
+        """The same for what the agent program may take for a part of a model's name; raises UnknownModel."""
+        ...
+
     def default_of(self, provider: str) -> str | None:
         """The model to name with a provider that is named alone; None where that is left to the agent program.
 
@@ -58,6 +64,8 @@ class UncheckedModels:
         """The model as it was named."""
         return CheckedModel(wanted)
 
+    check_pattern = check
+
     def default_of(self, _provider: str) -> str | None:
         """Left to the agent program."""
         return None
@@ -65,42 +73,61 @@ class UncheckedModels:
 
 @dataclass(frozen=True, slots=True)
 class ModelChoice:
-    """A preset with its model settled, and the model as it was asked for."""
+    """A profile or preset with its model settled, and the model as it was asked for."""
 
     profile: Profile
-    requested: str
+    requested: str | None = None
     warning: str | None = None
 
 
-def choose_model(preset: Profile, wanted: str | None, check: ModelCheck) -> ModelChoice:
-    """Settle the model of a preset's run, of which the call may want another one; raises UnknownModel."""
-    requested = wanted or _own_model(preset)
+def choose_model(profile: Profile, wanted: str | None, check: ModelCheck) -> ModelChoice:
+    """Settle the model of a run that must have one, of which the call may want another one; raises UnknownModel."""
+    requested = wanted or _own_model(profile)
     if requested is None:
         raise UnknownModel(
-            f'No model resolved for preset "{preset.name}". '
-            'Pass "model" in the call, or add a line "model: provider/id" to the preset.'
+            f'No model resolved for preset "{profile.name}". '
+            'Pass "model" in the call, or add a line "model: provider/id" to the preset. On the command line: --model.'
         )
-    if wanted is not None and preset.api_key is not None:
-        _check_key(preset, wanted)
-        requested = wanted if "/" in wanted or not preset.model_provider else f"{preset.model_provider}/{wanted}"
-    is_special = preset.api_key is not None or preset.extensions is not None
-    checked = CheckedModel(requested) if is_special else check(requested)
-    profile = msgspec.structs.replace(preset, model=checked.name, provider=None)
-    return ModelChoice(profile, wanted or requested, checked.warning)
+    if wanted is not None and profile.api_key is not None:
+        _check_key(profile, wanted)
+        requested = wanted if "/" in wanted or not profile.model_provider else f"{profile.model_provider}/{wanted}"
+    checked = check(requested) if _is_listed(profile) else CheckedModel(requested)
+    settled = msgspec.structs.replace(profile, model=checked.name, provider=None)
+    return ModelChoice(settled, wanted or requested, checked.warning)
 
 
-def _own_model(preset: Profile) -> str | None:
-    if preset.model is None or preset.provider is None or preset.model.startswith(f"{preset.provider}/"):
-        return preset.model
-    return f"{preset.provider}/{preset.model}"
+def check_own_model(profile: Profile, models: Models) -> ModelChoice:
+    """A profile whose own model can be had, if it names one, or that is given one where it must; raises UnknownModel.
+
+    The model stays as it is written: the agent program understands more than whole names.
+    """
+    if profile.model is None:
+        model = models.default_of(profile.provider) if profile.provider else None
+        return ModelChoice(msgspec.structs.replace(profile, model=model))
+    own = _own_model(profile)
+    if own is None or not _is_listed(profile):
+        return ModelChoice(profile)
+    return ModelChoice(profile, warning=models.check_pattern(own).warning)
 
 
-def _check_key(preset: Profile, wanted: str) -> None:
+def _is_listed(profile: Profile) -> bool:
+    """Whether the models that are offered to everybody are all that this agent can have."""
+    brings_more = any(argument in _BRING_MODELS for argument in profile.extra_args or ())
+    return profile.api_key is None and profile.extensions is None and not brings_more
+
+
+def _own_model(profile: Profile) -> str | None:
+    if profile.model is None or profile.provider is None or profile.model.startswith(f"{profile.provider}/"):
+        return profile.model
+    return f"{profile.provider}/{profile.model}"
+
+
+def _check_key(profile: Profile, wanted: str) -> None:
     # A key must never be sent to anybody but the provider that it was written down for.
     provider, slash, _model = wanted.partition("/")
-    if slash and provider != preset.model_provider:
+    if slash and provider != profile.model_provider:
         raise UnknownModel(
-            f'Preset "{preset.name}" has a key of its own for {preset.model_provider or "its provider"}; '
+            f'"{profile.name}" has a key of its own for {profile.model_provider or "its provider"}; '
             f'it cannot be used with the model "{wanted}"'
         )
 
@@ -131,6 +158,25 @@ def find_offered(wanted: str, offered: Sequence[str]) -> str:
     raise UnknownModel(f'Unknown model: "{wanted}".{_hint(wanted, offered)} Available models: {_some(offered)}')
 
 
+def find_pattern(pattern: str, offered: Sequence[str]) -> str:
+    """The text itself if it means a model on offer, or is a part of the name of one; raises UnknownModel."""
+    for text, _level in _readings(pattern.strip()):
+        if any(_is_part(text, name) for name in offered):
+            return pattern
+    return find_offered(pattern, offered)
+
+
+def _is_part(text: str, name: str) -> bool:
+    provider, _slash, part = text.partition("/")
+    of_provider = _folded(part) if name.lower().startswith(f"{provider.lower()}/") else ""
+    return any(piece and piece in _folded(_id_of(name)) for piece in (of_provider, _folded(text)))
+
+
+def _folded(text: str) -> str:
+    """Without what people write in several ways: `Sonnet 4.5` is `sonnet-4-5`."""
+    return re.sub(r"[^a-z0-9]+", "-", text.lower()).strip("-")
+
+
 def _readings(text: str) -> Iterator[tuple[str, str]]:
     # Some ids have a colon of their own, so the whole text goes first.
     yield text, ""
@@ -144,10 +190,9 @@ def _id_of(name: str) -> str:
 
 
 def _hint(wanted: str, offered: Sequence[str]) -> str:
-    folded = {name.lower(): name for name in offered}
-    folded |= {_id_of(name): name for name in reversed(offered)}
-    close = get_close_matches(wanted.strip().lower(), folded, n=1)
-    return f' Did you mean "{folded[close[0]]}"?' if close else ""
+    named = {_id_of(name): name for name in reversed(offered)} | {name: name for name in offered}
+    name = closest(wanted, named)
+    return f' Did you mean "{named[name]}"?' if name is not None else ""
 
 
 def _some(offered: Sequence[str]) -> str:

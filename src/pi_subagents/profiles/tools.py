@@ -43,6 +43,12 @@ def check_tools(profile: Profile) -> None:
         )
 
 
+def is_tool(name: str) -> bool:
+    """Whether `pi` has such a tool without extensions, or may have: patterns and MCP servers' tools are let pass."""
+    known = (*BUILTIN_TOOLS, *_OTHER_SHELLS, *_ONLY_BY_NAME)
+    return name.lower() in known or name.lower().startswith(MCP_PREFIX) or not _PLAIN_NAME.fullmatch(name)
+
+
 def apply_exclude_tools(profile: Profile, all_tools: Iterable[str]) -> Profile:
     """The profile with `exclude_tools` replaced by the allow-list that it leaves of `all_tools`."""
     if profile.exclude_tools is None:

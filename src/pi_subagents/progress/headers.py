@@ -85,7 +85,7 @@ def _parts(
     status, state = window.status, window.state
     name = name_of(window) if name_cells is None else clip(name_of(window), name_cells)
     yield "name", [(ICON_STYLES[status], icon or ICONS[status]), (Style.TEXT, " "), (Style.BOLD, name)]
-    if profile := one_line(state.profile):
+    if profile := one_line(state.agent):
         yield "profile", [BULLET, (Style.ACCENT, profile)]
     if described := _model(window):
         # It goes before the profile does, so the one before it is there whenever it is.

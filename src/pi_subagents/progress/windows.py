@@ -133,7 +133,7 @@ class Window:
             "model": _safe(state.model),
             "stopReason": state.stop_reason,
             "errorMessage": _safe(state.error),
-            "profileName": state.profile,
+            "profileName": state.agent,
             "provider": _safe(state.provider),
             "thinkingLevel": state.thinking_level,
             "timeout": state.timeout_s,

@@ -30,12 +30,19 @@ class Answer:
         return self.exit_code == 0
 
 
-def ask(argv: Sequence[str], *, environ: Mapping[str, str], timeout_s: float, cwd: Path | None = None) -> Answer:
-    """Run `argv` with nothing on its standard input and return what it says; its failure is an answer too."""
+def ask(
+    argv: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    timeout_s: float,
+    cwd: Path | None = None,
+    stdin: bytes = b"",
+) -> Answer:
+    """Run `argv` with a few bytes on its standard input and return what it says; its failure is an answer too."""
     try:
         process = subprocess.Popen(
             argv,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,  # some versions of pi answer on standard error
             env=dict(environ),
@@ -45,6 +52,9 @@ def ask(argv: Sequence[str], *, environ: Mapping[str, str], timeout_s: float, cw
     except (OSError, ValueError) as error:  # the latter for what no process can be given, such as a null byte
         return Answer(None, f"{argv[0]}: {(error.strerror if isinstance(error, OSError) else None) or error}")
     with process:
+        if process.stdin is not None:
+            with suppress(BrokenPipeError), process.stdin as pipe:
+                pipe.write(stdin)
         return _answer(process, timeout_s)
 
 

@@ -9,10 +9,15 @@ import msgspec
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
 from pi_subagents.skills.discovery import Skill
+from pi_subagents.suggestions import did_you_mean
 
 
 class UnknownSkill(ProfileError):  # noqa: N818 - reads as a sentence where it is raised
-    """A profile names a skill that cannot be given; only the task that uses the profile fails."""
+    """A profile names a skill that cannot be given; only the task that uses the profile fails. `hint` is for people."""
+
+    def __init__(self, sentence: str, hint: str = "") -> None:
+        super().__init__(sentence)
+        self.hint = hint
 
 
 def check_skills(profile: Profile) -> None:
@@ -58,7 +63,8 @@ def _require(names: list[str], skills: Mapping[str, Skill]) -> None:
     if unknown:
         quoted = ", ".join(f'"{name}"' for name in unknown)
         available = ", ".join(sorted(skills)) or "(none)"
-        raise UnknownSkill(f"Unknown skills: {quoted}. Available skills: {available}")
+        hint = did_you_mean(unknown[0], skills) if len(unknown) == 1 else ""
+        raise UnknownSkill(f"Unknown skills: {quoted}. Available skills: {available}", hint)
 
 
 def _wrap(skill: Skill) -> str:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Annotated, Any
 
 import msgspec
 
 from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSlice, Task
-from pi_subagents.tools.arguments import check_arguments
 
 _Line = Annotated[int, msgspec.Meta(ge=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -48,12 +46,6 @@ class TaskArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             resume=self.resume or None,
             files=files,
         )
-
-
-def check_tasks(value: object) -> list[Task]:
-    """Tasks from decoded JSON; raises InvalidCall."""
-    tasks: Sequence[TaskArguments] = check_arguments(value, list[TaskArguments])
-    return [task.to_task() for task in tasks]
 
 
 _LINE_SCHEMA = {"type": "integer", "minimum": 1}

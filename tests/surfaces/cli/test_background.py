@@ -44,16 +44,16 @@ def test_start_as_json_has_the_run_and_the_counts_and_a_task_can_come_from_a_pip
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (("nobody", "x"), 'Unknown preset: "nobody"'),
+        (("wroker", "x"), 'Unknown preset: "wroker". Available presets: deaf, worker. Did you mean "worker"?'),
         (("worker", "x", "--model", "acme/lrge"), "acme/large"),
-        (("worker", ""), "task"),
+        (("worker", ""), "prompt is empty"),
     ],
 )
 def test_what_cannot_be_started_is_one_sentence_and_no_run(
     desk: BackgroundDesk, arguments: tuple[str, ...], says: str
 ) -> None:
     done = desk.background("start", *arguments)
-    assert (done.exit_code, done.out) == (1, "")
+    assert (done.exit_code, done.out) == (2, "")
     assert says in done.err
     assert desk.run_dirs == []
 

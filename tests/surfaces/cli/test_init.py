@@ -26,7 +26,7 @@ def test_examples_are_where_the_project_and_pi_look_for_them(machine: Machine) -
         *(f"{machine.project}/.pi/subagents/{name}" for name in PRESETS),
         *(f"{machine.project}/.pi/prompts/{name}" for name in PROMPTS),
     }
-    assert "no model yet" in done.stderr
+    assert "name no model yet" in done.stderr
     assert done.returncode == 0
 
 

@@ -16,10 +16,11 @@ def test_the_rebuilt_index_is_identical_to_the_one_that_grew(desk: Desk) -> None
     # Real runs: completed with tools, failed, refused, resumed here and from elsewhere.
     good = script(prints(assistant("Looking", tool_call("ls")), *answer("Fine")))
     tasks = [{"name": "good", "prompt": good}, {"name": "bad", "prompt": script(["exit", 3])}]
-    tasks.append({"name": "refused", "prompt": "x", "profile": "nobody"})
     (desk.project / "tasks.json").write_text(json.dumps(tasks))
     out, _ = desk.start("run", "--json", "--tasks", "tasks.json").communicate(timeout=TIMEOUT_S)
     session_id = json.loads(out)[0]["sessionId"]
+    refused = json.dumps({"tasks": [{"name": "refused", "prompt": "x", "profile": "nobody"}]})
+    desk.start("call", "delegate_to_subagents", refused).communicate(timeout=TIMEOUT_S)
     desk.run("resume", session_id, "Go on")
     other.add(name="there")
     resumed = json.dumps({"tasks": [{"name": "from elsewhere", "prompt": "And on", "resume": session_id}]})

@@ -113,15 +113,15 @@ def test_a_sub_agent_cannot_do_it_for_a_person(clone: Clone, arguments: tuple[st
     assert done.stderr == "error: A sub-agent cannot trust a project; only a person can.\n"
 
 
-def test_a_profile_with_power_fails_its_task_and_is_shown_for_what_it_is(clone: Clone) -> None:
+def test_a_profile_with_power_starts_nothing_and_is_shown_for_what_it_is(clone: Clone) -> None:
     path = clone.profile("extensions: ./x.ts", "extraArgs: [--approve]")
     sentence = (
         f'{path}: "extensions" (loads code), "extraArgs" (passes any option to pi) cannot be used, because '
         f"{clone.project} is not trusted; if you trust it, run: pi-subagents trust {clone.project}"
     )
     done = clone.command("run", "-p", "helpful", "hello")
-    assert done.returncode == 1
-    assert f'Profile "helpful" cannot be used: {sentence}' in done.stdout
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f'Profile "helpful" cannot be used: {sentence}' in done.stderr
     assert "[project, not trusted]" in clone.command("profile", "list").stdout
     assert f"warning: {sentence}" in clone.command("profile", "show", "helpful").stderr
     assert json.loads(clone.command("profile", "show", "helpful", "--json").stdout)["objection"] == sentence
@@ -157,15 +157,15 @@ def test_a_key_among_the_arguments_is_refused_and_shown_nowhere(clone: Clone) ->
         path = clone.profile(f"extraArgs: {argument}")
         for command in (
             ("run", "-p", "helpful", "x"),
+            ("call", "delegate_to_subagents", '{"tasks": [{"name": "x", "prompt": "x", "profile": "helpful"}]}'),
             ("profile", "show", "helpful"),
             ("profile", "list"),
             ("doctor",),
         ):
             done = clone.command(*command)
-            assert "sk-0123456789" not in done.stdout + done.stderr
-            assert f'{path}:3: "extraArgs" must not hold --api-key; put the key into the field "apiKey"' in (
-                done.stdout + done.stderr
-            )
+            said = (done.stdout + done.stderr).replace('\\"', '"')
+            assert "sk-0123456789" not in said
+            assert f'{path}:3: "extraArgs" must not hold --api-key; put the key into the field "apiKey"' in said
     kept = [file.read_bytes() for file in (clone.project / ".pi" / "subagents").rglob("*") if file.is_file()]
     assert kept
     assert not [content for content in kept if b"sk-0123456789" in content]

@@ -21,6 +21,8 @@ _COMMANDS = {
     "call": ("call", "Call a tool with the JSON that a model would send."),
     "tools": ("call", "Print the tools' names, descriptions and schemas."),
     "sessions": ("sessions", "List, read, resume, stop, export and delete sessions."),
+    "agents": ("agents", "List all agents: profiles and presets."),
+    "models": ("models", "List the models that agents can be given."),
     "trust": ("trust", "Let a project's files do more than describe."),
     "profile": ("profile", "List, show, create, edit and delete profiles."),
     "preset": ("preset", "List, show and begin presets."),

@@ -7,7 +7,14 @@ from typing import Any
 
 from pi_subagents.models import Profile
 from pi_subagents.planning import Place
-from pi_subagents.profiles import ProfileCatalog, detail_text, objection_to, profile_detail, profile_summary
+from pi_subagents.profiles import (
+    ProfileCatalog,
+    agent_names,
+    detail_text,
+    objection_to,
+    profile_detail,
+    profile_summary,
+)
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_text
 
@@ -73,3 +80,9 @@ def load_here(load: Load) -> ProfileCatalog:
 def complete(load: Load, start: str) -> list[str]:
     """Names for the shell to complete."""
     return [name for name in load_here(load).profiles if name.startswith(start)]
+
+
+def complete_agents(start: str) -> list[str]:
+    """Names of profiles and presets for the shell to complete."""
+    place = Place.here()
+    return [name for name in agent_names(place.cwd, place.agent_dir) if name.startswith(start)]

@@ -20,7 +20,7 @@ _MODEL_LINE = "# model: provider/id"
 @click.option("--presets", is_flag=True, help="Only the presets.")
 @click.option("--prompts", is_flag=True, help="Only the prompt templates.")
 @click.option("--global", "is_global", is_flag=True, help="For all your projects instead of this one.")
-@click.option("--model", metavar="PROVIDER/ID", help="The model of all presets; otherwise each call must name one.")
+@click.option("--model", metavar="PROVIDER/ID", help="The model of all presets; 'pi-subagents models' lists them.")
 def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> None:
     """Copy example presets and prompt templates into this project, to be used and changed.
 
@@ -69,6 +69,6 @@ def _text(example: Path) -> str:
 
 def _hints(is_global: bool, *, with_presets: bool, with_prompts: bool, model: str | None) -> Iterator[str]:
     if with_presets and model is None:
-        yield "the presets have no model yet; add a line to each, or name one in every call"
+        yield "the presets name no model yet: the command line takes pi's default, agents that call them must name one"
     if with_prompts and not is_global:
         yield "pi offers a project's prompt templates once you trust the project: /trust"

@@ -20,7 +20,8 @@ name: {name}
 # Tells people, and models that choose among presets, what this agent is for.
 description: Say in one line what {name} is for
 
-# The model; a call can name another one. Without this line every call must: see pi --list-models
+# The model; a call can name another one. Without this line the command line takes pi's default, and agents must
+# name one in every call. `pi-subagents models` lists them.
 # model: provider/id
 
 # The only tools the agent may use; without this line it has pi's usual ones.

@@ -13,13 +13,14 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO, cast
 
-from pi_subagents.errors import ClientConfigError, InvalidCall, PiSubagentsError, SessionNotFound
+from pi_subagents.errors import ClientConfigError, InvalidCall, NothingStarted, PiSubagentsError, SessionNotFound
 from pi_subagents.harmless import HarmlessStream
 from pi_subagents.surfaces.cli.output import echo, echo_text
 
 _LEAST_DESCRIPTORS = 8
 """An event loop and a database, for a start."""
-_OF_SEVERAL_LINES = (ClientConfigError, SessionNotFound)
+_OF_SEVERAL_LINES = (ClientConfigError, NothingStarted, SessionNotFound)
+_USAGE = 2
 
 
 def run_to_exit_code(command: Callable[[], object]) -> int:
@@ -50,6 +51,7 @@ def _exit_code(command: Callable[[], object]) -> int:
         sys.stdout.flush()
     except PiSubagentsError as error:
         (echo_text if isinstance(error, _OF_SEVERAL_LINES) else echo)(f"error: {error}", err=True)
+        return _USAGE if isinstance(error, NothingStarted) else 1
     except BrokenPipeError:
         pass  # the reader of our output has gone (`| head`); there is nobody left to tell
     except (OSError, UnicodeError) as error:

@@ -7,12 +7,14 @@ import sys
 from pathlib import Path
 
 import click
+import msgspec
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task
+from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
+from pi_subagents.surfaces.cli.default_models import with_default_models
 from pi_subagents.surfaces.cli.notices import tell_endings
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.report import print_json, print_outputs, print_summary
@@ -25,7 +27,13 @@ _NAME_CHARACTERS = 32
 
 @click.command()
 @click.argument("prompts", nargs=-1, metavar="PROMPT...")
-@click.option("-p", "--profile", help="Profile for tasks that name none.")
+@click.option("-p", "--profile", metavar="AGENT", help="Profile or preset for tasks that name none.")
+@click.option("--model", metavar="PROVIDER/ID", help="Model for tasks that name none, instead of the agent's own.")
+@click.option(
+    "--thinking",
+    type=click.Choice([level.value for level in ThinkingLevel]),
+    help="How much the model thinks, likewise.",
+)
 @click.option("--files", multiple=True, metavar="PATH", help="Put a file before every prompt; may be repeated.")
 @click.option("--timeout", type=click.FloatRange(min=1), help=f"Seconds per task (default {DEFAULT_TIMEOUT_S}).")
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where agents work.")
@@ -52,6 +60,8 @@ _NAME_CHARACTERS = 32
 def run(
     prompts: tuple[str, ...],
     profile: str | None,
+    model: str | None,
+    thinking: str | None,
     files: tuple[str, ...],
     timeout: float | None,
     cwd: Path | None,
@@ -64,7 +74,8 @@ def run(
 ) -> None:
     """Run one sub-agent per PROMPT, side by side, and show what comes of it.
 
-    A PROMPT of - is read from standard input. Exit code 0 only if every task was completed.
+    A PROMPT of - is read from standard input. If something that tasks name is missing, nothing is started, and the
+    exit code is 2. Exit code 0 only if every task was completed.
     """
     tasks = _tasks_from_prompts(prompts, files, timeout)
     if task_file is not None:
@@ -72,7 +83,13 @@ def run(
     if not tasks:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
     place = Place.here(cwd, trusts_project=trust)
+    tasks = with_default_models([_with_choice(task, model, thinking) for task in tasks], place)
     sys.exit(run_and_report(tasks, place, profile=profile, jobs=jobs, as_json=as_json, plain=plain, tmux=tmux or None))
+
+
+def _with_choice(task: Task, model: str | None, thinking: str | None) -> Task:
+    """The task with what the command line chooses for all that do not choose themselves."""
+    return msgspec.structs.replace(task, model=task.model or model, thinking_level=task.thinking_level or thinking)
 
 
 def run_and_report(
@@ -91,7 +108,15 @@ def run_and_report(
     Without `records` nothing is said of where they are: in the demo's sample project they go with it.
     """
     view = choose_view(plain=plain)
-    delegation = Delegation(tasks, profile=profile, place=place, concurrency=jobs, observer=view.observe, tmux=tmux)
+    delegation = Delegation(
+        tasks,
+        profile=profile,
+        place=place,
+        concurrency=jobs,
+        observer=view.observe,
+        tmux=tmux,
+        all_or_none=True,
+    )
     for warning in delegation.settings.warnings:
         echo(f"warning: {warning}", err=True)
     if delegation.panes is not None:

@@ -10,11 +10,29 @@ import msgspec
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.files import read_bounded
-from pi_subagents.models import Task
-from pi_subagents.tools import check_tasks
+from pi_subagents.models import Task, ThinkingLevel
+from pi_subagents.tools import TaskArguments, check_arguments
 
 _MAX_BYTES = 16 * 1024 * 1024
 """Thousands of tasks with long prompts."""
+
+
+class _FileTask(TaskArguments, frozen=True, forbid_unknown_fields=True):
+    """A task of a tool call, and what only people and programs may choose for each."""
+
+    preset: str | None = None
+    model: str | None = None
+    thinking_level: ThinkingLevel | None = msgspec.field(default=None, name="thinkingLevel")
+
+    def to_task(self) -> Task:
+        if self.profile and self.preset:
+            raise InvalidCall(f'task "{self.name}" has both "profile" and "preset"; name one agent')
+        return msgspec.structs.replace(
+            super().to_task(),
+            preset=self.preset or None,
+            model=self.model or None,
+            thinking_level=self.thinking_level,
+        )
 
 
 def read_tasks(path: Path) -> list[Task]:
@@ -33,7 +51,7 @@ def read_tasks(path: Path) -> list[Task]:
     if isinstance(value, dict) and "tasks" in value:
         value = value["tasks"]
     try:
-        tasks = check_tasks(value)
+        tasks = [task.to_task() for task in check_arguments(value, list[_FileTask])]
         msgspec.json.encode(tasks)
     except InvalidCall as error:
         raise InvalidCall(f"{path}: {error}") from None

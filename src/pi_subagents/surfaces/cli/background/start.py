@@ -9,9 +9,12 @@ from pathlib import Path
 import click
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.planning import Place
-from pi_subagents.profiles import load_presets
-from pi_subagents.surfaces.cli.catalogs import complete
+from pi_subagents.missing import require_everything
+from pi_subagents.models import Task
+from pi_subagents.models_offered import OfferedModels
+from pi_subagents.planning import Place, plan_tasks
+from pi_subagents.surfaces.cli.catalogs import complete_agents
+from pi_subagents.surfaces.cli.default_models import with_default_models
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER
 from pi_subagents.surfaces.cli.output import echo
@@ -20,9 +23,9 @@ from pi_subagents.tools import ToolContext, call_tool
 
 
 @click.command()
-@click.argument("preset", shell_complete=lambda _ctx, _param, start: complete(load_presets, start))
+@click.argument("agent", shell_complete=lambda _ctx, _param, start: complete_agents(start))
 @click.argument("task")
-@click.option("--model", help="Another model than the preset's.")
+@click.option("--model", metavar="PROVIDER/ID", help="Another model than the agent's own.")
 @click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -30,16 +33,20 @@ from pi_subagents.tools import ToolContext, call_tool
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the run and how many there are as JSON.")
 @trust_option
-def start(preset: str, task: str, model: str | None, cwd: Path | None, as_json: bool, trust: bool) -> None:
-    """Start an agent of PRESET on TASK, print the id of its run and return at once.
+def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: bool, trust: bool) -> None:
+    """Start AGENT, a preset or a profile, on TASK, print the id of its run and return at once.
 
     A TASK of - is read from standard input. The agent goes on when this terminal is closed; if more than
-    subagents.maxBackground work already, it waits for its turn. Exit code 0 if it was started, 1 if not.
+    subagents.maxBackground work already, it waits for its turn. Without a model of its own it has pi's default. Exit
+    code 0 if it was started, 2 if something that was named is missing, 1 if it could not be started.
     """
-    asked = {"preset": preset, "task": sys.stdin.read() if task == "-" else task, "model": model}
-    asked["cwd"] = str(cwd.absolute()) if cwd is not None else None
-    context = ToolContext(Place.here(trusts_project=trust), owner=OWNER)
-    result = asyncio.run(call_tool("background_agent", asked, context))
+    place = Place.here(trusts_project=trust)
+    text = sys.stdin.read() if task == "-" else task
+    asked = Task(agent, text, preset=agent, model=model, cwd=str(cwd.absolute()) if cwd is not None else None)
+    (asked,) = with_default_models([asked], place)
+    require_everything(plan_tasks([asked], place, models=OfferedModels(place, place.settings())), place)
+    arguments = {"preset": agent, "task": text, "model": asked.model, "cwd": asked.cwd}
+    result = asyncio.run(call_tool("background_agent", arguments, ToolContext(place, owner=OWNER)))
     if result.is_error:
         raise InvalidCall(result.text)
     if as_json:
@@ -47,5 +54,5 @@ def start(preset: str, task: str, model: str | None, cwd: Path | None, as_json: 
         return
     run = result.details["run"]
     echo(run["runId"])
-    echo(f'Started "{preset}" in the background, session {run["sessionId"]}.', err=True)
+    echo(f'Started "{agent}" in the background, session {run["sessionId"]}.', err=True)
     echo(f"hint: 'pi-subagents background attach {run['sessionId'][:8]}' shows it at work", err=True)

@@ -1,0 +1,36 @@
+"""`models`: which models an agent can be given here."""
+
+from __future__ import annotations
+
+import click
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.models_offered import OfferedModels
+from pi_subagents.planning import Place
+from pi_subagents.suggestions import did_you_mean
+from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.output import echo
+
+
+@click.command()
+@click.argument("search", default="")
+@click.option("--json", "as_json", is_flag=True, help="Print {models, default} as JSON.")
+def models(search: str, as_json: bool) -> None:
+    """List the models that pi offers here, as PROVIDER/ID: what --model and a profile's model can be.
+
+    With SEARCH, those that have this text in their name. The one that pi takes by default is marked. Exit code 1 if
+    there are none.
+    """
+    place = Place.here()
+    offered = OfferedModels(place, place.settings())
+    if offered.problem:
+        raise InvalidCall(f"No models: {offered.problem}. Run 'pi-subagents pi' and type /login, or set a key.")
+    found = [name for name in offered.names() if search.lower() in name.lower()]
+    default = offered.default()
+    if as_json:
+        print_json({"models": found, "default": default})
+        return
+    if not found:
+        raise InvalidCall(f'No model has "{search}" in its name.{did_you_mean(search, offered.names())}')
+    for name in found:
+        echo(f"{name}  (default)" if name == default else name)

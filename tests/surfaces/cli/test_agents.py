@@ -1,0 +1,151 @@
+"""Naming agents and models on the command line: either kind is found, and nothing starts if something is missing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from pi_subagents.offline import Say, Script
+from tests.pi.stage import Play, Stage
+from tests.surfaces.cli.background_desk import BackgroundDesk
+
+MODEL = "offline/scripted"
+
+
+def argv_of(stage: Stage) -> list[str]:
+    argv: list[str] = json.loads((stage.run_dirs[-1] / "meta.json").read_bytes())["argv"]
+    return argv
+
+
+def following(argv: list[str], option: str) -> str | None:
+    return argv[argv.index(option) + 1] if option in argv else None
+
+
+def test_the_examples_work_as_they_are_copied(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Mapped.")]))
+    assert stage.command("init", "--presets").returncode == 0
+    done = stage.command("background", "start", "scout", "Map src/")
+    assert done.returncode == 0
+    assert f'"scout" names no model: using {MODEL}, the default of pi; --model chooses another' in done.stderr
+    assert stage.command("background", "wait").returncode == 0
+    assert following(argv_of(stage), "--model") == MODEL
+    assert stage.command("run", "-p", "scout", "Map src/").stdout.count("Mapped.") == 1
+
+
+def test_a_profile_works_in_the_background_with_its_own_prompt(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Fine.")]))
+    stage.write_profile("reviewer", body="You review.")
+    assert stage.command("background", "start", "reviewer", "Look").returncode == 0
+    assert stage.command("background", "wait").returncode == 0
+    (request,) = stage.model.requests
+    assert request.system_text.startswith("You review.")
+    assert "reviewer" in stage.command("background", "list").stdout
+
+
+def test_a_model_and_a_thinking_level_can_be_chosen_without_a_profile(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Fine.")]))
+    done = stage.command("run", "--model", "scripted", "--thinking", "low", "Go")
+    assert done.returncode == 0, done.stderr
+    assert (following(argv_of(stage), "--model"), following(argv_of(stage), "--thinking")) == (MODEL, "low")
+
+
+def test_a_task_file_chooses_agent_model_and_thinking_for_each_task(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Fine.")]))
+    stage.write(".pi/subagents/scout.md", "---\nname: scout\ndescription: d\n---\nYou scout.")
+    task = {"name": "a", "prompt": "Go", "preset": "scout", "model": MODEL, "thinkingLevel": "high"}
+    path = stage.write("tasks.json", json.dumps([task]))
+    done = stage.command("run", "--thinking", "low", "--tasks", str(path))
+    assert done.returncode == 0, done.stderr
+    assert following(argv_of(stage), "--thinking") == "high"
+    assert "You scout." in stage.model.requests[0].system_text
+
+
+def test_everything_that_is_missing_is_told_at_once_and_nothing_is_recorded(play: Play) -> None:
+    stage = play(Script())
+    stage.write_profile("reviewer", "tools: [read, grpe]", "model: offline/scrpted")
+    stage.write_profile("skilled", "loadSkills: [web-serch]")
+    stage.write_skill("web-search", "Search.")
+    stage.write("notes.md", "x")
+    tasks = [
+        {"name": "a", "prompt": "x", "profile": "revewer"},
+        {"name": "b", "prompt": "x", "profile": "reviewer", "files": ["note.md"]},
+        {"name": "c", "prompt": "x", "profile": "skilled", "cwd": "/no/where"},
+        {"name": "d", "prompt": "x", "thinkingLevel": "high", "model": "offline/scriptd"},
+        {"name": "fine", "prompt": "x"},
+    ]
+    done = stage.command("run", "--tasks", str(stage.write("tasks.json", json.dumps(tasks))))
+    assert (done.returncode, done.stdout) == (2, "")
+    reviewer = stage.project / ".pi" / "agent-profiles" / "reviewer.md"
+    assert done.stderr.splitlines() == [
+        "error: nothing was started:",
+        '  a: Unknown profile: "revewer". Available profiles: reviewer, skilled. Did you mean "reviewer"?',
+        f'  b: Unknown model: "offline/scrpted". Did you mean "{MODEL}"? Available models: {MODEL}',
+        '  b: file not found: note.md. Did you mean "notes.md"?',
+        f'  b: Unknown tool: "grpe" in "tools" of {reviewer}. Did you mean "grep"?',
+        '  c: Unknown skills: "web-serch". Available skills: web-search. Did you mean "web-search"?',
+        "  c: cwd does not exist: /no/where",
+        f'  d: Unknown model: "offline/scriptd". Did you mean "{MODEL}"? Available models: {MODEL}',
+    ]
+    assert stage.run_dirs == []
+    assert stage.model.requests == []
+
+
+def test_what_concerns_every_task_is_said_once(play: Play) -> None:
+    stage = play(Script())
+    done = stage.command("run", "-p", "nobody", "one", "two")
+    assert done.returncode == 2
+    assert done.stderr == 'error: Unknown profile: "nobody". Available profiles: (none)\n'
+
+
+def test_a_tool_that_an_extension_may_bring_is_not_called_unknown(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Fine.")]))
+    stage.write_profile("searcher", "tools: [read, web_search]")
+    assert stage.command("run", "-p", "searcher", "Go").returncode == 2
+    extension = stage.agent_dir / "extensions" / "web.ts"
+    extension.parent.mkdir(exist_ok=True)
+    extension.write_text("export default function () {}\n")
+    assert stage.command("run", "-p", "searcher", "Go").returncode == 0
+
+
+def test_a_misspelled_exclusion_is_found_because_it_would_exclude_nothing(background_desk: BackgroundDesk) -> None:
+    folder = background_desk.project / ".pi" / "agent-profiles"
+    folder.mkdir()
+    (folder / "careful.md").write_text("---\nname: careful\nexcludeTools: [bsh]\n---\n")
+    done = background_desk.call("run", "-p", "careful", "x")
+    assert done.exit_code == 2
+    assert 'Unknown tool: "bsh" in "excludeTools"' in done.err
+
+
+def test_agents_lists_both_kinds(background_desk: BackgroundDesk) -> None:
+    folder = background_desk.project / ".pi" / "agent-profiles"
+    folder.mkdir()
+    (folder / "reviewer.md").write_text("---\nname: reviewer\nprovider: acme\nmodel: large\n---\n")
+    done = background_desk.call("agents", "--json")
+    rows = [(row["name"], row["kind"], row["scope"], row["model"], row["description"]) for row in done.json()]
+    assert rows == [
+        ("deaf", "preset", "project", "acme/large", "Works."),
+        ("reviewer", "profile", "project", "acme/large", None),
+        ("worker", "preset", "project", "acme/large", "Works."),
+    ]
+    words = [line.split() for line in background_desk.call("agents").out.splitlines()]
+    assert words[:2] == [
+        ["name", "kind", "scope", "model", "description"],
+        ["deaf", "preset", "project", "acme/large", "Works."],
+    ]
+
+
+def test_models_lists_what_pi_offers_and_marks_its_default(play: Play) -> None:
+    stage = play(Script())
+    assert stage.command("models").stdout == f"{MODEL}  (default)\n"
+    assert json.loads(stage.command("models", "--json", "script").stdout) == {"models": [MODEL], "default": MODEL}
+    done = stage.command("models", "scriptd")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f'Did you mean "{MODEL}"?' in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--model", "--thinking"])
+def test_what_cannot_be_chosen_is_refused_before_anything_starts(play: Play, option: str) -> None:
+    stage = play(Script())
+    assert stage.command("run", option, "hgh", "Go").returncode == 2
+    assert stage.run_dirs == []
