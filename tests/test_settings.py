@@ -196,8 +196,34 @@ def test_a_byte_order_mark_is_accepted_as_pi_accepts_it(files: Files) -> None:
 
 
 def test_keys_of_others_and_nulls_are_left_alone(files: Files) -> None:
-    files.global_file.write_text('{"theme": "dark", "subagents": {"later": 1, "maxLinesPerWindow": null}}')
+    files.global_file.write_text('{"theme": "dark", "maxDepht": 3, "subagents": {"maxLinesPerWindow": null}}')
     assert files.load() == Settings()
+
+
+@pytest.mark.parametrize(
+    ("key", "hint"),
+    [
+        ("maxLinesPerWindw", "; did you mean subagents.maxLinesPerWindow?"),
+        ("loopingToolCount", "; did you mean subagents.looping_tool_count?"),
+        ("extend-timeout-debounce", "; did you mean subagents.extend_timeout_debounce?"),
+        ("MAXDEPTH", "; did you mean subagents.maxDepth?"),
+        ("colour", ""),
+    ],
+)
+def test_an_unknown_key_in_our_section_is_a_warning_that_names_the_one_that_was_meant(
+    files: Files, key: str, hint: str
+) -> None:
+    files.project_file.write_text(f'{{"subagents": {{\n"maxBackground": 3,\n"{key}": 7}}}}')
+    settings = files.load()
+    assert settings.max_background == 3
+    assert settings.warnings == (f"{files.project_file}:3: unknown setting subagents.{key} is ignored{hint}",)
+
+
+def test_many_unknown_keys_are_counted_instead_of_named(files: Files) -> None:
+    files.write_global(**{f"option {number}": 1 for number in range(100)})
+    *named, rest = files.load().warnings
+    assert len(named) == 5
+    assert rest == f"{files.global_file}: 95 more unknown settings under subagents are ignored"
 
 
 def test_a_file_that_cannot_be_read_is_a_warning(files: Files) -> None:

@@ -1,8 +1,9 @@
 """What a user has configured under `subagents` in the two settings files.
 
 Loading never fails: a file or value that cannot be used becomes a warning that names file, line, key and what
-applies instead. So does a value that has power (`trust.SETTINGS`) in a file that has none. The files belong to `pi`, so
-they are read as it reads them: JSON without comments, an optional byte order mark, keys of others left alone.
+applies instead. So does a value that has power (`trust.SETTINGS`) in a file that has none, and a key that nobody knows.
+The files belong to `pi`, so they are read as it reads them: JSON without comments, an optional byte order mark, keys of
+others outside `subagents` left alone.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from pi_subagents.files import read_bounded
 from pi_subagents.models.profile import HARNESS_NAMES
 from pi_subagents.paths import project_root
 from pi_subagents.programs import command_words
+from pi_subagents.suggestions import closest
 from pi_subagents.trust import SETTINGS, Trust
 
 Containment = Literal["auto", "namespace", "guard", "none"]
@@ -29,6 +31,9 @@ RunnerName = Literal["local", "tmux"]
 
 MAX_KEYS = 10_000
 """Of a document that a person wrote; one with more was made to keep us busy."""
+
+_MAX_UNKNOWN = 5
+"""Keys that get a warning of their own; a file with more was not written for this program."""
 
 MIN_PREVIEW_WIDTH = 20
 DEFAULT_PREVIEW_WIDTH = 160
@@ -137,6 +142,16 @@ class _Reading:
         if refused:
             self.powerless.append(Powerless(path, _line_of(text, refused[0]), tuple(refused), objection or ""))
             self.warnings.append(str(self.powerless[-1]))
+        self._unknown(path, text, [name for name in section if name not in _KEYS])
+
+    def _unknown(self, path: Path, text: str, names: list[str]) -> None:
+        for name in names[:_MAX_UNKNOWN]:
+            meant = closest(name, _KEYS)
+            hint = f"; did you mean subagents.{meant}?" if meant else ""
+            where = f"{path}:{_line_of(text, name)}"
+            self.warnings.append(f"{where}: unknown setting subagents.{_shorten(name)} is ignored{hint}")
+        if more := names[_MAX_UNKNOWN:]:
+            self.warnings.append(f"{path}: {len(more)} more unknown settings under subagents are ignored")
 
     def _value(self, path: Path, text: str, name: str, raw: Any) -> None:
         key = _KEYS[name]
@@ -191,8 +206,11 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _show(value: Any) -> str:
-    shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= 60 else f"{shown[:57]}..."
+    return _shorten(json.dumps(value, ensure_ascii=False))
+
+
+def _shorten(text: str) -> str:
+    return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 class _Key(Protocol):
