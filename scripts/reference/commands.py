@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import click
 
 from pi_subagents.surfaces.cli.app import app
+from pi_subagents.surfaces.cli.examples import examples_of
 from scripts.reference.markdown import code, join, table
 
 _HEAD = """
@@ -80,6 +81,7 @@ def _command(command: click.Command, context: click.Context) -> str:
         code(" ".join([context.command_path, *command.collect_usage_pieces(context)]), "text"),
         _prose(command.help or ""),
         _options(command, context),
+        code("\n".join(examples_of(context)), "console"),
     )
 
 

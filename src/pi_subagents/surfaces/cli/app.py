@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from pi_subagents import __version__
-from pi_subagents.surfaces.cli.lazy import LazyGroup
+from pi_subagents.surfaces.cli.lazy import REST, LazyGroup
 from pi_subagents.surfaces.cli.process import run_to_exit_code
 
 _COMMANDS = {
@@ -35,11 +35,21 @@ _COMMANDS = {
     "completion": ("completion", "Print shell completion for bash, zsh or fish."),
 }
 
+_HEADINGS = {
+    "Run agents": ("run", "background", "steer"),
+    "Look at runs": ("watch", "sessions"),
+    "Configure agents": ("agents", "profile", "preset", "models", "trust"),
+    "Set up": ("setup", "demo", "doctor", "init", "install-pi", "install", "uninstall", "pi", "completion"),
+    REST: (),
+    "For programs": ("mcp", "bridge", "call", "tools"),
+}
+
 
 @click.group(
     cls=LazyGroup,
     package="pi_subagents.surfaces.cli",
     table=_COMMANDS,
+    headings=_HEADINGS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="pi-subagents")

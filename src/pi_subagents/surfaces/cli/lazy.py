@@ -1,28 +1,43 @@
-"""A group whose commands are loaded only when they are called: listing them must not import them."""
+"""A group whose commands are loaded only when they are called: listing them must not import them.
+
+What `--help` shows beyond click's own is here too: commands under headings, and examples at the end of every text.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
 import click
+
+REST = "Commands"
 
 
 class LazyGroup(click.Group):
     """Knows of each command its module in `package`, and what `--help` says of it.
 
     A command's function has its name, with `_` for `-`, and `_command` behind it where that would hide a builtin.
+    `headings` says which commands stand together in `--help`, and in which order. It may name commands that are not in
+    the table; those that it does not name stand under `REST`, which it must have.
     """
 
-    def __init__(self, *args: Any, package: str, table: Mapping[str, tuple[str, str]], **kwargs: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        package: str,
+        table: Mapping[str, tuple[str, str]],
+        headings: Mapping[str, Sequence[str]] | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self._package = package
         self._table = table
+        self._headings = _place(table, headings or {REST: ()})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The commands in the order of the table."""
-        return list(self._table)
+        """The commands in the order of the headings."""
+        return [name for names in self._headings.values() for name in names]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command."""
@@ -31,12 +46,18 @@ class LazyGroup(click.Group):
         module = import_module(f"{self._package}.{self._table[cmd_name][0]}")
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(module, f"{name}_command", None) or getattr(module, name)
-        return command
+        return _with_examples(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the table."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_text) for name, (_module, help_text) in self._table.items()])
+        """Write the table, heading by heading."""
+        width = max(map(len, self._table))
+        for heading, names in self._headings.items():
+            with formatter.section(heading):
+                formatter.write_dl([(f"{name:{width}}", self._table[name][1]) for name in names])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """End with examples."""
+        _write_examples(ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -52,3 +73,26 @@ class LazyGroup(click.Group):
 
         close = get_close_matches(name, self._table, n=1)
         return f"Did you mean '{close[0]}'?" if close else f"Run '{ctx.command_path} --help' for the list."
+
+
+def _place(table: Mapping[str, Any], headings: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    named = {name for names in headings.values() for name in names}
+    placed = {heading: [name for name in names if name in table] for heading, names in headings.items()}
+    placed[REST] += [name for name in table if name not in named]
+    return {heading: names for heading, names in placed.items() if names}
+
+
+def _with_examples(command: click.Command) -> click.Command:
+    """The command, and the commands below it, with examples at the end of their help."""
+    if isinstance(command, LazyGroup):
+        return command
+    for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        _with_examples(inner)
+    command.format_epilog = _write_examples  # type: ignore[method-assign] # what click.command() makes has no class of ours
+    return command
+
+
+def _write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
+    from pi_subagents.surfaces.cli.examples import write_examples
+
+    write_examples(ctx, formatter)
