@@ -27,7 +27,7 @@ settings that the last column calls a power have no effect there, and a warning 
 
 A file that is not valid JSON or a value that cannot be used is never fatal: you get a warning that names file, line,
 key and what applies instead. A number outside its limits is brought to the nearest one. A key under `subagents` that is
-not in this table is ignored with a warning that says which one you probably meant. `pi-subagents doctor` shows them too.
+not in this table is ignored with a warning that says which one you probably meant. `pi-subagents doctor` shows it too.
 """
 
 _MEANINGS = {

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import click
+from click.shell_completion import CompletionItem
+
+from pi_subagents.harmless import clean
 from pi_subagents.models import Profile
 from pi_subagents.planning import Place
 from pi_subagents.profiles import (
     ProfileCatalog,
-    agent_names,
     detail_text,
+    load_presets,
+    load_profiles,
     objection_to,
     profile_detail,
     profile_summary,
@@ -77,12 +82,21 @@ def load_here(load: Load) -> ProfileCatalog:
     return load(place.cwd, place.agent_dir)
 
 
-def complete(load: Load, start: str) -> list[str]:
-    """Names for the shell to complete."""
-    return [name for name in load_here(load).profiles if name.startswith(start)]
+def completing(*loads: Load) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """What completes the name of something in these catalogs; shells that can do so show what it is for."""
+
+    def complete(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+        found = {name: profile for load in reversed(loads) for name, profile in load_here(load).profiles.items()}
+        return [CompletionItem(name, help=_purpose(found[name])) for name in sorted(found) if name.startswith(start)]
+
+    return complete
 
 
-def complete_agents(start: str) -> list[str]:
-    """Names of profiles and presets for the shell to complete."""
-    place = Place.here()
-    return [name for name in agent_names(place.cwd, place.agent_dir) if name.startswith(start)]
+def _purpose(profile: Profile) -> str:
+    """A few words for a menu: one line, for the shells read it by lines, and no comma, where fish would cut it."""
+    return clean(profile.description or profile.model or "").replace(",", ";")
+
+
+complete_profile = completing(load_profiles)
+complete_preset = completing(load_presets)
+complete_agent = completing(load_profiles, load_presets)

@@ -6,7 +6,7 @@ import click
 
 from pi_subagents.planning import Place
 from pi_subagents.profiles import Scope, create_preset, load_presets
-from pi_subagents.surfaces.cli.catalogs import complete, load_here, print_catalog, print_detail
+from pi_subagents.surfaces.cli.catalogs import complete_preset, load_here, print_catalog, print_detail
 from pi_subagents.surfaces.cli.output import echo
 
 _NONE_FOUND = (
@@ -51,7 +51,7 @@ def list_presets(as_json: bool) -> None:
 
 
 @preset.command("show")
-@click.argument("name", shell_complete=lambda _ctx, _param, start: complete(load_presets, start))
+@click.argument("name", shell_complete=complete_preset)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_preset(name: str, as_json: bool) -> None:
     """Show everything a preset says."""

@@ -15,7 +15,7 @@ from pi_subagents.errors import InvalidCall, PiSubagentsError
 from pi_subagents.models import Profile, Secret
 from pi_subagents.planning import Place
 from pi_subagents.profiles import BUILTIN_TOOLS, Scope, delete_profile, load_profiles, read_profile, save_profile
-from pi_subagents.surfaces.cli.catalogs import complete, load_here, print_catalog, print_detail
+from pi_subagents.surfaces.cli.catalogs import complete_profile, load_here, print_catalog, print_detail
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.profile_dialogs import TerminalDialogs, ask_hidden
 from pi_subagents.wizard import CANCELLED, Cancelled, Host, files_of, require_free, require_one
@@ -27,9 +27,7 @@ from pi_subagents.wizard.words import Action
 
 _Decorator = Callable[[Any], Any]
 
-_existing_name = click.argument(
-    "name", required=False, shell_complete=lambda _ctx, _param, start: complete(load_profiles, start)
-)
+_existing_name = click.argument("name", required=False, shell_complete=complete_profile)
 _api_key = click.option(
     "--api-key", "with_key", is_flag=True, help="Also ask for a key of its own, which is not shown while you type."
 )
@@ -52,7 +50,7 @@ def list_profiles(as_json: bool) -> None:
 
 
 @profile.command("show")
-@click.argument("name", shell_complete=lambda _ctx, _param, start: complete(load_profiles, start))
+@click.argument("name", shell_complete=complete_profile)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_profile(name: str, as_json: bool) -> None:
     """Show everything a profile says."""

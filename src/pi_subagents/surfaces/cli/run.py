@@ -14,6 +14,7 @@ from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, Thinki
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
+from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.default_models import with_default_models
 from pi_subagents.surfaces.cli.notices import tell_endings
 from pi_subagents.surfaces.cli.output import echo
@@ -27,14 +28,22 @@ _NAME_CHARACTERS = 32
 
 @click.command()
 @click.argument("prompts", nargs=-1, metavar="PROMPT...")
-@click.option("-p", "--profile", metavar="AGENT", help="Profile or preset for tasks that name none.")
+@click.option(
+    "-p",
+    "--profile",
+    metavar="AGENT",
+    shell_complete=complete_agent,
+    help="Profile or preset for tasks that name none.",
+)
 @click.option("--model", metavar="PROVIDER/ID", help="Model for tasks that name none, instead of the agent's own.")
 @click.option(
     "--thinking",
     type=click.Choice([level.value for level in ThinkingLevel]),
     help="How much the model thinks, likewise.",
 )
-@click.option("--files", multiple=True, metavar="PATH", help="Put a file before every prompt; may be repeated.")
+@click.option(
+    "--files", multiple=True, metavar="PATH", type=click.Path(), help="Put a file before every prompt; may be repeated."
+)
 @click.option("--timeout", type=click.FloatRange(min=1), help=f"Seconds per task (default {DEFAULT_TIMEOUT_S}).")
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where agents work.")
 @click.option(

@@ -13,7 +13,7 @@ from pi_subagents.missing import require_everything
 from pi_subagents.models import Task
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place, plan_tasks
-from pi_subagents.surfaces.cli.catalogs import complete_agents
+from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.default_models import with_default_models
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER
@@ -23,7 +23,7 @@ from pi_subagents.tools import ToolContext, call_tool
 
 
 @click.command()
-@click.argument("agent", shell_complete=lambda _ctx, _param, start: complete_agents(start))
+@click.argument("agent", shell_complete=complete_agent)
 @click.argument("task")
 @click.option("--model", metavar="PROVIDER/ID", help="Another model than the agent's own.")
 @click.option(

@@ -10,6 +10,7 @@ from pi_subagents.listing import Wanted, list_sessions
 from pi_subagents.models import Status
 from pi_subagents.paths import project_root
 from pi_subagents.planning import Place
+from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.times import moment
@@ -19,7 +20,7 @@ _STATUSES = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED]
 
 @click.command("list")
 @click.option("--status", type=click.Choice([status.value for status in _STATUSES]), help="Only in this state.")
-@click.option("--profile", help="Only with this profile.")
+@click.option("--profile", help="Only with this profile.", shell_complete=complete_agent)
 @click.option(
     "--project",
     type=click.Path(exists=True, file_okay=False, path_type=Path),

@@ -12,6 +12,7 @@ from pi_subagents.models import DEFAULT_TIMEOUT_S
 from pi_subagents.paths import project_of
 from pi_subagents.planning import Place
 from pi_subagents.sessions import Sessions, StoredRun, resumed_task
+from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.run import run_and_report
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
 from pi_subagents.surfaces.cli.trust import trust_option
@@ -20,7 +21,7 @@ from pi_subagents.surfaces.cli.trust import trust_option
 @click.command()
 @session_argument
 @click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
-@click.option("-p", "--profile", help="Another profile than the session's own.")
+@click.option("-p", "--profile", help="Another profile than the session's own.", shell_complete=complete_agent)
 @click.option("--files", multiple=True, metavar="PATH", help="Put a file before the prompt; may be repeated.")
 @click.option("--timeout", type=click.FloatRange(min=1), help=f"Seconds (default {DEFAULT_TIMEOUT_S}).")
 @click.option(
