@@ -12,6 +12,7 @@ from pi_subagents.profiles import Scope, invalidate_profiles_cache
 from pi_subagents.wizard import Cancelled, Host, Level
 
 AS_IT_STANDS = "<the text that was there already>"
+ESC = "<Esc>"
 
 
 @dataclass
@@ -26,10 +27,9 @@ class Question:
 
 
 class Person:
-    """Answers by what a title contains, one answer after the other, and skips every other question.
+    """Answers by what a title contains, one answer after the other, and presses Enter at every other question.
 
-    Without an answer of its own the first scope is taken and the review is agreed to. `leaves_at` is the number of the
-    question at which the person has had enough.
+    `leaves_at` is the number of the question at which the person has had enough.
     """
 
     def __init__(self, answers: Mapping[str, Any] | None = None, *, leaves_at: int | None = None) -> None:
@@ -39,6 +39,10 @@ class Person:
         self._answers = {
             title: list(answer) if isinstance(answer, list) else [answer] for title, answer in (answers or {}).items()
         }
+
+    def answers(self, title: str, *answers: Any) -> None:
+        """Have further answers ready."""
+        self._answers.setdefault(title, []).extend(answers)
 
     @property
     def titles(self) -> list[str]:
@@ -61,27 +65,31 @@ class Person:
         assert initial is None or initial in options
         assert len(set(options)) == len(options)
         answer = self._answer(Question("select", title, list(options), initial=initial or ""))
+        if answer == ESC:
+            return None
         if answer is None:
-            return options[0] if title.endswith("Scope") and not self._has("Scope") else None
-        return next(option for option in options if option.startswith(answer))
+            return initial or options[0]
+        word = {True: "Yes", False: "No"}.get(answer, answer)
+        return next(option for option in options if option.startswith(word))
 
-    async def confirm(self, title: str, message: str, *, initial: bool = False) -> bool:
-        answer = self._answer(Question("confirm", title, message=message))
-        return bool(answer) if answer is not None else "Review" in title
+    async def confirm(self, title: str, message: str) -> bool:
+        return self._answer(Question("confirm", title, message=message)) is True
 
     async def input(self, title: str, placeholder: str = "", *, initial: str = "") -> str | None:
         answer: str | None = self._answer(Question("input", title, initial=initial))
-        return initial if answer == AS_IT_STANDS else answer
+        return self._typed(answer, initial)
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
         answer: str | None = self._answer(Question("editor", title, initial=prefill))
-        return f"{prefill}\n" if answer == AS_IT_STANDS else answer
+        return self._typed(answer, f"{prefill}\n")
 
     async def notify(self, message: str, level: Level = "info") -> None:
         self.told.append((level, message))
 
-    def _has(self, title: str) -> bool:
-        return title in self._answers
+    def _typed(self, answer: str | None, there: str) -> str | None:
+        if answer == ESC:
+            return None
+        return there if answer in (AS_IT_STANDS, None) else answer
 
     def _answer(self, question: Question) -> Any:
         self.asked.append(question)

@@ -9,7 +9,8 @@ import pytest
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Secret
 from pi_subagents.wizard import Cancelled, Host, create
-from tests.wizard.person import Desk, Person
+from pi_subagents.wizard.questions import BACK
+from tests.wizard.person import ESC, Desk, Person
 
 EVERYTHING: dict[str, Any] = {
     "Scope": "Project",
@@ -46,17 +47,23 @@ async def test_the_choices_are_the_documented_ones(desk: Desk, monkeypatch: pyte
     monkeypatch.setenv("HOME", str(desk.agent_dir.parent))
     person = Person(EVERYTHING)
     await create("x", person, desk.host)
-    assert {question.title: question.options for question in person.asked if question.kind == "select"} == {
+    lists = [question for question in person.asked if question.kind == "select" and "\n" not in question.title]
+    skip = "Skip: leave it to pi"
+    assert {question.title: question.options for question in lists} == {
         "Step 1 of 10: Scope": ["Global (~/agent/agent-profiles/)", "Project (.pi/agent-profiles/)"],
-        "Step 6 of 10: Thinking level": ["off", "minimal", "low", "medium", "high", "xhigh"],
-        "Step 7 of 10: Tools": ["Disable all tools", "Allowlist", "Blacklist"],
-        "Step 8 of 10: Extensions": ["Disable all extensions", "Enter paths"],
+        "Step 6 of 10: Thinking level": [skip, "off", "minimal", "low", "medium", "high", "xhigh", BACK],
+        "Step 7 of 10: Tools": ["Skip: all tools", "Disable all tools", "Allowlist", "Blacklist", BACK],
+        "Step 8 of 10: Extensions": [skip, "Disable all extensions", "Enter paths", BACK],
     }
+    assert person.question("Review").options == ["Save it", "Write a description", "Do not save it", BACK]
 
 
-async def test_whoever_skips_everything_gets_a_profile_with_a_name(desk: Desk) -> None:
-    await create("x", Person({"Scope": "Project"}), desk.host)
-    assert body(desk) == "---\nname: x\n---\n"
+async def test_enter_at_every_question_restricts_nothing(desk: Desk) -> None:
+    host = Host(desk.place, models=("anthropic/large",), tools=("read",), skills=("git",))
+    yes = {f"{number} of 10": True for number in range(4, 10)}
+    for number, answers in enumerate(({}, yes, *({title: True} for title in yes))):
+        await create(f"x{number}", Person({"Scope": "Project", **answers}), host)
+        assert body(desk, f"x{number}") == f"---\nname: x{number}\n---\n"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +95,7 @@ async def test_leaving_at_any_question_writes_nothing(desk: Desk) -> None:
 
 
 async def test_no_scope_and_a_no_to_the_review_write_nothing(desk: Desk) -> None:
-    for answers in ({"Scope": [None]}, {"Scope": "Project", "Review": False}):
+    for answers in ({"Scope": ESC}, {"Scope": "Project", "Review": "Do not save it"}):
         with pytest.raises(Cancelled):
             await create("x", Person(answers), desk.host)
     assert desk.files() == {}
@@ -97,7 +104,7 @@ async def test_no_scope_and_a_no_to_the_review_write_nothing(desk: Desk) -> None
 async def test_the_review_shows_everything_but_the_key(desk: Desk) -> None:
     person = Person({**EVERYTHING, "4 of 10": [True, "\n".join(map(str, range(50)))]})
     await create("x", person, desk.host, api_key=Secret("sk-test-abc123"))
-    review = person.question("Review").message
+    review = person.question("Review").title
     assert "apiKey: sk-t****bc123" in review
     assert "tools: read, bash, grep" in review
     assert "19\n  … 30 more lines" in review
@@ -120,8 +127,8 @@ async def test_providers_and_their_models_are_offered_where_they_are_known(desk:
     person = Person({"Scope": "Project", "2 of 10": "anthropic", "3 of 10": "small"})
     await create("x", person, host)
     skip, other = "Skip: leave it to pi", "Another one…"
-    assert person.question("2 of 10").options == [skip, "anthropic", "zai", other]
-    assert person.question("3 of 10").options == [skip, "large", "small", other]
+    assert person.question("2 of 10").options == [skip, "anthropic", "zai", other, BACK]
+    assert person.question("3 of 10").options == [skip, "large", "small", other, BACK]
     assert "provider: anthropic\nmodel: small\n" in body(desk)
 
 
@@ -131,12 +138,27 @@ async def test_without_a_provider_a_model_is_chosen_in_full(desk: Desk) -> None:
     assert body(desk) == "---\nname: x\nmodel: zai/glm\n---\n"
 
 
-async def test_another_model_can_be_typed_and_a_doubt_is_told(desk: Desk) -> None:
+@pytest.mark.parametrize(
+    ("provider", "typed", "answers", "saved"),
+    [
+        (None, "larg", [None], "anthropic/large"),
+        (None, "larg", ['Keep "larg"'], "larg"),
+        (None, "larg", ["Type it again", "Another", "zai/glm"], "zai/glm"),
+        (None, "LARGE:high", [], "LARGE:high"),
+        ("anthropic", "larg", ['Use "large"'], "large"),
+        (None, "nothing-like-it", ['Keep "nothing-like-it"'], "nothing-like-it"),
+    ],
+)
+async def test_an_unknown_model_is_asked_about_once_more(
+    desk: Desk, provider: str | None, typed: str, answers: list[str | None], saved: str
+) -> None:
     host = Host(desk.place, models=("anthropic/large", "zai/glm"))
-    person = Person({"Scope": "Project", "3 of 10": ["Another", "larg"]})
+    person = Person({"Scope": "Project", "2 of 10": provider, "3 of 10": ["Another", typed, *answers]})
     await create("x", person, host)
-    assert 'Did you mean "anthropic/large"?' in person.messages("warning")[0]
-    assert "model: larg\n" in body(desk)
+    assert f"model: {saved}\n" in body(desk)
+    doubts = [title for title in person.titles if "Not known here" in title]
+    assert len(doubts) == bool(answers)
+    assert not doubts or ("Did you mean" in doubts[0]) == (typed == "larg")
 
 
 async def test_a_list_that_would_not_fit_on_the_screen_is_not_shown(desk: Desk) -> None:
@@ -147,15 +169,69 @@ async def test_a_list_that_would_not_fit_on_the_screen_is_not_shown(desk: Desk) 
     assert not person.messages("warning")
 
 
-async def test_a_tool_or_skill_that_nobody_knows_is_told(desk: Desk) -> None:
-    host = Host(desk.place, tools=("read", "bash"), skills=("git",))
-    answers = {"7 of 10": [True, "Allowlist", "read,bsh"], "9 of 10": [True, "gti", None]}
-    person = Person({"Scope": "Project", **answers})
+@pytest.mark.parametrize(
+    ("typed", "answers", "saved"),
+    [
+        ("read,bsh", [None], "read,bash"),
+        ("read,bsh", ['Keep "bsh"'], "read,bsh"),
+        ("read,bsh", ["Type it again", "read"], "read"),
+        ("read,bsh,xyzzy", ['Use "bash"'], "read,bash,xyzzy"),
+        ("xyzzy", [None, "bash"], "bash"),
+        ("read,web_*", [], '["read", "web_*"]'),
+    ],
+)
+async def test_an_unknown_tool_is_asked_about_once_more(
+    desk: Desk, typed: str, answers: list[str | None], saved: str
+) -> None:
+    host = Host(desk.place, tools=("read", "bash"))
+    person = Person({"Scope": "Project", "7 of 10": [True, "Allowlist", typed, *answers]})
     await create("x", person, host)
-    assert [warning.split(".")[0] for warning in person.messages("warning")] == [
-        "Not known here: bsh",
-        "Not known here: gti",
-    ]
+    assert f"tools: {saved}\n" in body(desk)
+    assert sum("Not known here" in title for title in person.titles) == bool(answers)
+
+
+async def test_an_unknown_skill_is_asked_about_too(desk: Desk) -> None:
+    host = Host(desk.place, skills=("git",))
+    await create("x", Person({"Scope": "Project", "9 of 10": [True, "gti"]}), host)
+    assert "suggestedSkills: git\n" in body(desk)
+
+
+async def test_back_leads_to_the_question_before_and_keeps_the_answers(desk: Desk) -> None:
+    person = Person(
+        {"Scope": ["Global", "Project"], "2 of 10": "anthropic", "3 of 10": "m", "7 of 10": [True, BACK, BACK]}
+    )
+    person.answers("6 of 10", False, BACK)
+    person.answers("5 of 10", False, False)
+    await create("x", person, desk.host)
+    numbers = [int(title.split()[1]) for title in person.titles]
+    assert numbers == [1, 2, 3, 4, 5, 6, 7, 7, 7, 6, 5, 6, 7, 8, 9, 10]
+    assert "provider: anthropic\nmodel: m\n" in desk.path("x", "global").read_text()
+
+
+async def test_escape_leaves_at_once_before_there_is_an_answer_and_later_after_one_question(desk: Desk) -> None:
+    for answers, count in (({"Scope": ESC}, 1), ({"4 of 10": ESC}, 5), ({"4 of 10": ESC, "Leave": ESC}, 5)):
+        person = Person(answers)
+        with pytest.raises(Cancelled):
+            await create("x", person, desk.host)
+        assert len(person.asked) == count
+        assert ("Leave without saving?" in person.titles) == (count > 1)
+    assert desk.files() == {}
+
+
+@pytest.mark.parametrize("way", ["Skip this step", BACK])
+async def test_escape_also_offers_to_skip_the_step_and_to_go_back(desk: Desk, way: str) -> None:
+    person = Person({"Scope": "Project", "3 of 10": [ESC, "m"], "Leave": way})
+    await create("x", person, desk.host)
+    assert person.question("Leave").options == ["Leave: nothing is saved", "Skip this step", BACK]
+    assert body(desk) == ("---\nname: x\n---\n" if way != BACK else "---\nname: x\nmodel: m\n---\n")
+
+
+async def test_a_description_is_said_beforehand_or_at_the_review_and_shown_there(desk: Desk) -> None:
+    person = Person({"Scope": "Project", "Review": ["Write", "Save it"], "Description": "Reviews: all of it."})
+    await create("x", person, desk.host, description="Reviews.")
+    reviews = [title for title in person.titles if "Review." in title]
+    assert ["description: Reviews.\n" in reviews[0], "description: Reviews: all of it.\n" in reviews[1]] == [True, True]
+    assert body(desk) == '---\nname: x\ndescription: "Reviews: all of it."\n---\n'
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "a.b", "ü"])

@@ -24,6 +24,7 @@ from pi_subagents.profiles.model_choice import (
     choose_model,
     find_offered,
     find_pattern,
+    nearest_offered,
     only_model_of,
 )
 from pi_subagents.profiles.powers import home_of, objection_to, powers_of, refusal
@@ -74,6 +75,7 @@ __all__ = [
     "is_tool",
     "load_presets",
     "load_profiles",
+    "nearest_offered",
     "objection_to",
     "only_model_of",
     "powers_of",

@@ -189,10 +189,16 @@ def _id_of(name: str) -> str:
     return name.partition("/")[2].lower()
 
 
-def _hint(wanted: str, offered: Sequence[str]) -> str:
+def nearest_offered(wanted: str, offered: Sequence[str]) -> str | None:
+    """The model on offer that a text is most like, whether it names the provider or not."""
     named = {_id_of(name): name for name in reversed(offered)} | {name: name for name in offered}
     name = closest(wanted, named)
-    return f' Did you mean "{named[name]}"?' if name is not None else ""
+    return named[name] if name is not None else None
+
+
+def _hint(wanted: str, offered: Sequence[str]) -> str:
+    nearest = nearest_offered(wanted, offered)
+    return f' Did you mean "{nearest}"?' if nearest else ""
 
 
 def _some(offered: Sequence[str]) -> str:

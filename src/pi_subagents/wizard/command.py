@@ -55,7 +55,10 @@ async def choose_name(action: Action, dialogs: Dialogs, host: Host) -> str:
 
 async def _list(dialogs: Dialogs, host: Host) -> None:
     catalog = _load(host)
-    lines = [f"{profile_summary(profile)}  [{profile.scope}]" for profile in catalog.profiles.values()]
+    lines = []
+    for profile in catalog.profiles.values():
+        lines.append(f"{profile_summary(profile)}  [{profile.scope}]")
+        lines += [f"  {profile.description}"] if profile.description else []
     await dialogs.notify("\n".join(lines) or NONE_FOUND)
     if problems := [*(f"✗ {problem}" for problem in catalog.broken), *catalog.warnings]:
         await dialogs.notify("\n".join(problems), "warning")

@@ -1,7 +1,7 @@
 """What a host must be able to ask a person; the names are those of pi's own dialogs.
 
-An answer of None, or False, skips the question. To leave altogether, a host raises Cancelled from any dialog; nothing
-has been written then, because only the last answer of a wizard writes.
+An answer of None is Esc. To end everything at once, a host raises Cancelled from any dialog; nothing has been written
+then, because only the last answer of a wizard writes.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Dialogs(Protocol):
     """A host's widgets; one that cannot show what is to be chosen first, or how to answer by default, ignores it."""
 
     async def select(self, title: str, options: Sequence[str], *, initial: str | None = None) -> str | None:
-        """One of the options."""
+        """One of the options; Enter takes `initial`, else the first."""
         ...
 
-    async def confirm(self, title: str, message: str, *, initial: bool = False) -> bool:
-        """Yes or no."""
+    async def confirm(self, title: str, message: str) -> bool:
+        """Yes or no; Esc is no."""
         ...
 
     async def input(self, title: str, placeholder: str = "", *, initial: str = "") -> str | None:

@@ -6,7 +6,7 @@ then, so that nobody's work on it in the meantime is undone.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -28,58 +28,66 @@ from pi_subagents.trust import Trust
 from pi_subagents.wizard.dialogs import Cancelled, Dialogs
 from pi_subagents.wizard.draft import Draft
 from pi_subagents.wizard.host import Host
+from pi_subagents.wizard.questions import Back, Questions, Skip
 from pi_subagents.wizard.scopes import SCOPES, ask_scope, files_of, require_free, require_name, require_one
-from pi_subagents.wizard.steps import STEPS, step_title
+from pi_subagents.wizard.steps import STEP_COUNT, STEPS, Step, step_title
 
 _MAX_REVIEW_LINES = 20
 """Of each prompt: the question below it must stay on the screen."""
 
 
+SAVE, DESCRIBE, DISCARD = "Save it", "Write a description", "Do not save it"
+
+
 async def create(
-    name: str, dialogs: Dialogs, host: Host, *, scope: Scope | None = None, api_key: Secret | None = None
+    name: str,
+    dialogs: Dialogs,
+    host: Host,
+    *,
+    scope: Scope | None = None,
+    api_key: Secret | None = None,
+    description: str | None = None,
 ) -> None:
     """Ask for everything and write a new profile; raises Cancelled or ProfileError."""
     require_name(name)
-    scope = scope or await ask_scope(step_title(1, "Scope"), SCOPES, dialogs, host.place)
-    path = require_free(name, scope, host.place)
-    draft = Draft(Profile(name=name))
-    await _fill(draft, dialogs, host, api_key)
-    await _review(draft, scope, path, dialogs, host)
-    require_free(name, scope, host.place)
-    _save(draft.profile, scope, host)
-    await dialogs.notify(f'Saved the profile "{name}": {path}')
+    work = _Work(name, host, {})
+    work.given(api_key=api_key, description=description)
+    await _converse(work, Questions(dialogs), scope)
+    require_free(name, work.scope, host.place)
+    _save(work.draft.profile, work.scope, host)
+    await dialogs.notify(f'Saved the profile "{name}": {work.path}')
 
 
 async def edit(
-    name: str, dialogs: Dialogs, host: Host, *, scope: Scope | None = None, api_key: Secret | None = None
+    name: str,
+    dialogs: Dialogs,
+    host: Host,
+    *,
+    scope: Scope | None = None,
+    api_key: Secret | None = None,
+    description: str | None = None,
 ) -> None:
     """Ask for everything again and write what was changed; raises Cancelled or ProfileError.
 
     In a scope that does not have the profile yet, this makes a copy of the other scope's.
     """
-    found = files_of(name, host.place)
-    scopes = [*found, *(scope for scope in SCOPES if scope not in found)]
-    scope = scope or await ask_scope(step_title(1, "Scope"), scopes, dialogs, host.place)
-    is_copy = scope not in found
-    source = next(iter(found.values())) if is_copy else found[scope]
-    path = require_free(name, scope, host.place) if is_copy else source
-    draft = Draft(read_profile(source)[0])
-    await _fill(draft, dialogs, host, api_key)
-    if is_copy:
-        await dialogs.notify(f"This makes a copy for the {scope} scope; {source} stays as it is.")
-    await _review(draft, scope, path, dialogs, host)
-    if not draft.changes and not is_copy:
+    work = _Work(name, host, files_of(name, host.place))
+    work.given(api_key=api_key, description=description)
+    await _converse(work, Questions(dialogs), scope)
+    if not work.draft.changes and not work.is_copy:
         await dialogs.notify(f'Nothing was changed in the profile "{name}".')
         return
-    _save(draft.apply_to(read_profile(source)[0]), scope, host, like=source)
-    await dialogs.notify(f'Saved the profile "{name}": {path}')
+    assert work.source is not None
+    _save(work.draft.apply_to(read_profile(work.source)[0]), work.scope, host, like=work.source)
+    await dialogs.notify(f'Saved the profile "{name}": {work.path}')
 
 
 async def delete(name: str, dialogs: Dialogs, host: Host, *, scope: Scope | None = None) -> None:
     """Ask which one, and whether really, and delete it; raises Cancelled or ProfileError."""
     found = files_of(name, host.place)
     if scope is None and len(found) > 1:
-        scope = await ask_scope(f'Which profile "{name}" is to be deleted?', list(found), dialogs, host.place)
+        title = f'Which profile "{name}" is to be deleted?'
+        scope = await ask_scope(title, list(found), Questions(dialogs), host.place, next(iter(found)))
     scope = require_one(name, found, scope)
     path = found[scope]
     left = f"\n{found['global']} is in force then." if scope == "project" and "global" in found else ""
@@ -89,25 +97,87 @@ async def delete(name: str, dialogs: Dialogs, host: Host, *, scope: Scope | None
     await dialogs.notify(f'Deleted the profile "{name}": {path}')
 
 
-async def _fill(draft: Draft, dialogs: Dialogs, host: Host, api_key: Secret | None) -> None:
-    if api_key is not None:
-        draft.set(api_key=api_key)
-    for step in STEPS:
-        await step(draft, dialogs, host)
+class _Work:
+    """A profile on its way to a file: `found` are the files that there are of its name."""
+
+    def __init__(self, name: str, host: Host, found: Mapping[Scope, Path]) -> None:
+        self.host = host
+        self.scopes: list[Scope] = [*found, *(scope for scope in SCOPES if scope not in found)]
+        self.scope = self.scopes[0]
+        self.draft = Draft(Profile(name=name))
+        self.source: Path | None = None
+        self.path = Path()
+        self._name = name
+        self._found = found
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether a file of the other scope is what it begins with."""
+        return self.source is not None and self.source != self.path
+
+    def given(self, **values: Secret | str | None) -> None:
+        """Take what was said before the first question."""
+        self.draft.set(**{name: value for name, value in values.items() if value is not None})
+
+    def aim_at(self, scope: Scope) -> None:
+        """Settle where the profile goes; what was answered already counts for it. Raises ProfileError."""
+        self.path = self._found.get(scope) or require_free(self._name, scope, self.host.place)
+        self.scope = scope
+        self.source = self._found.get(scope, next(iter(self._found.values()), None))
+        draft = Draft(read_profile(self.source)[0] if self.source else Profile(name=self._name))
+        draft.set(**self.draft.changes)
+        self.draft = draft
+
+    async def ask_scope(self, questions: Questions) -> None:
+        """The first step."""
+        self.aim_at(await ask_scope(step_title(1, "Scope"), self.scopes, questions, self.host.place, self.scope))
+
+    async def review(self, questions: Questions) -> None:
+        """The last step; raises Cancelled if the profile is not to be saved."""
+        if self.is_copy:
+            await questions.notify(f"This makes a copy for the {self.scope} scope; {self.source} stays as it is.")
+        while (choice := await self._ask_whether(questions)) == DESCRIBE:
+            title = step_title(STEP_COUNT, "Description: what this agent is for, in one line")
+            text = await questions.input(title, "Reviews code", initial=self.draft.profile.description or "")
+            self.draft.set(description=text.strip() or None)
+        if choice == DISCARD:
+            raise Cancelled
+
+    async def _ask_whether(self, questions: Questions) -> str:
+        questions.begin_step(is_first=False, can_skip=False)  # also after a description: one step back is the skills
+        profile = msgspec.structs.replace(self.draft.profile, path=self.path, scope=self.scope)
+        for warning in _warnings(profile, self.host.place.trust):
+            await questions.notify(warning, "warning")
+        shown = msgspec.structs.replace(
+            profile,
+            system_prompt=_shorten(profile.system_prompt),
+            append_system_prompt=_shorten(profile.append_system_prompt),
+        )
+        title = step_title(STEP_COUNT, f'Review. Save the profile "{profile.name}"?')
+        return await questions.select(f"{title}\n{detail_text(shown)}", [SAVE, DESCRIBE, DISCARD], initial=SAVE)
 
 
-async def _review(draft: Draft, scope: Scope, path: Path, dialogs: Dialogs, host: Host) -> None:
-    profile = msgspec.structs.replace(draft.profile, path=path, scope=scope)
-    for warning in _warnings(profile, host.place.trust):
-        await dialogs.notify(warning, "warning")
-    shown = msgspec.structs.replace(
-        profile,
-        system_prompt=_shorten(profile.system_prompt),
-        append_system_prompt=_shorten(profile.append_system_prompt),
-    )
-    title = step_title(10, f'Review. Save the profile "{profile.name}"?')
-    if not await dialogs.confirm(title, detail_text(shown), initial=True):
-        raise Cancelled
+async def _converse(work: _Work, questions: Questions, scope: Scope | None) -> None:
+    """Go through the steps, back and forth, until all of them are answered."""
+    if scope is not None:
+        work.aim_at(scope)
+    middle = [_about_draft(step, work) for step in STEPS]
+    steps = [*([] if scope else [work.ask_scope]), *middle, work.review]
+    number = 0
+    while number < len(steps):
+        questions.begin_step(is_first=number == 0, can_skip=steps[number] in middle)
+        try:
+            await steps[number](questions)
+        except Back:
+            number -= questions.asked_in_step == 1  # a later question of a step leads back to its first
+        except Skip:
+            number += 1
+        else:
+            number += 1
+
+
+def _about_draft(step: Step, work: _Work) -> Callable[[Questions], Awaitable[None]]:
+    return lambda questions: step(work.draft, questions, work.host)
 
 
 def _warnings(profile: Profile, trust: Trust) -> Iterator[str]:

@@ -11,7 +11,7 @@ from pi_subagents.paths import home_dir
 from pi_subagents.planning import Place
 from pi_subagents.profiles import Scope, find_profile_file, load_profiles, profiles_dir
 from pi_subagents.profiles.fields import NAME_RULE
-from pi_subagents.wizard.dialogs import Cancelled, Dialogs
+from pi_subagents.wizard.questions import Questions
 
 SCOPES: tuple[Scope, ...] = ("global", "project")
 
@@ -60,13 +60,10 @@ def directory(scope: Scope, place: Place) -> Path:
     return profiles_dir(scope, place.cwd, place.agent_dir)
 
 
-async def ask_scope(title: str, scopes: Sequence[Scope], dialogs: Dialogs, place: Place) -> Scope:
-    """Let the person choose; raises Cancelled."""
+async def ask_scope(title: str, scopes: Sequence[Scope], questions: Questions, place: Place, usual: Scope) -> Scope:
+    """Let the person choose."""
     labels = {label(scope, place): scope for scope in scopes}
-    choice = await dialogs.select(title, list(labels), initial=next(iter(labels)))
-    if choice is None:
-        raise Cancelled
-    return labels[choice]
+    return labels[await questions.select(title, list(labels), initial=label(usual, place))]
 
 
 def label(scope: Scope, place: Place) -> str:

@@ -18,7 +18,7 @@ from tests.waiting import PATIENCE_S
 WAIT_S = PATIENCE_S
 KEY = "sk-test-abc123"
 PROMPT_ENDS = ("): ", "]: ", "\n> ")
-CTRL_C, CTRL_D = "\x03", "\x04"
+CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
 
 
 class Typist:
@@ -59,7 +59,7 @@ class Typist:
             os.close(self._terminal)  # which ends whatever still waits for an answer
 
     def _answer(self, lines: tuple[str, ...]) -> int:
-        left = [line if line in (CTRL_C, CTRL_D) else f"{line}\n" for line in lines]
+        left = [line if line in (CTRL_C, CTRL_D, ESC) else f"{line}\n" for line in lines]
         deadline = time.monotonic() + WAIT_S
         while (heard := self._listen()) is not None:
             assert time.monotonic() < deadline, self.screen
@@ -94,7 +94,7 @@ def test_a_profile_is_created_shown_edited_and_deleted(machine: Machine) -> None
     created = Typist(machine, "create", "reviewer")
     # scope, provider, model, prompt, appended text, thinking, tools, extensions, skills, review
     prompt = ("yes", "You review.", "", "  Thoroughly.", ".")
-    assert created.answer("2", "zai", "2", *prompt, "n", "y", "high", "y", "2", "read,grep", "n", "", "") == 0
+    assert created.answer("2", "zai", "2", *prompt, "n", "y", "high", "y", "allow", "read,gerp", "", "n", "", "") == 0
     assert (
         "  1) Global (~/.pi/agent/agent-profiles/)\n  2) Project (.pi/agent-profiles/)\nNumber [1]: " in created.screen
     )
@@ -111,7 +111,7 @@ def test_a_profile_is_created_shown_edited_and_deleted(machine: Machine) -> None
     path.write_text(text.replace("model: m-small", "model: m-small # cheap"))
     edited = Typist(machine, "edit", "reviewer", "--api-key")
     # key, scope, provider, another model, everything else as it is
-    assert edited.answer(KEY, "", "", "another", "m-tiny", "", "", "", "", "", "", "") == 0
+    assert edited.answer(KEY, "", "", "another", "m-tiny", "keep", "", "", "", "", "", "", "") == 0
     assert KEY not in edited.screen
     assert "apiKey: sk-t****bc123" in edited.screen
     assert path.read_text() == text.replace("m-small", "m-tiny # cheap").replace(
@@ -136,11 +136,34 @@ def test_leaving_writes_nothing_and_says_so(machine: Machine) -> None:
     assert not (machine.project / ".pi").exists()
 
 
+def test_escape_leads_back_or_out_and_other_keys_are_no_escape(machine: Machine) -> None:
+    typist = Typist(machine, "create", "x")
+    # scope, provider, model after a key with an arrow on it, then Esc and back to the model
+    up = "\x1b[A"
+    assert typist.answer("2", "", f"m{up}-small", ESC, "← Back", "", ESC, "") == 1
+    assert typist.screen.count("Step 3 of 10: Model") == 2
+    assert "[m-small]: " in typist.screen
+    assert typist.screen.endswith("Cancelled. Nothing was changed.\n")
+    first = Typist(machine, "create", "x")
+    assert first.answer(ESC) == 1
+    assert "Leave without saving?" not in first.screen
+    assert not (machine.project / ".pi").exists()
+
+
+def test_a_description_is_saved_shown_and_listed(machine: Machine) -> None:
+    machine.add_pi()
+    made = machine.run("profile", "create", "x", "--model", "m-smal", "--description", "Reviews code, all of it.")
+    assert 'warning: Unknown model: "m-smal". Did you mean "zai/m-small"?' in made.stderr
+    assert 'description: "Reviews code, all of it."\n' in path_of(machine, "x").read_text()
+    assert machine.run("profile", "list").stdout == "profile: x, model=m-smal  [project]\n  Reviews code, all of it.\n"
+    assert "description: Reviews code, all of it.\n" in machine.run("profile", "show", "x").stdout
+
+
 def test_without_a_list_of_models_and_with_a_mistake_at_a_prompt_the_wizard_goes_on(machine: Machine) -> None:
     typist = Typist(machine, "create")
     assert typist.answer("x", "7", "project", "", "my/model", "perhaps", "", "", "", "", "", "", "") == 0
     assert "Type a number from 1 to 2." in typist.screen
-    assert "Type yes or no." in typist.screen
+    assert "Type a number from 1 to 3." in typist.screen
     assert path_of(machine, "x").read_text() == "---\nname: x\nmodel: my/model\n---\n"
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.planning import Place
+from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.skills import discover_skills
 from pi_subagents.surfaces.bridge.dialogs import PiDialogs
 from pi_subagents.surfaces.bridge.host import PiHost
@@ -51,7 +52,8 @@ class Commands:
     async def _wizard_host(self) -> Host:
         place = self._host.place
         skills = await asyncio.to_thread(_skills, place)
-        return Host(place, models=self._host.models, tools=self._host.tools, skills=skills)
+        tools = tuple(dict.fromkeys((*self._host.tools, *BUILTIN_TOOLS)))
+        return Host(place, models=self._host.models, tools=tools, skills=skills)
 
 
 def _skills(place: Place) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ class PiDialogs:
         answer = await self._ask("dialog/select", {"title": title, "options": list(shown)})
         return shown.get(answer) if isinstance(answer, str) else None
 
-    async def confirm(self, title: str, message: str, *, initial: bool = False) -> bool:
+    async def confirm(self, title: str, message: str) -> bool:
         """Yes or no."""
         return await self._ask("dialog/confirm", {"title": title, "message": message}) is True
 

@@ -32,7 +32,7 @@ def print_catalog(catalog: ProfileCatalog, *, as_json: bool, if_none: str) -> No
     for found in catalog.profiles.values():
         objection = objection_to(found, Place.here().trust)
         echo(f"{profile_summary(found, catalog.kind)}  [{found.scope}{', not trusted' if objection else ''}]")
-        if catalog.kind.word == "preset":
+        if found.description:
             echo(f"  {found.description}")
     if not catalog.profiles:
         echo(if_none)

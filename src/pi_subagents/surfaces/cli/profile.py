@@ -14,10 +14,19 @@ import msgspec
 from pi_subagents.errors import InvalidCall, PiSubagentsError
 from pi_subagents.models import Profile, Secret
 from pi_subagents.planning import Place
-from pi_subagents.profiles import BUILTIN_TOOLS, Scope, delete_profile, load_profiles, read_profile, save_profile
+from pi_subagents.profiles import (
+    BUILTIN_TOOLS,
+    Scope,
+    UnknownModel,
+    delete_profile,
+    find_offered,
+    load_profiles,
+    read_profile,
+    save_profile,
+)
 from pi_subagents.surfaces.cli.catalogs import complete_profile, load_here, print_catalog, print_detail
 from pi_subagents.surfaces.cli.output import echo
-from pi_subagents.surfaces.cli.profile_dialogs import TerminalDialogs, ask_hidden
+from pi_subagents.surfaces.cli.profile_dialogs import HINT, TerminalDialogs, ask_hidden
 from pi_subagents.wizard import CANCELLED, Cancelled, Host, files_of, require_free, require_one
 from pi_subagents.wizard import create as create_with
 from pi_subagents.wizard import delete as delete_with
@@ -31,6 +40,7 @@ _existing_name = click.argument("name", required=False, shell_complete=complete_
 _api_key = click.option(
     "--api-key", "with_key", is_flag=True, help="Also ask for a key of its own, which is not shown while you type."
 )
+_description = click.option("--description", metavar="TEXT", help="Say in one line what the agent is for.")
 
 
 def _scope(meaning: str) -> _Decorator:
@@ -61,6 +71,7 @@ def show_profile(name: str, as_json: bool) -> None:
 @click.argument("name", required=False)
 @_scope("Where to save it; otherwise the wizard asks.")
 @_api_key
+@_description
 @click.option("--model", metavar="MODEL", help="Ask nothing: write a profile with this model.")
 @click.option(
     "--from",
@@ -69,27 +80,33 @@ def show_profile(name: str, as_json: bool) -> None:
     help="Ask nothing: write a copy of this profile file.",
 )
 def create_profile(
-    name: str | None, scope: Scope | None, with_key: bool, model: str | None, source: Path | None
+    name: str | None,
+    scope: Scope | None,
+    with_key: bool,
+    description: str | None,
+    model: str | None,
+    source: Path | None,
 ) -> None:
     """Create a profile step by step; nothing is written before you have seen all of it.
 
     With --model or --from it asks nothing, and without --scope the profile is the project's.
     """
     if model or source:
-        _write_new(name, scope or "project", model, source)
+        _write_new(name, scope or "project", source, model=model, description=description)
         return
     _require_terminal("create", "in a script, say --model or --from")
-    _converse(_create(name, scope, with_key))
+    _converse(_create(name, scope, with_key, description))
 
 
 @profile.command("edit")
 @_existing_name
 @_scope("The one to change, if there are two; a copy is made where there is none.")
 @_api_key
-def edit_profile(name: str | None, scope: Scope | None, with_key: bool) -> None:
+@_description
+def edit_profile(name: str | None, scope: Scope | None, with_key: bool, description: str | None) -> None:
     """Change a profile step by step; what you skip, and its comments, stay as they are."""
     _require_terminal("edit", "in a script, change the file")
-    _converse(_edit(name, scope, with_key))
+    _converse(_edit(name, scope, with_key, description))
 
 
 @profile.command("delete")
@@ -109,16 +126,18 @@ def delete_command(name: str | None, scope: Scope | None, yes: bool) -> None:
     echo(f"deleted {delete_profile(name, which, cwd=place.cwd, agent_dir=place.agent_dir)}")
 
 
-async def _create(name: str | None, scope: Scope | None, with_key: bool) -> None:
+async def _create(name: str | None, scope: Scope | None, with_key: bool, description: str | None) -> None:
     dialogs, host = TerminalDialogs(), _host()
+    echo(HINT, err=True)
     name = name or await choose_name("create", dialogs, host)
-    await create_with(name, dialogs, host, scope=scope, api_key=_ask_key(with_key))
+    await create_with(name, dialogs, host, scope=scope, api_key=_ask_key(with_key), description=description)
 
 
-async def _edit(name: str | None, scope: Scope | None, with_key: bool) -> None:
+async def _edit(name: str | None, scope: Scope | None, with_key: bool, description: str | None) -> None:
     dialogs, host = TerminalDialogs(), _host()
+    echo(HINT, err=True)
     name = name or await choose_name("edit", dialogs, host)
-    await edit_with(name, dialogs, host, scope=scope, api_key=_ask_key(with_key))
+    await edit_with(name, dialogs, host, scope=scope, api_key=_ask_key(with_key), description=description)
 
 
 async def _delete(name: str | None, scope: Scope | None) -> None:
@@ -132,27 +151,45 @@ def _ask_key(with_key: bool) -> Secret | None:
     return Secret(typed) if typed else None
 
 
-def _write_new(name: str | None, scope: Scope, model: str | None, source: Path | None) -> None:
+def _write_new(
+    name: str | None, scope: Scope, source: Path | None, *, model: str | None, description: str | None
+) -> None:
     if name is None and source is None:
         raise click.UsageError("--model needs the NAME of the new profile.")
     base = read_profile(source)[0] if source else Profile(name=name or "")
-    made = msgspec.structs.replace(base, name=name or base.name, model=model or base.model, path=None)
+    said = {"name": name, "model": model, "description": description}
+    made = msgspec.structs.replace(base, **{key: value for key, value in said.items() if value}, path=None)
     place = Place.here()
     require_free(made.name, scope, place)
+    if model:
+        _warn_of_model(model)
     echo(f"wrote {save_profile(made, scope, cwd=place.cwd, agent_dir=place.agent_dir, like=source)}")
 
 
-def _host() -> Host:
+def _warn_of_model(model: str) -> None:
+    """Nobody is asked here, so a model that pi does not offer is saved; but it is said."""
+    try:
+        if offered := _models(Place.here()):
+            find_offered(model, offered)
+    except UnknownModel as error:
+        echo(f"warning: {error}. It is saved all the same.", err=True)
+
+
+def _models(place: Place) -> tuple[str, ...]:
     from pi_subagents.models_offered import OfferedModels
+
+    try:
+        return OfferedModels(place, place.settings()).names()
+    except PiSubagentsError:  # no pi yet, or none that answers: anything may be typed then
+        return ()
+
+
+def _host() -> Host:
     from pi_subagents.skills import discover_skills
 
     place = Place.here()
-    try:
-        models = OfferedModels(place, place.settings()).names()
-    except PiSubagentsError:  # no pi yet, or none that answers: anything may be typed then
-        models = ()
     skills = tuple(discover_skills(place.cwd, place.agent_dir))
-    return Host(place, models=models, tools=BUILTIN_TOOLS, skills=skills)
+    return Host(place, models=_models(place), tools=BUILTIN_TOOLS, skills=skills)
 
 
 def _require_terminal(action: Action, instead: str) -> None:

@@ -6,13 +6,15 @@ Questions go to standard error. Ctrl+D leaves the wizard, and so does Ctrl+C, as
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 
 import click
 
+from pi_subagents.surfaces.cli.line_input import read_line
 from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.wizard import Cancelled, Level
+
+HINT = "Enter takes the answer in brackets. Esc leaves, or goes back a step."
 
 _REMOVE = "-"
 _END = "."
@@ -26,39 +28,38 @@ class TerminalDialogs:
         _say(f"\n{title}")
         for number, option in enumerate(options, 1):
             echo(f"  {number}) {option}", err=True)
-        default = initial if initial in options else None
-        enter = f"[{options.index(default) + 1}]" if default else "(Enter skips)"
-        while answer := _ask(f"Number {enter}"):
+        default = initial if initial in options else options[0]
+        while answer := _ask(f"Number [{options.index(default) + 1}]"):
             if found := _find(answer, options):
                 return found
             _say(f"Type a number from 1 to {len(options)}.")
-        return default
+        return default if answer is not None else None
 
-    async def confirm(self, title: str, message: str, *, initial: bool = False) -> bool:
+    async def confirm(self, title: str, message: str) -> bool:
         """Ask for yes or no."""
         _say(f"\n{title}\n{message}")
-        while answer := _ask("Yes or no [yes]" if initial else "Yes or no [no]").lower():
-            if answer in ("y", "yes"):
+        while answer := _ask("Yes or no [no]"):
+            if answer.lower() in ("y", "yes"):
                 return True
-            if answer in ("n", "no"):
+            if answer.lower() in ("n", "no"):
                 return False
             _say("Type yes or no.")
-        return initial
+        return False
 
     async def input(self, title: str, placeholder: str = "", *, initial: str = "") -> str | None:
         """Ask for a line."""
         _say(f"\n{title}")
         if initial:
             answer = _ask(f"Text ({_REMOVE} removes it) [{initial}]")
-            return "" if answer == _REMOVE else answer or initial
+            return "" if answer == _REMOVE else initial if answer == "" else answer
         example = f", such as {placeholder}" if placeholder else ""
-        return _ask(f"Text{example} (Enter skips)") or None
+        return _ask(f"Text{example} (Enter skips)")
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
-        """Open the person's editor; without one, read lines up to a dot."""
+        """Open the person's editor; without one, read lines up to a dot. Leaving without saving changes nothing."""
         if os.environ.get("VISUAL") or os.environ.get("EDITOR"):
             try:
-                return click.edit(prefill, extension=".md")
+                return click.edit(prefill, extension=".md") or prefill
             except click.ClickException as error:
                 _say(f"warning: {error.message}")
         _say(f"\n{title}")
@@ -83,23 +84,30 @@ def _read_text(before: str) -> str | None:
         _say(f"{before}\n\nA {_END} alone keeps this text, a {_REMOVE} alone removes it.")
     _say(f"Type the text; end it with a line that is only a {_END}")
     lines: list[str] = []
-    while (line := _read_line("> ")) != _END:
+    while (line := _read("> ")) != _END:
+        if line is None:
+            return None
         if line == _REMOVE and not lines:
             return ""
         lines.append(line)
-    return "\n".join(lines) if lines else None
+    return "\n".join(lines) if lines else before
 
 
-def _ask(question: str) -> str:
-    return _read_line(f"{question}: ").strip()
+def _ask(question: str) -> str | None:
+    line = _read(f"{question}: ")
+    return None if line is None else line.strip()
 
 
-def _read_line(prompt: str) -> str:
+def _read(prompt: str) -> str | None:
+    """A line, or None for Esc; raises Cancelled at the end of the input."""
     echo(prompt, nl=False, err=True)
-    line = sys.stdin.readline()  # input() can miss a Ctrl+C that comes just after the prompt
-    if not line:
-        raise Cancelled
-    return line.rstrip()
+    try:
+        line = read_line()
+    except EOFError:
+        raise Cancelled from None
+    if line is None:
+        echo(err=True)
+    return line
 
 
 def _find(answer: str, options: Sequence[str]) -> str | None:
