@@ -49,18 +49,20 @@ def press(bridge: Extension, *keys: str) -> None:
         bridge.tell("screen/key", {"screen": screen, "key": key, "height": 10})
 
 
+def choosing(chosen: dict[str, str]) -> Callable[[dict[str, Any]], str]:
+    """Answers of somebody who chooses by a word of the question, and takes what stands first otherwise."""
+    return lambda asked: next(
+        (answer for word, answer in chosen.items() if word in asked["title"]), asked["options"][0]
+    )
+
+
 def test_a_profile_is_created_edited_shown_and_deleted_through_dialogs(desk: Desk) -> None:
     path = desk.stage.project / ".pi" / "agent-profiles" / "reviewer.md"
     with desk.bridge() as bridge:
         bridge.tell("host/models", {"models": [{"provider": "acme", "id": "large"}, {"provider": "ours", "id": "x"}]})
         bridge.tell("host/tools", {"names": ["read", "grep", "subagent"]})
         chosen = {"Provider": "acme", "Model": "large"}
-        bridge.answers |= {
-            "dialog/select": lambda asked: next(
-                (answer for word, answer in chosen.items() if word in asked["title"]), asked["options"][0]
-            ),
-            "dialog/confirm": lambda asked: "Review" in asked["title"],
-        }
+        bridge.answers |= {"dialog/select": choosing(chosen), "dialog/confirm": lambda asked: False}
         chosen["Scope"] = "Project (.pi/agent-profiles/)"
         assert bridge.ask("command/run", {"command": "profile", "arguments": "create reviewer"}) is None
         assert path.read_text() == "---\nname: reviewer\nprovider: acme\nmodel: large\n---\n"
@@ -84,20 +86,17 @@ def test_a_profile_is_created_edited_shown_and_deleted_through_dialogs(desk: Des
 @pytest.mark.parametrize(("choice", "field"), [("Allowlist", "tools"), ("Blacklist", "excludeTools")])
 def test_the_wizard_offers_the_tools_that_pi_has_but_not_our_own(desk: Desk, choice: str, field: str) -> None:
     path = desk.stage.project / ".pi" / "agent-profiles" / "reader.md"
-    chosen = {"Scope": "Project (.pi/agent-profiles/)", "Tools": choice}
+    chosen = {"Scope": "Project (.pi/agent-profiles/)", "Restrict the tools": "Yes", "7 of 10": choice}
     with desk.bridge() as bridge:
         bridge.tell("host/tools", {"names": ["read", "grep", "find", "ls", "lookup", "subagent", "background_agent"]})
         bridge.answers |= {
-            "dialog/select": lambda asked: next(
-                (answer for word, answer in chosen.items() if word in asked["title"]), asked["options"][0]
-            ),
-            "dialog/confirm": lambda asked: "Tools" in asked["title"] or "Review" in asked["title"],
-            "dialog/input": lambda asked: "grep,ls,lookup" if "Tools" in asked["title"] else None,
+            "dialog/select": choosing(chosen),
+            "dialog/input": lambda asked: "grep,ls,lookup" if "Tools" in asked["title"] else "",
         }
         bridge.ask("command/run", {"command": "profile", "arguments": "create reader"})
         (asked,) = [asked["title"] for asked in bridge.told("dialog/input") if "Tools" in asked["title"]]
-        assert asked.endswith("(there are read, grep, find, ls, lookup)")
-        assert not [notice for notice in bridge.told("ui/notify") if notice["level"] == "warning"]
+        assert asked.endswith("(there are read, grep, find, ls, lookup, bash, edit, write)")
+        assert not [asked for asked in bridge.told("dialog/select") if "Not known here" in asked["title"]]
     assert f"{field}: grep,ls,lookup\n" in path.read_text()
 
 
@@ -105,9 +104,8 @@ def test_a_text_that_a_profile_has_is_changed_in_the_editor(desk: Desk) -> None:
     path = desk.stage.project / ".pi" / "agent-profiles" / "quick.md"
     with desk.bridge() as bridge:
         bridge.answers |= {
-            "dialog/select": lambda asked: asked["options"][0],
-            "dialog/input": lambda asked: None,
-            "dialog/confirm": lambda asked: "System prompt" in asked["title"] or "Review" in asked["title"],
+            "dialog/select": choosing({"System prompt": "Yes"}),
+            "dialog/input": lambda asked: "",
             "dialog/editor": lambda asked: asked["text"].replace("quick", "slow"),
         }
         bridge.ask("command/run", {"command": "profile", "arguments": "edit quick"})

@@ -132,7 +132,7 @@ def test_a_profile_is_made_by_the_wizard_and_agents_are_read_and_stopped_in_the_
     with open_pi(stage, 80, 24, "--tui-mode", mode) as pi:
         _make_profile(pi)
         assert (stage.project / ".pi" / "agent-profiles" / "tester.md").read_text() == (
-            "---\nname: tester\nmodel: offline/scripted\nthinkingLevel: low\n---\n"
+            "---\nname: tester\nmodel: offline/scripted\nthinkingLevel: low\ntools: read,bash\n---\n"
         )
         pi.type("/profile show tes")
         pi.until_shown("→ tester ")
@@ -148,15 +148,23 @@ def _make_profile(pi: PiTerminal) -> None:
     pi.answer("Step 2 of 10: Provider", "Enter")
     pi.answer("Step 3 of 10: Model", "Down", "Enter")
     for step in ("4 of 10: System prompt", "5 of 10: Append system prompt"):
-        pi.answer(f"Step {step}", "Down", "Enter")
-    pi.answer("Set how much the model thinks?", "Enter")
-    pi.answer("→ off", "Down", "Down", "Enter")
-    pi.answer("Restrict the tools", "Enter")
-    pi.answer("→ Disable all tools", "Down", "Enter")
-    pi.answer("grep, find, ls", "Enter")
+        pi.answer(f"Step {step}", "Enter")
+    pi.answer("Set how much the model thinks?", "Down", "Enter")
+    pi.answer("→ Skip: leave it to pi", "Down", "Down", "Down", "Enter")
+    pi.answer("Restrict the tools", "Down", "Enter")
+    pi.answer("→ Skip: all tools", "Down", "Down", "Enter")
+    pi.answer("grep, find, ls", "-l", "red,bash")
+    pi.until_shown("red,bash")
+    pi.press("Escape")
+    pi.answer("Leave without saving?", "Down", "Down", "Enter")
+    pi.answer("Restrict the tools", "Down", "Enter")
+    pi.answer("→ Skip: all tools", "Down", "Down", "Enter")
+    pi.answer("grep, find, ls", "-l", "red,bash")
+    pi.answer("red,bash", "Enter")
+    pi.answer('Did you mean "read"?', "Enter")
     for question in ("Configure the extensions", "Configure skills"):
-        pi.answer(question, "Down", "Enter")
-    pi.until_shown("Step 10 of 10: Review", "thinkingLevel: low")
+        pi.answer(question, "Enter")
+    pi.until_shown("Step 10 of 10: Review", "tools: read, bash", "→ Save it")
     pi.press("Enter")
     pi.until_shown('Saved the profile "tester"')
 

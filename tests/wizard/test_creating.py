@@ -55,7 +55,7 @@ async def test_the_choices_are_the_documented_ones(desk: Desk, monkeypatch: pyte
         "Step 7 of 10: Tools": ["Skip: all tools", "Disable all tools", "Allowlist", "Blacklist", BACK],
         "Step 8 of 10: Extensions": [skip, "Disable all extensions", "Enter paths", BACK],
     }
-    assert person.question("Review").options == ["Save it", "Write a description", "Do not save it", BACK]
+    assert person.question("Review").options == ["Save it", "Edit the description", "Do not save it", BACK]
 
 
 async def test_enter_at_every_question_restricts_nothing(desk: Desk) -> None:
@@ -227,7 +227,7 @@ async def test_escape_also_offers_to_skip_the_step_and_to_go_back(desk: Desk, wa
 
 
 async def test_a_description_is_said_beforehand_or_at_the_review_and_shown_there(desk: Desk) -> None:
-    person = Person({"Scope": "Project", "Review": ["Write", "Save it"], "Description": "Reviews: all of it."})
+    person = Person({"Scope": "Project", "Review": ["Edit", "Save it"], "Description": "Reviews: all of it."})
     await create("x", person, desk.host, description="Reviews.")
     reviews = [title for title in person.titles if "Review." in title]
     assert ["description: Reviews.\n" in reviews[0], "description: Reviews: all of it.\n" in reviews[1]] == [True, True]

@@ -36,7 +36,7 @@ _MAX_REVIEW_LINES = 20
 """Of each prompt: the question below it must stay on the screen."""
 
 
-SAVE, DESCRIBE, DISCARD = "Save it", "Write a description", "Do not save it"
+SAVE, DESCRIBE, DISCARD = "Save it", "Edit the description", "Do not save it"
 
 
 async def create(

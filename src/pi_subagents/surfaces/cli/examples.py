@@ -39,7 +39,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "profile": ("profile list", "profile create reviewer"),
     "profile list": ("profile list", "profile list --json"),
     "profile show": ("profile show reviewer", "profile show reviewer --json"),
-    "profile create": ("profile create reviewer", "profile create fast --model anthropic/claude-sonnet-4-5"),
+    "profile create": (
+        'profile create reviewer --description "Reviews code"',
+        "profile create fast --model anthropic/claude-sonnet-4-5",
+    ),
     "profile edit": ("profile edit reviewer", "profile edit reviewer --scope global"),
     "profile delete": ("profile delete reviewer", "profile delete reviewer --scope project --yes"),
     "preset": ("preset list", "preset new scout"),
