@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from pi_subagents.models import ThinkingLevel
-from pi_subagents.profiles import UnknownModel, find_offered, nearest_offered
+from pi_subagents.profiles import UnknownModel, find_pattern, nearest_offered
 from pi_subagents.suggestions import closest
 from pi_subagents.wizard.doubts import settle
 from pi_subagents.wizard.draft import Draft
@@ -197,7 +197,7 @@ def _is_offered(model: str, provider: str | None, host: Host) -> bool:
     if not offered or model in offered:
         return True
     try:
-        find_offered(model, host.models)
+        find_pattern(model, host.models)
     except UnknownModel:
         return False
     return True

@@ -19,7 +19,7 @@ from pi_subagents.profiles import (
     Scope,
     UnknownModel,
     delete_profile,
-    find_offered,
+    find_pattern,
     load_profiles,
     read_profile,
     save_profile,
@@ -170,7 +170,7 @@ def _warn_of_model(model: str) -> None:
     """Nobody is asked here, so a model that pi does not offer is saved; but it is said."""
     try:
         if offered := _models(Place.here()):
-            find_offered(model, offered)
+            find_pattern(model, offered)
     except UnknownModel as error:
         echo(f"warning: {error}. It is saved all the same.", err=True)
 
