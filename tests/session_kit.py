@@ -59,6 +59,7 @@ class Shelf:
         age_s: float = HOUR_S,
         session_id: str | None = None,
         profile: str | None = None,
+        preset: str | None = None,
         ends: Reason | None = Reason.SETTLED,
         message: str | None = None,
         indexed: bool = True,
@@ -80,6 +81,7 @@ class Shelf:
             cwd=str(cwd or self.project),
             harness="pi-json",
             profile=profile,
+            preset=preset,
             file_count=file_count,
         )
         kept = Kept(session_id, run_dir, fold(RunState(), [created]))

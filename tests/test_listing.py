@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.clock import now_ms
-from pi_subagents.listing import Wanted, list_sessions
+from pi_subagents.listing import Wanted, list_sessions, used_by
 from pi_subagents.models import Reason, Status
+from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.store import JOURNAL_FILE, Index
+from pi_subagents.store.migrations import MIGRATIONS, migrate
 from tests.session_kit import DAY_S, HOUR_S, Shelf, says
 
 
@@ -39,6 +43,32 @@ def test_sessions_are_listed_newest_first_each_once_with_its_latest_run(shelf: S
     assert (found[0].tokens, found[0].cost, found[0].model, found[0].status) == (120, 0.01, "scripted", "completed")
 
 
+def test_what_a_session_used_is_what_all_its_runs_used_known_to_the_index_or_not(shelf: Shelf) -> None:
+    for age_s, indexed in ((40, True), (30, False), (20, True)):
+        shelf.add(says("Hi"), age_s=age_s, session_id="aaaabbbbccccdddd", indexed=indexed)
+    place = Place(shelf.project, shelf.agent_dir, {})
+    (session,) = list_sessions(place, Wanted(shelf.project))
+    used = used_by(place, session)
+    assert (session.tokens, used.tokens, used.tool_count) == (120, 360, 0)
+    assert used.cost == pytest.approx(0.03)
+
+
+def test_a_preset_that_an_older_index_could_not_keep_is_read_from_the_journal_once(shelf: Shelf) -> None:
+    shelf.add(name="with a preset", preset="scout", profile=None)
+    shelf.index.path.unlink()
+    with closing(sqlite3.connect(shelf.index.path, isolation_level=None)) as old:
+        migrate(old, MIGRATIONS[:4])
+        old.execute("PRAGMA application_id = 1")
+        place = {"run_id": shelf.runs[0], "session_id": shelf.runs[0][-16:], "project": str(shelf.project)}
+        facts = {**place, "run_dir": str(runs_dir(shelf.project) / shelf.runs[0]), "name": "?", "status": "completed"}
+        old.execute(
+            f"INSERT INTO runs ({', '.join(facts)}) VALUES ({', '.join('?' * len(facts))})", list(facts.values())
+        )
+    assert names(shelf, agent="reviewer") == []
+    assert names(shelf, agent="scout") == ["with a preset"]
+    assert [(row["preset"], row["status"]) for row in shelf.index.rows()] == [("scout", "completed")]
+
+
 def test_conditions_are_on_the_latest_run(shelf: Shelf) -> None:
     shelf.add(name="failed once", age_s=9, session_id="aaaabbbbccccdddd", ends=Reason.TIMEOUT)
     shelf.add(name="then completed", age_s=8, session_id="aaaabbbbccccdddd")
@@ -49,7 +79,7 @@ def test_conditions_are_on_the_latest_run(shelf: Shelf) -> None:
     assert names(shelf, status=Status.ABORTED) == ["aborted"]
     assert names(shelf, status=Status.COMPLETED) == ["then completed"]
     assert names(shelf, status=Status.RUNNING) == ["running"]
-    assert names(shelf, profile="p") == ["aborted", "failed"]
+    assert names(shelf, agent="p") == ["aborted", "failed"]
     assert names(shelf, since=now_ms() - DAY_S * 1000) == ["running", "aborted", "then completed"]
     assert names(shelf, limit=2) == ["running", "aborted"]
 

@@ -93,7 +93,7 @@ def test_young_sessions_are_not_even_opened(shelf: Shelf, monkeypatch: pytest.Mo
         opened.append(run_dir.name)
         return load_run(run_dir)
 
-    monkeypatch.setattr(retention, "load_run", watched)
+    monkeypatch.setattr(retention, "require_removable", watched)
     assert dispensable(shelf, older_than_s=DAY_S) == ["old"]
     assert opened == shelf.runs[:1]
 

@@ -9,6 +9,7 @@
     ├── InstallError       bringing the agent program failed
     ├── ClientConfigError  another program's configuration cannot be changed
     ├── SessionNotFound    no session has that id
+    ├── AmbiguousId        what was given begins several ids
     ├── SessionBusy        the session is still running
     └── StoreError         a run's record could not be written or read
 
@@ -63,6 +64,10 @@ class ClientConfigError(PiSubagentsError):
 
 class SessionNotFound(PiSubagentsError):  # noqa: N818
     """No session has the given id."""
+
+
+class AmbiguousId(InvalidCall):
+    """What was given begins several ids; the text lists them, one to a line."""
 
 
 class SessionBusy(InvalidCall):

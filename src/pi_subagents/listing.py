@@ -21,7 +21,17 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
-from pi_subagents.store import FOREIGN, Index, by_session, in_order, is_ours, list_runs, load_run, session_of
+from pi_subagents.store import (
+    FOREIGN,
+    Index,
+    by_session,
+    in_order,
+    is_ours,
+    list_runs,
+    load_run,
+    session_of,
+    session_runs,
+)
 
 _List = Callable[[Path], list[Path]]
 
@@ -39,6 +49,7 @@ class SessionSummary:
     reason: Reason | None
     error: str | None
     profile: str | None
+    preset: str | None
     provider: str | None
     model: str | None
     project: Path
@@ -52,6 +63,11 @@ class SessionSummary:
     tool_count: int
     is_damaged: bool
 
+    @property
+    def agent(self) -> str | None:
+        """The name of the agent's profile or preset."""
+        return self.preset or self.profile
+
     def to_json(self) -> dict[str, Any]:
         """The summary for programs."""
         return {
@@ -62,6 +78,7 @@ class SessionSummary:
             "damaged": self.is_damaged,
             "error": self.error,
             "profile": self.profile,
+            "preset": self.preset,
             "provider": self.provider,
             "model": self.model,
             "runCount": self.run_count,
@@ -78,11 +95,14 @@ class SessionSummary:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which sessions: conditions on their latest runs. `status` RUNNING means not final; no `project`, all of them."""
+    """Which sessions: conditions on their latest runs. `status` RUNNING means not final; no `project`, all of them.
+
+    `agent` is the name of a profile or a preset.
+    """
 
     project: Path | None = None
     status: Status | None = None
-    profile: str | None = None
+    agent: str | None = None
     since: int | None = None
     limit: int = 30
 
@@ -92,7 +112,7 @@ class Wanted:
             return False
         if self.status not in (None, Status.RUNNING, session.status):
             return False
-        if self.profile is not None and session.profile != self.profile:
+        if self.agent is not None and session.agent != self.agent:
             return False
         return self.since is None or (session.created_at or 0) >= self.since
 
@@ -133,6 +153,53 @@ def _known(index: Index, project: Path, folders: Collection[str]) -> set[str]:
     return {row["run_id"] for row in index.rows("project = ? AND run_id >= ?", [str(project), min(folders)])}
 
 
+# --- what they have used -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Used:
+    """What the agents of a session have used in all of its runs."""
+
+    tokens: int
+    cost: float
+    tool_count: int
+
+    def __add__(self, other: Used) -> Used:
+        return Used(self.tokens + other.tokens, self.cost + other.cost, self.tool_count + other.tool_count)
+
+    def to_json(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {"tokens": self.tokens, "cost": self.cost, "toolCount": self.tool_count}
+
+
+NOTHING_USED = Used(0, 0.0, 0)
+
+
+def used_by(place: Place, session: SessionSummary) -> Used:
+    """What all runs of a session have used together; a run whose record cannot be read counts for nothing."""
+    latest = Used(session.tokens, session.cost, session.tool_count)
+    if session.run_count == 1:
+        return latest
+    rows = Index(place.agent_dir).rows("session_id = ? AND status IS NOT NULL", [session.session_id])
+    known = {Path(row["run_dir"]): row for row in rows}
+    for folder in session_runs(session.run_dir.parent, session.session_id):
+        if folder != session.run_dir:
+            latest += _used_in_row(known[folder]) if folder in known else _used_on_disk(folder)
+    return latest
+
+
+def _used_in_row(row: Mapping[str, Any]) -> Used:
+    return Used(row["tokens"] or 0, row["cost"] or 0.0, row["tool_count"] or 0)
+
+
+def _used_on_disk(run_dir: Path) -> Used:
+    try:
+        state = load_run(run_dir)
+    except StoreError:
+        return NOTHING_USED
+    return Used(state.usage.total_tokens, state.usage.cost, state.tool_count)
+
+
 # --- the index ---------------------------------------------------------------------------------------------
 
 
@@ -162,9 +229,9 @@ def _conditions(projects: list[Path], wanted: Wanted) -> tuple[str, list[Any]]:
     elif wanted.status is not None:
         where += " AND (status IS NULL OR status = ?)"
         parameters.append(wanted.status.value)
-    if wanted.profile is not None:
-        where += " AND profile = ?"
-        parameters.append(wanted.profile)
+    if wanted.agent is not None:
+        where += " AND (status IS NULL OR coalesce(preset, profile) = ?)"
+        parameters.append(wanted.agent)
     if wanted.since is not None:
         where += " AND created_at >= ?"
         parameters.append(wanted.since)
@@ -200,6 +267,7 @@ def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
         reason=Reason(row["reason"]) if row["reason"] else None,
         error=row["error"],
         profile=row["profile"],
+        preset=row["preset"],
         provider=row["provider"],
         model=row["model"],
         project=project_of(Path(row["run_dir"])),
@@ -237,6 +305,7 @@ def _summary_of_state(state: RunState, run_dir: Path, run_count: int) -> Session
         reason=state.reason,
         error=state.error,
         profile=state.profile,
+        preset=state.preset,
         provider=state.provider,
         model=state.model,
         project=project_of(run_dir),

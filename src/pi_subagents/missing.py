@@ -6,17 +6,27 @@ before anything is started and paid for, and of everything at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from pi_subagents.errors import NothingStarted
+from pi_subagents.errors import InvalidCall, NothingStarted
 from pi_subagents.harness import has_extensions
 from pi_subagents.models import Profile
 from pi_subagents.planning import Place, Plan
 from pi_subagents.profiles import BUILTIN_TOOLS, PRESET, PROFILE, UnknownProfile, find_agent, is_tool
 from pi_subagents.prompts import file_problems
 from pi_subagents.suggestions import did_you_mean
+
+PlanCheck = Callable[[Sequence[Plan], Place], None]
+"""Raises InvalidCall where tasks as planned should not even be tried."""
+
+
+def require_startable(plans: Sequence[Plan], _place: Place) -> None:
+    """Raise InvalidCall with the first reason for which one of the tasks could not be started."""
+    for plan in plans:
+        if plan.problem:
+            raise InvalidCall(plan.problem)
 
 
 def require_everything(plans: Sequence[Plan], place: Place) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness
 from pi_subagents.harness.pi_launch import PROMPT_FILE
-from pi_subagents.missing import require_everything
+from pi_subagents.missing import PlanCheck
 from pi_subagents.models import Task
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Continuation, Place, plan_tasks
@@ -37,13 +37,13 @@ def prepare_runs(
     available_tools: Sequence[str] = BUILTIN_TOOLS,
     owner: str | None = None,
     remembered: Remembered = nothing_remembered,
-    all_or_none: bool = False,
+    check: PlanCheck | None = None,
 ) -> list[PreparedRun]:
     """A run for every task, in order, or none; nothing is started. Raises PiSubagentsError.
 
-    With `all_or_none` what one task names and is missing is an error for all, not the outcome of its run. Runs with an
-    `owner` are background runs of that session, client or terminal. What is `remembered` of a session is retold where
-    its record is gone.
+    Runs with an `owner` are background runs of that session, client or terminal. What is `remembered` of a session is
+    retold where its record is gone. What is wrong with one task is the outcome of its run, unless `check` raises it
+    before there is any.
     """
     sessions = Sessions(place)
     resumed = [task.resume for task in tasks if task.resume]
@@ -65,8 +65,8 @@ def prepare_runs(
             resume_mode=settings.resume_mode,
             models=OfferedModels(place, settings),
         )
-        if all_or_none:
-            require_everything(plans, place)
+        if check is not None:
+            check(plans, place)
         return workshop.prepare_all(plans, owner=owner)
     finally:
         for claim in claims:

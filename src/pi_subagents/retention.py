@@ -10,18 +10,17 @@ import atexit
 import logging
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from pathlib import Path
 from weakref import WeakSet
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import SessionBusy, StoreError
 from pi_subagents.fold import RunState
-from pi_subagents.models import Reason
-from pi_subagents.paths import runs_dir
+from pi_subagents.models import Reason, begun_at
+from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.settings import Settings
 from pi_subagents.store import (
     Index,
@@ -30,10 +29,10 @@ from pi_subagents.store import (
     in_order,
     leftovers,
     list_runs,
-    load_run,
     open_runs,
     remove_leftover,
     remove_session,
+    require_removable,
 )
 
 _DAY_S = 86_400
@@ -68,35 +67,28 @@ def find_dispensable(project: Path, rule: Rule) -> Iterator[Dispensable]:
     """The sessions of a project that the rule lets go, oldest first; lost runs are closed on the way."""
     sessions = by_session(list_runs(runs_dir(project)))
     for session_id, folders in reversed(list(sessions.items())[rule.keep :]):
-        found = _judge(project, session_id, in_order(folders), rule)
+        found = _judge(session_id, in_order(folders), rule)
         if found is not None:
             yield found
 
 
-def _judge(project: Path, session_id: str, folders: list[Path], rule: Rule) -> Dispensable | None:
-    if rule.before is not None and _begun_at(folders[-1]) >= rule.before:
+def _judge(session_id: str, folders: list[Path], rule: Rule) -> Dispensable | None:
+    if rule.before is not None and begun_at(folders[-1].name) >= rule.before:
         return None  # told by its name: with many sessions, most are not even opened
     try:
-        states = [load_run(folder) for folder in folders]
-    except StoreError as error:
+        found = dispensable(folders)
+    except (SessionBusy, StoreError) as error:
         _log.info("%s is kept: %s", session_id, error)
         return None
-    if any(state.foreign for state in states):
-        return None
-    ended_at = _ended_at(states[-1]) or _begun_at(folders[-1])
-    if not all(state.status.is_terminal for state in states) or (rule.before is not None and ended_at >= rule.before):
-        return None
+    return None if rule.before is not None and found.ended_at >= rule.before else found
+
+
+def dispensable(folders: Sequence[Path]) -> Dispensable:
+    """The session with these runs, oldest first, if it can be deleted; raises SessionBusy and StoreError."""
+    latest = [require_removable(folder) for folder in folders][-1]
+    ended_at = _ended_at(latest) or begun_at(folders[-1].name)
     size = sum(map(disk_size, folders))
-    return Dispensable(session_id, states[-1].name, project, tuple(folders), ended_at, size)
-
-
-def _begun_at(run_dir: Path) -> int:
-    stamp = run_dir.name.partition("-")[0]
-    try:
-        second = datetime.strptime(f"{stamp[:15]}+0000", "%Y%m%dT%H%M%S%z")
-    except ValueError:
-        return 0
-    return int(second.timestamp()) * 1000
+    return Dispensable(latest.session_id, latest.name, project_of(folders[0]), tuple(folders), ended_at, size)
 
 
 def _ended_at(state: RunState) -> int:

@@ -14,6 +14,7 @@ from pi_subagents.background.panes import PaneRun
 from pi_subagents.control import serving
 from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, default_provider, harness_named, surroundings
+from pi_subagents.missing import PlanCheck
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
 from pi_subagents.models.event import Event
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -59,7 +60,7 @@ class Delegation:
 
     Await it for the results, or iterate over it for everything that happens meanwhile; used with `async with`,
     leaving the block stops what is still running. `prepare` raises what is the caller's mistake, before anything
-    has started; with `all_or_none` that is also whatever a single task names and is missing.
+    has started; `check` decides whether that is also what is wrong with a single task.
     """
 
     def __init__(
@@ -76,7 +77,7 @@ class Delegation:
         runner: Runner | None = None,
         tmux: bool | None = None,
         remembered: Remembered = nothing_remembered,
-        all_or_none: bool = False,
+        check: PlanCheck | None = None,
     ) -> None:
         self.place = place or Place.here()
         self.settings = self.place.settings()
@@ -89,7 +90,7 @@ class Delegation:
         self._observer = observer
         self._available_tools = available_tools
         self._remembered = remembered
-        self._all_or_none = all_or_none
+        self._check = check
         self._on_ended = on_ended
         self._harness = harness or harness_named(self.settings.harness_name)
         self._runner = runner
@@ -161,7 +162,7 @@ class Delegation:
             default_profile=self._profile,
             available_tools=self._available_tools,
             remembered=self._remembered,
-            all_or_none=self._all_or_none,
+            check=self._check,
         )
         with answering_for(prepared):
             self.runs = [self._supervised(run, self._runner) for run in prepared]

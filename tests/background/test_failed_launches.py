@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pi_subagents import service
+from pi_subagents.background import launch_all
 from pi_subagents.background.registry import Registry
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
@@ -23,7 +24,7 @@ from pi_subagents.store import JOURNAL_FILE, RunRecord, is_held, publish, read_j
 from pi_subagents.supervisor import Supervisor
 from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import pauses, touches
-from pi_subagents.tools import ToolContext, ToolResult, call_tool, detached
+from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from tests.background.kit import BEGIN, PRESET, WAIT_S, Yard
 from tests.waiting import until_async
 
@@ -122,10 +123,9 @@ async def test_a_run_that_no_keeper_takes_is_over_when_its_launcher_is_told(
 
     # The package has a function of the module's name.
     monkeypatch.setattr(import_module("pi_subagents.background.launch"), "start_keeper", fail)
-    context = ToolContext(yard.place, owner=yard.owner)
     with pytest.raises((StoreError, RuntimeError, KeyboardInterrupt)):
         # In this thread, where the interruption would come.
-        detached._launch([Task("one", DONE), Task("two", DONE)], None, context)
+        launch_all([Task("one", DONE), Task("two", DONE)], yard.place, owner=yard.owner)
     assert [(status, reason) for status, reason, _ in ends(yard)] == [end, end]
     assert [run.state.status for run in Registry(yard.place, yard.owner).runs()] == [end[0], end[0]]
 

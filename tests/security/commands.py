@@ -91,6 +91,7 @@ COMMANDS: dict[str, tuple[Attempt, ...]] = {
         _try("sessions export {session} --format md"),
         _try("sessions export {session} -o {out}/page.html"),
     ),
+    "sessions delete": (_try("sessions delete {session} --yes"),),
     "sessions clean": (
         _try("sessions clean --keep 0 --yes"),
         _try("sessions clean --all --older-than 1h --yes"),

@@ -12,7 +12,7 @@ import pytest
 
 from pi_subagents.background.registry import newest_runs
 from pi_subagents.listing import SessionSummary, Wanted, list_sessions
-from pi_subagents.lookup import find_run_dir, session_ids
+from pi_subagents.lookup import find_run_dir, sessions_beginning
 from pi_subagents.models import Status
 from pi_subagents.planning import Place
 from pi_subagents.sessions import Sessions
@@ -70,7 +70,7 @@ def test_nothing_that_asks_the_index_stumbles(odd: str, shelf: Shelf, kept: Kept
     elsewhere = Place(tmp_path, shelf.agent_dir, {})
     assert newest_runs(place, 5, everywhere=True) == []
     assert find_run_dir(place, kept.run_dir.name) == kept.run_dir
-    assert SESSION in session_ids(place)
+    assert SESSION in [one.id for one in sessions_beginning(place)]
     assert Sessions(elsewhere).run_dirs(SESSION) == [kept.run_dir]
     assert shelf.index.rebuild() == 1
     assert [row["name"] for row in shelf.index.rows()] == ["true"]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from pi_subagents.background import BackgroundRun, launch
+from pi_subagents.background import launch
+from pi_subagents.background.registry import KnownRun
 from pi_subagents.errors import StoreError
 from pi_subagents.planning import Place
 from pi_subagents.settings import Settings
@@ -27,13 +29,13 @@ async def test_when_one_run_cannot_be_started_the_others_of_the_call_end_too(
 ) -> None:
     launched: list[Path] = []
 
-    def launch_one(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
+    def launch_one(run: PreparedRun, place: Place, settings: Settings) -> KnownRun:
         if launched:
             raise StoreError("no keeper to be had")
         launched.append(run.record.path)
         return launch(run, place, settings)
 
-    monkeypatch.setattr(detached, "launch", launch_one)
+    monkeypatch.setattr(import_module("pi_subagents.background.launch"), "launch", launch_one)
     call = {"tasks": [{"name": f"task {n}", "prompt": script(pauses(300))} for n in (1, 2, 3)]}
     context = ToolContext(Place.here(plain_stage.project, plain_stage.full_environ()))
     with pytest.raises(StoreError, match="no keeper to be had"):

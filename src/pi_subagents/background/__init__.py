@@ -1,5 +1,5 @@
 """Runs that outlive whoever started them: each is held by a keeper, a small process of its own."""
 
-from pi_subagents.background.launch import BackgroundRun, launch
+from pi_subagents.background.launch import launch, launch_all
 
-__all__ = ["BackgroundRun", "launch"]
+__all__ = ["launch", "launch_all"]

@@ -1,21 +1,26 @@
-"""Handing a run to a keeper: at once if there is a place, else to the porter, who keeps the order of arrival."""
+"""From tasks to runs that keepers hold: at once where there is a place, else the porter has them wait in order."""
 
 from __future__ import annotations
 
 import logging
 import os
 import socket
-from contextlib import suppress
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 
 from pi_subagents.background.orders import Order, seal
-from pi_subagents.errors import StoreError
-from pi_subagents.fold import RunState
+from pi_subagents.background.registry import KnownRun
+from pi_subagents.errors import PiSubagentsError, StoreError
+from pi_subagents.harness import PiRpc
+from pi_subagents.missing import PlanCheck
+from pi_subagents.models import Task
 from pi_subagents.planning import Place
+from pi_subagents.preparation import prepare_runs
+from pi_subagents.profiles import BUILTIN_TOOLS
 from pi_subagents.runners import choose_mechanism, room_for_agents, start_keeper, start_porter
+from pi_subagents.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import Settings
-from pi_subagents.store import Index, Slots
+from pi_subagents.store import Index, Slots, request_stop
 from pi_subagents.supervisor import answering_for
 from pi_subagents.workshop import PreparedRun
 
@@ -26,15 +31,53 @@ _MAX_KNOCKING = 1024
 """How many may come before a porter who is still on the way takes the first."""
 
 
-@dataclass(frozen=True)
-class BackgroundRun:
-    """A run that has been launched, as it was then."""
+def launch_all(
+    tasks: Sequence[Task],
+    place: Place,
+    *,
+    owner: str,
+    default_profile: str | None = None,
+    available_tools: Sequence[str] = BUILTIN_TOOLS,
+    remembered: Remembered = nothing_remembered,
+    check: PlanCheck | None = None,
+) -> list[KnownRun]:
+    """Start a background run for every task, in order, or none, and return at once; raises PiSubagentsError.
 
-    state: RunState
-    run_dir: Path
+    A task that cannot be started (an unknown profile, a missing directory) is a run that failed, unless `check` raises
+    it: then nothing is started.
+    """
+    settings = place.settings()
+    prepared = prepare_runs(
+        tasks,
+        place,
+        settings,
+        harness=PiRpc(),
+        default_profile=default_profile,
+        available_tools=available_tools,
+        owner=owner,
+        remembered=remembered,
+        check=check,
+    )
+    launched: list[KnownRun] = []
+    with answering_for(prepared), _calling_off(launched):
+        for run in prepared:
+            launched.append(launch(run, place, settings))
+    return launched
 
 
-def launch(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
+@contextmanager
+def _calling_off(launched: Sequence[KnownRun]) -> Iterator[None]:
+    """Leave no run behind at work whose id nobody was told."""
+    try:
+        yield
+    except BaseException as error:
+        for run in launched:
+            with suppress(PiSubagentsError):
+                request_stop(run.run_dir, str(error))
+        raise
+
+
+def launch(run: PreparedRun, place: Place, settings: Settings) -> KnownRun:
     """Give a prepared run to a keeper and return at once; raises StoreError or SettingsError."""
     run_dir = run.record.path
     with answering_for([run]):
@@ -44,7 +87,7 @@ def launch(run: PreparedRun, place: Place, settings: Settings) -> BackgroundRun:
         except (OSError, ValueError, OverflowError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {why}") from error
-    return BackgroundRun(run.state, run_dir)
+    return KnownRun(run.state, run_dir)
 
 
 def _give_away(run: PreparedRun, order: Order, slots: Slots) -> None:

@@ -172,12 +172,13 @@ def footer(runs: Iterable[KnownRun]) -> str:
     return f"bg: {found['running']} running / {found['total']} total"
 
 
-def announcement(run: KnownRun) -> str:
-    """The one message the owner gets when a run is over; it carries the run's id."""
+def announcement(run: KnownRun, named: str | None = None) -> str:
+    """The one message the owner gets when a run is over; it carries the run's id, or what it is `named` by there."""
     state = run.state
-    what = f' "{state.preset}"' if state.preset else ""
+    what = f' "{state.agent}"' if state.agent else ""
     how = standing(state.status, state.is_damaged)
-    words = f"Background agent{what} {how}: {state.name} (run {state.run_id}, session {state.session_id})"
+    ids = named or f"run {state.run_id}, session {state.session_id}"
+    words = f"Background agent{what} {how}: {state.name} ({ids})"
     return f"{words} – {state.error}" if state.error else words
 
 

@@ -1,7 +1,18 @@
 """The words of the system as data: tasks, profiles, runs, events. No behaviour that touches the world."""
 
 from pi_subagents.models.profile import Profile, Secret, ThinkingLevel
-from pi_subagents.models.run import Reason, Status, is_run_id, new_run_id, new_session_id, status_for, transition
+from pi_subagents.models.run import (
+    Reason,
+    Status,
+    begun_at,
+    is_run_id,
+    new_run_id,
+    new_session_id,
+    short_id,
+    short_ids,
+    status_for,
+    transition,
+)
 from pi_subagents.models.task import (
     DEFAULT_TIMEOUT_S,
     MAX_CONCURRENCY,
@@ -25,9 +36,12 @@ __all__ = [
     "Task",
     "ThinkingLevel",
     "Usage",
+    "begun_at",
     "is_run_id",
     "new_run_id",
     "new_session_id",
+    "short_id",
+    "short_ids",
     "status_for",
     "transition",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import time
+from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Self
@@ -129,3 +130,33 @@ def _next_stamp(run_id: str) -> str:
 def is_run_id(text: str) -> bool:
     """Whether the text has the form of a run's id, so that it can be used as the name of a directory."""
     return _RUN_ID.fullmatch(text) is not None
+
+
+def begun_at(run_id: str) -> int:
+    """When a run was made, in milliseconds since the epoch, as its id tells to the second; 0 where it does not."""
+    try:
+        second = datetime.strptime(f"{run_id[:15]}+0000", "%Y%m%dT%H%M%S%z")
+    except ValueError:
+        return 0
+    return int(second.timestamp()) * 1000
+
+
+_SHORT_SESSION = 8
+_SHORT_RUN = len("20261104T091512114")
+
+
+def short_id(session_id: str) -> str:
+    """What people see of a session's id, and type: enough to tell it from millions of others."""
+    return session_id[:_SHORT_SESSION]
+
+
+def short_ids(ids: Iterable[str]) -> dict[str, str]:
+    """The same for ids of sessions and runs in a list, longer where two of them begin alike; of a run its moment."""
+    known = sorted(set(ids))
+    short = {}
+    for before, one, after in zip(["", *known], known, [*known[1:], ""], strict=False):
+        length = _SHORT_RUN if is_run_id(one) else _SHORT_SESSION
+        while length < len(one) and any(other.startswith(one[:length]) for other in (before, after)):
+            length += 1
+        short[one] = one[:length]
+    return short

@@ -40,7 +40,6 @@ class RunFacts(Protocol):
     session_id: str
     name: str
     cwd: str
-    profile: str | None
     provider: str | None
     model: str | None
     thinking_level: str | None
@@ -58,6 +57,9 @@ class RunFacts(Protocol):
     tool_count: int
     todo_total: int
     todo_completed: int
+
+    @property
+    def agent(self) -> str | None: ...
 
 
 class Window:

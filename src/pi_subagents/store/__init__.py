@@ -31,7 +31,7 @@ from pi_subagents.store.record import (
     session_runs,
     was_made_here,
 )
-from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
+from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session, require_removable
 from pi_subagents.store.rundir import RunRecord, force_directory, publish
 from pi_subagents.store.slots import Places, Slots, wait_for_file
 from pi_subagents.store.tail import JournalTail
@@ -74,6 +74,7 @@ __all__ = [
     "remove_leftover",
     "remove_session",
     "request_stop",
+    "require_removable",
     "session_of",
     "session_runs",
     "stop_request",

@@ -35,7 +35,7 @@ _MAX_LIST_BYTES = 8 * 1024 * 1024
 """Some ten thousand projects."""
 
 _PLACE = ("run_id", "session_id", "project", "run_dir")
-_TEXTS = ("name", "profile", "status", "reason", "error", "provider", "model", "owner")
+_TEXTS = ("name", "profile", "preset", "status", "reason", "error", "provider", "model", "owner")
 _TIMES = ("created_at", "started_at", "completed_at")
 _COUNTS = ("tokens", "tool_count", "message_count", "background", "damaged")
 _COLUMNS = (*_PLACE, *_TEXTS, *_TIMES, *_COUNTS, "cost")
@@ -285,6 +285,7 @@ def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
         "run_dir": str(run_dir),
         "name": state.name,
         "profile": state.profile,
+        "preset": state.preset,
         "status": state.status.value if final else None,
         "reason": state.reason.value if final and state.reason else None,
         "error": state.error if final else None,

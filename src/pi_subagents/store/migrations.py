@@ -74,6 +74,12 @@ MIGRATIONS: Sequence[str] = (
     CREATE INDEX runs_by_time ON runs (created_at);
     CREATE INDEX runs_in_background ON runs (background, project)
     """,
+    # 5: lists name the agent, be it a profile or a preset. Runs without a profile may have had a preset: only their
+    # journals can say it, as with those that are not final.
+    """
+    ALTER TABLE runs ADD COLUMN preset TEXT;
+    UPDATE runs SET status = NULL WHERE profile IS NULL
+    """,
 )
 
 

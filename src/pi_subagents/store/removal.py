@@ -15,9 +15,19 @@ from pathlib import Path
 
 from pi_subagents.errors import SessionBusy, StoreError
 from pi_subagents.files import PART_OF_REMOVED, Directory, belongs_to_us
+from pi_subagents.fold import RunState
+from pi_subagents.models import short_id
 from pi_subagents.store.lease import Lease, has_holder
 from pi_subagents.store.reading import load_run
-from pi_subagents.store.record import SESSION_LOCKS, by_session, list_runs, obstacle, open_runs, session_runs
+from pi_subagents.store.record import (
+    SESSION_LOCKS,
+    by_session,
+    list_runs,
+    obstacle,
+    open_runs,
+    session_of,
+    session_runs,
+)
 
 _DRAFT = ".new"
 
@@ -28,11 +38,11 @@ def remove_session(runs_dir: Path, session_id: str) -> list[Path]:
     try:
         with open_runs(runs_dir) as runs, ExitStack() as held:
             for folder in folders:
-                _check(folder, session_id)  # first: of what is not ours, not even a lock is taken
+                require_removable(folder)  # first: of what is not ours, not even a lock is taken
             _hold(held, Lease.of_session(runs_dir, session_id), session_id)
             folders = session_runs(runs_dir, session_id)
             for folder in folders:
-                _check(folder, session_id)
+                require_removable(folder)
                 with runs.below(folder.name) as run:
                     _hold(held, Lease.of_run(run), session_id)
             for hidden in [_hide(runs, folder.name) for folder in folders]:
@@ -85,16 +95,18 @@ def disk_size(path: Path) -> int:
 
 def _hold(held: ExitStack, lease: Lease | None, session_id: str) -> None:
     if lease is None:
-        raise SessionBusy(f"Session {session_id} is in use; try again when it is over.")
+        raise SessionBusy(f"Session {short_id(session_id)} is in use; try again when it is over.")
     held.callback(lease.release)
 
 
-def _check(folder: Path, session_id: str) -> None:
-    state = load_run(folder)
+def require_removable(run_dir: Path) -> RunState:
+    """The state of a run that can be deleted; raises StoreError if it is not ours, and SessionBusy while it runs."""
+    state = load_run(run_dir)
     if state.foreign:
-        raise StoreError(f"{folder} is a {state.foreign}; delete it yourself if you want it gone")
+        raise StoreError(f"{run_dir} is a {state.foreign}; delete it yourself if you want it gone")
     if not state.status.is_terminal:
-        raise SessionBusy(f"Session {session_id} is still running.")
+        raise SessionBusy(f"Session {short_id(session_of(run_dir))} is still running.")
+    return state
 
 
 def _hide(runs: Directory, name: str) -> str:

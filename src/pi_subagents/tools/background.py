@@ -8,21 +8,18 @@ from typing import Annotated, Any
 
 import msgspec
 
-from pi_subagents.background import launch
+from pi_subagents.background import launch_all
 from pi_subagents.background.registry import KnownRun, Registry, counts
 from pi_subagents.errors import InvalidCall
-from pi_subagents.harness import PiRpc
+from pi_subagents.missing import require_startable
 from pi_subagents.models import Task
-from pi_subagents.models_offered import OfferedModels
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.planning import plan_tasks
 from pi_subagents.progress import clean, standing
 from pi_subagents.rows import run_row
 from pi_subagents.store import request_stop
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import COUNTS, PRESET_RUN, listed, record
-from pi_subagents.workshop import Workshop
 
 _POLL_S = 0.2
 _STOP_WAIT_S = 8.0
@@ -62,8 +59,6 @@ async def _launch(arguments: object, context: ToolContext) -> ToolResult:
 
 
 def _start(asked: _Launch, context: ToolContext) -> KnownRun:
-    place = context.place
-    settings = place.settings()
     task = Task(
         _name(asked.task),
         asked.task,
@@ -72,18 +67,10 @@ def _start(asked: _Launch, context: ToolContext) -> KnownRun:
         preset=asked.preset,
         model=asked.model or None,
     )
-    workshop = Workshop(place, settings, PiRpc())
-    (plan,) = plan_tasks(
-        [task],
-        place,
-        available_tools=context.available_tools,
-        models=OfferedModels(place, settings),
+    (run,) = launch_all(
+        [task], context.place, owner=context.owner, available_tools=context.available_tools, check=require_startable
     )
-    if plan.problem:
-        raise InvalidCall(plan.problem)
-    prepared = workshop.prepare(plan, owner=context.owner)
-    launched = launch(prepared, place, settings)
-    return KnownRun(launched.state, launched.run_dir)
+    return run
 
 
 def _name(task: str) -> str:
@@ -147,7 +134,7 @@ def _count_words(found: dict[str, int]) -> str:
 def _line(run: KnownRun) -> str:
     state = run.state
     word = standing(state.status, state.is_damaged)
-    head = f"{state.run_id} {state.preset or state.profile or ''} {word}: {clean(state.name)}"
+    head = f"{state.run_id} {state.agent or ''} {word}: {clean(state.name)}"
     if not run.is_over:
         return head
     return f"{head}\n{clean(state.error or '', keep_newlines=True) or state.text}".rstrip()

@@ -7,26 +7,22 @@ by anybody who has the id, as long as the runs are kept.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from pi_subagents.background import launch
+from pi_subagents.background import launch_all
 from pi_subagents.background.registry import KnownRun, Registry
 from pi_subagents.encoding import JsonError, decode_json
-from pi_subagents.errors import InvalidCall, PiSubagentsError
-from pi_subagents.harness import PiRpc
+from pi_subagents.errors import InvalidCall
 from pi_subagents.models import Status, Task
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.preparation import prepare_runs
 from pi_subagents.progress import clean
 from pi_subagents.rows import run_row
 from pi_subagents.store import JOURNAL_FILE, META_FILE, read_file, read_journal, request_stop
-from pi_subagents.supervisor import answering_for
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import ToolContext, ToolResult
 from pi_subagents.tools.delegate import DelegateArguments, details_of, new_window, summary_line
@@ -72,7 +68,15 @@ def can_detach(tool: str) -> bool:
 async def start_detached(tool: str, arguments: object, context: ToolContext) -> DetachedCall:
     """Start a call's runs in the background; raises PiSubagentsError for what is wrong with the call."""
     kind, tasks, profile = _STARTERS[tool](arguments)
-    runs = await asyncio.to_thread(_launch, tasks, profile, context)
+    runs = await asyncio.to_thread(
+        launch_all,
+        tasks,
+        context.place,
+        owner=context.owner,
+        default_profile=profile,
+        available_tools=context.available_tools,
+        remembered=context.remembered,
+    )
     return DetachedCall(kind, tuple(runs))
 
 
@@ -96,39 +100,6 @@ def stop_detached(call: DetachedCall) -> None:
 def conclude(call: DetachedCall, context: ToolContext) -> ToolResult:
     """What the tool would have answered, had somebody waited."""
     return _CONCLUSIONS[call.kind](call, context)
-
-
-def _launch(tasks: Sequence[Task], profile: str | None, context: ToolContext) -> list[KnownRun]:
-    place = context.place
-    settings = place.settings()
-    prepared = prepare_runs(
-        tasks,
-        place,
-        settings,
-        harness=PiRpc(),
-        default_profile=profile,
-        available_tools=context.available_tools,
-        owner=context.owner,
-        remembered=context.remembered,
-    )
-    launched: list[KnownRun] = []
-    with answering_for(prepared), _calling_off(launched):
-        for run in prepared:
-            handed_over = launch(run, place, settings)
-            launched.append(KnownRun(handed_over.state, handed_over.run_dir))
-    return launched
-
-
-@contextmanager
-def _calling_off(launched: Sequence[KnownRun]) -> Iterator[None]:
-    """Leave no run behind at work whose id nobody was told."""
-    try:
-        yield
-    except BaseException as error:
-        for run in launched:
-            with suppress(PiSubagentsError):
-                request_stop(run.run_dir, str(error))
-        raise
 
 
 # --- the tools that wait -------------------------------------------------------------------------------------

@@ -116,7 +116,7 @@ def _state_of(summary: SessionSummary) -> RunState:
     facts: dict[str, Any] = {
         name: getattr(summary, name)
         for name in (
-            *("session_id", "name", "status", "reason", "error", "profile", "provider", "model"),
+            *("session_id", "name", "status", "reason", "error", "profile", "preset", "provider", "model"),
             *("created_at", "started_at", "completed_at", "tool_count", "is_damaged"),
         )
     }

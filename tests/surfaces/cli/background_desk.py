@@ -57,9 +57,9 @@ class BackgroundDesk(Desk):
 
     def launch(self, *actions: Action, preset: str = "worker") -> Path:
         """Start a script in the background; its run directory."""
-        done = self.background("start", preset, script(*actions))
+        done = self.background("start", preset, script(*actions), "--json")
         assert done.exit_code == 0, done.err
-        return runs_dir(self.project) / done.out.strip()
+        return Path(done.json()["run"]["paths"]["runDir"])
 
     def launch_patient(self, preset: str = "worker", word: str = "go") -> Path:
         """Start an agent that is at work now and answers when it is told to go on."""
@@ -83,6 +83,11 @@ class BackgroundDesk(Desk):
                 request_stop(run_dir, "the test is over")
         for run_dir in self.run_dirs:
             self.until_over(run_dir)
+
+
+def short(run_dir: Path) -> str:
+    """What people see of a run's id."""
+    return run_dir.name.rpartition("-")[2][:8]
 
 
 def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:

@@ -74,14 +74,16 @@ class Desk:
             text=True,
         )
 
-    def at_terminal(self, *arguments: str, columns: int = 120, typed: str = "") -> Done:
+    def at_terminal(
+        self, *arguments: str, columns: int = 120, typed: str = "", variables: Mapping[str, str] | None = None
+    ) -> Done:
         """Run `sessions` at a terminal of that width; what it prints on both channels is one text."""
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         process = subprocess.Popen(
             self._command("sessions", *arguments),
             cwd=self.project,
-            env=self.environ,
+            env={**self.environ, **(variables or {})},
             stdin=slave,
             stdout=slave,
             stderr=slave,

@@ -11,7 +11,7 @@ import pytest
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches
-from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt
+from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt, short
 from tests.surfaces.cli.session_desk import TIMEOUT_S
 from tests.waiting import until
 
@@ -64,14 +64,17 @@ def test_the_list_shows_queued_running_and_finished_runs(desk: BackgroundDesk) -
     desk.until_over(finished)
     running = desk.launch_patient()
     waiting = desk.launch(prints(*answer("Later")))
-    lines = desk.background("list").out.splitlines()
-    assert lines[0].split() == ["status", "name", "preset", "age", "time", "tokens", "run"]
-    assert [line.split()[1] for line in lines[1:]] == ["queued", "running", "completed"]
-    assert [line.split()[-1] for line in lines[1:]] == [waiting.name, running.name, finished.name]
+    head, *lines, total = desk.background("list").out.splitlines()
+    assert head.split() == ["status", "name", "run", "agent", "age", "time", "tokens", "cost"]
+    assert [line.split()[1] for line in lines] == ["completed", "running", "queued"]  # the newest nearest to the prompt
+    assert [line.split()[-6:-4] for line in lines[:2]] == [[short(finished), "worker"], [short(running), "worker"]]
+    assert short(waiting) in lines[2]
+    assert total.startswith("3 runs, ")
     rows = desk.background("list", "--json").json()
     assert [row["runId"] for row in rows] == [waiting.name, running.name, finished.name]
     assert [row.get("queued", False) for row in rows] == [True, False, False]
     assert {row["preset"] for row in rows} == {"worker"}
+    assert {row["preset"] for row in desk.run("list", "--json").json()} == {"worker"}
 
 
 def test_the_list_is_of_this_project_unless_all_are_asked_for(desk: BackgroundDesk) -> None:
@@ -83,14 +86,14 @@ def test_the_list_is_of_this_project_unless_all_are_asked_for(desk: BackgroundDe
     assert out == ""
     assert f"No background runs in {other} yet" in err
     out, _ = desk.start("background", "list", "--all", cwd=other).communicate(timeout=TIMEOUT_S)
-    assert run_dir.name in out
+    assert short(run_dir) in out
     assert str(desk.project) in out
 
 
 def naming(run_dir: Path) -> list[str]:
     """All the ways to name a run."""
     session = run_dir.name.rpartition("-")[2]
-    return [run_dir.name, run_dir.name[:20], session, session[:6]]
+    return [run_dir.name, run_dir.name[:20], session, session[:8], session[:2]]
 
 
 def test_a_run_is_found_by_its_id_its_session_and_the_beginning_of_either(desk: BackgroundDesk) -> None:
@@ -99,7 +102,8 @@ def test_a_run_is_found_by_its_id_its_session_and_the_beginning_of_either(desk: 
     for name in naming(run_dir):
         done = desk.background("status", name)
         assert done.exit_code == 0, name
-        assert f"run      {run_dir.name}\n" in done.out
+        assert f"run      {short(run_dir)}\n" in done.out
+        assert f"record   {run_dir}\n" in done.out
         assert "status   ✓ completed\n" in done.out
         assert done.out.endswith("\n\nThe answer.\n")
     assert desk.background("status", run_dir.name, "--json").json()["finalText"] == "The answer."
@@ -109,8 +113,10 @@ def test_an_ambiguous_or_unknown_run_is_said_to_be_so(desk: BackgroundDesk) -> N
     first, second = desk.launch(prints(*answer("1"))), desk.launch(prints(*answer("2")))
     done = desk.background("status", first.name[:9])
     assert done.exit_code == 1
-    assert "begins several run ids: " in done.err
-    assert second.name in done.err
+    assert "begins 2 run ids; give more of the one you mean:\n" in done.err
+    assert [line.split()[:3:2] for line in done.err.splitlines() if line.startswith("  ")] == [
+        [run_dir.name[:18], "ago"] for run_dir in (second, first)
+    ]
     done = desk.background("status", "20200101T000000000-feedfeedfeedfeed")
     assert (done.exit_code, done.out) == (1, "")
     assert "not found" in done.err
@@ -160,9 +166,11 @@ def test_ids_and_presets_are_completed(desk: BackgroundDesk) -> None:
     newer = desk.launch(prints(*answer("2")))
     for command in ("status", "wait", "logs", "stop", "attach"):
         found = complete(desk, command, "")
-        assert found[1::3] == [newer.name, older.name]
+        assert found[1::3] == [short(newer), short(older)]
     session = older.name.rpartition("-")[2]
-    assert complete(desk, "status", session[:6])[1] == session
+    assert complete(desk, "status", session[:6])[1] == short(older)
+    assert complete(desk, "status", session[:10])[1] == session
+    assert complete(desk, "status", older.name[:20])[1::3] == [older.name]
     assert complete(desk, "start", "wor")[1] == "worker"
 
 

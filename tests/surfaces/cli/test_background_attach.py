@@ -11,7 +11,7 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches
 from scripts.bootstrap import PROGRAMS
-from tests.surfaces.cli.background_desk import BackgroundDesk
+from tests.surfaces.cli.background_desk import BackgroundDesk, short
 from tests.surfaces.cli.session_desk import TIMEOUT_S
 from tests.surfaces.live.tmux import Terminal
 from tests.waiting import until
@@ -53,17 +53,17 @@ def test_attach_shows_the_live_window_and_q_leaves_the_run_alone(
     terminal.until_shown("I am at work.")
     terminal.until_shown("x stop • q leave it running")
     terminal.press("q")
-    assert f"Left running: {run_dir.name} goes on without you." in terminal.until_prompt()
+    assert f"Left running: {short(run_dir)} goes on without you." in terminal.until_prompt()
     assert load_run(run_dir).status == "running"
     terminal.run("background", "attach", run_dir.name)
     terminal.until_shown("I am at work.")
     terminal.press("C-c")
-    assert f"Left running: {run_dir.name} goes on without you." in terminal.until_prompt()
+    assert f"Left running: {short(run_dir)} goes on without you." in terminal.until_prompt()
     assert load_run(run_dir).status == "running"
     terminal.run("background", "attach", run_dir.name)
     terminal.until_shown("I am at work.")
     terminal.press("x")
-    assert f"Run {run_dir.name} is over: ✗ aborted (cancelled) – Cancelled" in terminal.until_prompt()
+    assert f"Run {short(run_dir)} is over: ✗ aborted (cancelled) – Cancelled" in terminal.until_prompt()
     assert load_run(run_dir).reason == "cancelled"
 
 
@@ -74,6 +74,6 @@ def test_attach_in_a_pipe_prints_lines_until_the_end(desk: BackgroundDesk) -> No
     assert attached.stderr.readline().endswith(": Started\n")
     desk.go()
     out, err = attached.communicate(timeout=TIMEOUT_S)
-    assert (attached.returncode, out) == (0, f"Run {run_dir.name} is over: ✓ completed\n")
+    assert (attached.returncode, out) == (0, f"Run {short(run_dir)} is over: ✓ completed\n")
     assert "Done at last." in err
     assert NOTICE not in err

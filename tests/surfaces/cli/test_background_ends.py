@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.store import load_run
-from pi_subagents.testing import answer, prints
+from pi_subagents.testing import answer, prints, script
 from tests.session_kit import Shelf
-from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt
+from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt, short
 from tests.surfaces.cli.session_desk import TIMEOUT_S
 
 NOTICE = "Background agent"
@@ -30,7 +30,7 @@ def test_wait_ends_when_all_are_over_and_says_how_each_ended(desk: BackgroundDes
     desk.go("two")
     out, err = waiting.communicate(timeout=TIMEOUT_S)
     assert waiting.returncode == 0
-    assert [line.split()[0] for line in out.splitlines()] == [first.name, second.name]
+    assert [line.split()[0] for line in out.splitlines()] == [short(first), short(second)]
     assert all(line.endswith("✓ completed") for line in out.splitlines())
     assert NOTICE not in err  # they were told already
 
@@ -46,8 +46,8 @@ def test_wait_for_any_ends_with_the_first(desk: BackgroundDesk) -> None:
     slow, quick = desk.launch_patient(word="slow"), desk.launch(prints(*answer("Quick")))
     done = desk.background("wait", "--any", slow.name, quick.name)
     assert done.exit_code == 0
-    assert quick.name in done.out
-    assert slow.name not in done.out
+    assert short(quick) in done.out
+    assert short(slow) not in done.out
 
 
 def test_wait_gives_up_with_124_when_the_time_is_up(desk: BackgroundDesk) -> None:
@@ -64,11 +64,36 @@ def test_ctrl_c_ends_the_waiting_and_not_the_runs(desk: BackgroundDesk) -> None:
     over = desk.launch(prints(*answer("Hello")))
     waiting = desk.start("background", "wait", run_dir.name, over.name)
     assert waiting.stdout is not None
-    assert over.name in waiting.stdout.readline()
+    assert short(over) in waiting.stdout.readline()
     _, err = interrupt(waiting)
     assert waiting.returncode == 130
     assert "the runs go on" in err
     assert load_run(run_dir).status == "running"
+
+
+def test_wait_tells_of_a_failure_that_came_before_it_once(desk: BackgroundDesk) -> None:
+    bad = desk.launch(["exit", 3])
+    desk.until_over(bad)
+    assert NOTICE not in desk.background("start", "worker", script(prints(*answer("Fine")))).err
+    done = desk.background("wait")
+    assert done.exit_code == 1
+    assert [line.split("  ")[-1].split(" – ")[0] for line in done.out.splitlines()] == [
+        "✗ failed (exit)",
+        "✓ completed",
+    ]
+    again = desk.background("wait")
+    assert (again.exit_code, again.out) == (0, "")
+
+
+def test_wait_for_programs_has_every_run_as_it_stands(desk: BackgroundDesk) -> None:
+    slow, bad = desk.launch_patient(), desk.launch(["exit", 3])
+    done = desk.background("wait", "--any", "--json")
+    assert done.exit_code == 1
+    assert [(row["runId"], row["status"]) for row in done.json()] == [(slow.name, "running"), (bad.name, "failed")]
+    desk.go()
+    rest = desk.background("wait", "--json")
+    assert (rest.exit_code, [row["finalText"] for row in rest.json()]) == (0, ["Done at last."])
+    assert desk.background("wait", "--json").json() == []
 
 
 def test_wait_without_anything_to_wait_for_says_so(desk: BackgroundDesk) -> None:
@@ -83,7 +108,7 @@ def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: BackgroundD
     waiting = desk.launch(prints(*answer("Never")))
     for run_dir in (waiting, running):
         done = desk.background("stop", run_dir.name.rpartition("-")[2])
-        assert (done.exit_code, done.out) == (0, f"Run {run_dir.name} is over: ✗ aborted (cancelled) – Cancelled\n")
+        assert (done.exit_code, done.out) == (0, f"Run {short(run_dir)} is over: ✗ aborted (cancelled) – Cancelled\n")
         assert NOTICE not in done.err
     assert "is over already: ✗ aborted" in desk.background("stop", running.name).out
 
@@ -109,7 +134,7 @@ def test_an_end_is_told_once_by_the_next_command(desk: BackgroundDesk) -> None:
     desk.until_over(run_dir)
     first = desk.background("list")
     assert first.err.count(f'{NOTICE} "worker" completed: ') == 1
-    assert run_dir.name in first.err
+    assert f"({short(run_dir)})" in first.err
     assert NOTICE not in first.out
     assert NOTICE not in desk.background("list").err
     assert NOTICE not in desk.call("run", "hello").err
@@ -119,7 +144,7 @@ def test_run_tells_of_an_end_too(desk: BackgroundDesk) -> None:
     run_dir = desk.launch(prints(*answer("Hello")))
     desk.until_over(run_dir)
     done = desk.call("run", "--json", "hello")
-    assert run_dir.name in done.err
+    assert short(run_dir) in done.err
     assert NOTICE in done.err
     assert len(json.loads(done.out)) == 1
 
@@ -128,10 +153,9 @@ def test_racing_terminals_tell_every_end_once(desk: BackgroundDesk) -> None:
     runs = [desk.launch(prints(*answer(f"{number}"))) for number in range(4)]
     for run_dir in runs:
         desk.until_over(run_dir)
-        (run_dir / "notified").unlink(missing_ok=True)  # the next start may have told of it
     commands = [desk.start("background", "list") for _ in range(6)]
     told = "".join(command.communicate(timeout=TIMEOUT_S)[1] for command in commands)
-    assert [told.count(f"(run {run_dir.name},") for run_dir in runs] == [1] * 4
+    assert [told.count(f"({short(run_dir)})") for run_dir in runs] == [1] * 4
 
 
 def test_a_run_of_somebody_else_is_not_announced_here(desk: BackgroundDesk) -> None:
@@ -142,5 +166,5 @@ def test_a_run_of_somebody_else_is_not_announced_here(desk: BackgroundDesk) -> N
     desk.until_over(run_dir)
     desk.run("reindex")
     done = desk.background("list")
-    assert run_dir.name in done.out
+    assert short(run_dir) in done.out
     assert NOTICE not in done.err

@@ -51,6 +51,7 @@ SENSIBLE: dict[tuple[str, ...], list[list[str]]] = {
     ("init",): [["--model", NAME]],
     ("sessions", "export"): [[SESSION], [SESSION, "--format", "html"], [SESSION, "-o", "out.md"]],
     ("sessions", "resume"): [[SESSION, NAME]],
+    ("sessions", "delete"): [[SESSION], [NAME]],
     ("sessions", "clean"): [["--keep-days", "0", "--dry-run"], ["--all", "--dry-run"]],
     ("install", "mcp"): [["--client", "claude", "--scope", "project", "--dry-run"]],
     ("uninstall", "mcp"): [["--client", "claude", "--scope", "project"]],

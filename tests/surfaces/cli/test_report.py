@@ -25,7 +25,7 @@ def test_every_session_id_is_whole(
     results = [run_result(_state(name), Path("/p/.pi/subagents/runs/r")) for name in NAMES]
     print_summary(results, styled=False)
     lines = capsys.readouterr().out.splitlines()
-    rows = [line for line in lines if CREATED.session_id in line]
+    rows = [line for line in lines if CREATED.session_id[:8] in line]
     assert len(rows) == len(NAMES)
     assert all(cell_width(line) <= columns for line in rows)
     assert ("cost" in lines[0]) is (columns >= 60)

@@ -9,7 +9,7 @@ import pytest
 from tests.session_kit import Shelf
 from tests.surfaces.cli.session_desk import Desk
 
-COMMANDS = ("show", "output", "resume", "stop", "export")
+COMMANDS = ("show", "output", "resume", "stop", "export", "delete")
 
 
 def complete(desk: Desk, *words: str) -> list[str]:
@@ -28,20 +28,21 @@ def complete(desk: Desk, *words: str) -> list[str]:
 def test_ids_are_completed_newest_first_with_their_names(desk: Desk, command: str) -> None:
     desk.shelf.add(session_id="aaaa1111aaaaaaaa", name="older", age_s=20)
     desk.shelf.add(session_id="bbbb1111aaaaaaaa", name="newer\x1b[2J", age_s=10)
-    assert complete(desk, command, "") == ["plain", "bbbb1111aaaaaaaa", "newer", "plain", "aaaa1111aaaaaaaa", "older"]
-    assert complete(desk, command, "a") == ["plain", "aaaa1111aaaaaaaa", "older"]
+    assert complete(desk, command, "") == ["plain", "bbbb1111", "newer", "plain", "aaaa1111", "older"]
+    assert complete(desk, command, "a") == ["plain", "aaaa1111", "older"]
+    assert complete(desk, command, "aaaa1111") == ["plain", "aaaa1111aaaaaaaa", "older"]
 
 
 def test_ids_of_other_projects_are_completed_too(desk: Desk) -> None:
     Shelf(desk.root / "other", desk.shelf.agent_dir).add(session_id="aaaa1111aaaaaaaa")
-    assert complete(desk, "show", "aa") == ["plain", "aaaa1111aaaaaaaa", "task"]
+    assert complete(desk, "show", "aa") == ["plain", "aaaa1111", "task"]
 
 
 def test_a_broken_index_does_not_print_into_the_line(desk: Desk) -> None:
     desk.shelf.add(session_id="aaaa1111aaaaaaaa", indexed=False)
     shutil.rmtree(desk.shelf.agent_dir / "subagents")
     (desk.shelf.agent_dir / "subagents").write_text("in the way")
-    assert complete(desk, "show", "aa")[:2] == ["plain", "aaaa1111aaaaaaaa"]
+    assert complete(desk, "show", "aa")[:2] == ["plain", "aaaa1111"]
 
 
 def test_help_lists_the_commands_and_names_the_exit_codes(desk: Desk) -> None:

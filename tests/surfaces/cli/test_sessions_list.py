@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.models import Reason
+from pi_subagents.progress import cell_width, clean
 from tests.session_kit import DAY_S, HOUR_S, Shelf, call, says
 from tests.surfaces.cli.session_desk import Desk
 
@@ -16,15 +17,51 @@ SESSION = "a3f7b9c2d1e8f4a1"
 
 
 def test_a_row_tells_what_a_session_was_and_cost(desk: Desk) -> None:
-    desk.shelf.add(age_s=3 * HOUR_S, session_id=SESSION)
+    desk.shelf.add(says("before"), age_s=3 * HOUR_S, session_id=SESSION)
     desk.shelf.add(
         says("a", call("1", "ls")), says("b"), name="build", age_s=2 * HOUR_S, session_id=SESSION, profile="p"
     )
     done = desk.run("list")
-    head, row = done.out.splitlines()
-    assert " ".join(head.split()) == "status name session age time tools tokens cost runs profile · model"
-    assert " ".join(row.split()) == f"✓ completed build {SESSION} 2h 1.0s 1 240 $0.0200 2 p · offline/scripted"
+    head, row, total = done.out.splitlines()
+    assert " ".join(head.split()) == "status name session agent age time runs tools tokens cost model"
+    assert " ".join(row.split()) == f"✓ completed build {SESSION[:8]} p 2h 1.0s 2 1 360 $0.0300 offline/scripted"
+    assert total == "1 session, 360 tokens, $0.0300"
     assert (done.exit_code, done.err) == (0, "")
+
+
+def test_the_newest_is_nearest_to_the_prompt_with_what_all_have_cost_below_it(desk: Desk) -> None:
+    for name, age_s in (("oldest", 30), ("older", 20), ("newest", 10)):
+        desk.shelf.add(says("x"), name=name, age_s=age_s)
+    _head, *rows, total = desk.run("list", "--limit", "2").out.splitlines()
+    assert [row.split()[2] for row in rows] == ["older", "newest"]
+    assert total == "2 sessions, 240 tokens, $0.0200"
+
+
+def test_ids_that_begin_alike_are_shown_as_far_as_they_differ(desk: Desk) -> None:
+    desk.shelf.add(name="one", session_id=SESSION, age_s=20)
+    desk.shelf.add(name="two", session_id=f"{SESSION[:9]}0000000", age_s=10)
+    _head, one, two, _total = desk.run("list").out.splitlines()
+    assert [row.split()[3] for row in (one, two)] == [SESSION[:10], f"{SESSION[:9]}0"]
+
+
+PAGER = {"PAGER": "sed s/^/paged:/"}
+
+
+def test_a_list_that_is_longer_than_the_terminal_is_paged(desk: Desk) -> None:
+    for number in range(49):
+        desk.shelf.add(name=f"n{number}", age_s=100 - number)
+    assert "paged:" not in desk.at_terminal("list", "--limit", "40", variables=PAGER).out
+    assert (
+        desk.at_terminal("list", "--limit", "49", variables=PAGER).out.splitlines()[-1].startswith("paged:49 sessions")
+    )
+    assert "paged:" not in desk.at_terminal("list", "--limit", "49", "--no-pager", variables=PAGER).out
+    assert "paged:" not in desk.run("list", "--limit", "49", variables=PAGER).out
+
+
+def test_nothing_is_coloured_for_who_wants_no_colours(desk: Desk) -> None:
+    desk.shelf.add(name="here")
+    assert "\x1b[" in desk.at_terminal("list").out
+    assert "\x1b" not in desk.at_terminal("list", variables={"NO_COLOR": "1"}).out
 
 
 def test_filters_narrow_the_list(desk: Desk) -> None:
@@ -39,7 +76,7 @@ def test_filters_narrow_the_list(desk: Desk) -> None:
     assert names() == ["busy", "good", "bad", "old"]
     assert names("--status", "failed") == ["bad", "old"]
     assert names("--status", "running") == ["busy"]
-    assert names("--profile", "p") == ["good", "old"]
+    assert names("--profile", "p") == names("--agent", "p") == ["good", "old"]
     assert names("--since", "3d") == ["busy", "good", "bad"]
     assert names("--since", time.strftime("%Y-%m-%d", time.localtime(time.time() - 2 * DAY_S))) == [
         "busy",
@@ -63,6 +100,7 @@ def test_programs_get_every_fact(desk: Desk) -> None:
         "damaged": False,
         "error": "Loop detected",
         "profile": None,
+        "preset": None,
         "provider": "offline",
         "model": "scripted",
         "runCount": 1,
@@ -74,6 +112,7 @@ def test_programs_get_every_fact(desk: Desk) -> None:
         "toolCount": 0,
         "tokens": 120,
         "cost": 0.01,
+        "total": {"tokens": 120, "cost": 0.01, "toolCount": 0},
     }
 
 
@@ -84,7 +123,7 @@ def test_projects_are_kept_apart_unless_all_are_wanted(desk: Desk) -> None:
     desk.shelf.add(name="here", age_s=10)
     assert "there" not in desk.run("list").out
     everywhere = desk.run("list", "--all").out
-    assert [line.split()[2] for line in everywhere.splitlines()[1:]] == ["there", "here"]
+    assert [line.split()[2] for line in everywhere.splitlines()[1:-1]] == ["here", "there"]
     assert str(other.project) in everywhere
     assert "there" in desk.run("list", "--project", str(other.project / "deep" / "inside")).out
     contradiction = desk.run("list", "--all", "--project", str(other.project))
@@ -121,9 +160,12 @@ def test_without_an_index_the_sessions_are_listed_all_the_same(desk: Desk) -> No
 def test_rows_fit_the_terminal_and_ids_are_never_cut(desk: Desk, columns: int) -> None:
     desk.shelf.add(says("x"), name="a name that is " + "very " * 20 + "long", session_id=SESSION, profile="p" * 30)
     lines = desk.at_terminal("list", columns=columns).out.splitlines()
-    assert len(lines) == 2
-    assert SESSION in lines[1]
-    assert ("profile" in lines[0]) == (columns >= 120)
+    assert len(lines) == 3
+    assert SESSION[:8] in lines[1]
+    assert ("cost" in lines[0]) == (columns >= 80)
+    assert ("model" in lines[0]) == (columns >= 200)
+    widths = [cell_width(clean(line)) for line in lines]
+    assert max(widths) == columns  # the name takes all that is left
 
 
 def test_a_name_cannot_steer_the_terminal(desk: Desk) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
-from tests.session_kit import Shelf, call, says
+from tests.session_kit import HOUR_S, Shelf, call, says
 from tests.surfaces.cli.session_desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"
@@ -67,11 +67,12 @@ def test_a_session_of_another_project_is_found(desk: Desk) -> None:
 
 
 def test_an_ambiguous_beginning_is_named(desk: Desk) -> None:
-    desk.shelf.add(session_id="abcd1111aaaaaaaa", name="one", age_s=2)
-    desk.shelf.add(session_id="abcd2222aaaaaaaa", name="two", age_s=1)
+    desk.shelf.add(session_id="abcd1111aaaaaaaa", name="one", age_s=2.5 * HOUR_S)
+    desk.shelf.add(session_id="abcd2222aaaaaaaa", name="two\n", age_s=1.5 * HOUR_S)
     done = desk.run("output", "abcd")
     assert done.exit_code == 1
     assert done.err == (
-        'error: "abcd" begins several session ids: abcd2222aaaaaaaa (two), abcd1111aaaaaaaa (one). '
-        "Give more of the one you mean.\n"
+        'error: "abcd" begins 2 session ids; give more of the one you mean:\n'
+        "  abcd2222    1h ago  two \n"
+        "  abcd1111    2h ago  one\n"
     )

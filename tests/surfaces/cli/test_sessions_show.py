@@ -49,7 +49,7 @@ def test_one_run_of_several_can_be_picked(desk: Desk) -> None:
     assert "answer 1" in out
     assert "answer 2" not in out
     wrong = desk.run("show", SESSION, "--run", "3")
-    assert (wrong.exit_code, wrong.err) == (1, f"error: Session {SESSION} has 2 runs; there is no run 3.\n")
+    assert (wrong.exit_code, wrong.err) == (1, f"error: Session {SESSION[:8]} has 2 runs; there is no run 3.\n")
 
 
 def test_at_a_terminal_markdown_is_rendered_and_markup_is_not_lost(desk: Desk) -> None:

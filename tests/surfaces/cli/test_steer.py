@@ -30,7 +30,7 @@ def steered(stage: Stage, *before: str) -> None:
     session = run_dir.name.rpartition("-")[2]
     done = stage.command("steer", session[:8], TOLD)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"Told session {session}; the agent hears it before its next turn.\n"
+    assert done.stdout == f"Told session {session[:8]}; the agent hears it before its next turn.\n"
     stage.write("go", "")
     until(lambda: len(stage.model.requests) > 1)
     assert [TOLD in str(request.messages) for request in stage.model.requests[:2]] == [False, True]
@@ -38,7 +38,7 @@ def steered(stage: Stage, *before: str) -> None:
     assert load_run(run_dir).status == "completed"
     done = stage.command("steer", session, TOLD)
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"Session {session} is over: ✓ completed" in done.stderr
+    assert f"Session {session[:8]} is over: ✓ completed" in done.stderr
     assert "sessions resume" in done.stderr
 
 

@@ -34,6 +34,7 @@ USUAL: dict[tuple[str, ...], list[str]] = {
     ("preset", "new"): ["new"],
     ("completion",): ["bash"],
     ("sessions", "clean"): ["--all", "--dry-run"],
+    ("sessions", "delete"): [SESSION],
     ("sessions", "resume"): [SESSION, "Go on"],
     ("steer",): [SESSION, "Hurry"],
     ("install", "mcp"): ["--client", "claude", "--scope", "project"],

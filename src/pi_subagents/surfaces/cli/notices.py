@@ -6,6 +6,7 @@ from pathlib import Path
 
 from pi_subagents.background.registry import Registry, announcement, mark_announced
 from pi_subagents.fold import RunState
+from pi_subagents.lookup import short_run_ids
 from pi_subagents.planning import Place
 from pi_subagents.store import wait_for_file
 from pi_subagents.surfaces.cli.output import echo
@@ -38,8 +39,10 @@ def tell_endings(place: Place) -> None:
 
 
 def _tell(registry: Registry) -> None:
-    for run in registry.unannounced():
-        echo(announcement(run), err=True)
+    runs = registry.unannounced()
+    short = short_run_ids(run.run_dir for run in runs)
+    for run in runs:
+        echo(announcement(run, short[run.run_dir]), err=True)
         mark_announced(run.run_dir)
 
 

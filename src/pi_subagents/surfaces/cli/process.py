@@ -13,13 +13,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TextIO, cast
 
-from pi_subagents.errors import ClientConfigError, InvalidCall, NothingStarted, PiSubagentsError, SessionNotFound
+from pi_subagents.errors import (
+    AmbiguousId,
+    ClientConfigError,
+    InvalidCall,
+    NothingStarted,
+    PiSubagentsError,
+    SessionNotFound,
+)
 from pi_subagents.harmless import HarmlessStream
 from pi_subagents.surfaces.cli.output import echo, echo_text
 
 _LEAST_DESCRIPTORS = 8
 """An event loop and a database, for a start."""
-_OF_SEVERAL_LINES = (ClientConfigError, NothingStarted, SessionNotFound)
+_OF_SEVERAL_LINES = (AmbiguousId, ClientConfigError, NothingStarted, SessionNotFound)
 _USAGE = 2
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pi_subagents.harmless import clean, painted
+from pi_subagents.models import short_id
 from pi_subagents.progress import cell_width, money
 from pi_subagents.results import RunResult
 from pi_subagents.surfaces.cli import json_output
@@ -91,7 +92,7 @@ _COLUMNS: Mapping[str, _Cell] = {
     "tools": lambda result: str(result.tool_count),
     "tokens": lambda result: f"{result.usage.total_tokens:,}",
     "cost": lambda result: money(result.usage.cost),
-    "session": lambda result: result.session_id,
+    "session": lambda result: short_id(result.session_id),
 }
 _FIGURES = frozenset({"time", "tools", "tokens", "cost"})
 _LEAVE_OUT = ("tools", "tokens", "cost", "time")

@@ -10,10 +10,12 @@ import click
 import msgspec
 
 from pi_subagents.errors import InvalidCall
+from pi_subagents.missing import require_everything
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
+from pi_subagents.surfaces.cli.background.starting import refuse_foreground_options, start_in_background
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.default_models import with_default_models
 from pi_subagents.surfaces.cli.notices import tell_endings
@@ -65,8 +67,11 @@ _NAME_CHARACTERS = 32
 @click.option(
     "--tmux", is_flag=True, help="Every agent in a tmux pane that shows its window; closing it stops the agent."
 )
+@click.option("--background", is_flag=True, help="Start them, print their ids and return at once.")
 @trust_option
+@click.pass_context
 def run(
+    context: click.Context,
     prompts: tuple[str, ...],
     profile: str | None,
     model: str | None,
@@ -79,13 +84,16 @@ def run(
     as_json: bool,
     plain: bool,
     tmux: bool,
+    background: bool,
     trust: bool,
 ) -> None:
     """Run one sub-agent per PROMPT, side by side, and show what comes of it.
 
     A PROMPT of - is read from standard input. If something that tasks name is missing, nothing is started, and the
-    exit code is 2. Exit code 0 only if every task was completed.
+    exit code is 2. Exit code 0 only if every task was completed; with --background, if all were started.
     """
+    if background:
+        refuse_foreground_options(context)
     tasks = _tasks_from_prompts(prompts, files, timeout)
     if task_file is not None:
         tasks += read_tasks(task_file)
@@ -93,6 +101,9 @@ def run(
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
     place = Place.here(cwd, trusts_project=trust)
     tasks = with_default_models([_with_choice(task, model, thinking) for task in tasks], place)
+    if background:
+        start_in_background(tasks, place, profile=profile, as_json=as_json)
+        return
     sys.exit(run_and_report(tasks, place, profile=profile, jobs=jobs, as_json=as_json, plain=plain, tmux=tmux or None))
 
 
@@ -124,7 +135,7 @@ def run_and_report(
         concurrency=jobs,
         observer=view.observe,
         tmux=tmux,
-        all_or_none=True,
+        check=require_everything,
     )
     for warning in delegation.settings.warnings:
         echo(f"warning: {warning}", err=True)

@@ -10,7 +10,7 @@ from pi_subagents.control import ask
 from pi_subagents.errors import InvalidCall
 from pi_subagents.fold import RunState
 from pi_subagents.harness import HARNESSES
-from pi_subagents.models import Status
+from pi_subagents.models import Status, short_id
 from pi_subagents.planning import Place
 from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run
@@ -33,29 +33,31 @@ def steer(session: str, text: str) -> None:
         raise InvalidCall("there is nothing to say: TEXT is empty")
     run_dir = find_run(Place.here(), session)
     state = load_run(run_dir)
+    told = f"session {short_id(state.session_id)}"
     if problem := _problem(state):
         raise InvalidCall(problem)
     answer = ask(run_dir, {"op": "steer", "text": words})
     if answer is None:
-        raise InvalidCall(f"Nobody answers for session {state.session_id}; it may have ended just now.")
+        raise InvalidCall(f"Nobody answers for {told}; it may have ended just now.")
     if not answer.get("ok"):
-        raise InvalidCall(f"Session {state.session_id} was not told: {answer.get('error')}.")
-    echo(f"Told session {state.session_id}; the agent hears it before its next turn.")
+        raise InvalidCall(f"{told.capitalize()} was not told: {answer.get('error')}.")
+    echo(f"Told {told}; the agent hears it before its next turn.")
 
 
 def _problem(state: RunState) -> str | None:
+    session = short_id(state.session_id)
     if state.status.is_terminal:
         return (
-            f"Session {state.session_id} is over: {ending_words(state)}\n"
-            f"hint: 'pi-subagents sessions resume {state.session_id[:8]} PROMPT' goes on with it"
+            f"Session {session} is over: {ending_words(state)}\n"
+            f"hint: 'pi-subagents sessions resume {session} PROMPT' goes on with it"
         )
     harness = HARNESSES.get(state.harness)
     if harness is not None and not harness.can_steer:
         return (
-            f"Session {state.session_id} cannot be steered: its agent runs in the mode {state.harness}, which hears "
+            f"Session {session} cannot be steered: its agent runs in the mode {state.harness}, which hears "
             'nothing more once it works.\nhint: "harness: pi-rpc" in its profile, or the setting subagents.harness, '
             "makes the next one listen"
         )
     if state.status is Status.QUEUED:
-        return f"Session {state.session_id} still waits for its turn; its agent has not begun."
+        return f"Session {session} still waits for its turn; its agent has not begun."
     return None

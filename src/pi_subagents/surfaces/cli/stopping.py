@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pi_subagents.export import printable, status_words
 from pi_subagents.fold import RunState
-from pi_subagents.models import Status
+from pi_subagents.models import Status, short_id
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.store import load_run, request_stop
 from pi_subagents.surfaces.cli.output import echo
@@ -58,5 +58,5 @@ def _report(what: str, state: RunState) -> str:
 def _too_long(what: str, session_id: str) -> str:
     return (
         f"{what} was asked to stop, but has not ended within {_WAIT_S:g} s; "
-        f"watch it with 'pi-subagents sessions show --follow {session_id}'."
+        f"watch it with 'pi-subagents sessions show --follow {short_id(session_id)}'."
     )

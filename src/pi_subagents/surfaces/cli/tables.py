@@ -1,15 +1,21 @@
-"""Tables that fit their terminal: the narrower, the fewer columns; the name gets the room that the others leave."""
+"""Tables that fit their terminal: where the names would be cut too short, columns give way; names get what is left."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from pi_subagents.harmless import clean, painted
 from pi_subagents.models import Status
-from pi_subagents.progress import cell_width, clip, standing, status_icon
+from pi_subagents.progress import cell_width, clip, counted, money, standing, status_icon
+from pi_subagents.surfaces.cli.pager import print_paged
+from pi_subagents.surfaces.cli.views import forbids_escapes
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
 
 Row = TypeVar("Row")
 
@@ -17,50 +23,92 @@ _COLOURS = {Status.COMPLETED: "green", Status.FAILED: "red", Status.ABORTED: "re
 _PIPE_WIDTH = 1000
 """Nothing is cut where no terminal is."""
 _GAP = 2
+_NAME_CELLS = 20
+"""So much of a name, or a quarter of the line, says what it is about; before it gets less, columns give way."""
 _MIN_NAME_CELLS = 8
+_AGENT_CELLS = 16
+_WRAPPED_CELLS = 24
 
 
 @dataclass(frozen=True)
 class Column(Generic[Row]):
-    """`from_width`: the column is left out on narrower terminals. `may_wrap`: it is wrapped rather than cut."""
+    """`gives_way`: the column with the highest number is left out first, one with 0 never. `may_wrap`: never cut."""
 
     title: str
     cell: Callable[[Row], str]
-    from_width: int = 0
+    gives_way: int = 0
     right: bool = False
     may_wrap: bool = False
 
 
-def print_table(
-    rows: Sequence[Row],
-    columns: Sequence[Column[Row]],
-    *,
-    status: Callable[[Row], Status],
-    is_damaged: Callable[[Row], bool],
-    name: Callable[[Row], str],
-) -> None:
-    """One line per row: its status and its name, then the columns."""
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
-
-    width = None if sys.stdout.isatty() else _PIPE_WIDTH
-    console = Console(file=painted(sys.stdout), width=width)
-    shown = [column for column in columns if console.width >= column.from_width]
-    cells = [[clean(column.cell(row)) for column in shown] for row in rows]
-    standings = [f"{status_icon(status(row))} {standing(status(row), is_damaged(row))}" for row in rows]
-    room = console.width - sum(map(_width, zip([column.title for column in shown], *cells, strict=True)))
-    room -= _width(standings)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    table.add_column("status", no_wrap=True)
-    table.add_column("name", no_wrap=True)
-    for column in shown:
-        table.add_column(column.title, justify="right" if column.right else "left", no_wrap=not column.may_wrap)
-    for row, words, others in zip(rows, standings, cells, strict=True):
-        about = Text(words, style=_COLOURS.get(status(row), "yellow"))
-        table.add_row(about, Text(clip(clean(name(row)), max(room, _MIN_NAME_CELLS))), *map(Text, others))
-    console.print(table)
+def agent_column(agent: Callable[[Row], str | None]) -> Column[Row]:
+    """The name of the profile or preset that a run had."""
+    return Column("agent", lambda row: clip(clean(agent(row) or "–"), _AGENT_CELLS))
 
 
-def _width(cells: Sequence[str]) -> int:
-    return max(map(cell_width, cells)) + _GAP
+def totals(count: int, word: str, tokens: int, cost: float) -> str:
+    """The line below a list: `3 sessions, 141,844 tokens, $0.1953`."""
+    return f"{counted(count, word)}, {tokens:,} tokens, {money(cost)}"
+
+
+@dataclass(frozen=True)
+class Table(Generic[Row]):
+    """One line per row: its status and its name, then the columns; and a line below them all."""
+
+    columns: Sequence[Column[Row]]
+    status: Callable[[Row], Status]
+    is_damaged: Callable[[Row], bool]
+    name: Callable[[Row], str]
+    footer: str
+
+    def show(self, rows: Sequence[Row], *, pager: bool) -> None:
+        """Print it, in a pager where that is wanted and needed."""
+        from rich.console import Console
+
+        width = None if sys.stdout.isatty() else _PIPE_WIDTH
+        console = Console(
+            file=painted(sys.stdout), width=width, color_system=None if forbids_escapes(os.environ) else "auto"
+        )
+        with console.capture() as captured:
+            console.print(self._fitting(rows, console.width))
+            console.print(self.footer, style="dim", highlight=False, markup=False)
+        print_paged(captured.get(), pager=pager)
+
+    def _fitting(self, rows: Sequence[Row], width: int) -> RichTable:
+        standings = [
+            f"{status_icon(self.status(row))} {standing(self.status(row), self.is_damaged(row))}" for row in rows
+        ]
+        names = [clean(self.name(row)) for row in rows]
+        cells = {column: [clean(column.cell(row)) for row in rows] for column in self.columns}
+        enough = min(max(map(cell_width, names)), max(_NAME_CELLS, width // 4))
+        while True:
+            room = width - _width(standings) - sum(_width([one.title, *cells[one]], one.may_wrap) for one in cells)
+            least = max(cells, key=lambda column: column.gives_way)
+            if room >= enough or not least.gives_way:
+                return self._drawn(rows, standings, [clip(name, max(room, _MIN_NAME_CELLS)) for name in names], cells)
+            del cells[least]
+
+    def _drawn(
+        self,
+        rows: Sequence[Row],
+        standings: Sequence[str],
+        names: Sequence[str],
+        cells: dict[Column[Row], list[str]],
+    ) -> RichTable:
+        from rich.table import Table as RichTable
+        from rich.text import Text
+
+        table = RichTable(box=None, pad_edge=False, header_style="dim")
+        table.add_column("status", no_wrap=True)
+        table.add_column("name", no_wrap=True)
+        for column in cells:
+            table.add_column(column.title, justify="right" if column.right else "left", no_wrap=not column.may_wrap)
+        for number, row in enumerate(rows):
+            about = Text(standings[number], style=_COLOURS.get(self.status(row), "yellow"))
+            table.add_row(about, Text(names[number]), *(Text(texts[number]) for texts in cells.values()))
+        return table
+
+
+def _width(texts: Sequence[str], may_wrap: bool = False) -> int:
+    widest = max(map(cell_width, texts))
+    return (min(widest, _WRAPPED_CELLS) if may_wrap else widest) + _GAP

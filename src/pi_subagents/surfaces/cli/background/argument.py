@@ -35,15 +35,22 @@ def find_run(place: Place, text: str) -> Path:
 
 
 def complete_run(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:
-    """Ids of background runs for the shell, newest first, by run or by session."""
+    """Ids of background runs for the shell, newest first: as the list shows them, or whole where more was typed."""
+    from pi_subagents.lookup import short_run_ids
     from pi_subagents.progress import clean
     from pi_subagents.store import Index
 
     logging.disable()  # nothing may be printed into the line that somebody is typing
     where = "background = 1 AND {0} >= ? AND {0} < ?"
     index = Index(Place.here().agent_dir)
-    for column in ("run_id", "session_id"):
+    for column in ("session_id", "run_id"):
         rows = index.rows(where.format(column), [start, f"{start}~"], limit=_MAX_COMPLETIONS)
         if rows:
-            return [CompletionItem(row[column], help=clean(row["name"]) or None) for row in rows]
+            short = short_run_ids(Path(row["run_dir"]) for row in rows)
+            offered = {_completed(start, short[Path(row["run_dir"])], row[column]): row["name"] for row in rows}
+            return [CompletionItem(one, help=clean(name) or None) for one, name in offered.items()]
     return []
+
+
+def _completed(start: str, short: str, whole: str) -> str:
+    return short if short.startswith(start) and short != start else whole

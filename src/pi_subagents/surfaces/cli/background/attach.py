@@ -10,6 +10,7 @@ import click
 
 from pi_subagents.fold import RunState, fold
 from pi_subagents.following import watch_run
+from pi_subagents.lookup import short_run_id
 from pi_subagents.models import Status
 from pi_subagents.models.event import Created
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -75,8 +76,8 @@ async def _show(run_dir: Path, state: RunState, view: View) -> None:
 def _say_how_it_stands(run_dir: Path) -> RunState:
     state = load_run(run_dir)
     if state.status.is_terminal:
-        echo(f"Run {state.run_id} is over: {ending_words(state)}")
+        echo(f"Run {short_run_id(run_dir)} is over: {ending_words(state)}")
         count_as_told(state, run_dir)
     else:
-        echo(f"Left running: {state.run_id} goes on without you.", err=True)
+        echo(f"Left running: {short_run_id(run_dir)} goes on without you.", err=True)
     return state

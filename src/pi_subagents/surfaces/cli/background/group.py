@@ -8,7 +8,7 @@ from pi_subagents.surfaces.cli.lazy import LazyGroup
 
 _COMMANDS = {
     "start": ("start", "Start an agent of a preset and return at once."),
-    "list": ("listing", "List background runs, newest first."),
+    "list": ("listing", "List background runs, the newest at the end."),
     "status": ("status", "Say how a run stands, and what came of it."),
     "wait": ("wait", "Wait until runs are over."),
     "logs": ("logs", "Print what an agent did, also while it works."),
@@ -22,10 +22,12 @@ _COMMANDS = {
 def background(context: click.Context) -> None:
     """Start, watch and stop agents that work in the background.
 
-    A RUN is named by its id or its beginning, or by its session, whose latest run is meant. Runs that you started in
-    this project and that have ended since your last command are told once, on standard error.
+    A RUN is named by the id that 'list' shows, or by any beginning of its own or its session's id that no other has.
+    Runs that you started in this project and that have ended since your last command are told once, on standard error.
     """
-    context.call_on_close(_tell_endings)
+    # Whoever starts several and then waits for them must not miss that the first has failed meanwhile.
+    if context.invoked_subcommand != "start":
+        context.call_on_close(_tell_endings)
 
 
 def _tell_endings() -> None:

@@ -13,11 +13,11 @@ from pi_subagents.missing import require_everything
 from pi_subagents.models import Task
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place, plan_tasks
+from pi_subagents.surfaces.cli.background.starting import say_started
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.default_models import with_default_models
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER
-from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.tools import ToolContext, call_tool
 
@@ -52,7 +52,4 @@ def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: b
     if as_json:
         print_json(result.details)
         return
-    run = result.details["run"]
-    echo(run["runId"])
-    echo(f'Started "{agent}" in the background, session {run["sessionId"]}.', err=True)
-    echo(f"hint: 'pi-subagents background attach {run['sessionId'][:8]}' shows it at work", err=True)
+    say_started([result.details["run"]["sessionId"]], agent)

@@ -9,6 +9,7 @@ import click
 from pi_subagents.clock import now_ms
 from pi_subagents.export import status_words
 from pi_subagents.fold import RunState
+from pi_subagents.lookup import short_run_id
 from pi_subagents.planning import Place
 from pi_subagents.progress import age, counted, duration, money
 from pi_subagents.rows import run_row
@@ -32,18 +33,15 @@ def status(run: str, as_json: bool) -> None:
     if as_json:
         print_json(run_row(state, run_dir))
     else:
-        for name, value in _facts(state):
+        for name, value in (("run", short_run_id(run_dir)), *_facts(state), ("record", run_dir)):
             echo(f"{name:<8} {value}")
-        echo(f"{'record':<8} {run_dir}")
         if state.status.is_terminal and state.text.strip():
             echo_text(f"\n{state.text.strip()}")
     count_as_told(state, run_dir)
 
 
 def _facts(state: RunState) -> Iterator[tuple[str, str]]:
-    yield "run", state.run_id
-    yield "session", state.session_id
-    yield "preset", state.preset or state.profile or "–"
+    yield "agent", state.agent or "–"
     yield "task", " ".join(state.name.split())
     yield "status", status_words(state)
     if state.error:

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from pi_subagents.lookup import short_run_id
 from pi_subagents.planning import Place
 from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
@@ -22,6 +23,6 @@ def stop(run: str) -> None:
     no such run.
     """
     run_dir = find_run(Place.here(), run)
-    exit_code = stop_runs(f"Run {run_dir.name}", [run_dir])
+    exit_code = stop_runs(f"Run {short_run_id(run_dir)}", [run_dir])
     count_as_told(load_run(run_dir), run_dir)
     sys.exit(exit_code)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from pi_subagents.background.registry import Registry
+from pi_subagents.background.registry import KnownRun, Registry
+from pi_subagents.lookup import short_run_id
 from pi_subagents.models import Status
 from pi_subagents.planning import Place
 from pi_subagents.progress import counted
 from pi_subagents.store import is_held, load_run
 from pi_subagents.surfaces.cli.background.argument import complete_run, find_run
+from pi_subagents.surfaces.cli.background.rows import background_row
+from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER, count_as_told
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.stopping import ending_words
@@ -28,46 +32,64 @@ _INTERRUPTED = 130
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
 @click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Give up after so many seconds.")
 @click.option("--any", "any_one", is_flag=True, help="Until one of them is over.")
-def wait(runs: tuple[str, ...], timeout: float | None, any_one: bool) -> None:
-    """Wait until every RUN is over and say how each ended; without RUN, all that you started in this project.
+@click.option("--json", "as_json", is_flag=True, help="Print how each of them stands in the end as JSON.")
+def wait(runs: tuple[str, ...], timeout: float | None, any_one: bool, as_json: bool) -> None:
+    """Wait until every RUN is over and say how each ended.
 
-    Exit code 0 if all that ended were completed, 1 if one failed or was aborted, 124 if the time is up, 130 after
-    Ctrl+C, which leaves the runs alone.
+    Without RUN it is about all that you started in this project and have not been told the end of, also those that are
+    over already. Exit code 0 if all that ended were completed, 1 if one failed or was aborted, 124 if the time is up,
+    130 after Ctrl+C, which leaves the runs alone.
     """
     place = Place.here()
-    pending = dict.fromkeys(find_run(place, text) for text in runs) or dict.fromkeys(_active(place))
-    if not pending:
-        echo("No background run of yours is active in this project.", err=True)
+    wanted = list(dict.fromkeys(find_run(place, text) for text in runs)) or _untold(place)
+    if not wanted and not as_json:
+        echo("No background run of yours is active in this project, and no end is left to tell.", err=True)
         return
     deadline = time.monotonic() + timeout if timeout is not None else None
+    exit_code = _wait(wanted, deadline, any_one, quiet=as_json)
+    if as_json:
+        _print(wanted)
+    sys.exit(exit_code)
+
+
+def _untold(place: Place) -> list[Path]:
+    registry = Registry(place, OWNER)
+    active = [run for run in registry.runs() if not run.is_over]
+    return sorted({run.run_dir for run in (*active, *registry.unannounced())}, key=lambda folder: folder.name)
+
+
+def _wait(runs: Sequence[Path], deadline: float | None, any_one: bool, *, quiet: bool) -> int:
+    """Tell every end as it comes; the exit code."""
+    pending, all_good = list(runs), True
     try:
-        sys.exit(_wait(list(pending), deadline, any_one))
+        while pending:
+            over = [folder for folder in pending if not is_held(folder)]
+            for folder in over:
+                pending.remove(folder)
+                all_good = _is_good(folder, quiet) and all_good
+            if over and any_one:
+                break
+            if pending and deadline is not None and time.monotonic() >= deadline:
+                echo(f"The time is up; {counted(len(pending), 'run')} not over yet.", err=True)
+                return _TIMED_OUT
+            if pending:
+                time.sleep(_POLL_S)
     except KeyboardInterrupt:
         echo("No longer waiting; the runs go on.", err=True)
-        sys.exit(_INTERRUPTED)
+        return _INTERRUPTED
+    return 0 if all_good else 1
 
 
-def _active(place: Place) -> list[Path]:
-    return [run.run_dir for run in Registry(place, OWNER).runs() if not run.is_over]
-
-
-def _wait(pending: list[Path], deadline: float | None, any_one: bool) -> int:
-    all_good = True
-    while True:
-        over = [folder for folder in pending if not is_held(folder)]
-        for folder in over:
-            pending.remove(folder)
-            all_good = _tell(folder) and all_good
-        if not pending or (over and any_one):
-            return 0 if all_good else 1
-        if deadline is not None and time.monotonic() >= deadline:
-            echo(f"The time is up; {counted(len(pending), 'run')} not over yet.", err=True)
-            return _TIMED_OUT
-        time.sleep(_POLL_S)
-
-
-def _tell(run_dir: Path) -> bool:
+def _is_good(run_dir: Path, quiet: bool) -> bool:
     state = load_run(run_dir)
-    echo(f"{state.run_id}  {state.name}  {ending_words(state)}")
-    count_as_told(state, run_dir)
+    if not quiet:
+        echo(f"{short_run_id(run_dir)}  {state.name}  {ending_words(state)}")
+        count_as_told(state, run_dir)
     return state.status is Status.COMPLETED
+
+
+def _print(run_dirs: Sequence[Path]) -> None:
+    runs = [KnownRun(load_run(folder), folder) for folder in run_dirs]
+    print_json([background_row(run) for run in runs])
+    for run in runs:
+        count_as_told(run.state, run.run_dir)

@@ -20,7 +20,7 @@ _MAX_COMPLETIONS = 50
 
 def session_argument(function: F) -> F:
     """Gives a command the argument SESSION."""
-    return click.argument("session", metavar="SESSION", shell_complete=_complete)(function)
+    return click.argument("session", metavar="SESSION", shell_complete=complete_session)(function)
 
 
 def find_session(place: Place, text: str) -> str:
@@ -33,10 +33,16 @@ def find_session(place: Place, text: str) -> str:
         raise SessionNotFound(f"{error}\n{_HINT}") from None
 
 
-def _complete(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:
-    from pi_subagents.lookup import session_ids
+def complete_session(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:
+    """Ids of sessions for the shell, newest first: as the list shows them, or whole where more was typed."""
+    from pi_subagents.lookup import sessions_beginning
+    from pi_subagents.models import short_ids
     from pi_subagents.progress import clean
 
     logging.disable()  # nothing may be printed into the line that somebody is typing
-    found = session_ids(Place.here(), start, _MAX_COMPLETIONS)
-    return [CompletionItem(session_id, help=clean(name) or None) for session_id, name in found.items()]
+    found = sessions_beginning(Place.here(), start, _MAX_COMPLETIONS)
+    short = short_ids(one.id for one in found)
+    return [
+        CompletionItem(short[one.id] if len(short[one.id]) > len(start) else one.id, help=clean(one.name) or None)
+        for one in found
+    ]

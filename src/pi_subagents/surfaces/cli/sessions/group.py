@@ -7,12 +7,13 @@ import click
 from pi_subagents.surfaces.cli.lazy import LazyGroup
 
 _COMMANDS = {
-    "list": ("listing", "List sessions, newest first."),
+    "list": ("listing", "List sessions, the newest at the end."),
     "show": ("show", "Show a session's whole transcript, also while it runs."),
     "output": ("output", "Print a session's final text and nothing else."),
     "resume": ("resume", "Go on with a session that is over."),
     "stop": ("stop", "Stop a session that is running."),
     "export": ("export", "Write a session as Markdown or as one HTML page."),
+    "delete": ("delete", "Delete sessions."),
     "clean": ("clean", "Delete old sessions."),
     "reindex": ("reindex", "Rebuild the index of all sessions from the disk."),
 }
@@ -22,5 +23,5 @@ _COMMANDS = {
 def sessions() -> None:
     """List, read, resume, stop, export and delete sessions.
 
-    A session is named by its id, or by the beginning of it: four characters are enough if no other begins alike.
+    A session is named by the id that 'list' shows, or by any beginning of its own or a run's id that no other has.
     """

@@ -6,13 +6,14 @@ from pathlib import Path
 
 import click
 
-from pi_subagents.listing import Wanted, list_sessions
+from pi_subagents.listing import Wanted, list_sessions, used_by
 from pi_subagents.models import Status
 from pi_subagents.paths import project_root
 from pi_subagents.planning import Place
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.surfaces.cli.pager import pager_option
 from pi_subagents.surfaces.cli.times import moment
 
 _STATUSES = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED]
@@ -20,7 +21,14 @@ _STATUSES = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED]
 
 @click.command("list")
 @click.option("--status", type=click.Choice([status.value for status in _STATUSES]), help="Only in this state.")
-@click.option("--profile", help="Only with this profile.", shell_complete=complete_agent)
+@click.option(
+    "--profile",
+    "--agent",
+    "agent",
+    metavar="NAME",
+    shell_complete=complete_agent,
+    help="Only with this profile or preset.",
+)
 @click.option(
     "--project",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -29,38 +37,41 @@ _STATUSES = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED]
 @click.option("--all", "everywhere", is_flag=True, help="Of all projects.")
 @click.option("--since", type=moment, metavar="TIME", help="Begun since then: 2h, 3d or 2026-11-01.")
 @click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="At most N.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, the newest first.")
+@pager_option
 def list_command(
     status: str | None,
-    profile: str | None,
+    agent: str | None,
     project: Path | None,
     everywhere: bool,
     since: int | None,
     limit: int,
     as_json: bool,
+    pager: bool,
 ) -> None:
-    """List the sessions of this project, newest first, one line each: its latest run, and how many runs it has.
+    """List the newest sessions of this project, one line each; the newest is the last.
 
-    Exit code 0, also when there is none.
+    A line is about the session's latest run; tools, tokens and cost are those of all its runs, and the last line sums
+    them up for what is shown. Exit code 0, also when there is none.
     """
     place = Place.here()
     if everywhere and project is not None:
         raise click.UsageError("--all and --project contradict each other")
     root = None if everywhere else project_root((project or place.cwd).absolute(), place.agent_dir)
-    wanted = Wanted(root, Status(status) if status else None, profile, since, limit)
+    wanted = Wanted(root, Status(status) if status else None, agent, since, limit)
     found = list_sessions(place, wanted)
     if as_json:
-        print_json([session.to_json() for session in found])
+        print_json([{**session.to_json(), "total": used_by(place, session).to_json()} for session in found])
     elif found:
-        from pi_subagents.surfaces.cli.sessions.table import print_sessions
+        from pi_subagents.surfaces.cli.sessions.table import show_sessions
 
-        print_sessions(found, with_project=everywhere)
+        show_sessions(place, found[::-1], with_project=everywhere, pager=pager)
     else:
         echo(_nothing(wanted), err=True)
 
 
 def _nothing(wanted: Wanted) -> str:
-    if wanted.status or wanted.profile or wanted.since:
+    if wanted.status or wanted.agent or wanted.since:
         return "No session matches."
     where = "" if wanted.project is None else f" in {wanted.project}"
     other = "" if wanted.project is None else ", or look in all projects with --all"

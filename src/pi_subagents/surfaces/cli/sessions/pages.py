@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi_subagents.errors import InvalidCall
+from pi_subagents.models import short_id
 from pi_subagents.planning import Place
 from pi_subagents.progress import counted
 from pi_subagents.sessions import Sessions
@@ -18,5 +19,7 @@ def find_runs(place: Place, session: str, number: int | None = None) -> list[Pat
     if number is None:
         return folders
     if number > len(folders):
-        raise InvalidCall(f"Session {session_id} has {counted(len(folders), 'run')}; there is no run {number}.")
+        raise InvalidCall(
+            f"Session {short_id(session_id)} has {counted(len(folders), 'run')}; there is no run {number}."
+        )
     return [folders[number - 1]]

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from pi_subagents.models import short_id
 from pi_subagents.planning import Place
 from pi_subagents.sessions import Sessions
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
@@ -22,4 +23,4 @@ def stop(session: str) -> None:
     """
     place = Place.here()
     session_id = find_session(place, session)
-    sys.exit(stop_runs(f"Session {session_id}", Sessions(place).run_dirs(session_id)))
+    sys.exit(stop_runs(f"Session {short_id(session_id)}", Sessions(place).run_dirs(session_id)))

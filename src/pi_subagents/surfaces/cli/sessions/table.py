@@ -5,11 +5,40 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi_subagents.clock import now_ms
-from pi_subagents.listing import SessionSummary
+from pi_subagents.listing import NOTHING_USED, SessionSummary, used_by
+from pi_subagents.models import short_ids
+from pi_subagents.planning import Place
 from pi_subagents.progress import age_of, clean, clip, duration, money
-from pi_subagents.surfaces.cli.tables import Column, print_table
+from pi_subagents.surfaces.cli.tables import Column, Table, agent_column, totals
 
-_AGENT_CELLS = 40
+_MODEL_CELLS = 30
+
+
+def show_sessions(place: Place, sessions: Sequence[SessionSummary], *, with_project: bool, pager: bool) -> None:
+    """One row per session in the order given, and what all of them have used."""
+    short = short_ids(session.session_id for session in sessions)
+    used = {session.run_dir: used_by(place, session) for session in sessions}
+    columns: list[Column[SessionSummary]] = [
+        Column("session", lambda session: short[session.session_id]),
+        agent_column(lambda session: session.agent),
+        Column("age", lambda session: age_of(session.created_at, now_ms()), right=True),
+        Column("time", _time, right=True, gives_way=2),
+        Column("runs", lambda session: str(session.run_count), right=True, gives_way=3),
+        Column("tools", lambda session: str(used[session.run_dir].tool_count), right=True, gives_way=5),
+        Column("tokens", lambda session: f"{used[session.run_dir].tokens:,}", right=True, gives_way=4),
+        Column("cost", lambda session: money(used[session.run_dir].cost), right=True, gives_way=1),
+        Column("model", _model, gives_way=6),
+    ]
+    if with_project:
+        columns.append(Column("project", lambda session: clean(str(session.project)), may_wrap=True))
+    total = sum(used.values(), NOTHING_USED)
+    Table(
+        columns,
+        status=lambda session: session.status,
+        is_damaged=lambda session: session.is_damaged,
+        name=lambda session: session.name,
+        footer=totals(len(sessions), "session", total.tokens, total.cost),
+    ).show(sessions, pager=pager)
 
 
 def _time(session: SessionSummary) -> str:
@@ -18,31 +47,5 @@ def _time(session: SessionSummary) -> str:
     return duration(((session.completed_at or now_ms()) - session.started_at) / 1000)
 
 
-def _agent(session: SessionSummary) -> str:
-    model = "/".join(part for part in (session.provider, session.model) if part)
-    return clip(" · ".join(clean(part) for part in (session.profile, model) if part), _AGENT_CELLS)
-
-
-_COLUMNS: tuple[Column[SessionSummary], ...] = (
-    Column("session", lambda session: session.session_id),
-    Column("age", lambda session: age_of(session.created_at, now_ms()), right=True),
-    Column("time", _time, right=True),
-    Column("tools", lambda session: str(session.tool_count), from_width=90, right=True),
-    Column("tokens", lambda session: f"{session.tokens:,}", from_width=80, right=True),
-    Column("cost", lambda session: money(session.cost), from_width=100, right=True),
-    Column("runs", lambda session: str(session.run_count), right=True),
-    Column("profile · model", _agent, from_width=120),
-)
-_PROJECT: Column[SessionSummary] = Column("project", lambda session: clean(str(session.project)), may_wrap=True)
-
-
-def print_sessions(sessions: Sequence[SessionSummary], *, with_project: bool) -> None:
-    """One row per session."""
-    columns = (*_COLUMNS, _PROJECT) if with_project else _COLUMNS
-    print_table(
-        sessions,
-        columns,
-        status=lambda session: session.status,
-        is_damaged=lambda session: session.is_damaged,
-        name=lambda session: session.name,
-    )
+def _model(session: SessionSummary) -> str:
+    return clip("/".join(clean(part) for part in (session.provider, session.model) if part), _MODEL_CELLS)

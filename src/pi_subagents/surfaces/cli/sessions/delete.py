@@ -1,0 +1,40 @@
+"""`sessions delete`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from pi_subagents.errors import SessionBusy
+from pi_subagents.models import short_id
+from pi_subagents.planning import Place
+from pi_subagents.retention import Dispensable, dispensable
+from pi_subagents.sessions import Sessions
+from pi_subagents.surfaces.cli.sessions.argument import complete_session, find_session
+from pi_subagents.surfaces.cli.sessions.deleting import Unwanted, announce, delete_all, require_consent
+
+
+@click.command()
+@click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where there is no terminal to ask at.")
+def delete(sessions: tuple[str, ...], yes: bool) -> None:
+    """Delete every SESSION with all its runs. There is no way back.
+
+    It shows what would go and asks. If one of them is running or is a foreign record, none is deleted. Exit code 0 if
+    they were deleted, 1 if not, 2 if nobody could be asked.
+    """
+    place = Place.here()
+    session_ids = dict.fromkeys(find_session(place, text) for text in sessions)
+    unwanted = Unwanted([_found(place, session_id) for session_id in session_ids])
+    announce(unwanted)
+    if not yes:
+        require_consent()
+    sys.exit(delete_all(unwanted, place))
+
+
+def _found(place: Place, session_id: str) -> Dispensable:
+    try:
+        return dispensable(Sessions(place).run_dirs(session_id))
+    except SessionBusy as error:
+        raise SessionBusy(f"{error} Stop it first: 'pi-subagents sessions stop {short_id(session_id)}'.") from None
