@@ -22,7 +22,8 @@ The operations that a model can call. `pi-subagents call TOOL JSON` calls one of
 
 `content` is what the model reads, `details` what a program or a display can use. `isError` means that the call itself
 was wrong or was cut short: arguments that do not fit, a profile that contradicts itself, no `pi`. A task that failed is
-no such error: its line in `content` and its window in `details` say what happened to it.
+no such error: its line in `content` and its window in `details` say what happened to it. MCP clients get no `details`
+but `structuredContent`, see [the guide](../guides/mcp.md#what-the-model-is-told).
 """
 
 _DELEGATE = f"""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -44,7 +45,10 @@ def test_the_model_of_a_host_delegates_and_reads_the_answer(play: Play, host: st
     stage = play(Script().when(offers_tool, [delegate, quote]).when(TASK, [Say("It is under the oak.")]))
     with start_host(host, PROMPT, stage) as process:
         answer, errors = process.communicate(timeout=WAIT_S)
-    assert re.search(r"^.*✓ scout: completed \(session: \S+\)", answer, re.MULTILINE), answer + errors
+    told = re.search(r"The tool said: .*?({.*})", answer, re.DOTALL)
+    assert told, answer + errors
+    (task,) = json.loads(told[1])["tasks"]
+    assert (task["name"], task["status"], task["answer"]) == ("scout", "completed", "It is under the oak.")
     (asked,) = [request for request in stage.model.requests if not offers_tool(request)]
     assert TASK in asked.first_user_text
     until(lambda: not processes_of(stage))

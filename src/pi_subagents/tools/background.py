@@ -18,8 +18,8 @@ from pi_subagents.progress import clean, standing
 from pi_subagents.rows import run_row
 from pi_subagents.store import request_stop
 from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
-from pi_subagents.tools.outputs import COUNTS, PRESET_RUN, listed, record
+from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
+from pi_subagents.tools.outputs import COUNTS, RUN, listed, record, run_content
 
 _POLL_S = 0.2
 _STOP_WAIT_S = 8.0
@@ -55,7 +55,10 @@ async def _launch(arguments: object, context: ToolContext) -> ToolResult:
         f"Started in the background: run {run.state.run_id} (session {run.state.session_id}). "
         f"{_count_words(found)} Ask background_agent_status for it; wait_s waits."
     )
-    return ToolResult(text, {"run": run_row(run.state, run.run_dir), "counts": found})
+    row = run_row(run.state, run.run_dir)
+    return ToolResult(
+        text, {"run": row, "counts": found}, structured={"text": text, "run": run_content(row), "counts": found}
+    )
 
 
 def _start(asked: _Launch, context: ToolContext) -> KnownRun:
@@ -90,8 +93,10 @@ async def _status(arguments: object, context: ToolContext) -> ToolResult:
     everything = await asyncio.to_thread(registry.runs)
     found = counts(everything)
     shown = runs if checked.run_id or checked.include_completed else [run for run in runs if not run.is_over]
-    details: Details = {"counts": found, "runs": [run_row(run.state, run.run_dir) for run in shown]}
-    return ToolResult("\n".join([_count_words(found), *(_line(run) for run in shown)]), details)
+    rows = [run_row(run.state, run.run_dir) for run in shown]
+    text = "\n".join([_count_words(found), *(_line(run) for run in shown)])
+    brief = [run_content(row, alone=bool(checked.run_id)) for row in rows]
+    return ToolResult(text, {"counts": found, "runs": rows}, structured={"counts": found, "runs": brief})
 
 
 async def _wait(registry: Registry, run_id: str | None, wait_s: float) -> list[KnownRun]:
@@ -172,7 +177,7 @@ BACKGROUND_AGENT = Tool(
     name="background_agent",
     description="Start one sub-agent of a preset that goes on in the background. Returns at once with its runId.",
     input_schema=_LAUNCH_SCHEMA,
-    output_schema=record({"run": PRESET_RUN, "counts": COUNTS}),
+    output_schema=record({"text": {"type": "string"}, "run": RUN, "counts": COUNTS}),
     run=_launch,
 )
 
@@ -180,6 +185,6 @@ BACKGROUND_STATUS = Tool(
     name="background_agent_status",
     description="Counts and active background runs; with runId that run and its result.",
     input_schema=_STATUS_SCHEMA,
-    output_schema=record({"counts": COUNTS, "runs": listed(PRESET_RUN)}),
+    output_schema=record({"counts": COUNTS, "runs": listed(RUN)}),
     run=_status,
 )

@@ -31,6 +31,8 @@ class ToolResult:
     text: str
     details: Details = field(default_factory=dict)
     is_error: bool = False
+    structured: Details | None = None
+    """The same for the model of an MCP client, many of which show it nothing else."""
 
     def to_json(self) -> dict[str, Any]:
         """The result as MCP and `pi` write it."""
@@ -91,7 +93,7 @@ class Tool:
     description: str
     input_schema: Mapping[str, Any]
     output_schema: Mapping[str, Any]
-    """What the details of a result are; they are also the structured content that MCP clients get."""
+    """What the structured content of a result is."""
     run: Callable[[Any, ToolContext], Awaitable[ToolResult]]
 
     def to_json(self) -> dict[str, Any]:

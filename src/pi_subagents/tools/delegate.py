@@ -15,10 +15,11 @@ from pi_subagents.service import DelegatedRun, Delegation
 from pi_subagents.settings import Settings, preview_width
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
-from pi_subagents.tools.outputs import WINDOW, listed, record
+from pi_subagents.tools.outputs import TASKS, tasks_content
 from pi_subagents.tools.spoken import Spoken
 from pi_subagents.tools.tasks import TASK_SCHEMA, TaskArguments
 from pi_subagents.tools.updates import Updates
+from pi_subagents.transcripts import documented_status
 
 
 class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -50,7 +51,8 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
     if context.on_windows is not None:
         context.on_windows(view.windows())
     lines = [summary_line(run.state, run.plan.summary) for run in delegation.runs]
-    return ToolResult("\n".join(lines), view.details(), is_error=cancelled)
+    structured = tasks_content([run.state for run in delegation.runs], documented_status, delegation.warnings)
+    return ToolResult("\n".join(lines), view.details(), is_error=cancelled, structured=structured)
 
 
 def summary_line(state: RunState, summary: str | None) -> str:
@@ -120,18 +122,10 @@ DELEGATE = Tool(
     name="delegate_to_subagents",
     description=(
         "Run 1-16 independent tasks in parallel sub-agents (4 at once), each an isolated agent with its own context. "
-        "Waits for all; returns a session id per task. Read results with get_subagent_output. "
+        "Waits for all; returns a session id per task, by which get_subagent_output reads its whole answer. "
         "Leave optional fields out unless needed."
     ),
     input_schema=_SCHEMA,
-    output_schema=record(
-        {
-            "windows": listed(WINDOW),
-            "maxLinesPerWindow": {"type": "integer"},
-            "globalStatus": {"enum": ["running", "done"]},
-            "sessionIds": listed({"type": "string"}),
-        },
-        sometimes={"warnings": listed({"type": "string"})},
-    ),
+    output_schema=TASKS,
     run=_run,
 )

@@ -22,11 +22,14 @@ from pi_subagents.models import Status, Task
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.progress import clean
 from pi_subagents.rows import run_row
+from pi_subagents.settings import Settings
 from pi_subagents.store import JOURNAL_FILE, META_FILE, read_file, read_journal, request_stop
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import ToolContext, ToolResult
 from pi_subagents.tools.delegate import DelegateArguments, details_of, new_window, summary_line
+from pi_subagents.tools.outputs import tasks_content
 from pi_subagents.tools.subagent import SubagentArguments, nothing_started, text_of
+from pi_subagents.transcripts import documented_status
 
 _SEPARATOR = "."
 
@@ -125,8 +128,13 @@ def _conclude_delegate(call: DetachedCall, context: ToolContext) -> ToolResult:
             window.apply(event)
         windows.append(window)
     lines = [summary_line(run.state, _summary(run.run_dir)) for run in call.runs]
-    notes = dict.fromkeys(run.state.note for run in call.runs if run.state.note)
-    return ToolResult("\n".join(lines), details_of(windows, settings, [*settings.warnings, *notes]))
+    warnings = _warnings(call, settings)
+    structured = tasks_content([run.state for run in call.runs], documented_status, warnings)
+    return ToolResult("\n".join(lines), details_of(windows, settings, warnings), structured=structured)
+
+
+def _warnings(call: DetachedCall, settings: Settings) -> list[str]:
+    return [*settings.warnings, *dict.fromkeys(run.state.note for run in call.runs if run.state.note)]
 
 
 class _Meta(msgspec.Struct):
@@ -140,16 +148,21 @@ def _summary(run_dir: Path) -> str | None:
         return None
 
 
-def _conclude_subagent(call: DetachedCall, _context: ToolContext) -> ToolResult:
+def _conclude_subagent(call: DetachedCall, context: ToolContext) -> ToolResult:
     states = [run.state for run in call.runs]
-    single = call.kind == "single"
+    warnings = _warnings(call, context.place.settings())
     details: dict[str, Any] = {
         "mode": call.kind,
         "runs": [run_row(run.state, run.run_dir) for run in call.runs],
         "progress": [],
-        "warnings": [state.note for state in states if state.note],
+        "warnings": warnings,
     }
-    return ToolResult(text_of(states, single=single), details, is_error=nothing_started(states))
+    return ToolResult(
+        text_of(states, single=call.kind == "single"),
+        details,
+        is_error=nothing_started(states),
+        structured=tasks_content(states, str, warnings),
+    )
 
 
 _STARTERS: dict[str, Callable[[object], tuple[str, list[Task], str | None]]] = {

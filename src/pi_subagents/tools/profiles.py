@@ -6,8 +6,8 @@ import msgspec
 
 from pi_subagents.profiles import load_profiles, profile_summary
 from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
-from pi_subagents.tools.outputs import record
+from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
+from pi_subagents.tools.outputs import PROFILES
 
 _NONE_FOUND = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
 
@@ -21,21 +21,16 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
     catalog = load_profiles(context.place.cwd, context.place.agent_dir)
     summaries = {name: profile_summary(profile) for name, profile in catalog.profiles.items()}
     broken = [f"Cannot be used: {problem}" for problem in catalog.broken]
-    if not summaries:
-        return ToolResult("\n".join([_NONE_FOUND, *broken]), {"count": 0})
-    return ToolResult("\n".join([*summaries.values(), *broken]), {"count": len(summaries), "profiles": summaries})
+    warnings = [*([] if summaries else [_NONE_FOUND]), *broken]
+    details: Details = {"count": len(summaries), **({"profiles": summaries} if summaries else {})}
+    structured = {"profiles": {}, **details, **({"warnings": warnings} if warnings else {})}
+    return ToolResult("\n".join([*summaries.values(), *warnings]), details, structured=structured)
 
 
 LIST_PROFILES = Tool(
     name="list_subagent_profiles",
     description="List the profiles (model, tools, prompt) that delegate_to_subagents tasks can name.",
     input_schema={"type": "object", "properties": {}, "additionalProperties": False},
-    output_schema={
-        **record({"count": {"type": "integer"}}),
-        "properties": {
-            "count": {"type": "integer"},
-            "profiles": {"type": "object", "additionalProperties": {"type": "string"}},
-        },
-    },
+    output_schema=PROFILES,
     run=_run,
 )

@@ -14,7 +14,7 @@ from pi_subagents.sessions import Session, Sessions, gone_before, session_not_fo
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
-from pi_subagents.tools.outputs import SESSION, record
+from pi_subagents.tools.outputs import SESSION, record, session_content
 from pi_subagents.transcripts import NO_OUTPUT, documented_status, session_transcript, was_cut
 
 
@@ -59,7 +59,7 @@ async def _output(arguments: object, context: ToolContext) -> ToolResult:
         session = await _find(arguments, context)
     except SessionNotFound:
         return _remembered(arguments, context, lambda runs: runs[-1].text.strip() or NO_OUTPUT)
-    return ToolResult(session.latest.state.text.strip() or NO_OUTPUT, _details(session, context))
+    return _result(session.latest.state.text.strip() or NO_OUTPUT, _details(session, context))
 
 
 async def _session(arguments: object, context: ToolContext) -> ToolResult:
@@ -77,7 +77,11 @@ async def _session(arguments: object, context: ToolContext) -> ToolResult:
     details["messageCount"] = sum(run.message_count for run in gone) + session.message_count
     details["exitCode"] = session.latest.state.exit_code
     details["model"] = session.latest.state.model
-    return ToolResult(text, details)
+    return _result(text, details)
+
+
+def _result(text: str, details: Details) -> ToolResult:
+    return ToolResult(text, details, structured=session_content(text, details))
 
 
 def _remembered(arguments: object, context: ToolContext, text: Callable[[Sequence[RunState]], str]) -> ToolResult:
@@ -100,7 +104,7 @@ def _remembered(arguments: object, context: ToolContext, text: Callable[[Sequenc
         "runDirs": [],
         "journal": "",
     }
-    return ToolResult(f"{text(runs)}\n---\n{_RECORD_GONE}", details)
+    return _result(f"{text(runs)}\n---\n{_RECORD_GONE}", details)
 
 
 GET_OUTPUT = Tool(

@@ -16,7 +16,7 @@ from pi_subagents.rows import run_row
 from pi_subagents.service import Delegation
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
-from pi_subagents.tools.outputs import PRESET_RUN, listed, record
+from pi_subagents.tools.outputs import TASKS, tasks_content
 from pi_subagents.tools.spoken import Spoken
 from pi_subagents.tools.updates import Updates
 from pi_subagents.transcripts import NO_OUTPUT
@@ -92,7 +92,12 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
     delegation = context.delegation(checked.to_tasks(), view.observe)
     view.delegation = delegation
     cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
-    return ToolResult(view.text(), view.details(), is_error=cancelled or nothing_started(view.states))
+    return ToolResult(
+        view.text(),
+        view.details(),
+        is_error=cancelled or nothing_started(view.states),
+        structured=tasks_content(view.states, str, delegation.warnings),
+    )
 
 
 class _View:
@@ -173,13 +178,6 @@ SUBAGENT = Tool(
         "Waits; returns their final texts. An unknown preset's error lists those there are."
     ),
     input_schema=_SCHEMA,
-    output_schema=record(
-        {
-            "mode": {"enum": ["single", "parallel"]},
-            "runs": listed(PRESET_RUN),
-            "progress": listed({"type": "string"}),
-            "warnings": listed({"type": "string"}),
-        }
-    ),
+    output_schema=TASKS,
     run=_run,
 )

@@ -54,7 +54,7 @@ async def test_a_client_delegates_reads_back_and_hears_of_progress(either_desk: 
     async with either_desk.connected(url) as client:
         assert len((await client.list_tools()).tools) == 7
         result = await client.call_tool("delegate_to_subagents", tasks([DONE]), progress_callback=on_progress)
-        (session_id,) = result.structured_content["sessionIds"]
+        session_id = result.structured_content["tasks"][0]["sessionId"]
         output = await client.call_tool("get_subagent_output", {"sessionId": session_id})
         assert text_of(output) == "All is well."
         assert (await client.session.call_tool("get_subagent_output", {"sessionId": "x"})).is_error

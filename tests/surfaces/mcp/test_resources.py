@@ -27,7 +27,7 @@ DONE = prints(*answer("All is well."))
 async def test_a_session_can_be_read_in_every_form(either_desk: Desk) -> None:
     async with either_desk.client() as client:
         delegated = await client.call_tool("delegate_to_subagents", tasks([DONE]))
-        (session_id,) = delegated.structured_content["sessionIds"]
+        session_id = delegated.structured_content["tasks"][0]["sessionId"]
         address = f"subagent://sessions/{session_id}"
         listed = (await client.list_resources()).resources
         assert [str(resource.uri) for resource in listed] == [

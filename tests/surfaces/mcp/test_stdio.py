@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 from pi_subagents.offline import Say, Script
 from pi_subagents.store import load_run
 from pi_subagents.testing import prints, script
-from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, touches, waits_for
+from pi_subagents.testing.agent import complains, exits, ignores_sigterm, leaves_behind, pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
 from pi_subagents.tools import TOOLS
 from tests.pi.stage import Play
@@ -37,20 +38,17 @@ async def test_every_tool_answers_in_text_and_in_structure(either_desk: Desk) ->
     # The client checks the structure against the output schema.
     async with either_desk.client() as client:
         delegated = await client.call_tool("delegate_to_subagents", tasks([DONE], profile="quick"))
-        content: Any = delegated.structured_content
-        (session_id,) = content["sessionIds"]
+        (task,) = delegated.structured_content["tasks"]
+        session_id = task["sessionId"]
         assert text_of(delegated) == (
             f"✓ task 1: completed (session: {session_id}) (profile: quick, model=acme/small, custom-system-prompt)"
         )
-        assert content["text"] == text_of(delegated), "many clients show their model nothing but the structure"
-        assert content["windows"][0]["lines"] == [{"text": "All is well.", "kind": "text"}]
-        assert "allMessages" not in content["windows"][0]
         output = await client.call_tool("get_subagent_output", {"sessionId": session_id})
-        assert text_of(output) == "All is well."
+        assert text_of(output) == output.structured_content["text"] == "All is well."
         transcript = await client.call_tool("get_subagent_session", {"sessionId": session_id})
-        assert "All is well." in text_of(transcript)
+        assert "All is well." in transcript.structured_content["text"] == text_of(transcript)
         profiles = await client.call_tool("list_subagent_profiles", {})
-        assert profiles.structured_content["count"] == 1
+        assert list(profiles.structured_content["profiles"]) == ["quick"]
         single = await client.call_tool("subagent", {"preset": PRESET, "task": script(DONE)})
         assert text_of(single) == "All is well."
         started = await client.call_tool(
@@ -59,7 +57,35 @@ async def test_every_tool_answers_in_text_and_in_structure(either_desk: Desk) ->
         asked = {"runId": started.structured_content["run"]["runId"], "wait_s": WAIT_S}
         status = await client.call_tool("background_agent_status", asked)
         assert "All is well." in text_of(status)
+        assert status.structured_content["runs"][0]["finalText"] == "All is well."
         assert status.structured_content["counts"]["completed"] == 1
+
+
+async def test_three_tiny_tasks_are_told_in_few_bytes_with_their_answers(desk: Desk) -> None:
+    async with desk.client() as client:
+        result = await client.call_tool("delegate_to_subagents", tasks([DONE], [DONE], [DONE]))
+    told = result.structured_content
+    assert [task.pop("answer") for task in told["tasks"]] == ["All is well."] * 3
+    assert len(json.dumps(told).encode()) <= 700
+
+
+async def test_the_structure_of_a_call_has_long_answers_errors_and_warnings(desk: Desk) -> None:
+    settings = Path(desk.environ["PI_AGENT_DIR"]) / "settings.json"
+    settings.write_text('{"subagents": {"maxLinesPerWindow": "many"}}')
+    asked = tasks([prints(*answer("x" * 2000 + "y" * 1234))], [complains("no such thing"), exits(3)])
+    presets = [{"preset": PRESET, "task": task["prompt"]} for task in asked["tasks"]]
+    async with desk.client() as client:
+        delegated = await client.call_tool("delegate_to_subagents", asked)
+        several = await client.call_tool("subagent", {"tasks": presets})
+    for result, name, word in ((delegated, "task {}", "error"), (several, PRESET, "failed")):
+        (warning,) = result.structured_content["warnings"]
+        assert "maxLinesPerWindow" in warning
+        long, failed = result.structured_content["tasks"]
+        where = f'call get_subagent_output with sessionId "{long["sessionId"]}"'
+        assert long["answer"] == f"{'x' * 2000}… [cut, 1,234 more characters: {where}]"
+        assert (long["name"], long["status"], long["error"]) == (name.format(1), "completed", None)
+        assert (failed["name"], failed["status"], failed["answer"]) == (name.format(2), word, None)
+        assert "no such thing" in failed["error"]
 
 
 async def test_what_is_wrong_with_a_call_is_a_result_that_the_model_can_read(either_desk: Desk) -> None:
@@ -139,7 +165,7 @@ async def test_a_cancelled_call_stops_its_agents_and_the_next_one_works(either_d
 async def test_twenty_calls_at_once_all_get_their_own_answer(either_desk: Desk) -> None:
     async with either_desk.client() as client:
         delegated = await client.call_tool("delegate_to_subagents", tasks([DONE], [prints(*answer("Other."))]))
-        ids = delegated.structured_content["sessionIds"]
+        ids = [task["sessionId"] for task in delegated.structured_content["tasks"]]
         calls = [client.call_tool("get_subagent_output", {"sessionId": ids[n % 2]}) for n in range(20)]
         texts = [text_of(result) for result in await asyncio.gather(*calls)]
     assert texts == ["All is well.", "Other."] * 10
@@ -188,7 +214,5 @@ async def test_the_real_pi_works_for_a_client(play: Play) -> None:
         result = await client.call_tool(
             "delegate_to_subagents", {"tasks": [{"name": "sum", "prompt": "How much is two and two?"}]}
         )
-        (session_id,) = result.structured_content["sessionIds"]
-        output = await client.call_tool("get_subagent_output", {"sessionId": session_id})
-    assert text_of(output) == "Four."
+    assert [task["answer"] for task in result.structured_content["tasks"]] == ["Four."]
     assert "How much is two and two?" in stage.model.requests[0].last_user_text

@@ -116,9 +116,14 @@ async def test_a_task_ends_with_what_the_call_would_have_answered(modern: Desk) 
     lines = text_of(delegated).splitlines()
     assert [line.split(" (session")[0] for line in lines] == ["✓ task 1: completed", "✓ task 2: completed"]
     assert lines[0].endswith("(profile: quick, model=acme/small, custom-system-prompt)")
-    windows = delegated.structured_content["windows"]
-    assert [window["lines"][-1]["text"] for window in windows] == ["All is well.", "Other."]
+    told = delegated.structured_content["tasks"]
+    assert [(task["name"], task["status"], task["answer"]) for task in told] == [
+        ("task 1", "completed", "All is well."),
+        ("task 2", "completed", "Other."),
+    ]
+    assert all(f"(session: {task['sessionId']})" in line for task, line in zip(told, lines, strict=True))
     assert text_of(single) == "All is well."
+    assert [task["answer"] for task in single.structured_content["tasks"]] == ["All is well."]
     assert text_of(several).endswith(f"## 1. {PRESET}\n\nAll is well.")
     assert {load_run(folder).background for folder in modern.stage.run_dirs} == {True}
 
@@ -139,7 +144,7 @@ async def test_a_task_goes_on_without_its_client_and_another_server_knows_it(mod
         state = await until_over(client.session, created.task_id)
         assert state.status == "completed"
         assert state.result is not None
-        assert state.result["structuredContent"]["globalStatus"] == "done"
+        assert [task["status"] for task in state.result["structuredContent"]["tasks"]] == ["completed"] * 2
 
 
 async def test_a_cancelled_task_stops_its_agents(modern: Desk, tmp_path: Path) -> None:
