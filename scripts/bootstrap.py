@@ -23,6 +23,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "src"))
+
+from pi_subagents.steps import Steps  # noqa: E402 - the package is not installed yet
+
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 DATA = VENV / "share" / "pi-subagents"
@@ -32,6 +36,8 @@ LOG = VENV / "setup.log"
 PYPROJECT = ROOT / "pyproject.toml"
 CONSTRAINTS = ROOT / "constraints.txt"
 INSTALLER = ROOT / "src" / "pi_subagents" / "runners" / "install.py"
+
+STEPS = Steps(sys.stdout, "setup: ")
 
 
 class SetupError(Exception):
@@ -136,12 +142,6 @@ def digest(*files: Path) -> str:
     return hashlib.sha256(b"\0".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def say(line: str) -> None:
-    """Tell the user what is going on."""
-    sys.stdout.write(f"setup: {line}\n")
-    sys.stdout.flush()
-
-
 def run(command: Sequence[str | Path], failure: str, environ: dict[str, str] | None = None) -> None:
     """Run a program quietly; raises SetupError with the sentence `failure`."""
     try:
@@ -173,12 +173,12 @@ def bring_venv() -> None:
             f"{base} cannot make virtual environments because its venv or ensurepip module is missing; "
             f"install it (on Debian and Ubuntu: apt install python{version}-venv) and run this again"
         )
-    say(f"making the virtual environment .venv with Python {version}")
     VENV.mkdir(exist_ok=True)  # a clone that cannot be written is told so here, and the log has a place
-    run(
-        [base, "-I", "-m", "venv", "--clear", VENV],
-        "the virtual environment .venv could not be made; remove .venv and run this again",
-    )
+    with STEPS.step(f"making the virtual environment .venv with Python {version}"):
+        run(
+            [base, "-I", "-m", "venv", "--clear", VENV],
+            "the virtual environment .venv could not be made; remove .venv and run this again",
+        )
 
 
 def runs_inside_venv() -> bool:
@@ -187,16 +187,16 @@ def runs_inside_venv() -> bool:
 
 
 def bring_packages() -> None:
-    """Install the package itself, so that edits take effect, and what it needs at run time, extras included."""
-    say("installing pi-subagents and the Python packages it needs")
-    pip_install("-e", ".[mcp,watch]")
+    """Install the package itself, so that edits take effect, and what it needs at run time."""
+    with STEPS.step("installing pi-subagents and the Python packages it needs"):
+        pip_install("-e", ".")
 
 
 def bring_dev() -> None:
     """Install what tests and checks need."""
-    say("installing the test and check tools")
-    # Read here because `pip install --group` needs a newer pip than Python 3.11 brings along.
-    pip_install(*tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["dependency-groups"]["dev"])
+    with STEPS.step("installing the test and check tools"):
+        # Read here because `pip install --group` needs a newer pip than Python 3.11 brings along.
+        pip_install(*tomllib.loads(PYPROJECT.read_text(encoding="utf-8"))["dependency-groups"]["dev"])
 
 
 def pip_install(*requirements: str) -> None:
@@ -206,6 +206,7 @@ def pip_install(*requirements: str) -> None:
         "Python packages could not be installed; check the network connection and run this again",
         pinned_environment(),
     )
+    importlib.invalidate_caches()  # this process may use what has just come
 
 
 def pinned_environment() -> dict[str, str]:
@@ -214,17 +215,10 @@ def pinned_environment() -> dict[str, str]:
     return os.environ | {"PIP_CONSTRAINT": pins, "PIP_BUILD_CONSTRAINT": pins, "PIP_USER": "0"}
 
 
-def make_importable() -> None:
-    """Let this process import the package, which may have come after the process started."""
-    sys.path.insert(0, str(ROOT / "src"))
-    importlib.invalidate_caches()
-
-
 def bring_pi() -> None:
     """Bring pi, Node and ripgrep with the code that users have as `pi-subagents install-pi`."""
     DATA.mkdir(parents=True, exist_ok=True)
     os.environ.update(pinned_environment())
-    make_importable()
     from pi_subagents.runners.install import PINNED_PI_VERSION
 
     chosen = os.environ.get(PI_VERSION_VARIABLE) or PINNED_PI_VERSION
@@ -235,12 +229,11 @@ def bring_pi() -> None:
 
 def bring_newest_pi() -> None:
     """Try to bring the newest pi that is known beside the one that is started; `missing` tells of it if that fails."""
-    make_importable()
     if not NEWEST_PI.exists():
         try:
             fetch_pi(NEWEST_PI_VERSION)
         except SetupError as error:
-            say(f"{error}; the tests go on without it")
+            STEPS.say(f"{error}; the tests go on without it")
             log(error)
         bring_pi()  # the one that is started is the one that came last
 
@@ -251,7 +244,7 @@ def fetch_pi(version: str) -> None:
     from pi_subagents.runners.install import install_pi
 
     try:
-        install_pi(version, report=say, data=DATA)
+        install_pi(version, steps=STEPS, data=DATA)
     except InstallError as error:
         notes: list[str] = getattr(error, "__notes__", [])
         raise SetupError(str(error).rstrip("."), "\n".join(notes)) from error
@@ -262,30 +255,26 @@ def bring_programs() -> None:
     wanted = [program.apt_package for program in PROGRAMS if program.is_missing]
     if not wanted or os.geteuid() != 0 or not shutil.which("apt-get"):
         return
-    say(f"installing {', '.join(wanted)} with apt")
     environ = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "-qy", "--no-install-recommends", *wanted]
     try:
-        run(["apt-get", "update", "-q"], "apt-get update failed", environ)
-        run(
-            ["apt-get", "install", "-qy", "--no-install-recommends", *wanted],
-            "apt-get install failed",
-            environ,
-        )
+        with STEPS.step(f"installing {', '.join(wanted)} with apt"):
+            run(["apt-get", "update", "-q"], "apt-get update failed", environ)
+            run(install, "apt-get install failed", environ)
     except SetupError as error:
         log(error)
 
 
 def bring_hosts() -> None:
     """Try to bring the hosts that are not there; `missing` names what stays missing, the next time tries again."""
-    make_importable()
     for host in HOSTS:
         if host.program:
             continue
-        say(f"fetching {host.pin} from npm, for tests only")
         try:
-            bring_host(host)
+            with STEPS.step(f"fetching {host.pin} from npm, for tests only"):
+                bring_host(host)
         except SetupError as error:
-            say(f"{error}; the tests go on without it")
+            STEPS.say(f"{error}; the tests go on without it")
             log(error)
 
 
@@ -330,11 +319,10 @@ def bring_host(host: Host) -> None:
 
 def bring_typescript() -> None:
     """Bring the compiler, and tell it where each pi has the types that the extension uses."""
-    make_importable()
     from pi_subagents.runners.install import PINNED_PI_VERSION
 
-    say(f"fetching {TYPESCRIPT_PIN} from npm, for checks only")
-    node = npm_install(TYPESCRIPT_PIN, TYPESCRIPT)
+    with STEPS.step(f"fetching {TYPESCRIPT_PIN} from npm, for checks only"):
+        node = npm_install(TYPESCRIPT_PIN, TYPESCRIPT)
     pinned = DATA / "pi" / PINNED_PI_VERSION / "node_modules"
     types = {PINNED_PI_VERSION: pinned_types(pinned)}
     if NEWEST_PI.exists():
@@ -355,13 +343,9 @@ def bring_newest_types() -> None:
     """Bring the packages that the newest pi takes types from; unpacked, because npm lacks some that they name."""
     from pi_subagents.runners.install import BROKEN_ARCHIVE, unpack
 
-    say(f"fetching the types of pi {NEWEST_PI_VERSION} from npm, for checks only")
-    npm_run(
-        "pack",
-        "--pack-destination",
-        NEWEST_TYPES,
-        *(f"{package}=={NEWEST_PI_VERSION}" for package in NEWEST_TYPES_PACKAGES),
-    )
+    pins = [f"{package}=={NEWEST_PI_VERSION}" for package in NEWEST_TYPES_PACKAGES]
+    with STEPS.step(f"fetching the types of pi {NEWEST_PI_VERSION} from npm, for checks only"):
+        npm_run("pack", "--pack-destination", NEWEST_TYPES, *pins)
     for package in NEWEST_TYPES_PACKAGES:
         file = NEWEST_TYPES / f"{package[1:].replace('/', '-')}-{NEWEST_PI_VERSION}.tgz"
         folder = NEWEST_TYPES / package
@@ -465,8 +449,8 @@ def alone() -> Iterator[None]:
         try:
             fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("waiting for another script that is setting up this clone")
-            fcntl.flock(folder, fcntl.LOCK_EX)
+            with STEPS.step("waiting for another script that is setting up this clone"):
+                fcntl.flock(folder, fcntl.LOCK_EX)
         yield
     finally:
         os.close(folder)

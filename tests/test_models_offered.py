@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.answers import MAX_AGE_S
+from pi_subagents.login import LOGIN
 from pi_subagents.models_offered import CACHE_FILE, OfferedModels
 from pi_subagents.planning import Place
 from pi_subagents.profiles import CheckedModel, UnknownModel
@@ -142,7 +143,8 @@ def test_without_a_list_the_model_is_passed_on_with_a_warning(machine: Machine) 
 
 def test_an_empty_list_decides_nothing_and_is_not_kept(machine: Machine) -> None:
     (machine.root / "table").write_text("No models available. Use /login.\n")
-    assert machine.models.check("any/model").warning == 'The model "any/model" was not checked: pi lists no models.'
+    warning = machine.models.check("any/model").warning
+    assert warning == f'The model "any/model" was not checked: pi lists no models; {LOGIN}.'
     machine.offer("any  model")
     assert machine.models.check("model") == CheckedModel("any/model")
 

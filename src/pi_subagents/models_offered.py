@@ -18,6 +18,7 @@ from pi_subagents.answers import Answers
 from pi_subagents.harness import default_model
 from pi_subagents.harness.pi_models import ANSWER_REQUESTS, GET_STATE, LIST_MODELS, default_in, parse_models
 from pi_subagents.harness.pi_versions import line_of
+from pi_subagents.login import LOGIN
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 from pi_subagents.planning import Place
 from pi_subagents.profiles import CheckedModel, UnknownModel, find_offered, find_pattern, only_model_of
@@ -144,7 +145,7 @@ class OfferedModels:
 
     def _problem(self, answer: Answer) -> str:
         if answer.ok:
-            return "pi lists no models"
+            return f"pi lists no models; {LOGIN}"
         lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
         why = lines[-1].rstrip(".") if lines else f"exit code {answer.exit_code}"
         why = Redactor(secrets_in(self._place.environ)).text(why)[:_MAX_REASON_CHARACTERS]

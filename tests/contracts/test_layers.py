@@ -19,7 +19,7 @@ SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
 # A module imports from its own layer and from those below it.
 LAYERS: Mapping[int, frozenset[str]] = {
     1: frozenset({"clock", "errors", "examples", "extension", "files", "harmless", "jsonl", "models", "paths"})
-    | frozenset({"encoding", "sockets", "suggestions", "trees"}),
+    | frozenset({"encoding", "login", "sockets", "steps", "suggestions", "trees"}),
     2: frozenset(
         {"transcripts", "fold", "harness", "outcome", "planning", "profiles", "programs", "progress", "prompts"}
     )

@@ -14,6 +14,7 @@ import pytest
 
 from pi_subagents.errors import InstallError
 from pi_subagents.runners.install import PINNED_PI_VERSION, find_node, install_pi, installed_pi
+from pi_subagents.steps import Steps
 from tests.waiting import PATIENCE_S
 
 # Node, npm and pi in one: what it is asked to run decides which one it plays.
@@ -91,9 +92,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 def install(machine: Machine, version: str = PINNED_PI_VERSION) -> list[str]:
     """Install and return the lines that were reported."""
-    lines: list[str] = []
-    install_pi(version, report=lines.append, data=machine.data)
-    return lines
+    said = io.StringIO()
+    install_pi(version, steps=Steps(said, ""), data=machine.data)
+    return said.getvalue().splitlines()
 
 
 def test_the_launcher_passes_every_argument_on_unchanged(machine: Machine) -> None:

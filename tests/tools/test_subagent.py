@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pi_subagents.login import LOGIN
 from pi_subagents.sessions import Sessions, resumed_task
 from pi_subagents.testing import MODELS_VARIABLE, answer, assistant, prints, script, tool_call
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for
@@ -264,7 +265,8 @@ async def test_a_model_that_cannot_be_checked_is_passed_on_with_a_warning(desk: 
     desk.preset("scout", "model: any/thing")
     result = await desk.subagent(preset="scout", task=says("Ok."))
     assert result.text == "Ok."
-    assert result.details["warnings"] == ['The model "any/thing" was not checked: pi lists no models.']
+    (warning,) = result.details["warnings"]
+    assert warning == f'The model "any/thing" was not checked: pi lists no models; {LOGIN}.'
     assert result.details["runs"][0]["resolvedModel"] == "any/thing"
 
 

@@ -14,6 +14,9 @@ from pi_subagents.diagnosis.interpreter import node_command
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.harness.pi_models import LIST_MODELS, parse_models
 from pi_subagents.harness.pi_versions import NEWEST_KNOWN, Version, version_in
+from pi_subagents.login import LOGIN
+from pi_subagents.profiles import load_presets, load_profiles
+from pi_subagents.programs import GET_PI
 from pi_subagents.redaction import Redactor, secrets_in
 from pi_subagents.runners.install import MINIMUM_NODE, find_node
 from pi_subagents.runners.query import Answer, ask
@@ -21,7 +24,7 @@ from pi_subagents.runners.query import Answer, ask
 MINIMUM_PYTHON = (3, 11)
 _VERSION_TIMEOUT_S = 10.0  # a first start from a cold disk
 _MODELS_TIMEOUT_S = 10.0
-_INSTALL = "run: pi-subagents install-pi"
+_INSTALL = "run: pi-subagents setup"
 _NODE_TEXT = ".".join(map(str, MINIMUM_NODE))
 
 # Which of pi's tools needs which program, under which names pi tries it, and who packages it.
@@ -39,7 +42,7 @@ def check_agent(situation: Situation) -> Iterator[Finding]:
     """`pi` and the Node it runs on: whether both start, in which versions."""
     if situation.program is None:
         yield _node_for_later(situation)
-        yield Finding("pi", False, situation.problem.removesuffix(" Run: pi-subagents install-pi"), _INSTALL, True)
+        yield Finding("pi", False, situation.problem.removesuffix(f" {GET_PI}"), _INSTALL, True)
         return
     answer = situation.ask_pi("--version", timeout_s=_VERSION_TIMEOUT_S)
     yield _node_of_pi(situation, pi_starts=answer.ok)
@@ -106,16 +109,24 @@ def check_model(situation: Situation) -> Iterator[Finding]:
         return
     answer = _list_models(situation)
     providers = [name.partition("/")[0] for name in parse_models(answer.text)]
-    advice = "start pi and use /login, set a provider's key such as ANTHROPIC_API_KEY, or name one in a profile"
+    advice = f"{LOGIN}, or set a provider's key such as ANTHROPIC_API_KEY"
     if not answer.ok:
         yield Finding("model", False, f"pi --list-models failed: {_last_line(situation, answer)}", advice)
     elif not providers:
-        yield Finding("model", False, "none is configured; only the demo works", advice)
+        keyed = _profiles_with_keys(situation)
+        who = f"only agents with a key of their own can work: {', '.join(keyed)}" if keyed else "only the demo works"
+        yield Finding("model", False, f"pi has none; {who}", advice, needed=not keyed)
     else:
         yield Finding("model", True, f"{len(providers)} to choose from, of {', '.join(sorted(set(providers)))}")
     if "errors loading models.json" in answer.text:
         where = tilde(situation.place.agent_dir / "models.json")
-        yield Finding("model", False, f"{where} has errors", "run: pi --list-models")
+        yield Finding("model", False, f"{where} has errors", "run: pi-subagents pi --list-models")
+
+
+def _profiles_with_keys(situation: Situation) -> list[str]:
+    place = situation.place
+    loaded = [load(place.cwd, place.agent_dir).profiles for load in (load_profiles, load_presets)]
+    return sorted({name for profiles in loaded for name, profile in profiles.items() if profile.api_key is not None})
 
 
 def _list_models(situation: Situation) -> Answer:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -59,12 +60,24 @@ class Client:
     table: str
     entry: Callable[[Launch, Scope], dict[str, Any]]
     file_format: Format = field(default_factory=Jsonc)
-    hints: Mapping[Scope, str] = field(default_factory=dict)
+    hints: Mapping[Scope, tuple[str, ...]] = field(default_factory=dict)
+    program: str = ""
+    """What it is called on the PATH, if not by its name here."""
 
     def paths(self, scope: Scope, around: Surroundings) -> tuple[Path, ...]:
         """The files in which servers of that scope can stand."""
         base = around.home if scope == "user" else around.project
         return self.locations[scope].paths(base, around.environ)
+
+    def is_present(self, around: Surroundings) -> bool:
+        """Whether the user seems to have it: its program is on the PATH, or a directory or file of its own is there."""
+        if shutil.which(self.program or self.name, path=around.environ.get("PATH")):
+            return True
+        return any(path.exists() or _is_own_folder(path.parent, around) for path in self.paths("user", around))
+
+
+def _is_own_folder(folder: Path, around: Surroundings) -> bool:
+    return folder != around.home and folder.is_dir()
 
 
 def _plain(launch: Launch) -> dict[str, Any]:
@@ -96,6 +109,10 @@ def _codex(launch: Launch, scope: Scope) -> dict[str, Any]:
     return {**_plain(launch), **limits, **names}
 
 
+_CODEX_APPROVAL = (
+    "codex asks before it calls a tool; to let it call these without asking, add "
+    'default_tools_approval_mode = "approve" to the same table'
+)
 _APPLICATIONS = ("", "Library/Application Support") if sys.platform == "darwin" else ("XDG_CONFIG_HOME", ".config")
 
 CLIENTS: Mapping[str, Client] = {
@@ -107,7 +124,7 @@ CLIENTS: Mapping[str, Client] = {
             {"user": Location((".claude.json",), "CLAUDE_CONFIG_DIR"), "project": Location((".mcp.json",))},
             "mcpServers",
             _stdio,
-            hints={"project": "Claude Code asks everybody once whether they want the servers of .mcp.json"},
+            hints={"project": ("Claude Code asks everybody once whether they want the servers of .mcp.json",)},
         ),
         Client(
             "codex",
@@ -120,9 +137,12 @@ CLIENTS: Mapping[str, Client] = {
             _codex,
             Toml(),
             hints={
-                "user": "codex hides keys in variables from servers; if pi needs one, add its name: "
-                'env_vars = ["NAME"] in the same table',
-                "project": "codex reads the file once you trust the project",
+                "user": (
+                    "codex hides keys in variables from servers; if pi needs one, add its name: "
+                    'env_vars = ["NAME"] in the same table',
+                    _CODEX_APPROVAL,
+                ),
+                "project": ("codex reads the file once you trust the project", _CODEX_APPROVAL),
             },
         ),
         Client(
@@ -148,6 +168,7 @@ CLIENTS: Mapping[str, Client] = {
             {"user": Location(("Code/User/mcp.json",), *_APPLICATIONS), "project": Location((".vscode/mcp.json",))},
             "servers",
             _stdio,
+            program="code",
         ),
         Client(
             "gemini",

@@ -74,8 +74,7 @@ def hints(installation: Installation) -> Iterator[str]:
     """What is left for people to do."""
     if installation.scope == "project":
         yield f"everybody who works on the project needs {SHARED_LAUNCH.command} on their PATH"
-    if hint := installation.client.hints.get(installation.scope):
-        yield hint
+    yield from installation.client.hints.get(installation.scope, ())
     yield f"{installation.client.title} starts the server the next time it starts itself"
 
 

@@ -14,6 +14,7 @@ from typing import Protocol
 import msgspec
 
 from pi_subagents.errors import InvalidCall
+from pi_subagents.login import LOGIN
 from pi_subagents.models import Profile, ThinkingLevel
 from pi_subagents.suggestions import closest
 
@@ -139,6 +140,7 @@ def only_model_of(provider: str, offered: Sequence[str]) -> str:
         raise UnknownModel(
             f'The provider "{provider}" is named without a model, and this version of pi needs both. '
             f'Add a line "model: …" to the profile. Available models: {_some(models)}'
+            + ("" if models else f" (if pi has no key for it, {LOGIN})")
         )
     return models[0].partition("/")[2]
 

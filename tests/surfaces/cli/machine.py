@@ -92,14 +92,15 @@ class Machine:
         return subprocess.run(
             [sys.executable, "-m", "pi_subagents", *arguments],
             cwd=self.project,
-            env=self._environ(),
+            env=self.environ,
             capture_output=True,
             text=True,
             timeout=TIMEOUT_S,
             check=False,
         )
 
-    def _environ(self) -> dict[str, str]:
+    @property
+    def environ(self) -> dict[str, str]:
         return {
             "PYTHONPATH": str(PACKAGE_HOME),
             "PATH": str(self.bin),

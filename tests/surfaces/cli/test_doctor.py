@@ -7,14 +7,16 @@ from pathlib import Path
 import pytest
 
 from tests.surfaces.cli.machine import NO_MODELS, PI, Machine, diagnose
+from tests.surfaces.cli.typist import Typist
 
 
 def test_a_machine_with_everything_is_fine(machine: Machine) -> None:
     machine.add_pi()
     done = machine.run("doctor")
     assert done.returncode == 0
-    lines = done.stdout.splitlines()
+    *lines, blank, verdict = done.stdout.splitlines()
     assert {line[0] for line in lines} <= {"✓", "!"}
+    assert (blank, verdict) == ("", "Ready: sub-agents can work here.")
     assert [line for line in lines if line.startswith("✓ pi ") and "0.87.1" in line and "PATH" in line]
 
 
@@ -30,7 +32,8 @@ def test_output_for_a_pipe_has_no_colours_and_a_line_per_finding(machine: Machin
     machine.add_pi()
     text = machine.run("doctor").stdout
     assert "\x1b" not in text
-    assert len(text.splitlines()) == len(diagnose(machine).findings)
+    *lines, _blank, _verdict = text.splitlines()
+    assert len(lines) == len(diagnose(machine).findings)
 
 
 def test_without_pi_the_four_places_and_the_way_out_are_named(machine: Machine) -> None:
@@ -39,7 +42,8 @@ def test_without_pi_the_four_places_and_the_way_out_are_named(machine: Machine) 
     assert done.returncode == 1
     for place in ("subagents.piCommand", "PI_SUBAGENTS_PI", "PATH", f"{machine.data}/bin/pi"):
         assert place in line
-    assert "pi-subagents install-pi" in line
+    assert "pi-subagents setup" in line
+    assert done.stdout.splitlines()[-1].startswith("Not ready: node, pi. Do what")
 
 
 @pytest.mark.parametrize("place", ["setting subagents.piCommand", "variable PI_SUBAGENTS_PI", "PATH", "install-pi"])
@@ -155,13 +159,35 @@ def test_models_are_counted_and_their_providers_named(machine: Machine) -> None:
     assert finding["detail"] == "2 to choose from, of anthropic, zai"
 
 
-def test_no_model_is_a_warning_because_the_demo_works_without(machine: Machine) -> None:
+def test_without_a_model_nothing_is_ready_and_the_way_to_one_is_named(machine: Machine) -> None:
     machine.add_node(models=NO_MODELS)
     machine.add_program("pi", PI)
+    done = machine.run("doctor")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("✗ ")]
+    assert done.returncode == 1
+    assert "pi has none; only the demo works  → run `pi-subagents pi` and type `/login`" in line
+    assert done.stdout.splitlines()[-1].startswith("Not ready: model.")
+
+
+def test_a_profile_with_its_own_key_does_without_a_model_of_pi(machine: Machine) -> None:
+    machine.add_node(models=NO_MODELS)
+    machine.add_program("pi", PI)
+    profile = "---\nname: own\nmodel: acme/large\napiKey: sk-1\n---\n"
+    machine.write(machine.agent_dir / "agent-profiles" / "own.md", profile, 0o600)
     diagnosis = diagnose(machine)
     assert diagnosis.exit_code == 0
-    assert not diagnosis.one("model")["ok"]
-    assert "/login" in diagnosis.one("model")["hint"]
+    assert "with a key of their own can work: own" in diagnosis.one("model")["detail"]
+
+
+def test_on_a_terminal_lines_are_broken_between_words_only(machine: Machine) -> None:
+    machine.add_pi()
+    person = Typist(machine, "doctor", COLUMNS="50", NO_COLOR="1")
+    assert person.answer() == 0
+    rows = person.screen.splitlines()
+    words = " ".join(machine.run("doctor").stdout.split())
+    assert " ".join(" ".join(rows).split()) == words
+    assert len(rows) > len(diagnose(machine).findings) + 2
+    assert all(len(row) <= 50 or " " not in row.strip() for row in rows)
 
 
 def test_a_key_in_the_environment_is_not_repeated(machine: Machine) -> None:
@@ -185,7 +211,7 @@ def test_slow_questions_are_asked_at_the_same_time(machine: Machine) -> None:
     machine.add_program("pi", PI)
     diagnosis = diagnose(machine)
     assert diagnosis.one("pi")["ok"]
-    assert "none is configured" in diagnosis.one("model")["detail"]
+    assert "pi has none" in diagnosis.one("model")["detail"]
 
 
 def test_nothing_is_left_behind(machine: Machine) -> None:

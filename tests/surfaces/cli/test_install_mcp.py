@@ -6,10 +6,6 @@ import json
 import sys
 from pathlib import Path
 
-import pytest
-from click.testing import CliRunner
-
-from pi_subagents.surfaces.cli.app import app
 from tests.surfaces.cli.machine import Machine
 
 PROGRAM = str(Path(sys.executable).with_name("pi-subagents"))
@@ -78,13 +74,6 @@ def test_a_broken_file_is_an_error_with_the_lines_to_add_and_none_of_its_content
     assert f'"command": "{PROGRAM}"' in done.stderr
     assert KEY not in done.stderr
     assert KEY in path.read_text()
-
-
-def test_without_the_sdk_of_the_server_it_is_said_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    assert "pip install 'pi-subagents[mcp]'" in CliRunner().invoke(app, ["install", "mcp"]).stderr
-    monkeypatch.undo()
-    assert "warning" not in CliRunner().invoke(app, ["install", "mcp"]).stderr
 
 
 def test_the_shell_completes_clients_and_scopes(machine: Machine) -> None:

@@ -5,19 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-from click.testing import CliRunner
-
-from pi_subagents.errors import InvalidCall
-from pi_subagents.surfaces.cli.watch import watch
 from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
-
-
-def test_without_textual_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("pi_subagents.surfaces.cli.watch.find_spec", lambda _name: None)
-    error = CliRunner().invoke(watch).exception
-    assert isinstance(error, InvalidCall)
-    assert str(error) == "watch needs textual, which is not installed: pip install 'pi-subagents[watch]'"
 
 
 def test_without_a_terminal_it_names_another_way(desk: Desk) -> None:

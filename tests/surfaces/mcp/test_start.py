@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 
 import pytest
 
@@ -44,17 +43,3 @@ def test_a_person_at_a_terminal_is_told_what_it_waits_for(desk: Desk) -> None:
         process.communicate()
         os.close(here)
         os.close(there)
-
-
-def test_without_the_sdk_it_says_how_to_get_it(desk: Desk) -> None:
-    program = """
-import sys
-sys.modules["mcp_types"] = None
-from pi_subagents.surfaces.cli import main
-main(["mcp"])
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=desk.environ, capture_output=True, text=True, timeout=PATIENCE_S
-    )
-    assert done.returncode == 1
-    assert done.stderr.endswith("pip install 'pi-subagents[mcp]'\n")

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
+from shutil import get_terminal_size
+from textwrap import fill
 
 import click
 
@@ -11,10 +14,13 @@ from pi_subagents.diagnosis import Finding, diagnose
 from pi_subagents.harmless import clean
 from pi_subagents.planning import Place
 from pi_subagents.surfaces.cli.json_output import print_json
-from pi_subagents.surfaces.cli.output import echo_painted
+from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text
 
 _COLOURS = {"✓": "green", "✗": "red", "!": "yellow"}
 _NAME_WIDTH = 15
+_INDENT = " " * (len("✓ ") + _NAME_WIDTH + 1)
+_NARROW = 60
+"""A terminal with fewer columns has no room for that indent."""
 
 
 @click.command()
@@ -31,14 +37,40 @@ def doctor(as_json: bool) -> None:
     for finding in diagnose(Place.here()):
         findings.append(finding)
         if not as_json:
-            _print(finding)
+            print_finding(finding)
     if as_json:
         print_json([finding.to_json() for finding in findings])
-    sys.exit(1 if any(finding.needed and not finding.ok for finding in findings) else 0)
+        sys.exit(1 if _missing(findings) else 0)
+    sys.exit(print_verdict(findings))
 
 
-def _print(finding: Finding) -> None:
-    mark = click.style(finding.mark, fg=_COLOURS[finding.mark])
+def print_finding(finding: Finding) -> None:
+    """One fact, in as many rows as it takes."""
     hint = f"  → {finding.hint}" if finding.hint else ""
-    line = clean(f"{finding.check:<{_NAME_WIDTH}} {finding.detail}{hint}")
-    echo_painted(f"{mark} {line}", color=False if "NO_COLOR" in os.environ else None)
+    line = _wrapped(clean(f"{finding.mark} {finding.check:<{_NAME_WIDTH}} {finding.detail}{hint}"), _INDENT)
+    mark = click.style(finding.mark, fg=_COLOURS[finding.mark])
+    echo_painted(f"{mark}{line.removeprefix(finding.mark)}", color=False if "NO_COLOR" in os.environ else None)
+
+
+def _wrapped(line: str, indent: str) -> str:
+    """The line in rows that fit the terminal, broken between words only, so that a command can still be copied."""
+    if not sys.stdout.isatty():
+        return line
+    columns = get_terminal_size().columns
+    indent = indent if columns >= _NARROW else indent[:2]
+    return fill(line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def print_verdict(findings: Sequence[Finding]) -> int:
+    """Whether sub-agents can work here, in a line; the exit code for it."""
+    missing = _missing(findings)
+    echo()
+    if missing:
+        echo_text(_wrapped(f"Not ready: {', '.join(missing)}. Do what the lines with ✗ say.", ""))
+        return 1
+    echo("Ready: sub-agents can work here.")
+    return 0
+
+
+def _missing(findings: Sequence[Finding]) -> list[str]:
+    return list(dict.fromkeys(finding.check for finding in findings if finding.needed and not finding.ok))

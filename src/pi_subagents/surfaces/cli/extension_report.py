@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness.pi_models import LIST_MODELS
-from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
+from pi_subagents.paths import data_dir
 from pi_subagents.planning import Place
-from pi_subagents.programs import child_path, find_pi
+from pi_subagents.programs import child_environ, find_pi
 from pi_subagents.runners.query import ask
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
@@ -33,13 +33,8 @@ def warm_up(place: Place) -> str:
         program = find_pi(place.settings().pi_command, place.environ, data)
     except AgentNotFound as error:
         return str(error)
-    environ = {
-        **place.environ,
-        **dict.fromkeys(AGENT_DIR_VARIABLES, str(place.agent_dir)),
-        "PATH": child_path(place.environ, data),
-        "PI_OFFLINE": "1",
-        "PI_SKIP_VERSION_CHECK": "1",
-    }
+    quiet = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}
+    environ = {**child_environ(place.environ, place.agent_dir, data), **quiet}
     answer = ask([*program.argv, LIST_MODELS], environ=environ, timeout_s=_WARM_UP_S, cwd=place.cwd)
     if answer.ok:
         return ""

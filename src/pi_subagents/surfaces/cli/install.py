@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from importlib.util import find_spec
 from typing import Any, TypeVar
 
 import click
@@ -29,7 +28,6 @@ from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_text
 
 _NAMES = ", ".join(CLIENTS)
-_SDK = "pip install 'pi-subagents[mcp]'"
 _SENTENCES = {
     "created": "wrote {path}, with {server} as its only server",
     "added": "added {server} to {path}",
@@ -96,8 +94,6 @@ def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) 
     Everything else in the file stays as it is, and a copy of it is made beside it first (.bak). Without --client,
     or with one that is not in the list, the lines to add by hand are printed.
     """
-    if find_spec("mcp") is None:
-        echo("warning: the server needs the MCP SDK, which is not installed: " + _SDK, err=True)
     if client not in CLIENTS:
         _print_generic(client, as_json=as_json)
         return
@@ -105,10 +101,7 @@ def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) 
     change = write_entry(installation, dry_run=dry_run)
     print_change(change, installation, dry_run=dry_run, as_json=as_json)
     if not as_json and not dry_run and change.is_needed:
-        if change.backup is not None:
-            echo(f"backup: {change.backup}")
-        for hint in hints(installation):
-            echo(f"hint: {hint}", err=True)
+        print_hints(change, installation)
 
 
 @install.command("pi")
@@ -150,6 +143,14 @@ def print_change(change: Change, installation: Installation, *, dry_run: bool, a
         echo_text(f"\n{change.diff()}", nl=False)
     else:
         echo(_SENTENCES[change.status].format(path=change.path, server=SERVER_NAME))
+
+
+def print_hints(change: Change, installation: Installation) -> None:
+    """Say where the file as it was is, and what is left for people to do."""
+    if change.backup is not None:
+        echo(f"backup: {change.backup}")
+    for hint in hints(installation):
+        echo(f"hint: {hint}", err=True)
 
 
 def _as_data(change: Change, installation: Installation, *, dry_run: bool) -> dict[str, Any]:

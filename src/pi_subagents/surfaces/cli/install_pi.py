@@ -12,7 +12,8 @@ from pi_subagents.paths import data_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import Program, find_pi
 from pi_subagents.runners import install
-from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.steps import Steps
+from pi_subagents.surfaces.cli.output import echo, steps_of
 
 _DETAIL_LINES = 15
 
@@ -32,12 +33,17 @@ def install_pi(version: str) -> None:
     """
     place = Place.here()
     data = data_dir(place.environ)
+    installation = bring_pi(version, steps_of("install-pi"), data)
+    _say_how_it_is_found(find_pi(place.settings().pi_command, place.environ, data), installation.launcher)
+
+
+def bring_pi(version: str, steps: Steps, data: Path) -> install.Installation:
+    """Bring that version of pi; where that fails, with the end of what npm or pip said. Raises InstallError."""
     try:
-        installation = install.install_pi(version, report=_say, data=data)
+        return install.install_pi(version, steps=steps, data=data)
     except InstallError as error:
         _show_details(error)
         raise
-    _say_how_it_is_found(find_pi(place.settings().pi_command, place.environ, data), installation.launcher)
 
 
 def _say(line: str) -> None:
@@ -45,7 +51,7 @@ def _say(line: str) -> None:
 
 
 def _show_details(error: InstallError) -> None:
-    """The end of what npm or pip said; the sentence itself comes after it, where it is seen."""
+    """Before the sentence itself, which comes last, where it is seen."""
     for note in getattr(error, "__notes__", []):
         for line in note.strip().splitlines()[-_DETAIL_LINES:]:
             echo(f"  {line}", err=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -42,8 +41,6 @@ def mcp(address: str | None, tools: str | None, token_file: Path | None, no_toke
     Clients start it themselves; 'pi-subagents install mcp --client NAME' tells them how. It logs to standard error and
     to subagents/mcp.log in the agent directory.
     """
-    if find_spec("mcp_types") is None:  # an SDK older than version 2 has none
-        raise InvalidCall("mcp needs version 2 of the MCP SDK, which is not installed: pip install 'pi-subagents[mcp]'")
     if address is None and (token_file is not None or no_token):
         option = "--no-token" if no_token else "--token-file"
         raise InvalidCall(f"{option} is for --http; over standard input and output there is only one client")

@@ -11,6 +11,7 @@ import sys
 import click
 
 from pi_subagents.harmless import clean, painted, printable
+from pi_subagents.steps import Steps
 
 
 def echo(line: object = "", *, err: bool = False, nl: bool = True) -> None:
@@ -26,3 +27,8 @@ def echo_text(text: str, *, err: bool = False, nl: bool = True) -> None:
 def echo_painted(line: str, *, color: bool | None = None) -> None:
     """Print a line that has colours of ours in it, around texts that are clean; not in colour where none is wanted."""
     click.echo(line, file=painted(sys.stdout), color=color)
+
+
+def steps_of(command: str) -> Steps:
+    """Where a command tells of its long steps: on standard error, after its name."""
+    return Steps(painted(sys.stderr) if sys.stderr.isatty() else sys.stderr, f"{command}: ")

@@ -38,13 +38,7 @@ class TerminalDialogs:
     async def confirm(self, title: str, message: str) -> bool:
         """Ask for yes or no."""
         _say(f"\n{title}\n{message}")
-        while answer := _ask("Yes or no [no]"):
-            if answer.lower() in ("y", "yes"):
-                return True
-            if answer.lower() in ("n", "no"):
-                return False
-            _say("Type yes or no.")
-        return False
+        return ask_yes("Yes or no", initial=False)
 
     async def input(self, title: str, placeholder: str = "", *, initial: str = "") -> str | None:
         """Ask for a line."""
@@ -77,6 +71,17 @@ def ask_hidden(question: str) -> str:
     except click.Abort:
         raise Cancelled from None
     return answer.strip()
+
+
+def ask_yes(question: str, *, initial: bool) -> bool:
+    """Ask until the answer is yes or no; Enter means `initial`. Raises Cancelled."""
+    while answer := _ask(f"{question} [{'yes' if initial else 'no'}]").lower():
+        if answer in ("y", "yes"):
+            return True
+        if answer in ("n", "no"):
+            return False
+        _say("Type yes or no.")
+    return initial
 
 
 def _read_text(before: str) -> str | None:

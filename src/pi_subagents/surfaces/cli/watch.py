@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from importlib.util import find_spec
 
 import click
 
@@ -17,8 +16,6 @@ def watch(only_project: bool) -> None:
 
     Leaving does not disturb the runs of other programs.
     """
-    if find_spec("textual") is None:
-        raise InvalidCall("watch needs textual, which is not installed: pip install 'pi-subagents[watch]'")
     if not (sys.stdin.isatty() and sys.stderr.isatty()):  # textual draws on standard error
         raise InvalidCall("watch needs a terminal; 'pi-subagents sessions list --all' prints the runs anywhere")
     from pi_subagents.planning import Place

@@ -1,0 +1,37 @@
+"""`pi`: the one that sub-agents use, wherever it is."""
+
+from __future__ import annotations
+
+import click
+
+from pi_subagents.paths import data_dir
+from pi_subagents.planning import Place
+from pi_subagents.programs import child_environ, find_pi
+
+
+class _Untouched(click.Command):
+    """Takes every argument as it is, `--help` and `--` included."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.args = list(args)
+        return []
+
+
+@click.command(cls=_Untouched, options_metavar="[ARGUMENTS OF PI]...", add_help_option=False)
+@click.pass_context
+def pi(ctx: click.Context) -> None:
+    """Start the pi that sub-agents use, with its own Node and your agent directory.
+
+    Type /login there to give it a key or a subscription; sub-agents use the same. All arguments are passed on.
+    """
+    from pi_subagents.runners.foreground import become
+
+    argv, environ = pi_command(Place.here())
+    become([*argv, *ctx.args], environ)
+
+
+def pi_command(place: Place) -> tuple[tuple[str, ...], dict[str, str]]:
+    """How a person starts the pi that sub-agents use: its words and its environment; raises AgentNotFound."""
+    data = data_dir(place.environ)
+    program = find_pi(place.settings().pi_command, place.environ, data)
+    return program.argv, child_environ(place.environ, place.agent_dir, data)
