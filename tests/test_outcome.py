@@ -96,6 +96,38 @@ HISTORIES: list[tuple[str, list[ev.AnyEvent], str, str, str | None]] = [
         "Sub-agent exited with code 1 before it finished: Error: last words",
     ),
     (
+        "without a key",
+        [
+            ev.Stderr(
+                text="No API key found for acme.\n\nUse /login to log into a provider. See:\n  /docs/providers.md\n"
+            ),
+            exited(1),
+        ],
+        "failed",
+        "exit",
+        "Sub-agent exited with code 1 before it finished: No API key found for acme. "
+        "Run `pi-subagents pi` and type `/login`.",
+    ),
+    (
+        "without a key, over RPC",
+        [
+            ev.CommandRefused(
+                command="prompt", message="No API key found for acme.\n\nUse /login to log in. See:\n  /docs"
+            ),
+            exited(0),
+        ],
+        "failed",
+        "agent_error",
+        "No API key found for acme. Run `pi-subagents pi` and type `/login`.",
+    ),
+    (
+        "with an address that only looks like it",
+        [ev.Stderr(text="Error: see https://acme.example/login for your plan\n"), exited(1)],
+        "failed",
+        "exit",
+        "Sub-agent exited with code 1 before it finished: Error: see https://acme.example/login for your plan",
+    ),
+    (
         "died before the retry",
         [BROKEN, WILL_RETRY, exited(0)],
         "failed",

@@ -21,7 +21,7 @@ _TERMINAL_PAUSE_S = 0.1
 _LOG_PAUSE_S = 2.5
 """Nobody is left without a word for three seconds."""
 _FRAMES = "|/-\\"
-_CLEAR = "\r\x1b[K"
+_CLEAR = "\r\x1b[2K"
 
 
 class Steps:
@@ -68,9 +68,9 @@ class Steps:
             if ended.wait(_TERMINAL_PAUSE_S):
                 return
 
-    def _count(self, doing: str, begun: float, ended: threading.Event) -> None:
+    def _count(self, _doing: str, begun: float, ended: threading.Event) -> None:
         while not ended.wait(_LOG_PAUSE_S):
-            self.say(f"{doing} ({time.monotonic() - begun:.0f} s)")
+            self.say(f"… {time.monotonic() - begun:.0f} s")
 
     def _write(self, text: str) -> None:
         with suppress(OSError):  # whoever read this has gone; the step itself goes on

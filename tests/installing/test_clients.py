@@ -112,3 +112,18 @@ def test_a_scope_that_a_client_has_not_is_an_error_that_names_the_one_it_has(use
     with pytest.raises(InvalidCall, match="Cursor has no servers of scope 'project'; use --scope user"):
         install(replace(installation, client=client))
     assert user.files() == {}
+
+
+def present(user: User) -> list[str]:
+    return [name for name, client in CLIENTS.items() if client.is_present(user.installation(name).around)]
+
+
+def test_a_client_is_found_by_its_program_or_by_what_it_keeps_in_the_home(user: User) -> None:
+    programs = user.root / "bin"
+    user.environ["PATH"] = str(programs)
+    assert present(user) == []
+    programs.mkdir()
+    (programs / "code").touch(0o755)
+    (user.home / ".codex").mkdir()
+    (user.home / ".claude.json").touch()
+    assert present(user) == ["claude", "codex", "vscode"]

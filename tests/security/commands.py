@@ -111,6 +111,8 @@ COMMANDS: dict[str, tuple[Attempt, ...]] = {
     "init": (_try("init"),),
     "demo": (_try("demo --plain"),),
     "doctor": (_try("doctor"),),
+    "setup": (_try("setup"),),
+    "pi": (_try("pi --version"),),
     "install-pi": (_try("install-pi --version no/version"),),
     "install mcp": (
         _try("install mcp --client claude --scope project"),

@@ -31,6 +31,7 @@ COMMANDS = dict(leaves(app))
 NOT_RUN = {
     ("demo",): "runs agents on a project of its own, for ten seconds",
     ("install-pi",): "needs the network",
+    ("pi",): "is pi from then on",
 }
 # What a command is told besides nothing at all and besides hostile words.
 SENSIBLE: dict[tuple[str, ...], list[list[str]]] = {

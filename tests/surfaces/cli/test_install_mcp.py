@@ -76,6 +76,12 @@ def test_a_broken_file_is_an_error_with_the_lines_to_add_and_none_of_its_content
     assert KEY in path.read_text()
 
 
+def test_people_who_use_codex_are_told_how_to_let_it_call_the_tools(machine: Machine) -> None:
+    for scope in ("user", "project"):
+        done = machine.run("install", "mcp", "--client", "codex", "--scope", scope)
+        assert 'add default_tools_approval_mode = "approve" to the same table' in done.stderr
+
+
 def test_the_shell_completes_clients_and_scopes(machine: Machine) -> None:
     def complete(*words: str) -> list[str]:
         line = ["pi-subagents", *words]

@@ -22,6 +22,7 @@ COMMANDS = dict(leaves(app))
 NOT_RUN = {
     ("demo",): "runs agents on a project of its own, for ten seconds",
     ("install-pi",): "needs the network",
+    ("pi",): "is pi from then on",
 }
 USUAL: dict[tuple[str, ...], list[str]] = {
     ("run",): ["--plain", "Do it"],

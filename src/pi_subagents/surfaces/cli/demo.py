@@ -29,7 +29,7 @@ from pi_subagents.surfaces.cli.run import run_and_report
 
 _NEXT = """
 What to try next
-  {command} doctor                      is everything in place?
+  {command} setup                       get a model of your own, and the tools into your agents
   {command} run "Summarise README.md"   with your own model
   {command} sessions list               what has been run here, and how it ended
   {command} --help                      everything else
@@ -48,7 +48,7 @@ def demo(live: bool, plain: bool) -> None:
     place = Place.here()
     find_pi(place.settings().pi_command, place.environ, data_dir(place.environ))
     with _stage(place, live=live) as stage:
-        model = "your own model" if live else "a scripted model (no key, no network)"
+        model = "your own model" if live else "a scripted model (no key, no network; costs are made up)"
         where = stage.cwd if stage.cwd == place.cwd else "a small sample project"
         echo_text(f"Three sub-agents with {model} in {where}\n", err=True)
         tasks = [Task(task.name, task.prompt, profile=task.profile, timeout=120) for task in DEMO_TASKS]

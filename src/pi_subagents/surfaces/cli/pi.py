@@ -26,11 +26,11 @@ def pi(ctx: click.Context) -> None:
     """
     from pi_subagents.runners.foreground import become
 
-    argv, environ = pi_command(Place.here())
+    argv, environ = terminal_launch(Place.here())
     become([*argv, *ctx.args], environ)
 
 
-def pi_command(place: Place) -> tuple[tuple[str, ...], dict[str, str]]:
+def terminal_launch(place: Place) -> tuple[tuple[str, ...], dict[str, str]]:
     """How a person starts the pi that sub-agents use: its words and its environment; raises AgentNotFound."""
     data = data_dir(place.environ)
     program = find_pi(place.settings().pi_command, place.environ, data)

@@ -74,14 +74,14 @@ def ask_hidden(question: str) -> str:
 
 
 def ask_yes(question: str, *, initial: bool) -> bool:
-    """Ask until the answer is yes or no; Enter means `initial`. Raises Cancelled."""
-    while answer := _ask(f"{question} [{'yes' if initial else 'no'}]").lower():
-        if answer in ("y", "yes"):
+    """Ask until the answer is yes or no; Enter means `initial`, Esc no. Raises Cancelled."""
+    while answer := _ask(f"{question} [{'yes' if initial else 'no'}]"):
+        if answer.lower() in ("y", "yes"):
             return True
-        if answer in ("n", "no"):
+        if answer.lower() in ("n", "no"):
             return False
         _say("Type yes or no.")
-    return initial
+    return initial and answer is not None
 
 
 def _read_text(before: str) -> str | None:

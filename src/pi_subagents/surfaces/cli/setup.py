@@ -111,9 +111,9 @@ def _get_model(setup: _Setup) -> bool:
     found = _ask_for_models(setup)
     if setup.asks and found[0].needed and not found[0].ok and ask_yes(_LOGIN_QUESTION, initial=True):
         from pi_subagents.runners.foreground import run_in_terminal
-        from pi_subagents.surfaces.cli.pi import pi_command
+        from pi_subagents.surfaces.cli.pi import terminal_launch
 
-        run_in_terminal(*pi_command(setup.place))
+        run_in_terminal(*terminal_launch(setup.place))
         found = _ask_for_models(setup)
     setup.tell(*found)
     return found[0].ok
@@ -163,7 +163,7 @@ def _going_on(setup: _Setup, what: str) -> Iterator[None]:
 def _run_first_task(setup: _Setup, *, has_model: bool) -> int:
     command = f'pi-subagents run "{_FIRST_TASK.prompt}"'
     if not has_model:
-        setup.leave_out("first task", "pi-subagents demo, which needs no model")
+        setup.leave_out("first task", "pi-subagents demo (needs no model)")
     elif setup.wants("Run a first task? An agent says what is in this directory, for a few tokens."):
         from pi_subagents.surfaces.cli.run import run_and_report
 
