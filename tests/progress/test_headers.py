@@ -37,10 +37,18 @@ def test_what_goes_first(width: int | None, line: str) -> None:
     assert plain(header_segments(window(), 14_500, figures=True, width=width)) == line
 
 
-def test_a_long_name_takes_at_most_half_of_the_line() -> None:
-    line = plain(header_segments(window("name " * 40), 14_500, width=60))
-    assert line.startswith("⏳ " + ("name " * 40)[:29] + "… • ")
+@pytest.mark.parametrize("width", [60, 90, 120])
+def test_a_long_name_is_cut_only_where_the_line_is_full(width: int) -> None:
+    line = plain(header_segments(window("name " * 40), 14_500, width=width))
+    assert cell_width(line) == width
+    assert "… • " in line
     assert line.endswith("12s/600s")
+
+
+def test_a_name_gets_the_room_that_the_others_leave() -> None:
+    name = "Summarise the README and say what a newcomer misses"
+    line = plain(header_segments(window(name), 14_500, width=84))
+    assert line == f"⏳ {name} • scout • 0 tools • 12s/600s"
 
 
 @given(name=st.text(max_size=80), width=st.integers(0, 120))

@@ -20,7 +20,7 @@ from pi_subagents.progress import (
     status_line,
     status_segments,
 )
-from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED, assistant, call, window_of
+from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED, assistant, call, result, window_of
 
 
 def created(**fields: Any) -> ev.Created:
@@ -171,8 +171,8 @@ def test_session_ids_are_given_once_all_have_ended() -> None:
     assert plain(footer_segments([unnamed])) == "Sessions: (unnamed) a3f7b9c2d1e8f4a1"
 
 
-def rows(window: Window, width: int, most: int, **options: bool) -> list[str]:
-    return [plain(line) for line in body_rows(window, width, most, **options)]
+def rows(window: Window, width: int, most: int, now_ms: int = 0, **options: bool) -> list[str]:
+    return [plain(line) for line in body_rows(window, width, most, now_ms, **options)]
 
 
 def test_on_a_screen_text_goes_on_in_the_next_row_and_a_tools_line_is_cut() -> None:
@@ -192,3 +192,56 @@ def test_on_a_screen_the_end_of_what_is_being_written_is_shown() -> None:
 def test_on_a_screen_a_window_without_lines_says_so() -> None:
     assert rows(window_of(CREATED, STARTED), 20, 5) == ["(starting...)"]
     assert rows(window_of(CREATED, STARTED, FAILED), 30, 5) == ["(no output)", "Timed out after 7s."]
+
+
+def test_a_tool_that_runs_for_a_while_says_for_how_long_until_it_has_ended() -> None:
+    window = window_of(
+        CREATED, STARTED, ev.ToolStarted(at=5000, id="1", name="bash", arguments={"command": "npm test"})
+    )
+    assert rows(window, 40, 5, 7900) == ["→ bash → npm test"]
+    assert rows(window, 40, 5, 17_000) == ["→ bash → npm test (12s)"]
+    assert rows(window, 40, 5, 77_000) == ["→ bash → npm test (1m 12s)"]
+    assert rows(window, 18, 5, 17_000) == ["→ bash → np… (12s)"]
+    window.apply(ev.ToolEnded(at=18_000, id="1", name="bash"))
+    assert rows(window, 40, 5, 19_000) == ["→ bash → npm test"]
+
+
+def test_of_tools_that_run_at_once_each_has_its_own_clock() -> None:
+    calls = [ev.ToolStarted(at=1000 * at, id=str(at), name="read", arguments={"path": f"{at}.txt"}) for at in (1, 5)]
+    window = window_of(CREATED, STARTED, *calls)
+    assert rows(window, 40, 5, 10_000) == ["→ read → 1.txt (9s)", "→ read → 5.txt (5s)"]
+    window.apply(result("1", "read", "what it says"))
+    assert rows(window, 40, 5, 10_000) == ["→ read → 1.txt", "→ read → 5.txt (5s)"]
+
+
+def test_a_run_that_has_ended_has_no_clock_that_goes_on() -> None:
+    window = window_of(CREATED, STARTED, ev.ToolStarted(at=5000, id="1", name="bash"), FAILED)
+    assert rows(window, 40, 5, 60_000)[0] == "→ bash"
+
+
+def test_expanded_every_call_is_followed_by_what_it_returned_and_collapsed_it_is_not() -> None:
+    asked = assistant("Look.", call("1", "bash", command="make"), call("2", "ls"))
+    window = window_of(
+        CREATED,
+        STARTED,
+        asked,
+        result("2", "ls", "a\nb/"),
+        result("1", "bash", "\x1b[31mcc -c a.c\r\n\terror\n", is_error=True),
+    )
+    collapsed = ["Look.", "→ bash → make", "→ ls → .", "  1 file, 1 dir"]
+    assert rows(window, 40, 20) == collapsed
+    assert rows(window, 40, 20, expanded=True) == [
+        *("Look.", "→ bash → make", "  cc -c a.c", "      error"),
+        *("→ ls → .", "  1 file, 1 dir", "  a", "  b/"),
+    ]
+    assert [line.text for line in window.all_messages] == collapsed
+
+
+def test_of_a_long_output_the_beginning_and_the_end_are_shown() -> None:
+    text = "\n".join(f"line {number}" for number in range(1000))
+    window = window_of(CREATED, STARTED, assistant(call("1", "bash", command="seq")), result("1", "bash", text))
+    shown = rows(window, 40, 100, expanded=True)
+    assert shown[:3] == ["→ bash → seq", "  line 0", "  line 1"]
+    assert shown[8:11] == ["  line 7", "  ... (980 more lines)", "  line 988"]
+    assert shown[-1] == "  line 999"
+    assert len(shown) == 22

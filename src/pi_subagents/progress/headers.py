@@ -40,8 +40,9 @@ def header_segments(
         left_out |= {part}
         line = _header(window, now_ms, icon, left_out, name_cells)
         if _cells(line) <= width:
-            return line
-    name_cells = min(name_cells, cell_width(name_of(window))) - (_cells(line) - width)
+            break
+    # What the others leave is the name's, and what they lack is taken from it.
+    name_cells = min(name_cells, cell_width(name_of(window))) + width - _cells(line)
     return fit(_header(window, now_ms, icon, left_out, max(1, name_cells)), width)
 
 

@@ -10,7 +10,8 @@ MAX_MESSAGES = 500
 _SLACK = 500
 """Old lines go in batches, so that adding one stays cheap."""
 
-LineKind = Literal["text", "tool"]
+LineKind = Literal["text", "tool", "output"]
+"""What a tool returned is `output`: in the expanded view of a terminal only, never in the details of a call."""
 
 
 class WindowLine(msgspec.Struct, frozen=True, gc=False):

@@ -5,11 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from pi_subagents.harmless import clean
+from pi_subagents.progress.cells import cell_width
+from pi_subagents.progress.figures import duration
 from pi_subagents.progress.headers import BULLET, ICON_STYLES, name_of
+from pi_subagents.progress.history import WindowLine
 from pi_subagents.progress.segments import Line, Style, fit, plain, style_tool_line
 from pi_subagents.progress.windows import Window
 from pi_subagents.progress.wrapping import wrap
 
+_LONG_S = 3
+"""A tool that runs for longer is worth a clock; most are done before anybody looks."""
 _STATUS_WORDS = {"running": "running", "completed": "done", "error": "error"}
 
 
@@ -18,35 +23,49 @@ def body_segments(window: Window, expanded: bool = False) -> list[Line]:
 
     Collapsed, lines and live area together take at most `max_lines`.
     """
-    lines = [
-        style_tool_line(line.text) if line.kind == "tool" else [(Style.TEXT, line.text)]
-        for line in (window.all_messages if expanded else window.lines)
-    ]
+    lines = [_styled(line) for line in (window.all_messages if expanded else window.lines)]
     lines += [[segment] for segment in window.live_lines]
     if not expanded:
         lines = lines[-max(window.max_lines, 1) :]
     return (lines or [_nothing_yet(window, expanded)]) + error_segments(window)
 
 
-def body_rows(window: Window, width: int, most: int, *, expanded: bool = False) -> list[Line]:
-    """The last rows of the body on a screen: text goes on in the next row, a tool's line is cut."""
+def body_rows(window: Window, width: int, most: int, now_ms: int, *, expanded: bool = False) -> list[Line]:
+    """The last rows of the body on a screen: text goes on in the next row, a tool's line is cut.
+
+    A tool that has been running for a while says for how long; expanded, it says what it returned.
+    """
     most = most if expanded else min(most, max(window.max_lines, 1))
     rows: list[Line] = []
-    for line in _from_the_end(window, expanded):
+    for more in _rows_from_the_end(window, width, now_ms, expanded):
         if len(rows) >= most:
             break
-        rows += reversed(_rows(line, width))
+        rows += reversed(more)
     return rows[:most][::-1]
 
 
-def _from_the_end(window: Window, expanded: bool) -> Iterator[Line]:
-    yield from reversed(error_segments(window))
-    live, lines = window.live_lines, window.all_messages if expanded else window.lines
-    yield from ([segment] for segment in reversed(live))
+def _rows_from_the_end(window: Window, width: int, now_ms: int, expanded: bool) -> Iterator[list[Line]]:
+    live, lines = window.live_lines, window.lines_with_outputs if expanded else window.lines
+    for ending in (*reversed(error_segments(window)), *([segment] for segment in reversed(live))):
+        yield _rows(ending, width)
+    running = window.running_since()
     for line in reversed(lines):
-        yield style_tool_line(line.text) if line.kind == "tool" else [(Style.TEXT, line.text)]
+        for_s = (now_ms - running[id(line)]) // 1000 if id(line) in running else 0
+        yield [_with_clock(line, for_s, width)] if for_s >= _LONG_S else _rows(_styled(line), width)
     if not live and not lines:
-        yield _nothing_yet(window, expanded)
+        yield [_nothing_yet(window, expanded)]
+
+
+def _styled(line: WindowLine) -> Line:
+    if line.kind == "output":
+        return [(Style.TEXT, "  "), (Style.DIM, line.text)]
+    return style_tool_line(line.text) if line.kind == "tool" else [(Style.TEXT, line.text)]
+
+
+def _with_clock(line: WindowLine, seconds: int, width: int) -> Line:
+    """`→ bash → npm test (12s)`: the line is cut, its clock is not."""
+    clock = f" ({seconds}s)" if seconds < 60 else f" ({duration(seconds)})"
+    return [*fit(_styled(line), width - cell_width(clock)), (Style.WARNING, clock)]
 
 
 def _rows(line: Line, width: int) -> list[Line]:

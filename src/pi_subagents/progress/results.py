@@ -1,14 +1,19 @@
-"""Tool results in a few words: how much `ls` and `find` found."""
+"""Tool results: how much `ls` and `find` found in a few words, and what any tool returned in a few lines."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pi_subagents.harmless import clean
 from pi_subagents.progress.arguments import counted
+from pi_subagents.progress.cells import clip
 
 _CUT_KEYS = ("entryLimitReached", "resultLimitReached", "truncation", "truncated")
 _MAX_CHARACTERS = 1024 * 1024
 """`pi` cuts its lists long before; what is larger is not counted line by line."""
+_FIRST_LINES, _LAST_LINES = 8, 12
+"""The end of an output tells how it went, its beginning what it is about."""
+_MAX_CELLS = 500
 _NOTHING = {"ls": "(empty directory)", "find": "No files found matching pattern"}
 
 
@@ -22,6 +27,17 @@ def summarise_tool_result(name: str, text: str, details: object = None) -> str |
     entries = [line for line in found.split("\n") if line.strip()]
     summary = _files_and_dirs(entries) if name == "ls" else counted(len(entries), "match", "matches")
     return summary + ("+" if cut else "")
+
+
+def output_lines(text: str) -> list[str]:
+    """What a tool returned, in twenty lines at most; of a longer output the beginning and the end."""
+    lines = text.strip("\r\n").rstrip().split("\n")
+    if lines == [""]:
+        return []
+    if (hidden := len(lines) - _FIRST_LINES - _LAST_LINES) > 1:
+        lines[_FIRST_LINES:-_LAST_LINES] = [f"... ({counted(hidden, 'more line')})"]
+    # No character takes less than a cell often enough to matter: what lies beyond is not looked at.
+    return [clip(clean(line[: 4 * _MAX_CELLS]).rstrip(), _MAX_CELLS) for line in lines]
 
 
 def _split_notice(text: str) -> tuple[str, bool]:

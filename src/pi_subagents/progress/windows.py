@@ -19,7 +19,7 @@ from pi_subagents.progress.history import MAX_MESSAGES, History, WindowLine
 from pi_subagents.progress.live_area import MAX_LINE_CELLS, LiveArea
 from pi_subagents.progress.notices import notice
 from pi_subagents.progress.previews import preview_tool_call
-from pi_subagents.progress.results import summarise_tool_result
+from pi_subagents.progress.results import output_lines, summarise_tool_result
 from pi_subagents.progress.segments import Segment
 
 DEFAULT_MAX_LINES = 15
@@ -82,8 +82,10 @@ class Window:
         self._cwd = cwd
         self._home = home
         self._history = History()
+        self._with_outputs = History()
         self._live = LiveArea()
         self._calls: dict[str, WindowLine] = {}
+        self._running: dict[str, int] = {}
 
     def apply(self, event: ev.Event) -> bool:
         """Take in one event; True if the window looks different now."""
@@ -106,6 +108,16 @@ class Window:
     def all_messages(self) -> list[WindowLine]:
         """The last 500 lines."""
         return self._history.last()
+
+    @property
+    def lines_with_outputs(self) -> list[WindowLine]:
+        """The last 500 lines, with what each tool returned below its call."""
+        return self._with_outputs.last()
+
+    def running_since(self) -> dict[int, int]:
+        """When the tools that run now were started (ms), by the identity of the last line of their call."""
+        calls = ((self._calls.get(call_id), at) for call_id, at in self._running.items())
+        return {id(line): at for line, at in calls if line is not None}
 
     @property
     def live_lines(self) -> list[Segment]:
@@ -165,15 +177,17 @@ class Window:
         return True
 
     def _tool_result(self, event: ev.Message) -> bool:
-        changed = self._live.show_tool_line(None) or bool(event.nested_calls)
+        changed = self._tool_ended(event.tool_call_id or "")
         call = self._calls.get(event.tool_call_id or "")
         nested = [self._preview(made.name, made.arguments)[0] for made in event.nested_calls[:_MAX_NESTED_CALLS]]
-        self._history.insert_below(call, *(WindowLine(f"  → {preview}", "tool") for preview in nested))
+        below = [WindowLine(f"  → {preview}", "tool") for preview in nested]
         summary = summarise_tool_result(event.tool_name or "", event.text, {"truncated": event.truncated})
-        if event.is_error or summary is None:
-            return changed
-        self._history.insert_below(call, WindowLine(f"  {summary}", "tool"))
-        return True
+        if summary is not None and not event.is_error:
+            below.insert(0, WindowLine(f"  {summary}", "tool"))
+        output = [WindowLine(line, "output") for line in output_lines(event.text)]
+        self._history.insert_below(call, *below)
+        self._with_outputs.insert_below(call, *below, *output)
+        return changed or bool(below)
 
     def _message_started(self, event: ev.MessageStarted) -> bool:
         return event.role == "assistant" and self._live.clear_message()
@@ -183,18 +197,31 @@ class Window:
         end = clean(text[-_MAX_TEXT_CHARACTERS:], keep_newlines=True).rsplit("\n", _MAX_TEXT_LINES)
         lines = [line for line in end[-_MAX_TEXT_LINES:] if line.strip()]
         for line in lines:
-            self._history.append(WindowLine(clip(prefix + line.rstrip(), MAX_LINE_CELLS)))
+            self._append(WindowLine(clip(prefix + line.rstrip(), MAX_LINE_CELLS)))
         return bool(lines)
 
     def _add_call(self, call_id: str, name: str, arguments: object) -> bool:
         if call_id in self._calls:
             return False
         first, *more = self._preview(name, arguments)
-        line = WindowLine(f"→ {first}", "tool")
-        for each in (line, *(WindowLine(f"  {text}", "tool") for text in more)):
-            self._history.append(each)
-        self._remember_call(call_id, line)
+        lines = [WindowLine(f"→ {first}", "tool"), *(WindowLine(f"  {text}", "tool") for text in more)]
+        for line in lines:
+            self._append(line)
+        self._remember_call(call_id, lines[-1])
         return True
+
+    def _append(self, line: WindowLine) -> None:
+        self._history.append(line)
+        self._with_outputs.append(line)
+
+    def _tool_started(self, event: ev.ToolStarted) -> bool:
+        if event.at and len(self._running) < _MAX_REMEMBERED_CALLS:
+            self._running[event.id] = event.at
+        return self._add_call(event.id, event.name, event.arguments)
+
+    def _tool_ended(self, call_id: str) -> bool:
+        self._running.pop(call_id, None)
+        return self._live.show_tool_line(None)
 
     def _preview(self, name: str, arguments: object) -> list[str]:
         cwd = self._cwd or self.state.cwd
@@ -212,6 +239,7 @@ class Window:
         return True
 
     def _ended(self, _event: ev.Ended) -> bool:
+        self._running.clear()
         self._live.show_notice(None)
         self._live.show_tool_line(None)
         self._live.show_stopping(None)
@@ -235,9 +263,9 @@ _HANDLERS: dict[type[ev.Event], Callable[[Window, Any], bool]] = {
     ev.Delta: lambda window, event: window._live.write(event),
     ev.Message: Window._message,
     ev.MessageStarted: Window._message_started,
-    ev.ToolStarted: lambda window, event: window._add_call(event.id, event.name, event.arguments),
+    ev.ToolStarted: Window._tool_started,
     ev.ToolProgress: lambda window, event: window._live.show_tool_line(event.line),
-    ev.ToolEnded: lambda window, event: window._live.show_tool_line(None),
+    ev.ToolEnded: lambda window, event: window._tool_ended(event.id),
     ev.Output: lambda window, event: window._add_text(event.text),
     ev.Stderr: _stderr,
     ev.ExtensionFailed: _lost,

@@ -55,8 +55,7 @@ def test_one_of_many_that_ends_says_how_the_rest_stands(play: Play) -> None:
     ("environ", "expected"),
     [
         ({"TERM": "xterm"}, False),
-        ({"TERM": "xterm", "NO_COLOR": ""}, False),  # set but empty counts as not set
-        ({"TERM": "xterm", "NO_COLOR": "0"}, True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
         ({"TERM": "dumb"}, True),
         ({}, True),
     ],

@@ -43,9 +43,9 @@ def test_an_endless_sequence_is_not_collected() -> None:
 
 def selecting(*keys: Key) -> Controls:
     controls = Controls()
-    controls.settle(RUNS, 0)
+    controls.settle(RUNS)
     for key in keys:
-        assert controls.press(key, RUNS, 0) is None
+        assert controls.press(key, RUNS) is None
     return controls
 
 
@@ -59,34 +59,41 @@ def test_arrows_go_round() -> None:
 def test_the_expanded_one_is_the_selected_one() -> None:
     controls = selecting(Key.DOWN, Key.EXPAND)
     assert (controls.selected, controls.expanded) == ("b", True)
-    controls.press(Key.EXPAND, RUNS, 0)
+    controls.press(Key.EXPAND, RUNS)
     assert not controls.expanded
 
 
-def test_x_stops_the_selected_one() -> None:
-    assert selecting(Key.DOWN).press(Key.STOP, RUNS, 5000) == Stop("b")
+@pytest.mark.parametrize(
+    ("key", "answer", "stop"),
+    [
+        (Key.STOP, Key.YES, Stop("b")),
+        (Key.STOP, Key.STOP, Stop("b")),
+        (Key.QUIT, Key.YES, Stop()),
+        (Key.QUIT, Key.QUIT, Stop()),
+    ],
+)
+def test_one_or_all_are_stopped_after_a_question(key: Key, answer: Key, stop: Stop) -> None:
+    controls = selecting(Key.DOWN, key)
+    assert controls.question == stop
+    assert controls.press(answer, RUNS) == stop
+    assert controls.question is None
 
 
-def test_x_does_not_stop_the_one_that_has_just_taken_the_place_of_the_selected_one() -> None:
-    controls = selecting(Key.DOWN)
-    assert controls.press(Key.STOP, ["a", "c"], 10_000) is None
-    assert controls.selected == "c"
-    assert controls.press(Key.STOP, ["a", "c"], 11_001) == Stop("c")
+@pytest.mark.parametrize("question", [Key.STOP, Key.QUIT])
+@pytest.mark.parametrize("answer", [Key.OTHER, Key.UP, Key.EXPAND])
+def test_any_other_answer_goes_on(question: Key, answer: Key) -> None:
+    controls = selecting(question)
+    assert controls.press(answer, RUNS) is None
+    assert controls.question is None
 
 
-@pytest.mark.parametrize("answer", [Key.QUIT, Key.YES])
-def test_stopping_all_is_asked_once(answer: Key) -> None:
-    controls = selecting(Key.QUIT)
-    assert controls.asking
-    assert controls.press(answer, RUNS, 0) == Stop()
-    assert not controls.asking
-
-
-@pytest.mark.parametrize("answer", [Key.OTHER, Key.STOP, Key.UP])
-def test_any_other_answer_goes_on(answer: Key) -> None:
-    controls = selecting(Key.QUIT)
-    assert controls.press(answer, RUNS, 0) != Stop()
-    assert not controls.asking
+def test_an_answer_that_comes_after_the_end_of_the_one_asked_about_stops_no_other() -> None:
+    controls = selecting(Key.DOWN, Key.STOP)
+    assert controls.press(Key.YES, ["a", "c"]) is None
+    assert (controls.selected, controls.question) == ("c", None)
+    controls = selecting(Key.DOWN, Key.STOP)
+    assert controls.press(Key.STOP, ["a", "c"]) is None
+    assert controls.question == Stop("c")
 
 
 def test_without_a_question_y_means_nothing() -> None:
@@ -96,5 +103,5 @@ def test_without_a_question_y_means_nothing() -> None:
 def test_without_windows_no_key_does_harm() -> None:
     controls = Controls()
     for key in (Key.UP, Key.DOWN, Key.EXPAND, Key.STOP, Key.OTHER):
-        assert controls.press(key, [], 0) is None
+        assert controls.press(key, []) is None
     assert controls.selected is None

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
 from pi_subagents.progress import Style, Window, cell_width, fit, plain
+from pi_subagents.surfaces.live.controls import Stop
 from pi_subagents.surfaces.live.layout import compose, finished_lines
 from pi_subagents.surfaces.live.scene import Scene
 from pi_subagents.surfaces.live.summary import about, closing_lines, remaining_s
@@ -90,7 +91,7 @@ def test_the_lowest_terminals_still_say_how_it_stands(rows: int) -> None:
     lines = shown(scene(running(0), running(1), rows=rows))
     assert len(lines) == max(1, rows - 1)
     assert lines[-1].startswith("Sub-agents: 2 running")
-    asking = shown(scene(running(0), running(1), rows=rows, asking=True))
+    asking = shown(scene(running(0), running(1), rows=rows, question=Stop()))
     assert asking[-1].startswith("Stop all")
 
 
@@ -182,13 +183,23 @@ def test_while_everything_is_being_stopped_nothing_else_is_offered() -> None:
         ({"has_keys": False}, "ctrl+c stops all"),
         ({"can_leave": True}, "ctrl+o expand • x stop • q leave it running"),
         ({"can_leave": True, "has_keys": False}, "ctrl+c leaves it running"),
-        ({"asking": True}, "Stop all sub-agents? y yes • any other key no"),
+        ({"question": Stop()}, "Stop all sub-agents? y yes • any other key no"),
         ({"total": 3, "columns": 40}, "↑↓ • ^o expand • x stop • q all"),
-        ({"asking": True, "columns": 40}, "Stop all? y yes • other keys no"),
+        ({"question": Stop(), "columns": 40}, "Stop all? y yes • other keys no"),
+        ({"question": Stop("run-0")}, "Stop task 0? y yes • any other key no"),
+        ({"question": Stop("run-0"), "columns": 40}, "Stop task 0? y yes • any other key no"),
+        ({"question": Stop("run-0"), "columns": 35}, "Stop task 0? y yes • other keys no"),
     ],
 )
 def test_the_hint_says_what_can_be_done(fields: dict[str, Any], hint: str) -> None:
     assert shown(scene(running(0), **fields))[-1] == hint
+
+
+def test_a_long_name_is_cut_in_the_question_and_not_the_answers() -> None:
+    asking = scene(running(0, name=LONG_NAME), question=Stop("run-0"), columns=60)
+    assert shown(asking)[-1].startswith("Stop a name that")
+    assert shown(asking)[-1].endswith("…? y yes • other keys no")
+    assert cell_width(shown(asking)[-1]) <= 59
 
 
 def test_what_stays_in_history() -> None:

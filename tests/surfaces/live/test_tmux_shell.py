@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import signal
 import sys
@@ -38,9 +39,10 @@ def test_ctrl_z_gives_the_shell_its_terminal_and_fg_brings_the_windows_back(play
     assert count(terminal.until_prompt(), *NAMES) == dict.fromkeys(NAMES, 0)
     assert_shell_is_sane(terminal)
     terminal.type("fg", clear=False)
-    terminal.until_screen(lambda screen: count(screen, *NAMES) == once(*NAMES), "the windows are back")
+    terminal.until_screen(lambda screen: ": alpha" in marked(screen), "the windows are back")
     terminal.press("Down")
-    terminal.until_screen(lambda screen: ": beta" in marked(screen), "keys work again")
+    screen = terminal.until_screen(lambda screen: ": beta" in marked(screen), "keys work again")
+    assert count(screen, *NAMES) == once(*NAMES)  # and not a copy of them above
     terminal.press("q", "y")
     assert_history_is_whole(terminal.until_prompt())
     assert_shell_is_sane(terminal)
@@ -92,7 +94,17 @@ def _pid_of_command(stage: Stage) -> int:
     raise AssertionError("the command is not running")
 
 
-@pytest.mark.parametrize(("variables", "options"), [("NO_COLOR=1 ", ()), ("TERM=dumb ", ()), ("", ("--plain",))])
+def test_no_color_takes_the_colours_away_and_not_the_windows(play: Play, open_terminal: Open) -> None:
+    terminal = open_terminal(play(WAITING), 80, 24)
+    start(terminal, before="export NO_COLOR=1; seq 101 130; ")
+    assert count(terminal.screen(), *NAMES) == once(*NAMES)
+    during = terminal.painted()
+    terminal.press("C-c")
+    terminal.until_prompt()
+    assert re.search("\x1b\\[[0-9;]*(3[0-7]|9[0-7])", during + terminal.painted()) is None
+
+
+@pytest.mark.parametrize(("variables", "options"), [("TERM=dumb ", ()), ("", ("--plain",))])
 def test_plain_lines_on_a_terminal_have_no_escapes(
     play: Play, open_terminal: Open, variables: str, options: tuple[str, ...]
 ) -> None:

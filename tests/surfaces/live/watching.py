@@ -38,7 +38,7 @@ def once(*names: str) -> dict[str, int]:
 
 def start(terminal: Terminal, *options: str, **how: str) -> str:
     """Start three agents that go on until they are stopped, below thirty lines of history."""
-    terminal.run("run", *options, *NAMES, before="seq 101 130; ", **how)
+    terminal.run("run", *options, *NAMES, **{"before": "seq 101 130; ", **how})
     return terminal.until_screen(lambda screen: screen.count("Now I wait") == 3, "all agents wait")
 
 

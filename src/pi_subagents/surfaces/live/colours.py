@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pi_subagents.progress import Line, Style
 
-_CODES = {
+_COLOURED = {
     Style.TEXT: "",
     Style.BOLD: "1",
     Style.TITLE: "1",
@@ -17,8 +17,10 @@ _CODES = {
     Style.WARNING: "33",
     Style.ERROR: "31",
 }
+_COLOURLESS = {style: code if code in ("1", "2") else "" for style, code in _COLOURED.items()} | {Style.MUTED: "2"}
 
 
-def paint(line: Line) -> str:
-    """A styled line as text with colour codes."""
-    return "".join(f"\x1b[{code}m{text}\x1b[0m" if (code := _CODES[style]) else text for style, text in line)
+def paint(line: Line, *, coloured: bool = True) -> str:
+    """A styled line as text with codes for colours; without those, bold and dim are left."""
+    codes = _COLOURED if coloured else _COLOURLESS
+    return "".join(f"\x1b[{code}m{text}\x1b[0m" if (code := codes[style]) else text for style, text in line)

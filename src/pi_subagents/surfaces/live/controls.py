@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 from pi_subagents.surfaces.live.keys import Key
 
-_SURPRISE_MS = 1000
-"""When the selected one has ended, another is selected; a key that was meant for the first must not stop it."""
-
 
 @dataclass(frozen=True, slots=True)
 class Stop:
@@ -19,38 +16,37 @@ class Stop:
 
 
 class Controls:
-    """The state behind the keys."""
+    """The state behind the keys. `question` is what will be stopped if the answer is yes."""
 
     def __init__(self) -> None:
         self.selected: str | None = None
         self.expanded = False
-        self.asking = False
+        self.question: Stop | None = None
         self._position = 0
-        self._moved_at_ms = -_SURPRISE_MS
 
-    def settle(self, shown: Sequence[str], now_ms: int) -> None:
+    def settle(self, shown: Sequence[str]) -> None:
         """Select another one if the selected one has gone: the one that took its place."""
+        if self.question is not None and self.question.run_id not in (None, *shown):
+            self.question = None  # it has ended by itself
         if self.selected in shown:
             self._position = shown.index(self.selected)
             return
-        if self.selected is not None:
-            self._moved_at_ms = now_ms
         self._position = min(self._position, max(len(shown) - 1, 0))
         self.selected = shown[self._position] if shown else None
         self.expanded = False
 
-    def press(self, key: Key, shown: Sequence[str], now_ms: int) -> Stop | None:
-        """Take a key; returns what is to be stopped, for all of them only when asked a second time."""
-        self.settle(shown, now_ms)
-        asked, self.asking = self.asking, False
-        if asked and key in (Key.QUIT, Key.YES):
-            return Stop()
+    def press(self, key: Key, shown: Sequence[str]) -> Stop | None:
+        """Take a key; returns what is to be stopped once that was asked and answered with yes or the same key."""
+        self.settle(shown)
+        asked, self.question = self.question, None
+        if asked is not None and key in (Key.YES, Key.QUIT if asked.run_id is None else Key.STOP):
+            return asked
         if key is Key.QUIT:
-            self.asking = True
+            self.question = Stop()
         elif key is Key.EXPAND:
             self.expanded = not self.expanded
-        elif key is Key.STOP and self.selected is not None and now_ms - self._moved_at_ms >= _SURPRISE_MS:
-            return Stop(self.selected)
+        elif key is Key.STOP and self.selected is not None:
+            self.question = Stop(self.selected)
         elif key in (Key.UP, Key.DOWN) and shown:
             self._select(shown, 1 if key is Key.DOWN else -1)
         return None

@@ -82,7 +82,7 @@ def _tail(scene: Scene, room: int) -> list[Line]:
     summary, hint = summary_line(scene, scene.columns - 1), hint_line(scene, scene.columns - 1)
     if room >= _HINT_FROM_ROWS:
         return [summary, hint]
-    return [hint if scene.asking else summary]
+    return [hint if scene.question else summary]
 
 
 def _fitting(scene: Scene, room: int) -> tuple[list[Window], int]:
@@ -105,4 +105,5 @@ def _window(window: Window, scene: Scene, height: int) -> list[Line]:
 
 
 def _body(window: Window, scene: Scene, most: int) -> list[Line]:
-    return body_rows(window, scene.columns - 1 - _INDENT, most, expanded=scene.is_expanded(window))
+    width = scene.columns - 1 - _INDENT
+    return body_rows(window, width, most, scene.now_ms, expanded=scene.is_expanded(window))

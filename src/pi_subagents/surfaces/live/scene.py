@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from pi_subagents.models import Status
 from pi_subagents.progress import Window
+from pi_subagents.surfaces.live.controls import Stop
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,7 +23,8 @@ class Scene:
     total: int
     selected: str | None = None
     expanded: bool = False
-    asking: bool = False
+    question: Stop | None = None
+    """What somebody is asked about: whether it is to be stopped."""
     has_keys: bool = True
     can_leave: bool = False
     """Whether the runs go on when nobody looks any more."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import select
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TextIO
 
 from pi_subagents.progress import Line, fit, plain, screen_rows
@@ -27,8 +28,9 @@ _FALLBACK_SIZE = os.terminal_size((80, 24))
 class Screen:
     """One terminal. The frame's lines are cut to its width, so none of them wraps; those of history may."""
 
-    def __init__(self, stream: TextIO, *, reflows: bool = True) -> None:
+    def __init__(self, stream: TextIO, *, reflows: bool = True, coloured: bool = True) -> None:
         self._stream = stream
+        self._paint = partial(paint, coloured=coloured)
         self._reflows = reflows
         self._size = _FALLBACK_SIZE
         self._painted: list[str] = []
@@ -61,12 +63,12 @@ class Screen:
         """Replace the frame; `above` goes to history first and is never touched again."""
         size = self.size()
         lines = [fit(line, size.columns - 1) for line in frame]
-        painted = [paint(line) for line in lines]
+        painted = [self._paint(line) for line in lines]
         resized = size != self._size
         if painted == self._painted and not resized and not above:
             return
         if above or resized or not painted:
-            new = "".join(f"{text}\r\n" for text in (*map(paint, above), *painted))
+            new = "".join(f"{text}\r\n" for text in (*map(self._paint, above), *painted))
             change = f"{self._erased(size)}{new}"
         else:
             change = self._changes(painted)

@@ -10,8 +10,10 @@ from pi_subagents.progress import (
     Style,
     Window,
     cell_width,
+    clip,
     duration,
     footer_segments,
+    name_of,
     plain,
     status_segments,
     usage_parts,
@@ -26,7 +28,8 @@ _HELP_FOR_ONE = ("ctrl+o expand • x stop",)
 _HELP_WITHOUT_KEYS = ("ctrl+c stops all",)
 _HELP_TO_LEAVE = ("ctrl+o expand • x stop • q leave it running", "^o expand • x stop • q leave it")
 _HELP_TO_LEAVE_WITHOUT_KEYS = ("ctrl+c leaves it running",)
-_ASK = ("Stop all sub-agents? y yes • any other key no", "Stop all? y yes • other keys no")
+_ASK = ("{} y yes • any other key no", "{} y yes • other keys no")
+_MIN_NAME_CELLS = 8
 _STOPPING = ("Stopping…",)
 
 
@@ -60,9 +63,21 @@ def closing_lines(scene: Scene, *, with_sessions: bool) -> list[Line]:
 
 def hint_line(scene: Scene, width: int) -> Line:
     """What can be done now."""
-    variants = _STOPPING if scene.is_stopping else _ASK if scene.asking else _help(scene)
-    style = Style.WARNING if scene.is_stopping or scene.asking else Style.DIM
+    variants = _STOPPING if scene.is_stopping else _question(scene, width) or _help(scene)
+    style = Style.WARNING if scene.is_stopping or scene.question else Style.DIM
     return [(style, next((words for words in variants if cell_width(words) <= width), variants[-1]))]
+
+
+def _question(scene: Scene, width: int) -> tuple[str, ...]:
+    """`Stop 3: gamma? y yes • any other key no`: an answer is meant for the run that it names."""
+    if scene.question is None:
+        return ()
+    asked = [window for window in scene.running if window.state.run_id == scene.question.run_id]
+    whole, short = ("Stop all sub-agents?", "Stop all?")
+    if asked:
+        room = width - cell_width(_ASK[-1].format("Stop ?"))
+        whole = short = f"Stop {clip(name_of(asked[0]), max(room, _MIN_NAME_CELLS))}?"
+    return _ASK[0].format(whole), _ASK[-1].format(short)
 
 
 def _help(scene: Scene) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from typing import TextIO
 
 from pi_subagents.clock import now_ms
 from pi_subagents.fold import RunState
-from pi_subagents.harmless import clean, painted
+from pi_subagents.harmless import clean, painted, wants_colours
 from pi_subagents.models.event import Event
 from pi_subagents.progress import Line, Style, Window
 from pi_subagents.runners import job_control
@@ -41,7 +41,8 @@ class LiveView:
     """Windows for the runs of one delegation, or for a run of somebody else that one can `leave` to itself."""
 
     def __init__(self, stream: TextIO | None = None, leave: Callable[[], None] | None = None) -> None:
-        self._screen = Screen(stream or painted(sys.stderr), reflows=reflows(os.environ))
+        coloured = wants_colours(os.environ)
+        self._screen = Screen(stream or painted(sys.stderr), reflows=reflows(os.environ), coloured=coloured)
         self._keyboard = Keyboard(self._pressed)
         self._controls = Controls()
         self._leave_it = leave
@@ -104,7 +105,7 @@ class LiveView:
     def _draw(self) -> None:
         size = self._screen.size()
         scene = self._scene(size)
-        self._controls.settle([window.state.run_id for window in scene.running], scene.now_ms)
+        self._controls.settle([window.state.run_id for window in scene.running])
         self._screen.draw(compose(self._scene(size)), self._new_history(size.columns))
 
     def _new_history(self, columns: int) -> list[Line]:
@@ -164,7 +165,7 @@ class LiveView:
             total=self._shown.task_count,
             selected=self._controls.selected,
             expanded=self._controls.expanded,
-            asking=self._controls.asking,
+            question=self._controls.question,
             has_keys=self._keyboard.exists,
             can_leave=self._leave_it is not None,
         )
@@ -191,7 +192,7 @@ class LiveView:
             return
         assert self._shown is not None
         shown = [window.state.run_id for window in self._scene(self._screen.size()).running]
-        stop = self._controls.press(key, shown, now_ms())
+        stop = self._controls.press(key, shown)
         if stop is not None:
             window = self._windows.get(stop.run_id or "")
             self._shown.stop(window.state.session_id if window else None)

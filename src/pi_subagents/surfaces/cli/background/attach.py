@@ -28,7 +28,7 @@ from pi_subagents.surfaces.cli.views import View, choose_view
 @run_argument
 @click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
 def attach(run: str, plain: bool) -> None:
-    """Watch RUN in a live window: x stops it, q or Ctrl+C leaves it running.
+    """Watch RUN in a live window: x stops it after a question, q or Ctrl+C leaves it running.
 
     Exit code 0 if it was completed or left with q, 1 if it failed or was aborted, 130 if left with Ctrl+C.
     """
