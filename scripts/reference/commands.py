@@ -15,7 +15,7 @@ _HEAD = """
 # Command line
 
 Results go to standard output, progress and messages to standard error; with `--json` standard output is one JSON
-document and nothing else. Colours are left out where the output is no terminal or `NO_COLOR` is set.
+document and nothing else. Colours are left out where the output is no terminal or `NO_COLOR` is set and not empty.
 """
 
 _EXIT_CODES = (
@@ -32,7 +32,7 @@ _VARIABLES = (
     ("`PI_AGENT_DIR`, `PI_CODING_AGENT_DIR`", "the agent directory (default `~/.pi/agent`); the first one wins"),
     ("`PI_SUBAGENTS_DATA_DIR`", "where `install-pi` puts what it brings"),
     ("`PI_SUBAGENTS_LOG`", "a file to log to"),
-    ("`NO_COLOR`", "no colours, and plain lines instead of windows"),
+    ("`NO_COLOR`", "set and not empty: no colours anywhere, in windows and tables neither"),
 )
 
 _PLACES = """

@@ -13,7 +13,7 @@ import errno
 import io
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
 
@@ -140,3 +140,8 @@ class _Bytes(io.BufferedIOBase):
 def painted(stream: TextIO) -> TextIO:
     """Where texts go that are clean and hold escapes of ours."""
     return stream.painted if isinstance(stream, HarmlessStream) else stream
+
+
+def wants_colours(environ: Mapping[str, str]) -> bool:
+    """Whether the user has not asked for none; https://no-color.org says how: any value but an empty one."""
+    return not environ.get("NO_COLOR")

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.models import Usage
-from pi_subagents.supervisor import Limits
+from pi_subagents.supervisor import Limits, Supervisor
 from pi_subagents.testing.fakes import FakeProcess
 from pi_subagents.testing.records import Record, answer, assistant, tool_call
+from pi_subagents.testing.virtual_clock import VirtualClockLoop
 from tests.supervisor.kit import FOREVER_S, printing, see_through, staying
 
 TIMED_OUT = ("failed", "timeout", "Timed out after 60s. Consider resuming with a longer timeout.")
@@ -29,6 +30,20 @@ def test_an_agent_that_does_nothing_ends_when_its_time_is_up(tmp_path: Path) -> 
     outcome = see_through(tmp_path, staying(), Limits(timeout_s=60, extension_s=30))
     assert outcome.verdict == TIMED_OUT
     assert outcome.signals == [("terminate", 60)]
+
+
+def test_the_time_in_which_the_holder_was_stopped_is_not_the_agents(tmp_path: Path) -> None:
+    async def ctrl_z(_supervisor: Supervisor) -> None:
+        await asyncio.sleep(40)
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, VirtualClockLoop)
+        loop.pass_time(1000)
+
+    limits = Limits(timeout_s=60, extension_s=30)
+    outcome = see_through(tmp_path, staying(), limits, meanwhile=ctrl_z)
+    assert outcome.verdict == TIMED_OUT
+    ((_, ended_at),) = outcome.signals
+    assert ended_at == pytest.approx(1060, abs=1)
 
 
 @pytest.mark.parametrize(("called_at", "ends_at"), [(10, 60), (30, 60), (31, 61), (59, 89)])

@@ -15,11 +15,14 @@ def job_control(
 ) -> Iterator[None]:
     """Call back while the block runs; `before_stop` leaves the terminal as the shell wants it.
 
-    `after_continue` can be called more than once, and also after a stop that nobody announced.
+    `after_continue` is called once for every time that it goes on, also after a stop that nobody announced.
     """
     loop = asyncio.get_running_loop()
+    announced = False
 
     def stop() -> None:
+        nonlocal announced
+        announced = True
         before_stop()
         # Once more with its usual effect: none where no shell could ever wake the program again.
         loop.remove_signal_handler(signal.SIGTSTP)
@@ -27,7 +30,14 @@ def job_control(
         loop.add_signal_handler(signal.SIGTSTP, stop)
         after_continue()
 
-    handlers = {signal.SIGWINCH: on_resize, signal.SIGTSTP: stop, signal.SIGCONT: after_continue}
+    def go_on() -> None:
+        nonlocal announced
+        if announced:  # that was the signal which has ended `stop`
+            announced = False
+        else:
+            after_continue()
+
+    handlers = {signal.SIGWINCH: on_resize, signal.SIGTSTP: stop, signal.SIGCONT: go_on}
     heeded = [number for number in handlers if signal.getsignal(number) is not signal.SIG_IGN]
     for number in heeded:
         loop.add_signal_handler(number, handlers[number])

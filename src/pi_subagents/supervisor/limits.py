@@ -52,6 +52,13 @@ class Deadline:
         """Take note that the agent no longer waits for a tool."""
         self._running.discard(call_id)
 
+    def put_off(self, seconds: float) -> None:
+        """Take note that nobody looked for so long: the program that holds the run was stopped."""
+        if self.at is not None:
+            self.at += seconds
+        if self._last_call is not None:
+            self._last_call += seconds
+
     def passed(self, now: float) -> bool:
         """Called when the deadline is reached: True if the run must end, False if it got an extension."""
         if self._extended or self._extension_s <= 0:

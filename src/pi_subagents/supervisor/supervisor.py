@@ -54,6 +54,8 @@ QUIET_GRACE_S = 30.0
 _DELTA_INTERVAL_S = 0.1
 REQUEST_INTERVAL_S = 0.5
 """How often to look whether another process asks for a stop."""
+_STOPPED_S = 5.0
+"""A look that comes so late means that this program was stopped (Ctrl+Z), however busy the machine is."""
 
 _log = logging.getLogger(__name__)
 
@@ -95,6 +97,7 @@ class Supervisor:
         self._stopped_after_settling = False
         self._released = False
         self._timers = Timers()
+        self._looked_at = 0.0
 
     # --- what others may ask ------------------------------------------------------------------------------
 
@@ -130,7 +133,17 @@ class Supervisor:
         if (message := stop_request(self._record.path)) is not None:
             self.stop(Reason.CANCELLED, message or CANCELLED_SENTENCE)
         elif self._process is not None:
-            self._timers.set("request", REQUEST_INTERVAL_S, self.heed_request)
+            self._timers.set("request", REQUEST_INTERVAL_S, self._look_again)
+
+    def _look_again(self) -> None:
+        """Look for a request; what an agent said while we were stopped is still to be read, so that time is not its."""
+        now = asyncio.get_running_loop().time()
+        late_s = now - self._looked_at - REQUEST_INTERVAL_S
+        self._looked_at = now
+        if late_s > _STOPPED_S:
+            self._deadline.put_off(late_s)
+            self._arm_deadline()
+        self.heed_request()
 
     async def run(self) -> RunState:
         """Start the agent and see it through; returns the final state."""
@@ -167,6 +180,7 @@ class Supervisor:
             self._end(ending(Reason.SPAWN, SPAWN_SENTENCE, self._now_ms()))
             return
         self._deadline = Deadline(self._limits, loop.time())
+        self._looked_at = loop.time()
         process = self._process
         started = ev.Started(at=self._now_ms(), pid=process.pid, containment=process.containment, reused=process.reused)
         self._happened([started])

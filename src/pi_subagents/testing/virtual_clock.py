@@ -17,7 +17,7 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
 
     def __init__(self) -> None:
         self._now = 0.0
-        super().__init__(_Leaping(self._leap))
+        super().__init__(_Leaping(self.pass_time))
 
     def time(self) -> float:
         """Seconds of virtual time since the loop was made."""
@@ -32,7 +32,8 @@ class VirtualClockLoop(asyncio.SelectorEventLoop):
             outcome.set_exception(error)
         return outcome
 
-    def _leap(self, seconds: float) -> None:
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass in which nothing can happen, as it does for a program that is stopped."""
         self._now += seconds
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from shutil import get_terminal_size
@@ -49,7 +48,7 @@ def print_finding(finding: Finding) -> None:
     hint = f"  → {finding.hint}" if finding.hint else ""
     line = _wrapped(clean(f"{finding.mark} {finding.check:<{_NAME_WIDTH}} {finding.detail}{hint}"), _INDENT)
     mark = click.style(finding.mark, fg=_COLOURS[finding.mark])
-    echo_painted(f"{mark}{line.removeprefix(finding.mark)}", color=False if "NO_COLOR" in os.environ else None)
+    echo_painted(f"{mark}{line.removeprefix(finding.mark)}")
 
 
 def _wrapped(line: str, indent: str) -> str:

@@ -6,11 +6,12 @@ in it; a text of several lines says so by using another function.
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
-from pi_subagents.harmless import clean, painted, printable
+from pi_subagents.harmless import clean, painted, printable, wants_colours
 from pi_subagents.steps import Steps
 
 
@@ -26,7 +27,7 @@ def echo_text(text: str, *, err: bool = False, nl: bool = True) -> None:
 
 def echo_painted(line: str, *, color: bool | None = None) -> None:
     """Print a line that has colours of ours in it, around texts that are clean; not in colour where none is wanted."""
-    click.echo(line, file=painted(sys.stdout), color=color)
+    click.echo(line, file=painted(sys.stdout), color=color if wants_colours(os.environ) else False)
 
 
 def steps_of(command: str) -> Steps:

@@ -12,7 +12,7 @@ import click
 
 from pi_subagents.harmless import clean, painted
 from pi_subagents.models import short_id
-from pi_subagents.progress import cell_width, money
+from pi_subagents.progress import cell_width, clip, money
 from pi_subagents.results import RunResult
 from pi_subagents.surfaces.cli import json_output
 from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text
@@ -27,10 +27,12 @@ _RULE_CELLS = 60
 def print_outputs(results: Sequence[RunResult], *, styled: bool = True) -> None:
     """Every task's final text under its name; on a terminal with colours if `styled`."""
     color = None if styled else False
-    rule_cells = min(_RULE_CELLS, get_terminal_size().columns - len("──  "))
+    columns = get_terminal_size().columns
     for result in results:
         name = clean(result.name)
-        rule = f"── {name} " + "─" * max(3, rule_cells - cell_width(name))
+        if sys.stdout.isatty():
+            name = clip(name, columns - len("──  ───"))
+        rule = f"── {name} " + "─" * max(3, min(_RULE_CELLS, columns - len("──  ")) - cell_width(name))
         echo_painted(click.style(rule, bold=True), color=color)
         if result.output:
             echo_text(result.output.strip())

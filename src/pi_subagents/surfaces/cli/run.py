@@ -25,7 +25,8 @@ from pi_subagents.surfaces.cli.task_files import read_tasks
 from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.surfaces.cli.views import View, choose_view, forbids_escapes
 
-_NAME_CHARACTERS = 32
+_NAME_CHARACTERS = 100
+"""Each place that shows a name cuts it to the room it has; this keeps a prompt of a page out of records."""
 
 
 @click.command()

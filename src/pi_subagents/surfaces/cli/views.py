@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents.fold import RunState
 from pi_subagents.models.event import Ended, Event, Started
-from pi_subagents.progress import ProgressWords, Window, name_of, status_line
+from pi_subagents.progress import ProgressWords, Window, clip, name_of, status_line
 from pi_subagents.surfaces.cli.output import echo
 
 if TYPE_CHECKING:
     from pi_subagents.surfaces.live import Shown
 
 _LINE_CELLS = 200
+_NAME_CELLS = 40
+"""The name stands before every line; what happens is what matters there."""
 
 
 class View(Protocol):
@@ -40,8 +42,8 @@ def choose_view(*, plain: bool, leave: Callable[[], None] | None = None) -> View
 
 
 def forbids_escapes(environ: Mapping[str, str]) -> bool:
-    """Whether the user wants no colours, or has a terminal that would print escapes instead of obeying them."""
-    return bool(environ.get("NO_COLOR")) or environ.get("TERM", "dumb") in ("", "dumb")
+    """Whether the terminal would print escapes instead of obeying them."""
+    return environ.get("TERM", "dumb") in ("", "dumb")
 
 
 class PlainView:
@@ -59,7 +61,7 @@ class PlainView:
         for event in events:
             line = "Started" if isinstance(event, Started) else words.say(event)
             if line:
-                _say(f"{name_of(window)}: {line}")
+                _say(f"{clip(name_of(window), _NAME_CELLS)}: {line}")
             if isinstance(event, Ended):
                 self._say_standing()
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import click
 
 from pi_subagents.errors import InvalidCall
+from pi_subagents.harmless import wants_colours
 
 
 @click.command()
@@ -18,6 +20,8 @@ def watch(only_project: bool) -> None:
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):  # textual draws on standard error
         raise InvalidCall("watch needs a terminal; 'pi-subagents sessions list --all' prints the runs anywhere")
+    if wants_colours(os.environ):
+        os.environ.pop("NO_COLOR", None)  # textual would obey an empty one, too
     from pi_subagents.planning import Place
     from pi_subagents.runners import Interrupted, run_until_signalled
     from pi_subagents.surfaces.watch import watch as watch_runs
