@@ -29,6 +29,8 @@ from pi_subagents.store import JOURNAL_FILE, Index, list_runs, load_run, mark, r
 
 LAUNCH_ENTRY = "pi-subagents:bg-run"
 UPDATE_ENTRY = "pi-subagents:bg-update"
+TERMINAL = "terminal"
+"""The owner of what people start; whichever command comes next in a terminal tells them of its end."""
 _NOTICE_MARK = "notified"
 
 

@@ -125,7 +125,4 @@ async def watching(bench: Bench, size: tuple[int, int] = WIDE, project: Path | N
         eyes = Eyes(app, pilot)
         await eyes.until(lambda: app.has_looked, "the first look")
         await pilot.pause()
-        try:
-            yield eyes
-        finally:
-            await app.own_runs.stop()
+        yield eyes

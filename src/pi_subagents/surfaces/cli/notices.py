@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi_subagents.background.registry import Registry, announcement, mark_announced
+from pi_subagents.background.registry import TERMINAL, Registry, announcement, mark_announced
 from pi_subagents.fold import RunState
 from pi_subagents.lookup import short_run_ids
 from pi_subagents.planning import Place
 from pi_subagents.store import wait_for_file
 from pi_subagents.surfaces.cli.output import echo
 
-OWNER = "terminal"
+OWNER = TERMINAL
 _LOCK = "notices"
 _LOCK_S = 3.0
 """Another terminal that is stopped while it tells them tells them later."""

@@ -1,14 +1,16 @@
-"""What can be done with a run: stop, resume, copy, open, export. Each says in a sentence what came of it."""
+"""What can be done: start, steer, resume, stop, copy, open, export. Each says in a sentence what came of it."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 
 from textual.app import App
 
 from pi_subagents.clock import now_ms
+from pi_subagents.control import steer, why_not_steered
 from pi_subagents.errors import PiSubagentsError, StoreError
 from pi_subagents.export import printable, session_html
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -18,7 +20,8 @@ from pi_subagents.progress import clean, counted, data_size
 from pi_subagents.runners.desktop import open_on_desktop
 from pi_subagents.store import load_run, request_stop, session_runs
 from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
-from pi_subagents.surfaces.watch.own_runs import OwnRuns
+from pi_subagents.surfaces.watch.launching import Agent, resume, start
+from pi_subagents.surfaces.watch.start_dialog import StartDialog
 from pi_subagents.trees import writing_to
 from pi_subagents.watching.runs import WatchedRun
 
@@ -26,10 +29,37 @@ from pi_subagents.watching.runs import WatchedRun
 class RunActions:
     """Does what the user asks for in `app`."""
 
-    def __init__(self, app: App[None], place: Place, own_runs: OwnRuns) -> None:
+    def __init__(self, app: App[None], place: Place, show: Callable[[str], None]) -> None:
+        """`show` is told the session of a new run."""
         self._app = app
         self._place = place
-        self._own_runs = own_runs
+        self._show = show
+
+    def start(self, run: WatchedRun | None) -> None:
+        """Ask for an agent and a task, and start it: in the project of a run, or where the program was started."""
+        places = [self._place]
+        if run is not None and run.project != self._place.project:
+            places.insert(0, Place.here(run.project, self._place.environ))
+        self._app.push_screen(StartDialog(places, self._start))
+
+    async def _start(self, place: Place, agent: Agent, prompt: str) -> None:
+        state = await asyncio.to_thread(start, place, agent, prompt)
+        self._show(state.session_id)
+        note = f" {state.note}" if state.note else ""
+        self._say(f"Started session {state.session_id}. It goes on when you leave.{printable(note)}")
+
+    def steer(self, run: WatchedRun) -> None:
+        """Ask for a word to the agent at work, and pass it on."""
+        if not run.is_active:
+            self._say(f"{_name(run)} is over already; r resumes it.")
+        elif problem := why_not_steered(run.state):
+            self._say(printable(problem))
+        else:
+            self._app.push_screen(PromptDialog(f"Tell {_name(run)}:", "send", partial(self._steer, run)))
+
+    async def _steer(self, run: WatchedRun, words: str) -> None:
+        await asyncio.to_thread(steer, run.run_dir, words)
+        self._say(f"{_name(run)} was told; it hears it before its next turn.")
 
     def stop(self, run: WatchedRun) -> None:
         """Ask whether to stop the run, and do so."""
@@ -54,15 +84,13 @@ class RunActions:
             self._say(f"{_name(run)} is still running; it can be resumed when it has ended.")
             return
 
-        def answered(prompt: str | None) -> None:
-            if prompt is not None and prompt.strip():
-                self._attempt(self._resume(run, prompt))
-
-        self._app.push_screen(PromptDialog(_name(run)), answered)
+        question = f"What should {_name(run)} do now?"
+        self._app.push_screen(PromptDialog(question, "resume", partial(self._resume, run)))
 
     async def _resume(self, run: WatchedRun, prompt: str) -> None:
-        await self._own_runs.resume(run.run_dir, prompt)
-        self._say(f"{_name(run)} goes on. Quitting watch stops it.")
+        state = await asyncio.to_thread(resume, self._place, run.run_dir, prompt)
+        self._show(state.session_id)
+        self._say(f"{_name(run)} goes on, also when you leave.")
 
     def copy(self, run: WatchedRun) -> None:
         """Put the run's final text, or what there is of it, on the clipboard."""

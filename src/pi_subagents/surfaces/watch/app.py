@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar
@@ -16,13 +17,12 @@ from textual.widgets import Footer, Input, Static
 from pi_subagents.following import POLL_S
 from pi_subagents.paths import home_dir
 from pi_subagents.planning import Place
-from pi_subagents.progress import Line, Style, clean, counted, shorten_path, status_segments
+from pi_subagents.progress import Line, Style, clean, money, shorten_path, status_segments
 from pi_subagents.surfaces.watch.actions import RunActions
 from pi_subagents.surfaces.watch.colours import painted
 from pi_subagents.surfaces.watch.conversation import ConversationView
-from pi_subagents.surfaces.watch.dialogs import Confirmation, Help
-from pi_subagents.surfaces.watch.keys import HELP, KEYS
-from pi_subagents.surfaces.watch.own_runs import OwnRuns
+from pi_subagents.surfaces.watch.dialogs import Help
+from pi_subagents.surfaces.watch.keys import ALSO, HELP, KEYS
 from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
 from pi_subagents.surfaces.watch.selection import Selection
 from pi_subagents.surfaces.watch.stylesheet import STYLESHEET
@@ -37,23 +37,20 @@ WIDE_FROM = 110
 
 _NOTHING_YET = """No runs yet.
 
-Start one in another terminal, and it appears here by itself:
+n starts one here. One that is started elsewhere appears by itself:
 
   pi-subagents run "Explain what this project does"
 
-or watch three agents work without a key or a network:
+Or watch three agents work without a key or a network:
 
   pi-subagents demo"""
+_SEARCH = "name, agent, model, project, session … (esc: all again)"
 _NOTHING_MATCHES = "No run matches.\n\nesc shows all again."
 
 
 async def watch(place: Place, project: Path | None = None) -> None:
-    """Show all runs, or those of one project, until the user leaves; what was resumed there ends then."""
-    app = WatchApp(place, project)
-    try:
-        await app.run_async()
-    finally:
-        await app.own_runs.stop()
+    """Show all runs, or those of one project, until the user leaves."""
+    await WatchApp(place, project).run_async()
     task = asyncio.current_task()
     if task is not None and task.cancelling():  # textual leaves then, but keeps quiet about why
         raise asyncio.CancelledError
@@ -65,22 +62,22 @@ class WatchApp(App[None]):
     CSS = STYLESHEET
     TITLE = "pi-subagents watch"
     ENABLE_COMMAND_PALETTE = False
-    BINDINGS: ClassVar[list[BindingType]] = [*KEYS]
+    BINDINGS: ClassVar[list[BindingType]] = [*KEYS, *ALSO]
 
     def __init__(self, place: Place, project: Path | None = None) -> None:
-        super().__init__(driver_class=LastingDriver)
+        # With NO_COLOR textual makes everything grey, unless colours are the terminal's own: those it takes away.
+        super().__init__(driver_class=LastingDriver, ansi_color="NO_COLOR" in os.environ or None)
         self.place = place
-        self.own_runs = OwnRuns(place)
         self.roster = Roster(place, project)
         self.selection = Selection()
         self.list = RunList()
         self.conversation = ConversationView()
         self._title = Static(id="title", markup=False)
         # Disabled until it is asked for: textual gives the focus to whatever can have it before styles hide anything.
-        self._search = Input(placeholder="name, profile, model, project, session …", id="search", disabled=True)
+        self._search = Input(placeholder=_SEARCH, id="search", disabled=True)
         self._empty = Static(id="empty", markup=False)
         self._body = Container(id="body")
-        self._actions = RunActions(self, place, self.own_runs)
+        self._actions = RunActions(self, place, self._show_session)
         self.has_looked = False
 
     def compose(self) -> ComposeResult:
@@ -95,6 +92,8 @@ class WatchApp(App[None]):
 
     def on_mount(self) -> None:
         self._lay_out(self.size.width)
+        # After ctrl+z and fg textual draws only what changes from then on.
+        self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         self.run_worker(self._watch())
         self.list.focus()
 
@@ -141,6 +140,8 @@ class WatchApp(App[None]):
             line.append((Style.MUTED, f" • {clean(where.name)}"))
         if limits := self.selection.description:
             line.append((Style.WARNING, f" • only {limits}"))
+        if cost := sum(run.state.usage.cost for run in self.list.runs):
+            line.append((Style.MUTED, f" • {money(cost)} in all"))
         self._title.update(painted(line), layout=False)
 
     def on_run_list_chosen(self, event: RunList.Chosen) -> None:
@@ -187,12 +188,20 @@ class WatchApp(App[None]):
         if self.focused is not self.list and not isinstance(self.focused, Input) and self.list.display:
             self.list.focus()
             return
+        self._show_all()
+        self.list.focus()
+
+    def _show_all(self) -> None:
         with self._search.prevent(Input.Changed):
             self._search.value = ""
         self._search.remove_class("shown")
         self._search.disabled = True
         self._select(Selection())
-        self.list.focus()
+
+    def _show_session(self, session_id: str) -> None:
+        """Choose a session as soon as it is there; no filter may hide it."""
+        self.list.choose_when_listed(session_id)
+        self._show_all()
 
     def action_enter(self) -> None:
         self.conversation.focus_conversation()
@@ -202,9 +211,16 @@ class WatchApp(App[None]):
 
     # --- doing ----------------------------------------------------------------------------------------------
 
+    @property
+    def _chosen(self) -> WatchedRun | None:
+        return self.list.chosen if self.list.display else None
+
+    def action_start(self) -> None:
+        self._actions.start(self._chosen)
+
     def action_with_chosen(self, what: str) -> None:
-        """Stop, resume, copy, open or export the chosen run."""
-        run = self.list.chosen if self.list.display else None
+        """Steer, stop, resume, copy, open or export the chosen run."""
+        run = self._chosen
         if run is None:
             self.notify("There is no run to do that with.", markup=False)
             return
@@ -218,20 +234,6 @@ class WatchApp(App[None]):
 
     def action_help(self) -> None:
         self.push_screen(Help(HELP))
-
-    async def action_quit(self) -> None:
-        """Leave; ask first if that stops runs."""
-        count = self.own_runs.count
-        if not count:
-            self.exit()
-            return
-        verb, them = ("is", "it") if count == 1 else ("are", "them")
-        words = f"{counted(count, 'run')} resumed here {verb} still working. Quitting stops {them}."
-        self.push_screen(Confirmation(words, "Stop and quit", "Stay"), self._quit_if)
-
-    def _quit_if(self, sure: bool | None) -> None:
-        if sure:
-            self.exit()
 
 
 def _origin(run: WatchedRun) -> Line:

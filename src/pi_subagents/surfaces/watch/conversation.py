@@ -14,7 +14,7 @@ from pi_subagents.clock import now_ms
 from pi_subagents.errors import StoreError
 from pi_subagents.export import Added, Entry, Noticed, printable
 from pi_subagents.following import POLL_S
-from pi_subagents.progress import Line, Style, header_segments, money, short_count
+from pi_subagents.progress import Line, Style, header_segments
 from pi_subagents.surfaces.watch.colours import painted_lines
 from pi_subagents.surfaces.watch.items import Items
 from pi_subagents.surfaces.watch.reading import Reading
@@ -88,16 +88,15 @@ class ConversationView(Vertical):
         """Draw the header again: time passes."""
         if self.reading is None:
             return
-        line = header_segments(self.reading.window, now_ms())
-        usage = self.reading.state.usage
-        if usage.total_tokens:
-            line.append((Style.MUTED, f" • {short_count(usage.total_tokens)} tokens"))
-        if usage.cost:
-            line.append((Style.MUTED, f" • {money(usage.cost)}"))
+        width = self._header.content_size.width or None
+        line = header_segments(self.reading.window, now_ms(), figures=True, width=width)
         content = painted_lines([line, self._origin])
         if content != self._painted:
             self._painted = content
             self._header.update(content, layout=False)
+
+    def on_resize(self) -> None:
+        self.call_after_refresh(self.paint_header)
 
     def toggle_folds(self) -> None:
         """Unfold every tool call, or fold them again."""

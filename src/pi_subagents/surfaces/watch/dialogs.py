@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -9,8 +10,12 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical, VerticalScroll
 from textual.content import Content
 from textual.events import Key
+from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static, TextArea
+
+from pi_subagents.errors import PiSubagentsError
+from pi_subagents.harmless import printable
 
 
 class Confirmation(ModalScreen[bool]):
@@ -45,13 +50,16 @@ class Confirmation(ModalScreen[bool]):
         self.dismiss(yes)
 
 
-class _PromptArea(TextArea):
+class PromptArea(TextArea):
     """Return sends; a line break is Ctrl+J."""
+
+    class Submitted(Message):
+        """Return was pressed."""
 
     async def _on_key(self, event: Key) -> None:
         if event.key == "enter":
             event.prevent_default().stop()
-            self.screen.dismiss(self.text)
+            self.post_message(self.Submitted())
         elif event.key == "ctrl+j":
             event.prevent_default().stop()
             self.insert("\n")
@@ -59,25 +67,62 @@ class _PromptArea(TextArea):
             await super()._on_key(event)
 
 
-class PromptDialog(ModalScreen[str | None]):
-    """Asks what a session should go on with."""
+class PromptDialog(ModalScreen[None]):
+    """Asks for words and acts on them. What prevents that is said below them, and they stay as they were typed."""
 
+    AUTO_FOCUS = "PromptArea"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "dismiss(None)", "Cancel")]
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, question: str, verb: str, act: Callable[[str], Awaitable[None]]) -> None:
         super().__init__()
-        self._name_of_run = name
+        self._question = Static(question, markup=False)
+        self._verb = verb
+        self._act = act
+        self._problem = Static(classes="error", markup=False)
+        self._is_acting = False
 
     def compose(self) -> ComposeResult:
-        with Vertical(classes="dialog"):
-            yield Static(f"What should {self._name_of_run} do now?", markup=False)
-            yield _PromptArea(soft_wrap=True, highlight_cursor_line=False)
-            yield Static(
-                "It works inside this program: quitting watch stops it.\n"
-                "enter: resume · ctrl+j: new line · esc: cancel",
-                classes="notice",
-                markup=False,
-            )
+        with VerticalScroll(classes="dialog", can_focus=False):
+            yield self._question
+            yield from self.choices()
+            yield PromptArea(soft_wrap=True, highlight_cursor_line=False)
+            yield self._problem
+            yield Static(" · ".join(self.hints()), classes="notice", markup=False)
+
+    def choices(self) -> ComposeResult:
+        """What else there is to decide, between the question and the words."""
+        return iter(())
+
+    def hints(self) -> list[str]:
+        """The keys, in words."""
+        return [f"enter: {self._verb}", "ctrl+j: new line", "esc: cancel"]
+
+    def on_mount(self) -> None:
+        self._problem.display = False
+
+    def on_prompt_area_submitted(self) -> None:
+        """Act on the words."""
+        text = self.query_one(PromptArea).text
+        if not text.strip():
+            self._say("Type something first, or leave with esc.")
+        elif not self._is_acting:
+            self._is_acting = True
+            self.app.run_worker(self._attempt(text))  # the app's: what was sent is sent, though esc closes the dialog
+
+    async def _attempt(self, text: str) -> None:
+        try:
+            await self._act(text)
+        except PiSubagentsError as error:
+            self._is_acting = False
+            self._say(printable(str(error)))
+            return
+        if self.is_current:
+            self.dismiss(None)
+
+    def _say(self, problem: str) -> None:
+        self._problem.update(problem)
+        self._problem.display = True
+        self.call_after_refresh(self._problem.scroll_visible, animate=False)
 
 
 class Help(ModalScreen[None]):

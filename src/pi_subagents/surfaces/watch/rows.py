@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from pi_subagents.models import Status
 from pi_subagents.progress import (
@@ -24,9 +24,12 @@ from pi_subagents.watching.runs import WatchedRun
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ICONS = {"completed": ("✓", Style.SUCCESS), "error": ("✗", Style.ERROR)}
-_NAME_CELLS = 20
 _FIGURE_CELLS = (7, 8, 9, 8)
 """For time, tools, tokens and cost."""
+_BESIDE_NAME = 2 + sum(cells + 1 for cells in _FIGURE_CELLS)
+_MIN_WORD_CELLS = 8
+_MIN_NAME_CELLS = 20
+"""Where this does not fit beside all figures, the last ones go."""
 
 
 def tall_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) -> list[Line]:
@@ -38,19 +41,28 @@ def tall_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) ->
     ]
 
 
-def flat_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool) -> list[Line]:
-    """Name, time, tools, tokens and cost in columns, then the agent and the last words as far as they fit."""
-    name = clip(_name(run), _NAME_CELLS)
+def name_cells(runs: Iterable[WatchedRun], width: int) -> int:
+    """How wide the names of flat rows are: as the longest of them, if the figures beside them leave so much."""
+    longest = max((cell_width(_name(run)) for run in runs), default=0)
+    return max(min(longest, width - _BESIDE_NAME), _MIN_NAME_CELLS)
+
+
+def flat_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool, names: int) -> list[Line]:
+    """Name, time, tools, tokens and cost in columns, then the agent and the last words as far as they fit.
+
+    `names` is how many cells a name has.
+    """
+    name = clip(_name(run), names)
     figures = (_elapsed(run, now_ms), _tools(run), _tokens(run), _cost(run))
-    line = [*_icon(run, now_ms), (Style.BOLD, name + " " * (_NAME_CELLS - cell_width(name)))]
+    line = [*_icon(run, now_ms), (Style.BOLD, name + " " * (names - cell_width(name)))]
     line += [(Style.MUTED, f" {figure:>{cells}}") for figure, cells in zip(figures, _FIGURE_CELLS, strict=True)]
-    line.append((Style.TEXT, "  "))
     if unusual := _unusual(run):
-        line += [(Style.WARNING, unusual), (Style.TEXT, "  ")]
+        line += [(Style.TEXT, "  "), (Style.WARNING, unusual)]
     agent = " · ".join(filter(None, _origin(run, with_project)))
-    if plain(run.words).strip():
-        return [fit([*line, *run.words], width)]
-    return [fit([*line, (Style.MUTED, agent)], width)]
+    more = run.words if plain(run.words).strip() else [(Style.MUTED, agent)]
+    if cell_width(plain(line)) + _MIN_WORD_CELLS <= width:
+        line += [(Style.TEXT, "  "), *more]
+    return [fit(line, width)]
 
 
 def _spread(left: Line, right: str, width: int) -> Line:
@@ -86,8 +98,8 @@ def _elapsed(run: WatchedRun, now_ms: int) -> str:
 
 
 def _facts(run: WatchedRun, with_project: bool) -> Iterator[str]:
-    profile, *rest = _origin(run, with_project)
-    yield from filter(None, (_unusual(run), profile, _tools(run), _tokens(run), _cost(run), *rest))
+    agent, *rest = _origin(run, with_project)
+    yield from filter(None, (_unusual(run), agent, _tools(run), _tokens(run), _cost(run), *rest))
 
 
 def _unusual(run: WatchedRun) -> str:
@@ -96,7 +108,7 @@ def _unusual(run: WatchedRun) -> str:
 
 def _origin(run: WatchedRun, with_project: bool) -> Iterator[str]:
     project = run.project.name if with_project else None
-    for part in (run.state.profile, run.state.model, project):
+    for part in (run.state.agent, run.state.model, project):
         yield clean(part or "")
 
 

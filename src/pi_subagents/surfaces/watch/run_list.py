@@ -12,12 +12,13 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
+from textual.style import Style as VisualStyle
 from textual.visual import Visual
 
 from pi_subagents.clock import now_ms
 from pi_subagents.progress import Line, Style
 from pi_subagents.surfaces.watch.colours import painted
-from pi_subagents.surfaces.watch.rows import flat_row, tall_row
+from pi_subagents.surfaces.watch.rows import flat_row, name_cells, tall_row
 from pi_subagents.watching.runs import WatchedRun
 
 TALL, FLAT = 3, 1
@@ -50,7 +51,9 @@ class RunList(ScrollView, can_focus=True):
         super().__init__()
         self._runs: list[WatchedRun] = []
         self._chosen: WatchedRun | None = None
+        self._wanted: str | None = None
         self._rows: dict[WatchedRun, list[Line]] = {}
+        self._name_cells = 0
 
     @property
     def chosen(self) -> WatchedRun | None:
@@ -67,16 +70,25 @@ class RunList(ScrollView, can_focus=True):
         first = int(self.scroll_offset.y) // self.row_height
         return self._runs[first : first + self.size.height // self.row_height + 2]
 
+    def choose_when_listed(self, session_id: str) -> None:
+        """Choose a session as soon as it is in the list."""
+        self._wanted = session_id
+
     def show(self, runs: Sequence[WatchedRun]) -> None:
         """Replace the runs."""
         before = self._chosen
         self._runs = list(runs)
-        self._chosen = next((run for run in runs if before and run.session_id == before.session_id), None)
+        self._chosen = self._of_session(self._wanted) or (self._of_session(before.session_id) if before else None)
+        if self._chosen is not None and self._chosen.session_id == self._wanted:
+            self._wanted = None
         if self._chosen is None and runs:
             self._chosen = runs[0]
         self._measure()
         if self._chosen is not before:
             self.post_message(self.Chosen(self._chosen))
+
+    def _of_session(self, session_id: str | None) -> WatchedRun | None:
+        return next((run for run in self._runs if run.session_id == session_id), None)
 
     def show_news(self, runs: Collection[WatchedRun]) -> None:
         """Draw those again that have changed; of those that are active at least the time has."""
@@ -95,9 +107,17 @@ class RunList(ScrollView, can_focus=True):
         if position >= len(self._runs):
             return Strip.blank(width, self.rich_style)
         run = self._runs[position]
-        style = self.get_visual_style("row--chosen") if run is self._chosen else self.visual_style
+        style = self._chosen_style if run is self._chosen else self.visual_style
         content = painted([(Style.TEXT, " "), *self._row(run, max(width - 2, 0))[line]])
         return Visual.to_strips(self, content, width, 1, style, pad=True, apply_selection=False)[0]
+
+    @property
+    def _chosen_style(self) -> VisualStyle:
+        style = self.get_visual_style("row--chosen")
+        if not self.app.no_color:
+            return style
+        # Not in the stylesheet: a component's style has no `reverse`.
+        return style + VisualStyle(reverse=self.has_focus, underline=not self.has_focus)
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """The lines of a part of the list, each row of it made once."""
@@ -107,8 +127,12 @@ class RunList(ScrollView, can_focus=True):
     def _row(self, run: WatchedRun, width: int) -> list[Line]:
         lines = self._rows.get(run)
         if lines is None:
-            make = tall_row if self.row_height == TALL else flat_row
-            lines = self._rows[run] = make(run, width, now_ms(), with_project=self.with_project)
+            with_project = self.with_project
+            if self.row_height == TALL:
+                lines = tall_row(run, width, now_ms(), with_project=with_project)
+            else:
+                lines = flat_row(run, width, now_ms(), with_project=with_project, names=self._name_cells)
+            self._rows[run] = lines
         return lines
 
     def watch_row_height(self) -> None:
@@ -120,6 +144,7 @@ class RunList(ScrollView, can_focus=True):
     def _measure(self) -> None:
         height = len(self._runs) * self.row_height
         self.virtual_size = Size(self.scrollable_content_region.width, height)
+        self._name_cells = name_cells(self._runs, self.scrollable_content_region.width - 2)
         self.refresh()
         if self._chosen in self._runs:
             self._bring_into_view()

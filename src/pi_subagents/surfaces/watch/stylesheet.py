@@ -9,7 +9,7 @@ Screen { layout: vertical; background: $background; }
 #body.-narrow { layout: vertical; }
 
 #runs { background: $background; }
-.-wide #runs { width: 32%; min-width: 46; max-width: 64; height: 1fr; border-right: vkey $foreground 15%; }
+.-wide #runs { width: 36%; min-width: 50; max-width: 96; height: 1fr; border-right: vkey $foreground 15%; }
 .-narrow #runs { height: 35%; min-height: 4; border-bottom: hkey $foreground 15%; }
 
 #search { display: none; height: 1; border: none; padding: 0 1; background: $boost; }
@@ -58,5 +58,10 @@ ModalScreen { align: center middle; background: $background 60%; }
 .buttons { height: auto; margin-top: 1; align-horizontal: right; }
 .buttons Button { margin-left: 2; }
 .dialog TextArea { height: 5; margin: 1 0; padding: 0 1; border: round $primary 60%; background: $surface; }
+.dialog OptionList { margin: 1 0 0 0; max-height: 8; background: $surface; }
 .help { width: 72; padding: 0 2; scrollbar-size-vertical: 1; }
+
+/* Without colours, what has the focus or is chosen is told by other means. */
+FoldTitle:nocolor:focus, #earlier:nocolor:focus { text-style: bold underline; }
+OptionList:nocolor > .option-list--option-highlighted { text-style: bold underline; }
 """
