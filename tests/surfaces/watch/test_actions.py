@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.outcome import CANCELLED_SENTENCE, ending
 from pi_subagents.store import load_run, session_runs, stop_request
 from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
-from pi_subagents.testing import SCRIPT_VARIABLE, script
-from pi_subagents.testing.agent import pauses, touches
 from tests.session_kit import Kept, says
 from tests.surfaces.watch.kit import NARROW, Bench, watching
 
@@ -71,19 +68,18 @@ async def test_r_goes_on_with_the_session_and_shows_it(bench: Bench) -> None:
     kept = bench.tea.add(says("First answer"), name="brew", profile=None)
     async with watching(bench) as eyes:
         await eyes.reach("r", TextArea)
-        await eyes.until_seen("quitting watch stops it")
         await eyes.press(*"Stronger", "ctrl+j", *"please", "enter")
         # First what is said in the corner: it is there for some seconds only.
-        await eyes.until(lambda: "“brew” goes on. Quitting watch stops it." in eyes.notices)
+        await eyes.until(lambda: "“brew” goes on, also when you leave." in eyes.notices)
         await eyes.until(lambda: latest(kept) != kept.run_dir)
         await eyes.until(lambda: load_run(latest(kept)).status.is_terminal)
         state = load_run(latest(kept))
         assert (state.status, state.prompt, state.name) == (Status.COMPLETED, "Stronger\nplease", "brew")
+        assert state.background
         await eyes.until_told("run 2 of session")
-        await eyes.until(lambda: eyes.app.own_runs.count == 0)
 
 
-@pytest.mark.parametrize("keys", [["escape"], ["enter"], ["space", "enter"]])
+@pytest.mark.parametrize("keys", [["escape"], ["enter", "escape"], ["space", "enter", "escape"]])
 async def test_without_a_prompt_nothing_is_resumed(bench: Bench, keys: list[str]) -> None:
     kept = bench.tea.add(name="brew")
     async with watching(bench) as eyes:
@@ -91,7 +87,6 @@ async def test_without_a_prompt_nothing_is_resumed(bench: Bench, keys: list[str]
         await eyes.press(*keys)
         await eyes.until(lambda: not isinstance(eyes.app.screen, PromptDialog))
         assert latest(kept) == kept.run_dir
-        assert eyes.app.own_runs.count == 0
 
 
 async def test_a_running_session_is_not_resumed(bench: Bench) -> None:
@@ -106,30 +101,7 @@ async def test_what_prevents_a_resumption_is_said(bench: Bench) -> None:
     async with watching(bench) as eyes:
         await eyes.reach("r", TextArea)
         await eyes.press(*"go", "enter")
-        await eyes.until(lambda: any("where the session worked, is gone" in notice for notice in eyes.notices))
-
-
-async def test_q_asks_before_it_stops_what_was_resumed_here(bench: Bench) -> None:
-    kept = bench.tea.add(name="brew")
-    ready = bench.agent_dir / "ready"
-    variables = {**bench.place.environ, SCRIPT_VARIABLE: script(touches(ready), pauses(300))}
-    bench.place = replace(bench.place, environ=variables)
-    async with watching(bench) as eyes:
-        await eyes.reach("r", TextArea)
-        await eyes.press(*"go", "enter")
-        await eyes.until(ready.exists, "the agent is at work")
-        await eyes.press("q")
-        await eyes.until(
-            lambda: "1 run resumed here is still working. Quitting stops it." in " ".join(eyes.screen.split())
-        )
-        await eyes.press("n")
-        await eyes.until(lambda: not isinstance(eyes.app.screen, Confirmation))
-        assert eyes.app.is_running
-        assert eyes.app.own_runs.count == 1
-        await eyes.reach("q", Button)
-        await eyes.press("y")
-        await eyes.until(lambda: not eyes.app.is_running)
-    assert load_run(latest(kept)).reason is Reason.CANCELLED
+        await eyes.until_seen("is gone; name another")
 
 
 # --- y, o, e ---------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from pi_subagents.harmless import wants_colours
 def watch(only_project: bool) -> None:
     """Show all running and recent runs of this machine full-screen, whoever started them; ? lists the keys.
 
-    Leaving does not disturb the runs of other programs.
+    Agents can be started, steered, stopped and resumed there. Leaving disturbs no run.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):  # textual draws on standard error
         raise InvalidCall("watch needs a terminal; 'pi-subagents sessions list --all' prints the runs anywhere")

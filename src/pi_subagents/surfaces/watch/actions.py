@@ -16,11 +16,12 @@ from pi_subagents.export import printable, session_html
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.pages import run_page
 from pi_subagents.planning import Place
+from pi_subagents.profiles import Agent
 from pi_subagents.progress import clean, counted, data_size
 from pi_subagents.runners.desktop import open_on_desktop
 from pi_subagents.store import load_run, request_stop, session_runs
 from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
-from pi_subagents.surfaces.watch.launching import Agent, resume, start
+from pi_subagents.surfaces.watch.launching import resume, start
 from pi_subagents.surfaces.watch.start_dialog import StartDialog
 from pi_subagents.trees import writing_to
 from pi_subagents.watching.runs import WatchedRun
@@ -42,7 +43,7 @@ class RunActions:
             places.insert(0, Place.here(run.project, self._place.environ))
         self._app.push_screen(StartDialog(places, self._start))
 
-    async def _start(self, place: Place, agent: Agent, prompt: str) -> None:
+    async def _start(self, place: Place, agent: Agent | None, prompt: str) -> None:
         state = await asyncio.to_thread(start, place, agent, prompt)
         self._show(state.session_id)
         note = f" {state.note}" if state.note else ""

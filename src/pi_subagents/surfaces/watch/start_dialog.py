@@ -13,11 +13,11 @@ from textual.widgets import OptionList
 from pi_subagents.harmless import printable
 from pi_subagents.paths import home_dir
 from pi_subagents.planning import Place
+from pi_subagents.profiles import Agent, all_agents
 from pi_subagents.progress import clean, shorten_path
 from pi_subagents.surfaces.watch.dialogs import PromptArea, PromptDialog
-from pi_subagents.surfaces.watch.launching import Agent, agents_at
 
-Start = Callable[[Place, Agent, str], Awaitable[None]]
+Start = Callable[[Place, Agent | None, str], Awaitable[None]]
 
 
 class StartDialog(PromptDialog):
@@ -29,7 +29,7 @@ class StartDialog(PromptDialog):
     def __init__(self, places: Sequence[Place], act: Start) -> None:
         super().__init__("", "start", lambda text: act(self._place, self._agent, text))
         self._places = list(places)
-        self._agents: list[Agent] = []
+        self._agents: list[Agent | None] = []
         self._list = OptionList(compact=True, markup=False)
 
     @property
@@ -37,7 +37,7 @@ class StartDialog(PromptDialog):
         return self._places[0]
 
     @property
-    def _agent(self) -> Agent:
+    def _agent(self) -> Agent | None:
         return self._agents[self._list.highlighted or 0]
 
     def choices(self) -> ComposeResult:
@@ -60,16 +60,16 @@ class StartDialog(PromptDialog):
         here, *others = (shorten_path(str(place.cwd), home=str(home_dir())) for place in self._places)
         lines = [f"A new agent in {here}", *(f"ctrl+o: in {other} instead" for other in others)]
         self._question.update(printable("\n".join(lines)))
-        self._agents = list(agents_at(self._place))
+        self._agents = [None, *all_agents(self._place.cwd, self._place.agent_dir)]
         self._list.clear_options()
         self._list.add_options([_label(agent) for agent in self._agents])
         self._list.highlighted = 0
 
 
-def _label(agent: Agent) -> Content:
-    name = clean(agent.preset or agent.profile or "")
-    if not name:
+def _label(agent: Agent | None) -> Content:
+    if agent is None:
         return Content("pi as it is, without a profile")
-    kind = "preset" if agent.preset else "profile"
-    about = " ".join(clean(agent.description).split())
-    return Content.assemble((name, "bold"), (f"  {kind}  {about}", "$foreground-muted"))
+    about = " ".join(clean(agent.profile.description or "").split())
+    return Content.assemble(
+        (clean(agent.profile.name), "bold"), (f"  {agent.kind.word}  {about}".rstrip(), "$foreground-muted")
+    )

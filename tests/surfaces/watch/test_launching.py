@@ -1,0 +1,122 @@
+"""Agents that are started, steered and resumed from the screen: they work in the background, whatever becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from textual.widgets import OptionList, TextArea
+
+from pi_subagents.paths import runs_dir
+from pi_subagents.planning import Place
+from pi_subagents.store import is_held, list_runs, load_run, request_stop
+from pi_subagents.surfaces.watch.dialogs import PromptArea
+from pi_subagents.surfaces.watch.launching import resume
+from pi_subagents.surfaces.watch.start_dialog import StartDialog
+from pi_subagents.testing import MODELS_VARIABLE, SCRIPT_VARIABLE, SCRIPTED_AGENT, prints, script
+from pi_subagents.testing.agent import repeats_steering, touches
+from tests.session_kit import Shelf
+from tests.surfaces.watch.kit import Bench, Eyes, watching
+from tests.waiting import until
+
+_SETTLED = prints({"type": "agent_end"}, {"type": "agent_settled"})
+
+
+def with_variables(bench: Bench, **variables: str) -> None:
+    bench.place = replace(bench.place, environ={**bench.place.environ, **variables})
+
+
+def write_preset(project: Path, name: str, model: str = "acme/large") -> None:
+    folder = project / ".pi" / "subagents"
+    folder.mkdir(exist_ok=True)
+    (folder / f"{name}.md").write_text(f"---\nname: {name}\ndescription: Works.\nmodel: {model}\n---\n")
+
+
+def dialog_text(eyes: Eyes) -> str:
+    """What the dialog says, without its frame and line breaks."""
+    return " ".join(eyes.screen.replace("│", " ").split())
+
+
+async def test_n_starts_an_agent_in_the_background_that_s_can_tell_something(bench: Bench, tmp_path: Path) -> None:
+    ready = tmp_path / "ready"
+    write_preset(bench.tea.project, "worker")
+    with_variables(
+        bench, **{MODELS_VARIABLE: "acme/large", SCRIPT_VARIABLE: script(touches(ready), repeats_steering(), _SETTLED)}
+    )
+    async with watching(bench) as eyes:
+        await eyes.reach("n", OptionList)
+        await eyes.until_seen("A new agent in", "worker  preset  Works.")
+        await eyes.press("down")
+        await eyes.reach("enter", PromptArea)
+        await eyes.press(*"Make tea", "enter")
+        await eyes.until(lambda: any("It goes on when you leave." in notice for notice in eyes.notices))
+        await eyes.until(ready.exists, "the agent is at work")
+        await eyes.until_told("Make tea • worker")
+        await eyes.until_listed("Make tea", "worker")
+        (run_dir,) = list_runs(runs_dir(bench.tea.project))
+        await eyes.until(lambda: eyes.app.list.chosen and eyes.app.list.chosen.run_dir == run_dir, "it is chosen")
+        await eyes.reach("s", TextArea)
+        await eyes.press(*"Green", "enter")
+        await eyes.until(lambda: "“Make tea” was told; it hears it before its next turn." in eyes.notices)
+        await eyes.until_told("Green")
+    until(lambda: not is_held(run_dir), "it ends by itself")
+    state = load_run(run_dir)
+    assert (state.text, state.preset, state.background, state.owner) == ("Green", "worker", True, "terminal")
+
+
+async def test_what_keeps_an_agent_from_starting_is_said_and_the_task_stays(bench: Bench) -> None:
+    write_preset(bench.tea.project, "worker", model="acme/none")
+    with_variables(bench, **{MODELS_VARIABLE: "acme/large"})
+    async with watching(bench) as eyes:
+        await eyes.reach("n", OptionList)
+        await eyes.press("down")
+        await eyes.reach("enter", PromptArea)
+        await eyes.press("enter")
+        await eyes.until(lambda: "Type something first, or leave with esc." in dialog_text(eyes))
+        await eyes.press(*"Make tea", "enter")
+        await eyes.until(lambda: 'Unknown model: "acme/none"' in dialog_text(eyes), "the problem is said")
+        assert "Make tea" in dialog_text(eyes)
+        await eyes.press("escape")
+        await eyes.until(lambda: not isinstance(eyes.app.screen, StartDialog))
+    assert list_runs(runs_dir(bench.tea.project)) == []
+
+
+async def test_a_new_agent_works_in_the_project_of_the_chosen_run_or_here(bench: Bench) -> None:
+    bench.parser.add(name="parse")
+    write_preset(bench.parser.project, "there")
+    write_preset(bench.tea.project, "here")
+    async with watching(bench) as eyes:
+        await eyes.reach("n", OptionList)
+        await eyes.until(lambda: f"A new agent in {bench.parser.project}" in dialog_text(eyes))
+        await eyes.until_seen("there  preset")
+        await eyes.press("ctrl+o")
+        await eyes.until(lambda: f"A new agent in {bench.tea.project}" in dialog_text(eyes))
+        await eyes.until_seen("here  preset")
+
+
+async def test_a_run_that_is_over_or_does_not_listen_is_not_steered(bench: Bench) -> None:
+    bench.tea.add(name="brewed")
+    async with watching(bench) as eyes:
+        await eyes.press("s")
+        await eyes.until(lambda: eyes.notices == ["“brewed” is over already; r resumes it."])
+    bench.tea.add(name="brewing", ends=None)
+    async with watching(bench) as eyes:
+        await eyes.until(lambda: eyes.chosen == "brewing" and eyes.app.list.chosen.state.harness)  # type: ignore[union-attr]
+        await eyes.press("s")
+        await eyes.until(lambda: any("runs in the mode pi-json" in notice for notice in eyes.notices))
+
+
+def test_the_session_that_was_selected_goes_on_though_the_project_at_hand_has_one_of_its_id(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PI_AGENT_DIR", str(tmp_path / "agent"))
+    monkeypatch.setenv(*SCRIPTED_AGENT)
+    here, there = (Shelf(tmp_path / name, tmp_path / "agent") for name in ("here", "there"))
+    mine = here.add(age_s=9)
+    selected = there.add(session_id=mine.session_id, age_s=8)
+    state = resume(Place.here(here.project), selected.run_dir, "Go on")
+    run_dir = runs_dir(there.project) / state.run_id
+    request_stop(run_dir, "seen enough")
+    until(lambda: not is_held(run_dir), "it is over")
+    assert (len(here.runs), len(there.runs)) == (1, 2)
