@@ -88,10 +88,10 @@ async def test_a_new_agent_works_in_the_project_of_the_chosen_run_or_here(bench:
     write_preset(bench.tea.project, "here")
     async with watching(bench) as eyes:
         await eyes.reach("n", OptionList)
-        await eyes.until(lambda: f"A new agent in {bench.parser.project}" in dialog_text(eyes))
+        await eyes.until(lambda: f"Anewagentin{bench.parser.project}ctrl+o" in "".join(dialog_text(eyes).split()))
         await eyes.until_seen("there  preset")
         await eyes.press("ctrl+o")
-        await eyes.until(lambda: f"A new agent in {bench.tea.project}" in dialog_text(eyes))
+        await eyes.until(lambda: f"Anewagentin{bench.tea.project}ctrl+o" in "".join(dialog_text(eyes).split()))
         await eyes.until_seen("here  preset")
 
 

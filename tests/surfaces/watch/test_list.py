@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from textual.widgets import Input
 
 from pi_subagents.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.models import Reason
@@ -175,3 +176,33 @@ async def test_a_result_that_nobody_can_read_does_not_end_the_program(bench: Ben
     (kept.run_dir / RESULT_FILE).write_bytes(b'{"x":' + b"[" * 500_000 + b"]" * 500_000 + b"}")
     async with watching(bench) as eyes:
         await eyes.until_listed("✓ odd", "Fine words.")
+
+
+async def test_a_run_of_a_preset_is_listed_found_and_read_with_its_name(bench: Bench) -> None:
+    bench.tea.add(says("x"), name="brew", preset="barista")
+    bench.tea.add(says("x"), name="sip", profile="guest", age_s=7200)
+    async with watching(bench) as eyes:
+        await eyes.until_listed("barista", "guest")
+        await eyes.until_told("brew • barista")
+        await eyes.reach("slash", Input)
+        await eyes.press(*"barista")
+        await eyes.until(lambda: eyes.names == ["brew"])
+
+
+async def test_the_title_sums_up_what_the_listed_runs_cost(bench: Bench) -> None:
+    for number in range(3):
+        bench.tea.add(says("x"), name=f"done {number}", age_s=100 + number)
+    bench.parser.add(says("x"), name="failed", ends=Reason.TIMEOUT)
+    async with watching(bench) as eyes:
+        await eyes.until_seen("$0.0400 in all")
+        await eyes.press("f", "f")
+        await eyes.until_seen("only done • $0.0300 in all")
+
+
+async def test_names_have_the_width_there_is(bench: Bench) -> None:
+    name = "Explain how the kettle heats water"
+    bench.tea.add(says("x"), name=name)
+    bench.tea.add(says("x"), name="A name without end " * 20, age_s=7200)
+    for size in (NARROW, WIDE):
+        async with watching(bench, size) as eyes:
+            await eyes.until_listed(name, "$0.0100")

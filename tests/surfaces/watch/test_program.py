@@ -43,6 +43,22 @@ async def test_d_changes_between_dark_and_light(bench: Bench) -> None:
         await eyes.until(lambda: eyes.app.current_theme.dark)
 
 
+async def test_no_color_takes_all_colours_and_leaves_the_chosen_run_marked(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    bench.tea.add(says("The answer"), name="brew")
+    bench.tea.add(says("x"), name="sip", age_s=7200)
+    async with watching(bench) as eyes:
+        await eyes.until_told("The answer")
+        segments = [segment for strip in eyes.app.screen._compositor.render_strips() for segment in strip]
+        styles = {segment.text: segment.style for segment in segments if segment.style is not None}
+        colours = {colour for style in styles.values() for colour in (style.color, style.bgcolor) if colour}
+        assert all(colour.is_default for colour in colours), colours
+        reversed_texts = "".join(text for text, style in styles.items() if style.reverse)
+        assert ("brew" in reversed_texts, "sip" in reversed_texts) == (True, False)
+
+
 async def test_q_leaves(bench: Bench) -> None:
     bench.tea.add(name="brew", ends=None)
     async with watching(bench) as eyes:

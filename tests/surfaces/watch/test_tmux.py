@@ -11,14 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.models import Status
 from pi_subagents.models import event as ev
-from pi_subagents.testing import script
-from pi_subagents.testing.agent import pauses, prints
+from pi_subagents.store import is_held, load_run, session_runs
+from pi_subagents.testing import SCRIPT_VARIABLE, answer, script
+from pi_subagents.testing.agent import pauses, prints, touches, waits_for
 from pi_subagents.testing.records import assistant, delta, tool_call
 from scripts.bootstrap import PROGRAMS
 from tests.session_kit import says
 from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
 from tests.surfaces.live.tmux import Terminal
+from tests.waiting import until
 
 _PROGRAM = next(program for program in PROGRAMS if program.apt_package == "tmux")
 
@@ -72,6 +75,43 @@ def test_a_signal_leaves_a_sane_shell(desk: Desk, terminal: Terminal) -> None:
     assert terminal.cursor_is_visible()
     terminal.type("echo still here")
     assert "still here" in terminal.until_prompt()
+
+
+def test_it_works_on_after_ctrl_z_and_fg(desk: Desk, terminal: Terminal) -> None:
+    desk.shelf.add(says("All **done**"), name="yesterday")
+    terminal.run("watch")
+    before = terminal.until_shown("✓ yesterday •", "All done", "q Quit")
+    terminal.press("C-z")
+    assert "Stopped" in terminal.until_prompt()
+    assert terminal.cursor_is_visible()
+    terminal.type("fg", clear=False)
+    assert terminal.until_shown("✓ yesterday •", "All done", "q Quit").splitlines()[-1] == before.splitlines()[-1]
+    terminal.press("q")
+    assert "All done" not in terminal.until_prompt()
+
+
+def test_what_was_resumed_there_goes_on_when_it_is_killed(desk: Desk) -> None:
+    kept = desk.shelf.add(says("x"), name="yesterday")
+    ready, go = desk.root / "ready", desk.root / "go"
+    play = script(touches(ready), waits_for(go), prints(*answer("Done at last.")))
+    terminal = Terminal(desk.project, {**desk.environ, SCRIPT_VARIABLE: play}, 80, 24)
+    try:
+        terminal.run("watch", before=f"echo $$ > {desk.root}/shell; ")
+        terminal.until_shown("✓ yesterday •")
+        terminal.press("r")
+        terminal.until_shown("enter: resume")
+        terminal.press("G", "o", "Enter")
+        terminal.until(ready.exists, "the agent is at work")
+        (watch,) = _children(int((desk.root / "shell").read_text()))
+        os.kill(watch, signal.SIGKILL)
+        terminal.until(lambda: not _is_alive(watch), "watch is gone")
+    finally:
+        terminal.close()
+    _earlier, run_dir = session_runs(kept.run_dir.parent, kept.session_id)
+    assert is_held(run_dir)
+    go.touch()
+    until(lambda: not is_held(run_dir), "the run is over")
+    assert (load_run(run_dir).status, load_run(run_dir).text) == (Status.COMPLETED, "Done at last.")
 
 
 def _children(pid: int) -> list[int]:
