@@ -116,13 +116,14 @@ def steer(run_dir: Path, text: str) -> None:
 
 def why_not_steered(state: RunState) -> str | None:
     """What keeps a run that is not over from being told anything; None: it can be asked."""
+    session = f"Session {short_id(state.session_id)}"
     harness = HARNESSES.get(state.harness)
     if harness is not None and not harness.can_steer:
         return (
-            f"Session {short_id(state.session_id)} cannot be steered: its agent runs in the mode {state.harness}, which hears "
+            f"{session} cannot be steered: its agent runs in the mode {state.harness}, which hears "
             'nothing more once it works.\nhint: "harness: pi-rpc" in its profile, or the setting subagents.harness, '
             "makes the next one listen"
         )
     if state.status is Status.QUEUED:
-        return f"Session {short_id(state.session_id)} still waits for its turn; its agent has not begun."
+        return f"{session} still waits for its turn; its agent has not begun."
     return None

@@ -29,6 +29,7 @@ LAYERS: Mapping[int, frozenset[str]] = {
         {
             "answers",
             "control",
+            "default_models",
             "following",
             "listing",
             "lookup",

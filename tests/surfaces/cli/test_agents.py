@@ -27,7 +27,7 @@ def test_the_examples_work_as_they_are_copied(play: Play) -> None:
     assert stage.command("init", "--presets").returncode == 0
     done = stage.command("background", "start", "scout", "Map src/")
     assert done.returncode == 0
-    assert f'"scout" names no model: using {MODEL}, the default of pi; --model chooses another' in done.stderr
+    assert f'"scout" names no model: using {MODEL}, the default of pi' in done.stderr
     assert stage.command("background", "wait").returncode == 0
     assert following(argv_of(stage), "--model") == MODEL
     assert stage.command("run", "-p", "scout", "Map src/").stdout.count("Mapped.") == 1

@@ -20,6 +20,11 @@ def echo(line: object = "", *, err: bool = False, nl: bool = True) -> None:
     click.echo(clean(str(line)), err=err, nl=nl, color=False)
 
 
+def remark(line: str) -> None:
+    """Print a line on standard error, beside what a command is asked for."""
+    echo(line, err=True)
+
+
 def echo_text(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print a text of any number of lines."""
     click.echo(printable(text), err=err, nl=nl, color=False)

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from pi_subagents.default_models import with_default_models
 from pi_subagents.errors import InvalidCall
 from pi_subagents.missing import require_everything
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
@@ -17,9 +18,8 @@ from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
 from pi_subagents.surfaces.cli.background.starting import refuse_foreground_options, start_in_background
 from pi_subagents.surfaces.cli.catalogs import complete_agent
-from pi_subagents.surfaces.cli.default_models import with_default_models
 from pi_subagents.surfaces.cli.notices import tell_endings
-from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.surfaces.cli.output import echo, remark
 from pi_subagents.surfaces.cli.report import print_json, print_outputs, print_summary
 from pi_subagents.surfaces.cli.task_files import read_tasks
 from pi_subagents.surfaces.cli.trust import trust_option
@@ -101,7 +101,7 @@ def run(
     if not tasks:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
     place = Place.here(cwd, trusts_project=trust)
-    tasks = with_default_models([_with_choice(task, model, thinking) for task in tasks], place)
+    tasks = with_default_models([_with_choice(task, model, thinking) for task in tasks], place, remark)
     if background:
         start_in_background(tasks, place, profile=profile, as_json=as_json)
         return

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
-from pi_subagents.background import launch
+from pi_subagents.background import launch_all
 from pi_subagents.background.registry import TERMINAL
+from pi_subagents.default_models import with_default_models
 from pi_subagents.fold import RunState
-from pi_subagents.harness import PiRpc
+from pi_subagents.missing import require_everything
 from pi_subagents.models import Task
 from pi_subagents.paths import project_of
 from pi_subagents.planning import Place
-from pi_subagents.preparation import prepare_runs
 from pi_subagents.profiles import PRESET, Agent
 from pi_subagents.sessions import Sessions, resumed_task
 from pi_subagents.store import session_of
 
 _NAME_CHARACTERS = 60
+
+_log = logging.getLogger(__name__)
 
 
 def start(place: Place, agent: Agent | None, prompt: str) -> RunState:
@@ -43,9 +46,9 @@ def resume(place: Place, run_dir: Path, prompt: str) -> RunState:
 
 
 def _launch(task: Task, place: Place) -> RunState:
-    settings = place.settings()
-    (run,) = prepare_runs([task], place, settings, harness=PiRpc(), owner=TERMINAL, all_or_none=True)
-    return launch(run, place, settings).state
+    tasks = with_default_models([task], place, _log.info)
+    (run,) = launch_all(tasks, place, owner=TERMINAL, check=require_everything)
+    return run.state
 
 
 def _name(prompt: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import click
 
+from pi_subagents.default_models import with_default_models
 from pi_subagents.errors import InvalidCall
 from pi_subagents.missing import require_everything
 from pi_subagents.models import Task
@@ -15,9 +16,9 @@ from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place, plan_tasks
 from pi_subagents.surfaces.cli.background.starting import say_started
 from pi_subagents.surfaces.cli.catalogs import complete_agent
-from pi_subagents.surfaces.cli.default_models import with_default_models
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER
+from pi_subagents.surfaces.cli.output import remark
 from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.tools import ToolContext, call_tool
 
@@ -43,7 +44,7 @@ def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: b
     place = Place.here(trusts_project=trust)
     text = sys.stdin.read() if task == "-" else task
     asked = Task(agent, text, preset=agent, model=model, cwd=str(cwd.absolute()) if cwd is not None else None)
-    (asked,) = with_default_models([asked], place)
+    (asked,) = with_default_models([asked], place, remark)
     require_everything(plan_tasks([asked], place, models=OfferedModels(place, place.settings())), place)
     arguments = {"preset": agent, "task": text, "model": asked.model, "cwd": asked.cwd}
     result = asyncio.run(call_tool("background_agent", arguments, ToolContext(place, owner=OWNER)))
