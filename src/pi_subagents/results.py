@@ -42,9 +42,12 @@ class RunResult:
     @property
     def duration_s(self) -> float:
         """From the start of the agent to the end of the run; 0 for an agent that never started."""
-        if self.started_at is None or self.completed_at is None:
-            return 0.0
-        return (self.completed_at - self.started_at) / 1000
+        return self.duration_ms / 1000
+
+    @property
+    def duration_ms(self) -> int:
+        """The same, as documents have it."""
+        return _between(self.started_at, self.completed_at)
 
 
 def run_result(state: RunState, run_dir: Path) -> RunResult:
@@ -95,4 +98,9 @@ def result_document(state: RunState) -> dict[str, Any]:
         "createdAt": state.created_at,
         "startedAt": state.started_at,
         "completedAt": state.completed_at,
+        "durationMs": _between(state.started_at, state.completed_at),
     }
+
+
+def _between(started_at: int | None, completed_at: int | None) -> int:
+    return 0 if started_at is None or completed_at is None else completed_at - started_at

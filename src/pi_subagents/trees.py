@@ -164,6 +164,12 @@ def writing_to(path: Path, project: Path) -> AbstractContextManager[BinaryIO]:
     return Tree(_strangers_root(folder, project) or folder).writing(folder / path.name)
 
 
+def folder_to_fill(path: Path, project: Path) -> Directory:
+    """A directory that the user named, made if it is missing; links are followed as above; raises OSError."""
+    folder = _followed(path.absolute(), project)
+    return Tree(_strangers_root(folder, project)).folder(folder, make=0o777)
+
+
 def _followed(folder: Path, project: Path) -> Path:
     at = Path(folder.anchor)
     for step in folder.relative_to(at).parts:

@@ -133,13 +133,13 @@ class Stage:
             arguments = {"tasks": list(tasks), **fields}
             return await call_tool("delegate_to_subagents", arguments, ToolContext(self.place))
 
-    def start_command(self, *arguments: str) -> subprocess.Popen[str]:
+    def start_command(self, *arguments: str, stdin: int = subprocess.DEVNULL) -> subprocess.Popen[str]:
         """Start `pi-subagents` in the project."""
         return subprocess.Popen(
             [sys.executable, "-m", "pi_subagents", *arguments],
             cwd=self.project,
             env={**self.environ, "PYTHONPATH": str(_PACKAGE_HOME), "PYTHONIOENCODING": "utf-8"},
-            stdin=subprocess.PIPE,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -147,7 +147,7 @@ class Stage:
 
     def command(self, *arguments: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         """Run `pi-subagents` in the project to its end."""
-        with self.start_command(*arguments) as process:
+        with self.start_command(*arguments, stdin=subprocess.PIPE) as process:
             try:
                 output, errors = process.communicate(stdin, WAIT_S)
             except BaseException:

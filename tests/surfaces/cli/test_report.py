@@ -11,7 +11,7 @@ import pytest
 from pi_subagents.fold import RunState, fold
 from pi_subagents.progress import cell_width
 from pi_subagents.results import run_result
-from pi_subagents.surfaces.cli.report import print_outputs, print_summary
+from pi_subagents.surfaces.cli.report import print_answers, print_summary
 from tests.progress.windows_kit import COMPLETED, CREATED, STARTED
 
 NAMES = ("map the project and everything in it", "日本語の名前はここでも切られる", "[red]short")
@@ -37,7 +37,7 @@ def test_a_heading_never_wraps(
     columns: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
-    print_outputs([run_result(_state("short"), Path("/p"))], styled=False)
+    print_answers([run_result(_state("short"), Path("/p"))], styled=False)
     heading = capsys.readouterr().out.splitlines()[0]
     assert heading.startswith("── short ──")
     assert cell_width(heading) <= columns

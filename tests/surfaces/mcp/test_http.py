@@ -193,7 +193,6 @@ def until_document_ends(process: subprocess.Popen[str]) -> list[str]:
         (["--http", "127.0.0.1:0", "--token-file", "open"], "others can read the token file"),
         (["--http", "127.0.0.1:0", "--token-file", "lines"], "is not one word of ASCII characters"),
         (["--http", "127.0.0.1:0", "--token-file", "missing"], "cannot be read"),
-        (["--http", "127.0.0.1:0", "--silence", "nan"], "--silence is nan; say 0 for never"),
         (["--http", "127.0.0.1:0", "--silence", "0.5"], "--silence is 0.5; say 0 for never"),
         (["--token-file", "open"], "--token-file is for --http"),
         (["--no-token"], "--no-token is for --http"),

@@ -12,8 +12,9 @@ from pi_subagents.errors import InvalidCall
 from pi_subagents.paths import agent_dir
 from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.surfaces.cli.process import require_open_streams
+from pi_subagents.surfaces.cli.times import Duration
 
-_DEFAULT_SILENCE_S = 30.0
+_DEFAULT_SILENCE = "30s"
 _MIN_SILENCE_S = 1.0
 """A client that is asked more often than that has no time to answer."""
 
@@ -29,11 +30,10 @@ _MIN_SILENCE_S = 1.0
 @click.option("--no-token", is_flag=True, help="Over HTTP: ask for none; every user and program here can start agents.")
 @click.option(
     "--silence",
-    metavar="SECONDS",
-    type=float,
-    default=_DEFAULT_SILENCE_S,
+    type=Duration(),
+    default=_DEFAULT_SILENCE,
     show_default=True,
-    help="Over HTTP: stop the calls of a client that has not answered for so long (1 or more); 0 never does.",
+    help="Over HTTP: stop the calls of a client that has not answered for so long (1s or more); 0 never does.",
 )
 def mcp(address: str | None, tools: str | None, token_file: Path | None, no_token: bool, silence: float) -> None:
     """Offer the tools to an MCP client: over standard input and output, or over HTTP.
@@ -46,7 +46,7 @@ def mcp(address: str | None, tools: str | None, token_file: Path | None, no_toke
         raise InvalidCall(f"{option} is for --http; over standard input and output there is only one client")
     if no_token and token_file is not None:
         raise InvalidCall("--token-file and --no-token contradict each other")
-    if silence != 0 and not silence >= _MIN_SILENCE_S:  # in these words it is true of what is no number, too
+    if 0 < silence < _MIN_SILENCE_S:
         raise InvalidCall(f"--silence is {silence:g}; say 0 for never, or at least {_MIN_SILENCE_S:g} second")
     from pi_subagents.surfaces.cli.logs import log_to_file_too
 

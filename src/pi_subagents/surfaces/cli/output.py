@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 
 import click
 
 from pi_subagents.harmless import clean, painted, printable, wants_colours
 from pi_subagents.steps import Steps
+
+Say = Callable[[str], None]
+"""Takes a remark."""
 
 
 def echo(line: object = "", *, err: bool = False, nl: bool = True) -> None:
@@ -20,9 +24,9 @@ def echo(line: object = "", *, err: bool = False, nl: bool = True) -> None:
     click.echo(clean(str(line)), err=err, nl=nl, color=False)
 
 
-def remark(line: str) -> None:
-    """Print a line on standard error, beside what a command is asked for."""
-    echo(line, err=True)
+def remarks(*, quiet: bool) -> Say:
+    """Says lines on standard error, or nothing to whoever wants only answers and errors."""
+    return (lambda _line: None) if quiet else (lambda line: echo(line, err=True))
 
 
 def echo_text(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -30,9 +34,11 @@ def echo_text(text: str, *, err: bool = False, nl: bool = True) -> None:
     click.echo(printable(text), err=err, nl=nl, color=False)
 
 
-def echo_painted(line: str, *, color: bool | None = None) -> None:
+def echo_painted(line: str, *, err: bool = False, color: bool | None = None) -> None:
     """Print a line that has colours of ours in it, around texts that are clean; not in colour where none is wanted."""
-    click.echo(line, file=painted(sys.stdout), color=color if wants_colours(os.environ) else False)
+    click.echo(
+        line, file=painted(sys.stderr if err else sys.stdout), color=color if wants_colours(os.environ) else False
+    )
 
 
 def steps_of(command: str) -> Steps:

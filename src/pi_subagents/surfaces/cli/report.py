@@ -1,7 +1,11 @@
-"""What people see when their tasks are done: each output, then a table of how it went."""
+"""What people see when their tasks are done: the answers, then a table of how it went.
+
+Standard output has the answers and nothing else, so that it can be piped into a file or another program.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -12,42 +16,76 @@ import click
 
 from pi_subagents.harmless import clean, painted
 from pi_subagents.models import short_id
-from pi_subagents.progress import cell_width, clip, money
+from pi_subagents.models.run import Reason
+from pi_subagents.progress import cell_width, clip, duration, money
 from pi_subagents.results import RunResult
 from pi_subagents.surfaces.cli import json_output
-from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text
+from pi_subagents.surfaces.cli.answer_files import AnswerFiles
+from pi_subagents.surfaces.cli.markdown import markdown_printer
+from pi_subagents.surfaces.cli.output import Say, echo, echo_painted
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
 _RULE_CELLS = 60
+_PIPE_CELLS = 1000
+"""Nothing is cut where no terminal is."""
+_NOTHING_SAID = "(no text output from sub-agent)"
 
 
-def print_outputs(results: Sequence[RunResult], *, styled: bool = True) -> None:
-    """Every task's final text under its name; on a terminal with colours if `styled`."""
-    color = None if styled else False
-    columns = get_terminal_size().columns
-    for result in results:
-        name = clean(result.name)
-        if sys.stdout.isatty():
-            name = clip(name, columns - len("──  ───"))
-        rule = f"── {name} " + "─" * max(3, min(_RULE_CELLS, columns - len("──  ")) - cell_width(name))
-        echo_painted(click.style(rule, bold=True), color=color)
-        if result.output:
-            echo_text(result.output.strip())
+def print_answers(results: Sequence[RunResult], *, plain: bool = False, styled: bool = True) -> None:
+    """The answers on standard output, each of several under its name; whatever else there is to say on standard error.
+
+    On a terminal they are rendered, unless `plain`, and headings are in colour if `styled`.
+    """
+    show = markdown_printer(plain=plain)
+    for number, result in enumerate(results):
+        if len(results) > 1:
+            echo_painted(("\n" if number else "") + click.style(_heading(result), bold=True), color=_color(styled))
+        if text := result.output.strip():
+            show(text)
         elif result.ok:
-            echo("(no text output from sub-agent)")
-        if result.error:
-            echo_painted(click.style(f"✗ {clean(result.error)}", fg="red"), color=color)
-        echo()
+            echo(_NOTHING_SAID, err=True)
+        tell_failure(result, styled=styled)
+
+
+def write_answers(results: Sequence[RunResult], files: AnswerFiles, *, say: Say, styled: bool = True) -> None:
+    """The answers into files; says where they are. Raises StoreError."""
+    for result in results:
+        if result.output.strip():
+            say(f"Wrote {files.write(result)}")
+        elif result.ok:
+            say(f"{result.name}: {_NOTHING_SAID}, no file written")
+        tell_failure(result, styled=styled)
+
+
+def tell_failure(result: RunResult, *, styled: bool) -> None:
+    """Why a task failed, and of one whose time was up, how long it took in truth: it may have been at work."""
+    if result.error:
+        took = f" (ran for {duration(result.duration_s)})" if result.reason is Reason.TIMEOUT else ""
+        line = clean(f"✗ {clip(result.name, _RULE_CELLS)}: {result.error}{took}")
+        echo_painted(click.style(line, fg="red"), err=True, color=_color(styled))
+
+
+def _heading(result: RunResult) -> str:
+    columns = get_terminal_size().columns if sys.stdout.isatty() else _PIPE_CELLS
+    name = clip(clean(result.name), columns - len("──  ───"))
+    rule_cells = min(_RULE_CELLS, get_terminal_size().columns - len("──  "))
+    return f"── {name} " + "─" * max(3, rule_cells - cell_width(name))
+
+
+def _color(styled: bool) -> bool | None:
+    return None if styled else False
 
 
 def print_summary(results: Sequence[RunResult], *, styled: bool = True, records: bool = True) -> None:
-    """One row per task with time, tools, tokens and cost, and where the records are."""
+    """One row per task with time, tools, tokens and cost, and where the records are: all of it on standard error."""
     from rich.console import Console
 
-    console = Console(file=painted(sys.stdout), force_terminal=None if styled else False)
+    width = None if sys.stderr.isatty() or "COLUMNS" in os.environ else _PIPE_CELLS
+    console = Console(file=painted(sys.stderr), force_terminal=None if styled else False, width=width)
+    console.print()
     console.print(_fitting_table(results, console))
     if records and (folder := _common_folder(results)):
         words = f"\nRecords: {clean(_short(folder))}"
@@ -90,7 +128,7 @@ _Cell = Callable[[RunResult], str]
 _COLUMNS: Mapping[str, _Cell] = {
     "task": lambda result: clean(result.name).replace("[", r"\["),
     "status": _status,
-    "time": lambda result: f"{result.duration_s:.1f}s",
+    "time": lambda result: duration(result.duration_s),
     "tools": lambda result: str(result.tool_count),
     "tokens": lambda result: f"{result.usage.total_tokens:,}",
     "cost": lambda result: money(result.usage.cost),
@@ -136,4 +174,5 @@ def _as_json(result: RunResult) -> dict[str, Any]:
         "toolCount": result.tool_count,
         "startedAt": result.started_at,
         "completedAt": result.completed_at,
+        "durationMs": result.duration_ms,
     }

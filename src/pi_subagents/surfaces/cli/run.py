@@ -7,26 +7,25 @@ import sys
 from pathlib import Path
 
 import click
-import msgspec
+from msgspec.structs import replace
 
 from pi_subagents.default_models import with_default_models
-from pi_subagents.errors import InvalidCall
 from pi_subagents.missing import require_everything
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
 from pi_subagents.planning import Place
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
+from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.background.starting import refuse_foreground_options, start_in_background
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.notices import tell_endings
-from pi_subagents.surfaces.cli.output import echo, remark
-from pi_subagents.surfaces.cli.report import print_json, print_outputs, print_summary
+from pi_subagents.surfaces.cli.output import remarks
+from pi_subagents.surfaces.cli.prompts import read_prompts, tasks_of
+from pi_subagents.surfaces.cli.report import print_answers, print_json, print_summary, write_answers
 from pi_subagents.surfaces.cli.task_files import read_tasks
+from pi_subagents.surfaces.cli.times import Duration
 from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.surfaces.cli.views import View, choose_view, forbids_escapes
-
-_NAME_CHARACTERS = 100
-"""Each place that shows a name cuts it to the room it has; this keeps a prompt of a page out of records."""
 
 
 @click.command()
@@ -45,9 +44,13 @@ _NAME_CHARACTERS = 100
     help="How much the model thinks, likewise.",
 )
 @click.option(
-    "--files", multiple=True, metavar="PATH", type=click.Path(), help="Put a file before every prompt; may be repeated."
+    "--files",
+    multiple=True,
+    metavar="PATH",
+    type=click.Path(allow_dash=True),
+    help="Put a file before every prompt, - for standard input.",
 )
-@click.option("--timeout", type=click.FloatRange(min=1), help=f"Seconds per task (default {DEFAULT_TIMEOUT_S}).")
+@click.option("--timeout", type=Duration(min_s=1), help=f"Per task: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
 @click.option("--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where agents work.")
 @click.option(
     "-j",
@@ -64,7 +67,15 @@ _NAME_CHARACTERS = 100
     help="Read tasks from a .json, .yaml or .jsonl file: objects with name, prompt and the fields of a tool call.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+@click.option("-q", "--quiet", is_flag=True, help="Only the answers: no progress, no table.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write each answer into a file of its own in DIR, and replace none.",
+)
+@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn or rendered.")
 @click.option(
     "--tmux", is_flag=True, help="Every agent in a tmux pane that shows its window; closing it stops the agent."
 )
@@ -83,6 +94,8 @@ def run(
     jobs: int,
     task_file: Path | None,
     as_json: bool,
+    quiet: bool,
+    output: Path | None,
     plain: bool,
     tmux: bool,
     background: bool,
@@ -90,27 +103,41 @@ def run(
 ) -> None:
     """Run one sub-agent per PROMPT, side by side, and show what comes of it.
 
-    A PROMPT of - is read from standard input. If something that tasks name is missing, nothing is started, and the
+    What is piped in goes behind every prompt; a PROMPT of - is read from standard input instead. Answers go to standard
+    output, everything else to standard error. If something that tasks name is missing, nothing is started, and the
     exit code is 2. Exit code 0 only if every task was completed; with --background, if all were started.
     """
     if background:
         refuse_foreground_options(context)
-    tasks = _tasks_from_prompts(prompts, files, timeout)
-    if task_file is not None:
-        tasks += read_tasks(task_file)
-    if not tasks:
+    from_file = read_tasks(task_file) if task_file is not None else []
+    if not prompts and not from_file:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
+    told = read_prompts(prompts, files, remarks(quiet=quiet))
     place = Place.here(cwd, trusts_project=trust)
-    tasks = with_default_models([_with_choice(task, model, thinking) for task in tasks], place, remark)
+    tasks = tasks_of(told, timeout) + [replace(task, prompt=told.whole(task.prompt)) for task in from_file]
+    chosen = [_with_choice(task, model, thinking) for task in tasks]
+    tasks = with_default_models(chosen, place, remarks(quiet=quiet))
     if background:
         start_in_background(tasks, place, profile=profile, as_json=as_json)
         return
-    sys.exit(run_and_report(tasks, place, profile=profile, jobs=jobs, as_json=as_json, plain=plain, tmux=tmux or None))
+    sys.exit(
+        run_and_report(
+            tasks,
+            place,
+            profile=profile,
+            jobs=jobs,
+            as_json=as_json,
+            plain=plain,
+            quiet=quiet,
+            output=output,
+            tmux=tmux or None,
+        )
+    )
 
 
 def _with_choice(task: Task, model: str | None, thinking: str | None) -> Task:
     """The task with what the command line chooses for all that do not choose themselves."""
-    return msgspec.structs.replace(task, model=task.model or model, thinking_level=task.thinking_level or thinking)
+    return replace(task, model=task.model or model, thinking_level=task.thinking_level or thinking)
 
 
 def run_and_report(
@@ -121,14 +148,17 @@ def run_and_report(
     jobs: int,
     as_json: bool,
     plain: bool,
+    quiet: bool = False,
+    output: Path | None = None,
     tmux: bool | None = None,
     records: bool = True,
 ) -> int:
-    """Run tasks, show their progress on stderr and their results on stdout; the exit code for it.
+    """Run tasks, show their progress on stderr and their answers on stdout or in files; the exit code for it.
 
     Without `records` nothing is said of where they are: in the demo's sample project they go with it.
     """
-    view = choose_view(plain=plain)
+    say = remarks(quiet=quiet)
+    view = choose_view(plain=plain, quiet=quiet)
     delegation = Delegation(
         tasks,
         profile=profile,
@@ -138,27 +168,32 @@ def run_and_report(
         tmux=tmux,
         check=require_everything,
     )
+    files = AnswerFiles(output, place.project) if output is not None else None
     for warning in delegation.settings.warnings:
-        echo(f"warning: {warning}", err=True)
+        say(f"warning: {warning}")
     if delegation.panes is not None:
         delegation.panes.check()
-        echo(f"hint: {delegation.panes.hint}", err=True)
+        say(f"hint: {delegation.panes.hint}")
     interrupted = None
     try:
         run_until_signalled(_see_through(delegation, view))
     except Interrupted as signal:
         interrupted = signal
+    styled = not plain and not forbids_escapes(os.environ)
+    if files is not None:
+        write_answers(delegation.results, files, say=say, styled=styled)
     if as_json:
         print_json(delegation.results)
-    else:
-        styled = not plain and not forbids_escapes(os.environ)
-        print_outputs(delegation.results, styled=styled)
+    elif files is None:
+        print_answers(delegation.results, plain=plain, styled=styled)
+    if not as_json and not quiet:
         print_summary(delegation.results, styled=styled, records=records)
     for warning in delegation.warnings[len(delegation.settings.warnings) :]:
-        echo(f"warning: {warning}", err=True)
-    tell_endings(place)
+        say(f"warning: {warning}")
+    if not quiet:
+        tell_endings(place)
     if interrupted is not None:
-        echo("Stopped. Everything the agents said until then is kept in the records named above.", err=True)
+        say("Stopped. Everything the agents said until then is kept in the records named above.")
         return interrupted.exit_code
     return 0 if all(result.ok for result in delegation.results) else 1
 
@@ -166,18 +201,3 @@ def run_and_report(
 async def _see_through(delegation: Delegation, view: View) -> None:
     async with view.showing(delegation):
         await delegation
-
-
-def _tasks_from_prompts(prompts: tuple[str, ...], files: tuple[str, ...], timeout: float | None) -> list[Task]:
-    tasks = []
-    for number, prompt in enumerate(prompts, 1):
-        text = sys.stdin.read() if prompt == "-" else prompt
-        if not text.strip():
-            raise InvalidCall(f"prompt {number} is empty")
-        tasks.append(Task(_name(text, number), text, timeout=timeout or DEFAULT_TIMEOUT_S, files=files))
-    return tasks
-
-
-def _name(prompt: str, number: int) -> str:
-    words = " ".join(prompt.split())
-    return f"{number}: {words if len(words) <= _NAME_CHARACTERS else words[: _NAME_CHARACTERS - 1] + '…'}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents.fold import RunState
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _LINE_CELLS = 200
 _NAME_CELLS = 40
-"""The name stands before every line; what happens is what matters there."""
+"""Of the name before every line: enough to tell tasks apart."""
 
 
 class View(Protocol):
@@ -29,11 +29,13 @@ class View(Protocol):
     def showing(self, shown: Shown) -> AbstractAsyncContextManager[None]: ...
 
 
-def choose_view(*, plain: bool, leave: Callable[[], None] | None = None) -> View:
-    """Windows if stderr is a terminal that understands escapes and nobody asked for plain lines.
+def choose_view(*, plain: bool, quiet: bool = False, leave: Callable[[], None] | None = None) -> View:
+    """Windows if stderr is a terminal that understands escapes and nobody asked for plain lines, or for none.
 
     A view of runs that go on without it can be left with a key; `leave` is called then.
     """
+    if quiet:
+        return NoView()
     if plain or forbids_escapes(os.environ) or not sys.stderr.isatty():
         return PlainView()
     from pi_subagents.surfaces.live import LiveView
@@ -44,6 +46,17 @@ def choose_view(*, plain: bool, leave: Callable[[], None] | None = None) -> View
 def forbids_escapes(environ: Mapping[str, str]) -> bool:
     """Whether the terminal would print escapes instead of obeying them."""
     return environ.get("TERM", "dumb") in ("", "dumb")
+
+
+class NoView:
+    """For whoever wants the answers and nothing else."""
+
+    def observe(self, state: RunState, events: Sequence[Event]) -> None:
+        """Say nothing."""
+
+    def showing(self, shown: Shown) -> AbstractAsyncContextManager[None]:
+        """Nothing to set up."""
+        return nullcontext()
 
 
 class PlainView:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 
 import click
@@ -18,7 +17,8 @@ from pi_subagents.surfaces.cli.background.starting import say_started
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER
-from pi_subagents.surfaces.cli.output import remark
+from pi_subagents.surfaces.cli.output import remarks
+from pi_subagents.surfaces.cli.standard_input import read_asked
 from pi_subagents.surfaces.cli.trust import trust_option
 from pi_subagents.tools import ToolContext, call_tool
 
@@ -42,9 +42,9 @@ def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: b
     code 0 if it was started, 2 if something that was named is missing, 1 if it could not be started.
     """
     place = Place.here(trusts_project=trust)
-    text = sys.stdin.read() if task == "-" else task
+    text = read_asked(remarks(quiet=False)) if task == "-" else task
     asked = Task(agent, text, preset=agent, model=model, cwd=str(cwd.absolute()) if cwd is not None else None)
-    (asked,) = with_default_models([asked], place, remark)
+    (asked,) = with_default_models([asked], place, remarks(quiet=False))
     require_everything(plan_tasks([asked], place, models=OfferedModels(place, place.settings())), place)
     arguments = {"preset": agent, "task": text, "model": asked.model, "cwd": asked.cwd}
     result = asyncio.run(call_tool("background_agent", arguments, ToolContext(place, owner=OWNER)))

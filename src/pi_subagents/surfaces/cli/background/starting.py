@@ -19,6 +19,8 @@ from pi_subagents.surfaces.cli.output import echo
 _FOREGROUND_ONLY = {
     "plain": "nothing is shown of what goes on in the background",
     "tmux": "agents in the background have no pane",
+    "quiet": "no answer is printed",
+    "output": "there are no answers yet to write",
     "jobs": "the setting subagents.maxBackground says how many work at once",
 }
 

@@ -16,8 +16,9 @@ from pi_subagents.rows import run_row
 from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.json_output import print_json
+from pi_subagents.surfaces.cli.markdown import markdown_printer
 from pi_subagents.surfaces.cli.notices import count_as_told
-from pi_subagents.surfaces.cli.output import echo, echo_text
+from pi_subagents.surfaces.cli.output import echo
 
 
 @click.command()
@@ -36,7 +37,8 @@ def status(run: str, as_json: bool) -> None:
         for name, value in (("run", short_run_id(run_dir)), *_facts(state), ("record", run_dir)):
             echo(f"{name:<8} {value}")
         if state.status.is_terminal and state.text.strip():
-            echo_text(f"\n{state.text.strip()}")
+            echo()
+            markdown_printer()(state.text.strip())
     count_as_told(state, run_dir)
 
 

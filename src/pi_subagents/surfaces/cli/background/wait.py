@@ -21,6 +21,7 @@ from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER, count_as_told
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.stopping import ending_words
+from pi_subagents.surfaces.cli.times import Duration
 
 _POLL_S = 0.1
 _TIMED_OUT = 124
@@ -30,7 +31,7 @@ _INTERRUPTED = 130
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
-@click.option("--timeout", type=click.FloatRange(min=0), metavar="S", help="Give up after so many seconds.")
+@click.option("--timeout", type=Duration(), help="Give up after that: 90, 90s, 5m, 1h30m.")
 @click.option("--any", "any_one", is_flag=True, help="Until one of them is over.")
 @click.option("--json", "as_json", is_flag=True, help="Print how each of them stands in the end as JSON.")
 def wait(runs: tuple[str, ...], timeout: float | None, any_one: bool, as_json: bool) -> None:

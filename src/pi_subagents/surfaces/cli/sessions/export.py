@@ -19,7 +19,7 @@ from pi_subagents.surfaces.cli.sessions.argument import session_argument
 from pi_subagents.surfaces.cli.sessions.pages import find_runs
 from pi_subagents.trees import explain, writing_to
 
-_FORMATS = {".html": "html", ".htm": "html"}
+_FORMATS = {".md": "md", ".markdown": "md", ".txt": "md", ".html": "html", ".htm": "html"}
 
 
 @click.command()
@@ -38,11 +38,11 @@ def export(session: str, wanted: str | None, file: Path | None) -> None:
 
     Exit code 0 if it was written.
     """
+    target = None if file is None or str(file) == "-" else file
+    kind = wanted or _format_of(target)
     place = Place.here()
     folders = find_runs(place, session)
     pages = [run_page(folder) for folder in folders]
-    target = None if file is None or str(file) == "-" else file
-    kind = wanted or _FORMATS.get(target.suffix.lower() if target else "", "md")
     if target is None:
         for piece in _pieces(pages, kind):
             echo_text(piece, nl=False)
@@ -56,6 +56,19 @@ def export(session: str, wanted: str | None, file: Path | None) -> None:
         reason = explain(error, target) if error.errno == ELOOP else f"cannot write {target}: {error.strerror}"
         raise StoreError(f"{reason}; name another file with -o") from error
     echo(f"Wrote {target} ({data_size(target.stat().st_size)}).", err=True)
+
+
+def _format_of(target: Path | None) -> str:
+    """What a name ends in; one that is not written here would be Markdown under a false name."""
+    if target is None or not target.suffix or target.is_dir():
+        return "md"
+    kind = _FORMATS.get(target.suffix.lower())
+    if kind is None:
+        raise click.UsageError(
+            f"-o {target}: cannot write {target.suffix} files; end the name in .md or .html, "
+            "or say what it is to hold with --format"
+        )
+    return kind
 
 
 def _pieces(pages: Sequence[RunPage], kind: str) -> Iterator[str]:

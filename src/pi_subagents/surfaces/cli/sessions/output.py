@@ -11,7 +11,8 @@ from pi_subagents.models import Status
 from pi_subagents.planning import Place
 from pi_subagents.sessions import Session, Sessions
 from pi_subagents.surfaces.cli.json_output import print_json
-from pi_subagents.surfaces.cli.output import echo, echo_text
+from pi_subagents.surfaces.cli.markdown import markdown_printer
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
 from pi_subagents.transcripts import NO_OUTPUT
 
@@ -24,6 +25,8 @@ _STILL_RUNNING = 3
 def output(session: str, as_json: bool) -> None:
     """Print the final text of SESSION's latest run, or the text so far while it runs.
 
+    On a terminal Markdown is rendered; in a pipe or a file it is as the agent wrote it.
+
     Exit code 0 if the run was completed, 1 if it failed or was aborted (standard error says why) or there is no such
     session, 3 if it is still running.
     """
@@ -33,7 +36,7 @@ def output(session: str, as_json: bool) -> None:
     if as_json:
         print_json(_as_json(found))
     elif state.text.strip():
-        echo_text(state.text.strip())
+        markdown_printer()(state.text.strip())
     else:
         echo(NO_OUTPUT, err=True)
     if not state.status.is_terminal:

@@ -13,8 +13,11 @@ from pi_subagents.paths import project_of
 from pi_subagents.planning import Place
 from pi_subagents.sessions import Sessions, StoredRun, resumed_task
 from pi_subagents.surfaces.cli.catalogs import complete_agent
+from pi_subagents.surfaces.cli.output import remarks
+from pi_subagents.surfaces.cli.prompts import read_prompts
 from pi_subagents.surfaces.cli.run import run_and_report
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
+from pi_subagents.surfaces.cli.times import Duration
 from pi_subagents.surfaces.cli.trust import trust_option
 
 
@@ -22,8 +25,8 @@ from pi_subagents.surfaces.cli.trust import trust_option
 @session_argument
 @click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
 @click.option("-p", "--profile", help="Another profile than the session's own.", shell_complete=complete_agent)
-@click.option("--files", multiple=True, metavar="PATH", help="Put a file before the prompt; may be repeated.")
-@click.option("--timeout", type=click.FloatRange(min=1), help=f"Seconds (default {DEFAULT_TIMEOUT_S}).")
+@click.option("--files", multiple=True, metavar="PATH", help="Put a file before the prompt, - for standard input.")
+@click.option("--timeout", type=Duration(min_s=1), help=f"90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
 @click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -45,13 +48,14 @@ def resume(
 ) -> None:
     """Go on with SESSION: a new run that knows what the earlier ones have done, with the instructions PROMPT.
 
-    A PROMPT of - is read from standard input. The agent works in the same directory and with the same profile as
-    before, unless told otherwise. Exit code 0 only if the run was completed.
+    What is piped in goes behind the prompt; a PROMPT of - is read from standard input instead. The agent works in the
+    same directory and with the same profile as before, unless told otherwise. Exit code 0 only if the run
+    was completed.
     """
-    text = sys.stdin.read() if prompt == ("-",) else " ".join(prompt)
     latest = _latest(Place.here(), session)
-    paths = tuple(str(Path(file).absolute()) for file in files)
-    task = resumed_task(latest, text, cwd=cwd, profile=profile, timeout_s=timeout, files=paths)
+    told = read_prompts((" ".join(prompt),), files, remarks(quiet=False))
+    paths = tuple(str(Path(file).absolute()) for file in told.files)
+    task = resumed_task(latest, told.whole(told.texts[0]), cwd=cwd, profile=profile, timeout_s=timeout, files=paths)
     # Profiles and settings are those of the project that the session belongs to.
     place = Place.here(project_of(latest.run_dir), trusts_project=trust)
     sys.exit(run_and_report([task], place, profile=None, jobs=1, as_json=as_json, plain=plain))

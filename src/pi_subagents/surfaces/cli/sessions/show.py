@@ -25,10 +25,10 @@ from pi_subagents.pages import entries, facts_of
 from pi_subagents.planning import Place
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
 from pi_subagents.surfaces.cli.json_output import as_json as to_json
+from pi_subagents.surfaces.cli.markdown import print_block
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
 from pi_subagents.surfaces.cli.sessions.pages import find_runs
-from pi_subagents.surfaces.cli.sessions.terminal import block_printer
 
 _PROMPT_FILE = "prompt.md"
 _INTERRUPTED = 130
@@ -65,17 +65,16 @@ def _write_events(folders: list[Path], follow: bool) -> RunState:
 
 
 def _write_markdown(folders: list[Path], follow: bool) -> RunState:
-    printed = block_printer()
     pages = [RunPage(facts_of(folder), ()) for folder in folders]
     for block in session_heading(pages):
-        printed(block)
+        print_block(block)
     for position, folder in enumerate(folders, 1):
         state = RunState.of_run(folder.name)
         for block in run_heading(pages[position - 1].state, position, len(folders)):
-            printed(block)
+            print_block(block)
         for entry in entries(_told(state, _events(folder, follow))):
-            printed(_block(entry, folder))
-        printed(run_ending(state))
+            print_block(_block(entry, folder))
+        print_block(run_ending(state))
         pages[position - 1] = RunPage(state, ())
     return pages[-1].state
 

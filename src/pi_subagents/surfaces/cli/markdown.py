@@ -1,0 +1,68 @@
+"""Markdown on standard output: rendered on a terminal, as it is in a pipe."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pi_subagents.harmless import clean, painted, printable
+from pi_subagents.surfaces.cli.output import echo_text
+
+if TYPE_CHECKING:
+    from rich.segment import Segment
+
+Printer = Callable[[str], None]
+
+MAX_RENDERED = 40_000
+"""Characters: rendering takes about a second for each 50,000, and whoever has that much to read wants it at once."""
+
+
+def markdown_printer(*, plain: bool = False) -> Printer:
+    """Prints texts; rendered up to a bound for all of them together, the rest as it is."""
+    if plain or not _can_render():
+        return echo_text
+    left = MAX_RENDERED
+
+    def show(text: str) -> None:
+        nonlocal left
+        left -= len(text)
+        (_render if left >= 0 else echo_text)(text)
+
+    return show
+
+
+def print_block(block: str) -> None:
+    """Print one of many blocks, with a blank line behind it."""
+    if _can_render() and len(block) <= MAX_RENDERED:
+        _render(block)
+        echo_text("")
+    else:
+        echo_text(f"{block}\n")
+
+
+def _can_render() -> bool:
+    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("", "dumb")
+
+
+def _render(text: str) -> None:
+    """In colour unless NO_COLOR is set; no line is filled up with blanks, which a narrower window would wrap."""
+    from rich.console import Console
+    from rich.markdown import Markdown
+    from rich.segment import Segment, Segments
+
+    console = Console(file=painted(sys.stdout))
+    markdown = Markdown(printable(text), code_theme="ansi_dark", hyperlinks=False)
+    for line in console.render_lines(markdown, pad=False):
+        console.print(Segments([*_trimmed(line), Segment.line()]), end="", soft_wrap=True)
+
+
+def _trimmed(line: Sequence[Segment]) -> list[Segment]:
+    """Without blanks at its end, and harmless: what `&#8238;` stands for comes to light only when it is rendered."""
+    kept = [segment._replace(text=clean(segment.text)) for segment in line]
+    while kept and not kept[-1].text.strip():
+        kept.pop()
+    if kept:
+        kept[-1] = kept[-1]._replace(text=kept[-1].text.rstrip())
+    return kept

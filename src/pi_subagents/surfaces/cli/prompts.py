@@ -1,0 +1,76 @@
+"""What the command line says agents are to do: prompts, files and standard input, which only one of them may read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import click
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
+from pi_subagents.surfaces.cli.output import Say
+from pi_subagents.surfaces.cli.standard_input import read_asked, read_offered
+
+STDIN = "-"
+_NAME_CHARACTERS = 120
+"""As wide as a terminal may show it; whoever has less room cuts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Prompts:
+    """`texts` as they were given, the files that go before each, and what of standard input goes around each."""
+
+    texts: tuple[str, ...]
+    files: tuple[str, ...]
+    before: str = ""
+    after: str = ""
+
+    def whole(self, text: str) -> str:
+        """What an agent is told."""
+        return f"{self.before}{text}{self.after}"
+
+
+def read_prompts(texts: Sequence[str], files: Sequence[str], say: Say) -> Prompts:
+    """Prompts with standard input in its place: of `-`, before each with `--files -`, else behind each.
+
+    Raises InvalidCall.
+    """
+    readers = texts.count(STDIN) + files.count(STDIN)
+    if readers > 1:
+        raise click.UsageError("standard input can be read only once; give '-' to one PROMPT or to --files")
+    _require_text(texts)
+    others = tuple(file for file in files if file != STDIN)
+    if STDIN in files:
+        return Prompts(tuple(texts), others, before=f"=== standard input ===\n{_trimmed(read_asked(say))}\n\n")
+    if readers:
+        asked = read_asked(say)
+        told = tuple(asked if text == STDIN else text for text in texts)
+        _require_text(told)
+        return Prompts(told, others)
+    offered = read_offered(say)
+    return Prompts(tuple(texts), others, after=f"\n\n{_trimmed(offered)}" if offered.strip() else "")
+
+
+def tasks_of(prompts: Prompts, timeout_s: float | None) -> list[Task]:
+    """A task for each prompt, named after its words."""
+    return [
+        Task(_name(text, number), prompts.whole(text), timeout=timeout_s or DEFAULT_TIMEOUT_S, files=prompts.files)
+        for number, text in enumerate(prompts.texts, 1)
+    ]
+
+
+def _require_text(texts: Sequence[str]) -> None:
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
+            raise InvalidCall(f"prompt {number} is empty")
+
+
+def _trimmed(text: str) -> str:
+    """As of a file: the line ending at its end begins no further line."""
+    return text.removesuffix("\n").removesuffix("\r")
+
+
+def _name(prompt: str, number: int) -> str:
+    words = " ".join(prompt.lstrip()[: 8 * _NAME_CHARACTERS].split())
+    return f"{number}: {words if len(words) <= _NAME_CHARACTERS else words[: _NAME_CHARACTERS - 1] + '…'}"

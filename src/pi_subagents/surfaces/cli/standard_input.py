@@ -1,0 +1,89 @@
+"""Standard input as part of what agents are told: read once, to its end, as text of bounded size.
+
+Whoever gives `-` wants it and waits for it. Otherwise it is read where something can be in it, a pipe, a socket or a
+file, and a pipe that says nothing is not waited for: cron jobs, CI and programs that start programs leave one open that
+nobody ever writes to or closes.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import stat
+import sys
+import time
+from contextlib import suppress
+
+from pi_subagents.errors import InvalidCall
+from pi_subagents.progress import data_size
+from pi_subagents.surfaces.cli.output import Say
+
+MAX_BYTES = 10_000_000
+"""More than any model reads at once."""
+FIRST_BYTE_S = 10.0
+"""How long a pipe that nobody asked for may take to begin; `git diff` and `gh` are quicker."""
+_PATIENCE_S = 1.0
+"""How long to wait without a word."""
+_CHUNK_BYTES = 1 << 16
+
+
+def read_asked(say: Say) -> str:
+    """The whole text, however long that takes; raises InvalidCall for what is no text or too much of it."""
+    return _text(_read(sys.stdin.fileno(), None, "end it with Ctrl+D", say) or b"", say)
+
+
+def read_offered(say: Say) -> str:
+    """What a pipe or a file holds, nothing where there is none; raises InvalidCall as above."""
+    fd = sys.stdin.fileno()
+    if not _may_hold_text(fd):
+        return ""
+    data = _read(fd, FIRST_BYTE_S, "</dev/null skips it", say)
+    if data is None:
+        say(
+            f"warning: standard input is open, but nothing came in {FIRST_BYTE_S:g} s: starting without it. "
+            "To wait for it, give --files -"
+        )
+    return _text(data or b"", say)
+
+
+def _may_hold_text(fd: int) -> bool:
+    mode = os.fstat(fd).st_mode
+    return stat.S_ISREG(mode) or stat.S_ISFIFO(mode) or stat.S_ISSOCK(mode)
+
+
+def _read(fd: int, first_byte_s: float | None, way_out: str, say: Say) -> bytes | None:
+    """Everything up to the end; None if nothing came for so long."""
+    data = bytearray()
+    began, told = time.monotonic(), False
+    while True:
+        waiting_s = None if data or first_byte_s is None else first_byte_s - (time.monotonic() - began)
+        if not _is_ready(fd, waiting_s if told else _PATIENCE_S):
+            if told:
+                return None
+            told = True
+            say(f"Reading standard input…; {way_out}.")
+            continue
+        with suppress(BlockingIOError):  # whoever shares the pipe has made it so, and was faster
+            piece = os.read(fd, _CHUNK_BYTES)
+            if not piece:
+                return bytes(data)
+            data += piece
+        if len(data) > MAX_BYTES:
+            raise InvalidCall(
+                f"standard input is larger than {data_size(MAX_BYTES)}, which no model can read; "
+                "save it to a file and let the agent look into that"
+            )
+
+
+def _is_ready(fd: int, within_s: float | None) -> bool:
+    return bool(select.select([fd], [], [], None if within_s is None else max(within_s, 0))[0])
+
+
+def _text(data: bytes, say: Say) -> str:
+    if b"\0" in data:
+        raise InvalidCall("standard input is binary data, not text; save it to a file and name that in the prompt")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        say("warning: standard input is not all UTF-8; what is not was replaced by �")
+        return data.decode("utf-8-sig", "replace")
