@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from pi_subagents import Reason, RunResult, Status
 from pi_subagents.offline import Call, Hang, Say, Script
+from pi_subagents.progress import duration
 from tests.pi.stage import Play
 
 TIMEOUT_S = 30
@@ -57,6 +60,19 @@ async def test_without_an_extension_the_run_ends_at_its_timeout_however_busy_the
     )
     assert window["completedAt"] - window["startedAt"] >= 2500
     assert (window["status"], window["timeout"], window["reason"]) == ("error", 2.5, "timeout")
+
+
+def test_an_agent_that_calls_no_tool_ends_at_its_time_and_its_real_duration_is_told(play: Play) -> None:
+    # With an extension this would take longer than any test may.
+    stage = play(Script().otherwise([Hang("I think about it.")]))
+    stage.write_settings(extend_timeout_debounce=300)
+    done = stage.command("run", "--timeout", "0m5s", "Think.")
+    (record,) = (json.loads((folder / "result.json").read_bytes()) for folder in stage.run_dirs)
+    took = duration(record["durationMs"] / 1000)
+    assert record["durationMs"] == record["completedAt"] - record["startedAt"] >= 5000
+    assert record["error"] == "Timed out after 5s. Consider resuming with a longer timeout."
+    assert f"✗ {record['error']} (ran for {took})\n" in done.stderr
+    assert f"✗ failed {took}" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize("count", [5, 3])

@@ -14,7 +14,7 @@ from pi_subagents.export.entries import (
     Thought,
     entry_size,
 )
-from pi_subagents.export.facts import RunPage, figures, moment, status_words
+from pi_subagents.export.facts import RunPage, error_words, figures, moment, seconds, status_words
 from pi_subagents.export.html import session_html
 from pi_subagents.export.markdown import entry_markdown, run_ending, run_heading, session_heading, session_markdown
 from pi_subagents.export.remarks import call_remarks
@@ -37,11 +37,13 @@ __all__ = [
     "code_span",
     "entry_markdown",
     "entry_size",
+    "error_words",
     "figures",
     "moment",
     "printable",
     "run_ending",
     "run_heading",
+    "seconds",
     "session_heading",
     "session_html",
     "session_markdown",

@@ -10,6 +10,7 @@ from pi_subagents.clock import LAST_MS
 from pi_subagents.export.entries import Entry
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, Usage
+from pi_subagents.models.run import Reason
 from pi_subagents.progress import counted, duration, money, printable, status_icon
 
 Fact = tuple[str, str]
@@ -34,6 +35,12 @@ def status_words(state: RunState) -> str:
     reason = f" ({state.reason})" if state.reason and state.status is not Status.COMPLETED else ""
     damaged = ", damaged" if state.is_damaged else ""
     return f"{status_icon(state.status)} {state.status}{reason}{damaged}"
+
+
+def error_words(error: str, reason: str | None, took_s: float) -> str:
+    """The sentence, and of a run whose time was up, how long it really took: at work it may go on for longer."""
+    took = f" (ran for {duration(took_s)})" if reason == Reason.TIMEOUT else ""
+    return f"{printable(error)}{took}"
 
 
 def session_facts(runs: Sequence[RunPage]) -> Iterator[Fact]:

@@ -15,6 +15,6 @@ def test_the_demo_works_without_a_key_and_leaves_the_users_own_things_alone(play
     for task in DEMO_TASKS:
         assert f"── {task.name} ─" in done.stdout
         assert f"{task.name}: " in done.stderr
-    assert done.stdout.count("✓ completed") == len(DEMO_TASKS)
+    assert done.stderr.count("✓ completed") == len(DEMO_TASKS)
     assert "What to try next" in done.stdout
     assert stage.run_dirs == []

@@ -27,13 +27,15 @@ def test_two_prompts_are_two_agents_whose_outputs_and_costs_are_shown(play: Play
     assert lines[first + 1] == "Four."
     second = next(n for n, line in enumerate(lines) if line.startswith("── 2: Write a poem"))
     assert lines[second + 1] == "A poem."
-    (row,) = [line for line in lines if line.startswith("1: Count the words ")]
+    assert lines[second + 2 :] == []
+    told = done.stderr.splitlines()
+    (row,) = [line for line in told if line.startswith("1: Count the words ")]
     assert row.split()[4:-1] == ["✓", "completed", row.split()[6], "1", "2,200", "$0.0024"]
-    assert lines[-1] == "Records: .pi/subagents/runs/"
+    assert told[-1] == "Records: .pi/subagents/runs/"
     asked = {request.first_user_text for request in stage.model.requests}
     assert asked == {f"=== a.txt ===\n1234\n\n{prompt}" for prompt in ("Count the words", "Write a poem")}
     assert all(request.system_text.startswith("You are p.") for request in stage.model.requests)
-    assert "1: Count the words: " in done.stderr  # progress is not mixed into the results
+    assert "1: Count the words: " in done.stderr  # progress is not mixed into the answers
 
 
 def task_file(folder: Path, suffix: str, count: int) -> Path:
@@ -69,9 +71,48 @@ def test_one_failure_among_many_is_exit_code_one_and_is_told(play: Play) -> None
     done = stage.command("run", "good", "fail")
     assert done.returncode == 1
     assert "Did: good" in done.stdout
-    assert "✗ Sub-agent exited with code 3 before it finished: it went wrong" in done.stdout
-    rows = [line.split() for line in done.stdout.splitlines() if line.startswith(("1: good ", "2: fail "))]
+    assert "✗ 2: fail: Sub-agent exited with code 3 before it finished: it went wrong" in done.stderr
+    assert "it went wrong" not in done.stdout
+    rows = [line.split() for line in done.stderr.splitlines() if line.startswith(("1: good ", "2: fail "))]
     assert [" ".join(row[2:4]) for row in rows] == ["✓ completed", "✗ failed"]
+
+
+def test_one_answer_is_all_that_stands_on_standard_output(play: Play) -> None:
+    stage = play(Script())
+    use_stand_in(stage)
+    done = stage.command("run", "Review this", stdin="\n")
+    assert (done.returncode, done.stdout) == (0, "Did: Review this\n")
+    assert "✓ completed" in done.stderr
+
+
+def test_what_is_piped_in_reaches_every_agent(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Fine.")]))
+    tasks = stage.write("tasks.json", '[{"name": "third", "prompt": "Praise it"}]')
+    done = stage.command("run", "-q", "--tasks", str(tasks), "Review this", "Explain it", stdin="the diff\n")
+    asked = {request.first_user_text for request in stage.model.requests}
+    assert asked == {f"{prompt}\n\nthe diff" for prompt in ("Review this", "Explain it", "Praise it")}
+    assert done.stderr == ""
+
+
+def test_quiet_says_nothing_but_answers_and_errors(play: Play) -> None:
+    stage = play(Script())
+    use_stand_in(stage)
+    done = stage.command("run", "-q", "good", "fail")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[1] == "Did: good"
+    assert done.stderr == "✗ 2: fail: Sub-agent exited with code 3 before it finished: it went wrong\n"
+
+
+def test_answers_go_into_files_of_their_own_and_replace_none(play: Play) -> None:
+    stage = play(Script())
+    use_stand_in(stage)
+    stage.write("answers/1-good.md", "mine")
+    done = stage.command("run", "-o", "answers", "good", "fail")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "Wrote answers/1-good-2.md\n" in done.stderr
+    assert "✗ 2: fail: " in done.stderr
+    found = {path.name: path.read_text() for path in (stage.project / "answers").iterdir()}
+    assert found == {"1-good.md": "mine", "1-good-2.md": "Did: good\n"}
 
 
 def test_json_has_every_fact_of_every_task(play: Play) -> None:
@@ -82,7 +123,7 @@ def test_json_has_every_fact_of_every_task(play: Play) -> None:
     assert result["output"] == "Did: from standard input"
     assert set(result) == {
         *("name", "status", "reason", "output", "error", "sessionId", "runId", "runDir", "exitCode", "profile"),
-        *("provider", "model", "usage", "toolCount", "startedAt", "completedAt"),
+        *("provider", "model", "usage", "toolCount", "startedAt", "completedAt", "durationMs"),
     }
     assert Path(result["runDir"]) == stage.run_dirs[0]
 
@@ -91,7 +132,9 @@ def test_json_has_every_fact_of_every_task(play: Play) -> None:
     ("arguments", "code", "says"),
     [
         ([], 2, "give at least one PROMPT, or --tasks FILE"),
-        (["--timeout", "0", "x"], 2, "--timeout"),
+        (["--timeout", "0", "x"], 2, "'0' is too short; give at least 1s"),
+        (["--timeout", "soon", "x"], 2, "'soon' is not a duration; write 90, 90s, 5m or 1h30m"),
+        (["-", "-"], 2, "standard input can be read only once"),
         (["--cwd", "/nowhere", "x"], 2, "/nowhere"),
         ([" "], 1, "prompt 1 is empty"),
         (["--tasks", "missing.json"], 1, "missing.json: No such file or directory"),
@@ -125,9 +168,9 @@ def test_ctrl_c_stops_every_agent_and_says_what_is_kept_where(play: Play) -> Non
         stdout, stderr = process.communicate(timeout=WAIT_S)
     assert process.returncode == 128 + signal.SIGINT
     assert processes_below(stage.project) == []
-    assert stdout.count("✗ Cancelled") == 3
+    assert stderr.count(": Cancelled\n") == 3
     assert stdout.count("On it.") == 2
-    assert "Records: .pi/subagents/runs/" in stdout
+    assert "Records: .pi/subagents/runs/" in stderr
     assert "Stopped." in stderr
     assert "kept" in stderr
     results = [json.loads((folder / "result.json").read_bytes()) for folder in stage.run_dirs]

@@ -52,6 +52,13 @@ def test_a_directory_gets_a_file_with_the_sessions_name(desk: Desk, session: str
     assert (desk.root / f"{SESSION}.html").exists()
 
 
+def test_a_format_that_is_not_written_is_refused_before_anything_is(desk: Desk, session: str) -> None:
+    done = desk.run("export", session, "-o", "x.pdf")
+    assert (done.exit_code, done.out) == (2, "")
+    assert "-o x.pdf: cannot write .pdf files; end the name in .md or .html" in done.err
+    assert not (desk.project / "x.pdf").exists()
+
+
 def test_a_file_that_cannot_be_written_is_an_error_in_words(desk: Desk, session: str) -> None:
     done = desk.run("export", session, "-o", "nowhere/file.md")
     assert (done.exit_code, done.out) == (1, "")

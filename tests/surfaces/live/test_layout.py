@@ -209,11 +209,9 @@ def test_what_stays_in_history() -> None:
     assert error == [(Style.ERROR, "  Timed out after 7s.")]
 
 
-def test_the_end_says_how_many_ended_how_and_where_they_are() -> None:
+def test_the_end_says_how_many_ended_how() -> None:
     windows = (finished(0), window(1, STARTED, FAILED))
-    first, *rest = closing_lines(scene(*windows), with_sessions=False)
+    first, *rest = closing_lines(scene(*windows))
     assert plain(first) == "Sub-agents: 1 done, 1 error • 10.0s"
     assert rest == [[]]
-    _, sessions, _ = closing_lines(scene(*windows), with_sessions=True)
-    assert plain(sessions).startswith("Sessions: task 0 a3f7b9c2d1e8f4a1 • task 1 ")
-    assert closing_lines(scene(), with_sessions=True) == []
+    assert closing_lines(scene()) == []

@@ -52,7 +52,7 @@ def test_in_the_background_nothing_is_drawn_over_the_shell(play: Play, open_term
     stage = play(Script().otherwise([Turn("Done in the background.", delay_s=1)]))
     terminal = open_terminal(stage, 80, 24)
     terminal.run("run", "alone", redirect=" > out.txt &")
-    everything = until(lambda: shown if "Sub-agents" in (shown := terminal.everything()) else "", "it ends")
+    everything = until(lambda: shown if "Records: " in (shown := terminal.everything()) else "", "it ends")
     assert "ctrl+o" not in everything
     assert "✓ 1: alone" in everything
     terminal.press("Enter")  # the prompt stands above what was printed since
@@ -67,8 +67,8 @@ def test_with_stdout_in_a_file_and_the_prompt_from_a_pipe_the_view_still_works(p
     assert "▌" not in screen
     terminal.press("C-c")
     everything = terminal.until_prompt()
-    assert "Sessions: 1: from a pipe " in everything
-    assert "1: from a pipe" in (stage.project / "out.txt").read_text()
+    assert "1: from a pipe  ✗ aborted" in everything
+    assert "── 1: from a pipe" in (stage.project / "out.txt").read_text()
     assert "\x1b" not in (stage.project / "out.txt").read_text()
 
 

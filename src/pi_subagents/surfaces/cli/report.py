@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pi_subagents.export import error_words
 from pi_subagents.harmless import clean, painted
 from pi_subagents.models import short_id
-from pi_subagents.models.run import Reason
 from pi_subagents.progress import cell_width, clip, duration, money
 from pi_subagents.results import RunResult
 from pi_subagents.surfaces.cli import json_output
@@ -47,7 +47,8 @@ def print_answers(results: Sequence[RunResult], *, plain: bool = False, styled: 
             show(text)
         elif result.ok:
             echo(_NOTHING_SAID, err=True)
-        tell_failure(result, styled=styled)
+        # On a terminal it stands under its heading.
+        _tell_failure(result, named=len(results) > 1 and not sys.stdout.isatty(), styled=styled)
 
 
 def write_answers(results: Sequence[RunResult], files: AnswerFiles, *, say: Say, styled: bool = True) -> None:
@@ -57,14 +58,13 @@ def write_answers(results: Sequence[RunResult], files: AnswerFiles, *, say: Say,
             say(f"Wrote {files.write(result)}")
         elif result.ok:
             say(f"{result.name}: {_NOTHING_SAID}, no file written")
-        tell_failure(result, styled=styled)
+        _tell_failure(result, named=len(results) > 1, styled=styled)
 
 
-def tell_failure(result: RunResult, *, styled: bool) -> None:
-    """Why a task failed, and of one whose time was up, how long it took in truth: it may have been at work."""
+def _tell_failure(result: RunResult, *, named: bool, styled: bool) -> None:
     if result.error:
-        took = f" (ran for {duration(result.duration_s)})" if result.reason is Reason.TIMEOUT else ""
-        line = clean(f"✗ {clip(result.name, _RULE_CELLS)}: {result.error}{took}")
+        whose = f"{clip(result.name, _RULE_CELLS)}: " if named else ""
+        line = clean(f"✗ {whose}{error_words(result.error, result.reason, result.duration_s)}")
         echo_painted(click.style(line, fg="red"), err=True, color=_color(styled))
 
 

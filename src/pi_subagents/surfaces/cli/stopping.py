@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from pi_subagents.export import printable, status_words
+from pi_subagents.export import error_words, seconds, status_words
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, short_id
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -37,8 +37,9 @@ def stop_runs(what: str, folders: Sequence[Path]) -> int:
 
 
 def ending_words(state: RunState) -> str:
-    """`✗ failed (timeout) – Timed out after 7s.`"""
-    return f"{status_words(state)}{f' – {printable(state.error)}' if state.error else ''}"
+    """`✗ failed (timeout) – Timed out after 7s. … (ran for 9.1s)`"""
+    error = f" – {error_words(state.error, state.reason, seconds(state))}" if state.error else ""
+    return f"{status_words(state)}{error}"
 
 
 def _wait(run_dir: Path, deadline: float) -> bool:

@@ -12,7 +12,6 @@ from pi_subagents.progress import (
     cell_width,
     clip,
     duration,
-    footer_segments,
     name_of,
     plain,
     status_segments,
@@ -47,7 +46,7 @@ def summary_line(scene: Scene, width: int) -> Line:
     return line
 
 
-def closing_lines(scene: Scene, *, with_sessions: bool) -> list[Line]:
+def closing_lines(scene: Scene) -> list[Line]:
     """What is left of it in history: how many ended how, the time from first to last, and the totals."""
     finished = [window for window in scene.finished if window.state.started_at is not None]
     if not finished:
@@ -57,8 +56,7 @@ def closing_lines(scene: Scene, *, with_sessions: bool) -> list[Line]:
     line = status_segments(scene.started)
     for part in [[(Style.DIM, duration((ended - began) / 1000))], *_totals(scene.windows)]:
         line = [*line, BULLET, *part]
-    footer = footer_segments(scene.finished) if with_sessions else []
-    return [line, *([footer] if footer else []), []]
+    return [line, []]
 
 
 def hint_line(scene: Scene, width: int) -> Line:

@@ -122,7 +122,7 @@ class LiveView:
             return
         try:
             size = self._screen.size()
-            closing = closing_lines(self._scene(size), with_sessions=not sys.stdout.isatty())
+            closing = closing_lines(self._scene(size))
             self._screen.draw([], [*self._new_history(size.columns), *closing])
         except OSError:
             pass

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from pi_subagents.export import error_words, seconds
 from pi_subagents.models import Status
 from pi_subagents.planning import Place
 from pi_subagents.sessions import Session, Sessions
@@ -43,7 +44,8 @@ def output(session: str, as_json: bool) -> None:
         echo(f"Still {state.status}: this is the text so far.", err=True)
         sys.exit(_STILL_RUNNING)
     if state.status is not Status.COMPLETED:
-        echo(f"✗ {state.status}: {state.error or state.reason}", err=True)
+        why = error_words(state.error, state.reason, seconds(state)) if state.error else state.reason
+        echo(f"✗ {state.status}: {why}", err=True)
         sys.exit(1)
 
 

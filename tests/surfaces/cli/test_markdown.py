@@ -1,0 +1,81 @@
+"""Markdown is rendered where a person reads it, and nothing in it is obeyed."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from pi_subagents.surfaces.cli.markdown import MAX_RENDERED, markdown_printer
+
+TEXT = "# Title\n\nSome *words*\x1b[2J &#8238;evil &#x1b;]0;t\x07\n\n- one\n- two"
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+Show = Callable[..., str]
+
+
+@pytest.fixture
+def show(monkeypatch: pytest.MonkeyPatch) -> Show:
+    """What a terminal gets to see of texts."""
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+    def shown(*texts: str, plain: bool = False) -> str:
+        terminal = Terminal()
+        with monkeypatch.context() as patching:
+            patching.setattr(sys, "stdout", terminal)
+            printed = markdown_printer(plain=plain)
+            for text in texts:
+                printed(text)
+        return terminal.getvalue()
+
+    return shown
+
+
+def test_a_terminal_shows_it_rendered_and_obeys_nothing_in_it(show: Show) -> None:
+    shown = show(TEXT)
+    assert "\x1b[3mwords\x1b[0m" in shown
+    assert " • \x1b[0mone\n" in shown
+    for hostile in ("\u202e", "\x1b[2J", "\x1b]", "\x07", "# Title"):
+        assert hostile not in shown
+
+
+def test_no_line_is_filled_up_with_blanks(show: Show) -> None:
+    lines = show(TEXT).splitlines()
+    assert len(lines) > 3
+    assert all(line == line.rstrip() for line in lines)
+
+
+def test_without_colours_it_is_rendered_too(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    coloured = show("`code`\n\n- one")
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[1;36;40mcode" in coloured
+    assert "\x1b[1mcode" in show("`code`\n\n- one")
+
+
+def test_plain_is_as_the_agent_wrote_it(show: Show) -> None:
+    assert show("# Title\n\n- one", plain=True) == "# Title\n\n- one\n"
+
+
+def test_a_terminal_that_would_print_escapes_gets_none(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    assert show("# Title") == "# Title\n"
+
+
+def test_in_a_pipe_it_is_as_the_agent_wrote_it(capsys: pytest.CaptureFixture[str]) -> None:
+    markdown_printer()("# Title\n\n- one")
+    assert capsys.readouterr().out == "# Title\n\n- one\n"
+
+
+def test_too_much_of_it_is_not_rendered(show: Show) -> None:
+    shown = show("*a* " * (MAX_RENDERED // 4 - 10), "- a\n" * 20)
+    assert "*" not in shown
+    assert shown.endswith("- a\n" * 20 + "\n")
