@@ -158,7 +158,7 @@ def test_without_an_index_the_sessions_are_listed_all_the_same(desk: Desk) -> No
 
 @pytest.mark.parametrize("columns", [60, 80, 100, 120, 200])
 def test_rows_fit_the_terminal_and_ids_are_never_cut(desk: Desk, columns: int) -> None:
-    desk.shelf.add(says("x"), name="a name that is " + "very " * 20 + "long", session_id=SESSION, profile="p" * 30)
+    desk.shelf.add(says("x"), name="a name that is " + "very " * 20 + "long", session_id=SESSION, profile="p" * 20)
     lines = desk.at_terminal("list", columns=columns).out.splitlines()
     assert len(lines) == 3
     assert SESSION[:8] in lines[1]
