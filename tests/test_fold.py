@@ -56,6 +56,11 @@ def test_a_run_goes_from_queued_to_running_to_its_end() -> None:
     assert (state.started_at, state.completed_at, state.last_event_at) == (20, 90, 90)
 
 
+def test_a_run_that_was_detached_is_a_background_run_of_whoever_detached_it() -> None:
+    state = running(ev.Detached(at=50, owner="terminal"))
+    assert (state.background, state.owner, state.status) == (True, "terminal", Status.RUNNING)
+
+
 COMPLETED = ev.Ended(at=30, status=Status.COMPLETED, reason=Reason.SETTLED)
 ABORTED = ev.Ended(at=40, status=Status.ABORTED, reason=Reason.CANCELLED, message="Cancelled")
 IMPOSSIBLE: list[tuple[str, list[ev.Event], Status, int | None, int | None]] = [

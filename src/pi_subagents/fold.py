@@ -166,6 +166,10 @@ def _stop_requested(state: RunState, event: ev.StopRequested) -> None:
         state.stop = event
 
 
+def _detached(state: RunState, event: ev.Detached) -> None:
+    state.background, state.owner = True, event.owner
+
+
 def _details_dropped(state: RunState, _event: ev.DetailsDropped) -> None:
     state.details_dropped = True
 
@@ -294,6 +298,7 @@ def _thinking_level(state: RunState, event: ev.ThinkingLevelChanged) -> None:
 _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.Created: _created,
     ev.Started: _started,
+    ev.Detached: _detached,
     ev.StopRequested: _stop_requested,
     ev.DetailsDropped: _details_dropped,
     ev.Exited: _exited,

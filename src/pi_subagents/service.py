@@ -146,6 +146,15 @@ class Delegation:
             if session_id in (None, run.state.session_id):
                 run.supervisor.stop(Reason.CANCELLED, message)
 
+    def detach(self, owner: str) -> list[DelegatedRun]:
+        """Make background runs of those that have not ended; whoever runs this delegation is their keeper."""
+        left = [run for run in self.runs if not run.state.status.is_terminal]
+        for run in left:
+            if isinstance(run.supervisor, Supervisor):
+                run.supervisor.detach(owner)
+        self._take_note(left)
+        return left
+
     def prepare(self) -> None:
         """Plan every task and make its record; nothing is started. Raises PiSubagentsError."""
         if self.runs:
@@ -166,10 +175,13 @@ class Delegation:
         )
         with answering_for(prepared):
             self.runs = [self._supervised(run, self._runner) for run in prepared]
-            for project in {project_of(run.run_dir) for run in self.runs}:
-                runs = [(run.state, run.run_dir) for run in self.runs if project_of(run.run_dir) == project]
-                self._index.record(project, runs)
+            self._take_note(self.runs)
         self._prepared += prepared
+
+    def _take_note(self, runs: Sequence[DelegatedRun]) -> None:
+        for project in {project_of(run.run_dir) for run in runs}:
+            there = [(run.state, run.run_dir) for run in runs if project_of(run.run_dir) == project]
+            self._index.record(project, there)
 
     def _supervised(self, run: PreparedRun, runner: Runner) -> DelegatedRun:
         supervisor = Supervisor(

@@ -16,7 +16,10 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.background.registry import Registry, newest_runs
-from pi_subagents.store import Index, index
+from pi_subagents.models import new_run_id, new_session_id
+from pi_subagents.models.event import Created, Detached, Started
+from pi_subagents.paths import runs_dir
+from pi_subagents.store import Index, index, publish
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import waits_for
 from tests.background.kit import Yard
@@ -84,6 +87,17 @@ async def test_runs_are_counted_and_waited_for(damage: Break, yard: Yard, tmp_pa
         assert (await yard.status())["counts"]["completed"] == 3
         assert [run.run_dir for run in newest_runs(yard.place, 2, everywhere=True)] == [launched, patient]
         assert Registry(yard.place, "somebody else").runs() == []
+
+
+def test_a_run_that_was_detached_is_found_on_disk(yard: Yard) -> None:
+    session = new_session_id()
+    created = Created(run_id=new_run_id(session), session_id=session, name="t", prompt="p", cwd="/", harness="pi-json")
+    record = publish(runs_dir(yard.place.project) / created.run_id, {}, created)
+    assert Registry(yard.place, "terminal").runs() == []
+    record.append([Started(pid=1, containment="guard"), Detached(owner="terminal")])
+    (run,) = Registry(yard.place, "terminal").runs()
+    assert (run.run_dir, run.state.background) == (record.path, True)
+    record.close()
 
 
 async def test_runs_of_other_projects_are_found_by_their_id(damage: Break, yard: Yard, tmp_path: Path) -> None:

@@ -18,14 +18,14 @@ from pi_subagents.errors import StoreError
 from pi_subagents.files import distinct
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, is_run_id
-from pi_subagents.models.event import Created
+from pi_subagents.models.event import Created, Detached
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.progress import standing
 from pi_subagents.rows import run_row
 from pi_subagents.runners import collect_ended
 from pi_subagents.sessions import several_places
-from pi_subagents.store import JOURNAL_FILE, Index, list_runs, load_run, mark, read_journal
+from pi_subagents.store import JOURNAL_FILE, Index, find_event, list_runs, load_run, mark, read_journal
 
 LAUNCH_ENTRY = "pi-subagents:bg-run"
 UPDATE_ENTRY = "pi-subagents:bg-update"
@@ -93,9 +93,12 @@ def _owner_on_disk(folder: Path) -> str | None:
     """Who owns the background run in a directory; None if there is none."""
     try:
         created = next(read_journal(folder / JOURNAL_FILE), None)
-    except OSError:
+        if isinstance(created, Created) and created.background:
+            return created.owner or ""
+        detached = find_event(folder / JOURNAL_FILE, "detached")
+    except (OSError, StoreError):
         return None
-    return created.owner or "" if isinstance(created, Created) and created.background else None
+    return detached.owner if isinstance(detached, Detached) else None
 
 
 class Registry:

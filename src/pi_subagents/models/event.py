@@ -78,6 +78,12 @@ class HeldBack(Event, frozen=True, tag="held_back"):
     until: Time
 
 
+class Detached(Event, frozen=True, tag="detached"):
+    """Whoever watched the run has left it to itself: from here on it is a background run of `owner`."""
+
+    owner: str
+
+
 class StopRequested(Event, frozen=True, tag="stop_requested"):
     """Somebody or something decided to end the run; the first such record decides its outcome."""
 
@@ -334,14 +340,11 @@ class Repaired(Event, frozen=True, tag="repaired"):
 
 
 class Unknown(Event, frozen=True, tag="unknown"):
-    """A well-formed record of a kind this version does not know, as it came.
-
-    `ours`: not the agent wrote it, but another version of ourselves, into the journal.
-    """
+    """A well-formed record of a kind this version does not know, as it came."""
 
     kind: str
     record: msgspec.Raw
-    ours: bool = False
+    ours: bool = False  # another version of ourselves has written it into the journal, and not the agent
 
     @property
     def is_damage(self) -> bool:
@@ -353,6 +356,7 @@ AnyEvent = (
     Created
     | HeldBack
     | Started
+    | Detached
     | StopRequested
     | DetailsDropped
     | Exited

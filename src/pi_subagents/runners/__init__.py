@@ -7,6 +7,7 @@ from pi_subagents.runners.footprint import Footprint, room_for_agents
 from pi_subagents.runners.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners.job_control import job_control
 from pi_subagents.runners.local import LocalProcess, LocalRunner
+from pi_subagents.runners.worker import Worker, fork_worker
 
 __all__ = [
     "Footprint",
@@ -19,8 +20,10 @@ __all__ = [
     "Sink",
     "SpawnFailed",
     "Stream",
+    "Worker",
     "choose_mechanism",
     "collect_ended",
+    "fork_worker",
     "job_control",
     "namespace_works",
     "room_for_agents",

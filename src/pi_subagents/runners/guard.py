@@ -15,7 +15,7 @@ import signal
 import sys
 from contextlib import suppress
 
-_SET_PDEATHSIG = 1
+SET_PDEATHSIG = 1
 SET_CHILD_SUBREAPER = 36
 _POLL_MS = 20
 
@@ -49,7 +49,7 @@ def _start(argv: list[str], mark: int) -> int:
         os.close(running)
         return child
     os.setsid()
-    prctl(_SET_PDEATHSIG, int(signal.SIGKILL))
+    prctl(SET_PDEATHSIG, int(signal.SIGKILL))
     if os.getppid() != guard:
         os._exit(128 + signal.SIGKILL)
     if mark:

@@ -9,7 +9,7 @@ from pi_subagents.store.control import (
     take_address_away,
 )
 from pi_subagents.store.index import Index
-from pi_subagents.store.journal import Journal, read_journal
+from pi_subagents.store.journal import Journal, find_event, read_journal
 from pi_subagents.store.lease import Lease, is_held, locks_work
 from pi_subagents.store.pace import Pace
 from pi_subagents.store.reading import adopt, load_run
@@ -56,6 +56,7 @@ __all__ = [
     "adopt",
     "by_session",
     "disk_size",
+    "find_event",
     "force_directory",
     "in_order",
     "is_held",

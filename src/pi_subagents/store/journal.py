@@ -72,6 +72,19 @@ def read_journal(path: Path) -> Iterator[AnyEvent]:
         raise StoreError(f"cannot read the journal {path}: {error.strerror}") from error
 
 
+def find_event(path: Path, tag: str) -> AnyEvent | None:
+    """The first event of one kind, without decoding those before it; raises StoreError."""
+    beginning = f'{{"type":"{tag}"'.encode()
+    try:
+        with open_run(path.parent) as run, os.fdopen(run.open(path.name, os.O_RDONLY), "rb", _READ_BYTES) as lines:
+            while line := _next_line(lines):
+                if line.startswith(beginning):
+                    return in_its_place(decode_event(line), run.path, why_foreign(run))
+    except OSError as error:
+        raise StoreError(f"cannot read the journal {path}: {error.strerror}") from error
+    return None
+
+
 def read_events(run: Directory, name: str = JOURNAL_FILE, foreign: str | None = None) -> Iterator[AnyEvent]:
     """The same for a record that is open already; raises OSError."""
     with os.fdopen(run.open(name, os.O_RDONLY), "rb", buffering=_READ_BYTES) as lines:

@@ -24,6 +24,7 @@ _OURS = (
     ev.Created,
     ev.HeldBack,
     ev.Started,
+    ev.Detached,
     ev.StopRequested,
     ev.SteerRequested,
     ev.DetailsDropped,

@@ -111,6 +111,10 @@ class Supervisor:
         else:
             self._escalate()
 
+    def detach(self, owner: str) -> None:
+        """Make the run a background run, of whose end `owner` is to be told."""
+        self._happened([ev.Detached(at=self._now_ms(), owner=owner)])
+
     @property
     def can_steer(self) -> bool:
         """Whether the agent can be told something while it works."""

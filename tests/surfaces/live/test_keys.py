@@ -16,7 +16,7 @@ RUNS = ["a", "b", "c"]
         (b"\x1b[A\x1b[B", [Key.UP, Key.DOWN]),
         (b"\x1bOA\x1bOB", [Key.UP, Key.DOWN]),  # application mode
         (b"kj", [Key.UP, Key.DOWN]),
-        (b"\x0fxq", [Key.EXPAND, Key.STOP, Key.QUIT]),
+        (b"\x0fxdq", [Key.EXPAND, Key.STOP, Key.DETACH, Key.QUIT]),
         (b"\x1b[1;5Cx", [Key.OTHER, Key.STOP]),  # Ctrl+right is one key, not six
         (b"\x1b[200~q", [Key.OTHER, Key.QUIT]),
         (b"\x1b", [Key.OTHER]),  # escape alone is an answer at once

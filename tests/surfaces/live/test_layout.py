@@ -180,6 +180,9 @@ def test_while_everything_is_being_stopped_nothing_else_is_offered() -> None:
     [
         ({"total": 3}, "↑↓ select • ctrl+o expand • x stop • q stop all"),
         ({"total": 1}, "ctrl+o expand • x stop"),
+        ({"total": 3, "can_detach": True}, "↑↓ select • ctrl+o expand • x stop • d detach • q stop all"),
+        ({"total": 3, "can_detach": True, "columns": 44}, "↑↓ • ^o expand • x stop • d detach • q all"),
+        ({"total": 1, "can_detach": True}, "ctrl+o expand • x stop • d detach"),
         ({"has_keys": False}, "ctrl+c stops all"),
         ({"can_leave": True}, "ctrl+o expand • x stop • q leave it running"),
         ({"can_leave": True, "has_keys": False}, "ctrl+c leaves it running"),

@@ -38,7 +38,7 @@ def test_every_size_shows_each_window_once_and_leaves_a_sane_shell(
     stage = play(WAITING)
     terminal = open_terminal(stage, columns, rows)
     start(terminal)
-    wanted = ["Sub-agents: 3 running", " • x stop • q "]
+    wanted = ["Sub-agents: 3 running", " • x stop • d detach • q "]
     if columns >= 80:
         wanted += ["1 tool • ", "1.1k tokens • $0.0012", "→ ls → ."]
     # A screen may be looked at in the middle of a frame: everything has to be on the same one.

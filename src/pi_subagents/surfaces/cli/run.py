@@ -18,6 +18,7 @@ from pi_subagents.service import Delegation
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.background.starting import refuse_foreground_options, start_in_background
 from pi_subagents.surfaces.cli.catalogs import complete_agent
+from pi_subagents.surfaces.cli.detaching import begin_detachable, see_through
 from pi_subagents.surfaces.cli.notices import tell_endings
 from pi_subagents.surfaces.cli.output import remarks
 from pi_subagents.surfaces.cli.prompts import read_prompts, tasks_of
@@ -25,7 +26,7 @@ from pi_subagents.surfaces.cli.report import print_answers, print_json, print_su
 from pi_subagents.surfaces.cli.task_files import read_tasks
 from pi_subagents.surfaces.cli.times import Duration
 from pi_subagents.surfaces.cli.trust import trust_option
-from pi_subagents.surfaces.cli.views import View, choose_view, forbids_escapes
+from pi_subagents.surfaces.cli.views import choose_view, forbids_escapes
 
 
 @click.command()
@@ -131,6 +132,7 @@ def run(
             quiet=quiet,
             output=output,
             tmux=tmux or None,
+            detachable=True,
         )
     )
 
@@ -152,13 +154,16 @@ def run_and_report(
     output: Path | None = None,
     tmux: bool | None = None,
     records: bool = True,
+    detachable: bool = False,
 ) -> int:
     """Run tasks, show their progress on stderr and their answers on stdout or in files; the exit code for it.
 
-    Without `records` nothing is said of where they are: in the demo's sample project they go with it.
+    Without `records` nothing is said of where they are: in the demo's sample project they go with it. What is
+    `detachable` returns in a child of this process; see `begin_detachable`.
     """
     say = remarks(quiet=quiet)
-    view = choose_view(plain=plain, quiet=quiet)
+    detaching = begin_detachable(place, plain=plain or quiet, tmux=tmux) if detachable else None
+    view = choose_view(plain=plain, quiet=quiet, detach=detaching.wanted.set if detaching else None)
     delegation = Delegation(
         tasks,
         profile=profile,
@@ -176,12 +181,14 @@ def run_and_report(
         say(f"hint: {delegation.panes.hint}")
     interrupted = None
     try:
-        run_until_signalled(_see_through(delegation, view))
+        run_until_signalled(see_through(delegation, view, detaching))
     except Interrupted as signal:
         interrupted = signal
     styled = not plain and not forbids_escapes(os.environ)
     if files is not None:
         write_answers(delegation.results, files, say=say, styled=styled)
+    if detaching is not None and detaching.is_done:
+        return 0  # nobody is left to be told
     if as_json:
         print_json(delegation.results)
     elif files is None:
@@ -196,8 +203,3 @@ def run_and_report(
         say("Stopped. Everything the agents said until then is kept in the records named above.")
         return interrupted.exit_code
     return 0 if all(result.ok for result in delegation.results) else 1
-
-
-async def _see_through(delegation: Delegation, view: View) -> None:
-    async with view.showing(delegation):
-        await delegation

@@ -29,18 +29,30 @@ class View(Protocol):
     def showing(self, shown: Shown) -> AbstractAsyncContextManager[None]: ...
 
 
-def choose_view(*, plain: bool, quiet: bool = False, leave: Callable[[], None] | None = None) -> View:
-    """Windows if stderr is a terminal that understands escapes and nobody asked for plain lines, or for none.
+def choose_view(
+    *,
+    plain: bool,
+    quiet: bool = False,
+    leave: Callable[[], None] | None = None,
+    detach: Callable[[], None] | None = None,
+) -> View:
+    """Windows where they can be shown, else plain lines; nothing at all if `quiet`.
 
-    A view of runs that go on without it can be left with a key; `leave` is called then.
+    A view of runs that go on without it can be left with a key; `leave` is called then. `detach` is called when
+    somebody wants that of runs which are held here.
     """
     if quiet:
         return NoView()
-    if plain or forbids_escapes(os.environ) or not sys.stderr.isatty():
+    if not shows_windows(plain=plain):
         return PlainView()
     from pi_subagents.surfaces.live import LiveView
 
-    return LiveView(leave=leave)
+    return LiveView(leave=leave, detach=detach)
+
+
+def shows_windows(*, plain: bool) -> bool:
+    """Whether stderr is a terminal that understands escapes, and nobody asked for plain lines."""
+    return not plain and not forbids_escapes(os.environ) and sys.stderr.isatty()
 
 
 def forbids_escapes(environ: Mapping[str, str]) -> bool:

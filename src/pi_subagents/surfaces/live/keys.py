@@ -21,6 +21,7 @@ class Key(Enum):
     EXPAND = auto()
     STOP = auto()
     QUIT = auto()
+    DETACH = auto()
     YES = auto()
     OTHER = auto()
 
@@ -35,6 +36,7 @@ _KEYS = {
     b"\x0f": Key.EXPAND,
     b"x": Key.STOP,
     b"q": Key.QUIT,
+    b"d": Key.DETACH,
     b"y": Key.YES,
 }
 _SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|\x1b[^\[O]|\x1b|.", re.DOTALL)

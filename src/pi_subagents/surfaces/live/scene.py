@@ -28,6 +28,8 @@ class Scene:
     has_keys: bool = True
     can_leave: bool = False
     """Whether the runs go on when nobody looks any more."""
+    can_detach: bool = False
+    """Whether they can be made to."""
 
     @property
     def running(self) -> list[Window]:

@@ -24,6 +24,12 @@ _BAR_CELLS = 10
 # In full, and for narrow terminals.
 _HELP = ("↑↓ select • ctrl+o expand • x stop • q stop all", "↑↓ • ^o expand • x stop • q all")
 _HELP_FOR_ONE = ("ctrl+o expand • x stop",)
+_HELP_WITH_DETACH = (
+    "↑↓ select • ctrl+o expand • x stop • d detach • q stop all",
+    "↑↓ • ^o expand • x stop • d detach • q all",
+    "^o more • x stop • d detach • q all",
+)
+_HELP_FOR_ONE_WITH_DETACH = ("ctrl+o expand • x stop • d detach",)
 _HELP_WITHOUT_KEYS = ("ctrl+c stops all",)
 _HELP_TO_LEAVE = ("ctrl+o expand • x stop • q leave it running", "^o expand • x stop • q leave it")
 _HELP_TO_LEAVE_WITHOUT_KEYS = ("ctrl+c leaves it running",)
@@ -83,6 +89,8 @@ def _help(scene: Scene) -> tuple[str, ...]:
         return _HELP_TO_LEAVE if scene.has_keys else _HELP_TO_LEAVE_WITHOUT_KEYS
     if not scene.has_keys:
         return _HELP_WITHOUT_KEYS
+    if scene.can_detach:
+        return _HELP_WITH_DETACH if scene.total > 1 else _HELP_FOR_ONE_WITH_DETACH
     return _HELP if scene.total > 1 else _HELP_FOR_ONE
 
 

@@ -40,12 +40,18 @@ _log = logging.getLogger(__name__)
 class LiveView:
     """Windows for the runs of one delegation, or for a run of somebody else that one can `leave` to itself."""
 
-    def __init__(self, stream: TextIO | None = None, leave: Callable[[], None] | None = None) -> None:
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        leave: Callable[[], None] | None = None,
+        detach: Callable[[], None] | None = None,
+    ) -> None:
         coloured = wants_colours(os.environ)
         self._screen = Screen(stream or painted(sys.stderr), reflows=reflows(os.environ), coloured=coloured)
         self._keyboard = Keyboard(self._pressed)
         self._controls = Controls()
         self._leave_it = leave
+        self._detach = detach or leave
         self._interjections = Interjections()
         self._windows: dict[str, Window] = {}
         self._in_history: set[str] = set()
@@ -168,6 +174,7 @@ class LiveView:
             question=self._controls.question,
             has_keys=self._keyboard.exists,
             can_leave=self._leave_it is not None,
+            can_detach=self._detach is not None,
         )
 
     def _in_task_order(self) -> list[str]:
@@ -189,6 +196,9 @@ class LiveView:
     def _pressed(self, key: Key) -> None:
         if key is Key.QUIT and self._leave_it is not None:
             self._leave_it()
+            return
+        if key is Key.DETACH and self._detach is not None:
+            self._detach()
             return
         assert self._shown is not None
         shown = [window.state.run_id for window in self._scene(self._screen.size()).running]

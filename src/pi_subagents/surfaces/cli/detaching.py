@@ -1,0 +1,101 @@
+"""`d` in the live view of `run`: the terminal is given back, and the agents go on as background runs."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from collections.abc import Sequence
+
+from pi_subagents.models import Status, short_id
+from pi_subagents.planning import Place
+from pi_subagents.progress import clip, counted
+from pi_subagents.runners import Worker, fork_worker
+from pi_subagents.service import DelegatedRun, Delegation
+from pi_subagents.surfaces.cli.notices import OWNER
+from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.surfaces.cli.views import View, shows_windows
+
+_NAME_CELLS = 40
+_MAX_NAMED = 4
+
+
+class Detaching:
+    """Whether somebody wants to leave the agents to themselves, and how that is done."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self.wanted = asyncio.Event()
+        self.is_done = False
+
+    def leave(self, delegation: Delegation) -> None:
+        """Make this process the keeper of what has not ended, say so, and let the shell go on."""
+        self._worker.leave_terminal()
+        self.is_done = True
+        runs = delegation.detach(OWNER)
+        _say(runs, ended=len(delegation.runs) - len(runs))
+        self._worker.dismiss_parent()
+
+
+def begin_detachable(place: Place, *, plain: bool, tmux: bool | None) -> Detaching | None:
+    """Go on in a process that can leave the terminal; None where nobody could ask for it: without windows or keys.
+
+    An agent in a tmux pane has a keeper there, and ends with the pane.
+    """
+    in_panes = place.settings().runner == "tmux" if tmux is None else tmux
+    if in_panes or not shows_windows(plain=plain) or not sys.stdin.isatty():
+        return None
+    return Detaching(fork_worker())
+
+
+async def see_through(delegation: Delegation, view: View, detaching: Detaching | None) -> None:
+    """Show the work until it is done, or until somebody detaches; then see it through unseen."""
+    work = asyncio.create_task(_see_through(delegation))
+    async with view.showing(delegation):
+        await _done_or_left(work, delegation, detaching)
+    if not work.done() and detaching is not None:
+        detaching.leave(delegation)
+    await work
+
+
+async def _see_through(delegation: Delegation) -> None:
+    await delegation
+
+
+async def _done_or_left(work: asyncio.Task[None], delegation: Delegation, detaching: Detaching | None) -> None:
+    wanted = asyncio.create_task(_left(delegation, detaching))
+    try:
+        await asyncio.wait([work, wanted], return_when=asyncio.FIRST_COMPLETED)
+    except asyncio.CancelledError:
+        work.cancel()  # which stops the agents; until they have ended, the windows show it
+        await asyncio.wait([work])
+        raise
+    finally:
+        wanted.cancel()
+
+
+async def _left(delegation: Delegation, detaching: Detaching | None) -> None:
+    if detaching is None:
+        await asyncio.Event().wait()
+        return
+    while True:
+        await detaching.wanted.wait()
+        if any(not run.state.status.is_terminal for run in delegation.runs):
+            return
+        detaching.wanted.clear()  # nothing to leave: no task has a record yet, or all have ended
+
+
+def _say(runs: Sequence[DelegatedRun], *, ended: int) -> None:
+    named = ", ".join(map(_named, runs[:_MAX_NAMED]))
+    more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
+    go_on = "goes on" if len(runs) == 1 else "go on"
+    echo(f"Detached: {named}{more} {go_on} in the background.", err=True)
+    attach = f"background attach {short_id(runs[0].state.session_id)}"
+    echo(f"hint: see them with 'pi-subagents background list', '{attach}' or 'background wait'", err=True)
+    if ended:
+        have = "has" if ended == 1 else "have"
+        echo(f"hint: {counted(ended, 'task')} {have} ended already; 'pi-subagents sessions list' names them", err=True)
+
+
+def _named(run: DelegatedRun) -> str:
+    waits = ", waiting" if run.state.status is Status.QUEUED else ""
+    return f"{short_id(run.state.session_id)} ({clip(run.state.name, _NAME_CELLS)}{waits})"

@@ -1,0 +1,124 @@
+"""A worker and its parent look like one process to everybody, until the worker leaves."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from tests.waiting import PATIENCE_S, until
+
+_PROGRAM = """
+import os, signal, sys, time
+from pathlib import Path
+from pi_subagents.runners import fork_worker
+
+folder = Path(sys.argv[1])
+def note(name, text=""):
+    (folder / f".{name}").write_text(text)
+    (folder / f".{name}").rename(folder / name)
+
+def ended(number, _frame):
+    note("signalled", str(number))
+    sys.exit(5)
+
+worker = fork_worker()
+signal.signal(signal.SIGTERM, ended)
+note("worker", str(os.getpid()))
+while not (folder / "go").exists():
+    time.sleep(0.01)
+if (folder / "go").read_text() == "leave":
+    worker.leave_terminal()
+    worker.dismiss_parent()
+    while not (folder / "end").exists():
+        time.sleep(0.01)
+    note("ended", str(os.getsid(0)))
+sys.exit(7)
+"""
+
+Start = Callable[[], tuple["subprocess.Popen[bytes]", int]]
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Start]:
+    """A function that starts the program; returns the parent and the pid of the worker."""
+    with ExitStack() as ending:
+
+        def started() -> tuple[subprocess.Popen[bytes], int]:
+            parent = ending.enter_context(subprocess.Popen([sys.executable, "-c", _PROGRAM, str(tmp_path)]))
+            ending.callback(parent.kill)
+            until((tmp_path / "worker").exists, "the worker is there")
+            worker = int((tmp_path / "worker").read_text())
+            ending.callback(_kill, worker)
+            return parent, worker
+
+        yield started
+
+
+def _kill(pid: int) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it is there and at work; nobody may collect it here once its parent is gone."""
+    return state_of(pid) not in ("", "Z", "X")
+
+
+def state_of(pid: int) -> str:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    return ""
+
+
+def test_the_exit_code_is_the_workers(start: Start, tmp_path: Path) -> None:
+    parent, worker = start()
+    assert worker != parent.pid
+    (tmp_path / "go").write_text("end")
+    assert parent.wait(PATIENCE_S) == 7
+
+
+def test_a_signal_to_the_parent_alone_reaches_the_worker(start: Start, tmp_path: Path) -> None:
+    parent, _ = start()
+    parent.terminate()
+    assert parent.wait(PATIENCE_S) == 5
+    assert (tmp_path / "signalled").read_text() == str(int(signal.SIGTERM))
+
+
+def test_what_kills_the_worker_kills_the_parent(start: Start) -> None:
+    parent, worker = start()
+    os.kill(worker, signal.SIGKILL)
+    assert parent.wait(PATIENCE_S) == -signal.SIGKILL
+
+
+def test_a_worker_does_not_outlive_a_parent_that_was_killed(start: Start) -> None:
+    parent, worker = start()
+    parent.kill()
+    until(lambda: not is_alive(worker), "the worker is gone")
+
+
+def test_the_parent_stops_and_goes_on_with_the_worker(start: Start, tmp_path: Path) -> None:
+    parent, worker = start()
+    os.kill(parent.pid, signal.SIGTSTP)
+    until(lambda: state_of(worker) == state_of(parent.pid) == "T", "both are stopped")
+    os.kill(parent.pid, signal.SIGCONT)
+    (tmp_path / "go").write_text("end")
+    assert parent.wait(PATIENCE_S) == 7
+
+
+def test_a_worker_that_leaves_lets_the_parent_end_well_and_goes_on_in_a_session_of_its_own(
+    start: Start, tmp_path: Path
+) -> None:
+    parent, worker = start()
+    (tmp_path / "go").write_text("leave")
+    assert parent.wait(PATIENCE_S) == 0
+    assert is_alive(worker)
+    (tmp_path / "end").touch()
+    until((tmp_path / "ended").exists, "it has gone on to its end")
+    assert (tmp_path / "ended").read_text() == str(worker)

@@ -1,0 +1,91 @@
+"""`d` in the live view of `run`: the shell is back, and the agents go on whatever becomes of the terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+from pi_subagents.offline import Call, Script, Turn
+from pi_subagents.store import load_run
+from tests.pi.stage import Play, Stage, processes_below
+from tests.surfaces.live.watching import WAITING, Open, assert_shell_is_sane, needs_tmux, start
+from tests.waiting import until
+
+pytestmark = needs_tmux
+
+_WAIT_FOR_GO = "until [ -e go ]; do sleep 0.1; done"
+PATIENT = Script().otherwise([Turn("I wait.", calls=(Call("bash", {"command": _WAIT_FOR_GO}),)), Turn("Done at last.")])
+
+
+def statuses(stage: Stage) -> list[str]:
+    return [load_run(folder).status.value for folder in stage.run_dirs]
+
+
+def test_detached_runs_outlive_the_terminal_also_those_that_wait_and_the_next_command_tells_their_ends(
+    play: Play, open_terminal: Open
+) -> None:
+    stage = play(PATIENT)
+    terminal = open_terminal(stage, 120, 30)
+    terminal.run("run", "-j", "1", "alpha", "beta")
+    terminal.until_shown("→ bash", "1 running, 1 waiting", "d detach")
+    terminal.press("d")
+    alpha, beta = (folder.name.rpartition("-")[2][:8] for folder in stage.run_dirs)
+    said = terminal.until_prompt()
+    assert f"Detached: {alpha} (1: alpha), {beta} (2: beta, waiting) go on in the background.\n" in said
+    assert f"'background attach {alpha}'" in said
+    assert "x stop" not in said
+    terminal.type('echo "code $?"', clear=False)
+    terminal.until_shown("code 0")
+    assert_shell_is_sane(terminal)
+    assert "running" in stage.command("background", "status", alpha).stdout
+    terminal.close()
+    (stage.project / "go").touch()
+    until(lambda: statuses(stage) == ["completed", "completed"], "both are completed", lambda: str(statuses(stage)))
+    until(lambda: not processes_below(stage.project), "the keeper is gone")
+    told = stage.command("background", "list").stderr
+    assert told.count("Background agent completed: 1: alpha ") == 1
+    assert told.count("Background agent completed: 2: beta ") == 1
+
+
+def test_detached_runs_are_stopped_one_by_one_and_the_rest_goes_on(play: Play, open_terminal: Open) -> None:
+    stage = play(PATIENT)
+    terminal = open_terminal(stage, 120, 30)
+    terminal.run("run", "-j", "1", "alpha", "beta")
+    terminal.until_shown("→ bash", "1 running, 1 waiting")
+    terminal.press("d")
+    terminal.until_prompt()
+    first, second = stage.run_dirs
+    assert stage.command("background", "stop", second.name).returncode == 0
+    until(
+        lambda: statuses(stage) == ["running", "aborted"],
+        "the one that waited is aborted",
+        lambda: str(statuses(stage)),
+    )
+    terminal.run("background", "attach", first.name)
+    terminal.until_shown("→ bash", "q leave it running")
+    (stage.project / "go").touch()
+    assert "is over: ✓ completed" in terminal.until_prompt()
+
+
+def test_kill_9_of_what_the_shell_waits_for_ends_the_agents_too(play: Play, open_terminal: Open) -> None:
+    stage = play(WAITING)
+    terminal = open_terminal(stage, 80, 24)
+    start(terminal)
+    os.kill(_job(stage), signal.SIGKILL)
+    until(lambda: statuses(stage) == ["failed"] * 3, "every run has ended", lambda: str(statuses(stage)))
+    assert {str(load_run(folder).reason) for folder in stage.run_dirs} == {"lost"}
+
+
+def _job(stage: Stage) -> int:
+    """The child of the shell: the command as the shell knows it."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = process.joinpath("cmdline").read_bytes().split(b"\0")
+            if b"pi_subagents" in command and process.joinpath("cwd").readlink() == stage.project:
+                parent = int(process.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+                if b"bash" in Path(f"/proc/{parent}/cmdline").read_bytes():
+                    return int(process.name)
+        except OSError:
+            continue
+    raise AssertionError("the command is not running")
