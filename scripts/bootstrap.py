@@ -341,20 +341,25 @@ def bring_typescript() -> None:
 
 def bring_newest_types() -> None:
     """Bring the packages that the newest pi takes types from; unpacked, because npm lacks some that they name."""
-    from pi_subagents.runners.install import BROKEN_ARCHIVE, unpack
-
     pins = [f"{package}=={NEWEST_PI_VERSION}" for package in NEWEST_TYPES_PACKAGES]
     with STEPS.step(f"fetching the types of pi {NEWEST_PI_VERSION} from npm, for checks only"):
         npm_run("pack", "--pack-destination", NEWEST_TYPES, *pins)
-    for package in NEWEST_TYPES_PACKAGES:
-        file = NEWEST_TYPES / f"{package[1:].replace('/', '-')}-{NEWEST_PI_VERSION}.tgz"
-        folder = NEWEST_TYPES / package
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            unpack(file).rename(folder)
-        except BROKEN_ARCHIVE as error:
-            raise SetupError(f"{file.name} could not be unpacked ({error})") from error
-        file.unlink()
+        for package in NEWEST_TYPES_PACKAGES:
+            unpack_types(package)
+
+
+def unpack_types(package: str) -> None:
+    """Put a package that was fetched where the compiler looks for it."""
+    from pi_subagents.runners.install import BROKEN_ARCHIVE, unpack
+
+    file = NEWEST_TYPES / f"{package[1:].replace('/', '-')}-{NEWEST_PI_VERSION}.tgz"
+    folder = NEWEST_TYPES / package
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        unpack(file).rename(folder)
+    except BROKEN_ARCHIVE as error:
+        raise SetupError(f"{file.name} could not be unpacked ({error})") from error
+    file.unlink()
 
 
 def pinned_types(packages: Path) -> dict[str, Path]:

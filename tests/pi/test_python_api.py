@@ -90,7 +90,7 @@ async def test_a_callers_mistake_is_an_exception_and_starts_nothing(
     monkeypatch.delenv("PI_SUBAGENTS_PI")
     monkeypatch.setenv("PI_SUBAGENTS_DATA_DIR", str(stage.root / "empty"))
     monkeypatch.setenv("PATH", str(stage.root))
-    with pytest.raises(AgentNotFound, match="Run: pi-subagents install-pi"):
+    with pytest.raises(AgentNotFound, match="Run: pi-subagents setup"):
         await delegate([Task("t", "Go.")], cwd=project)
     assert stage.run_dirs == []
 

@@ -108,7 +108,9 @@ def install_pi(version: str = PINNED_PI_VERSION, *, steps: Steps, data: Path | N
     try:
         data.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(data)
-        node = next((node for node in _nodes(data) if node.npm), None) or _bring_node(data, steps)
+        with steps.step("looking for Node.js"):
+            node = next((node for node in _nodes(data) if node.npm), None)
+        node = node or _bring_node(data, steps)
         package = _read_package(data / "pi" / version) or _bring_package(version, node, data, steps)
         launcher = _write_launcher(node, package, data)
         _bring_ripgrep(data, steps)
