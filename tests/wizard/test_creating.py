@@ -141,11 +141,12 @@ async def test_without_a_provider_a_model_is_chosen_in_full(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("provider", "typed", "answers", "saved"),
     [
-        (None, "larg", [None], "anthropic/large"),
-        (None, "larg", ['Keep "larg"'], "larg"),
-        (None, "larg", ["Type it again", "Another", "zai/glm"], "zai/glm"),
+        (None, "lareg", [None], "anthropic/large"),
+        (None, "lareg", ['Keep "lareg"'], "lareg"),
+        (None, "lareg", ["Type it again", "Another", "zai/glm"], "zai/glm"),
         (None, "LARGE:high", [], "LARGE:high"),
-        ("anthropic", "larg", ['Use "large"'], "large"),
+        (None, "larg", [], "larg"),
+        ("anthropic", "lareg", ['Use "large"'], "large"),
         (None, "nothing-like-it", ['Keep "nothing-like-it"'], "nothing-like-it"),
     ],
 )
@@ -158,7 +159,7 @@ async def test_an_unknown_model_is_asked_about_once_more(
     assert f"model: {saved}\n" in body(desk)
     doubts = [title for title in person.titles if "Not known here" in title]
     assert len(doubts) == bool(answers)
-    assert not doubts or ("Did you mean" in doubts[0]) == (typed == "larg")
+    assert not doubts or ("Did you mean" in doubts[0]) == (typed == "lareg")
 
 
 async def test_a_list_that_would_not_fit_on_the_screen_is_not_shown(desk: Desk) -> None:
@@ -177,6 +178,7 @@ async def test_a_list_that_would_not_fit_on_the_screen_is_not_shown(desk: Desk) 
         ("read,bsh", ["Type it again", "read"], "read"),
         ("read,bsh,xyzzy", ['Use "bash"'], "read,bash,xyzzy"),
         ("xyzzy", [None, "bash"], "bash"),
+        ("codemode,mcp__notes__write", [], "codemode,mcp__notes__write"),
         ("read,web_*", [], '["read", "web_*"]'),
     ],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from pi_subagents.models import ThinkingLevel
-from pi_subagents.profiles import UnknownModel, find_pattern, nearest_offered
+from pi_subagents.profiles import UnknownModel, find_pattern, is_tool, nearest_offered
 from pi_subagents.suggestions import closest
 from pi_subagents.wizard.doubts import settle
 from pi_subagents.wizard.draft import Draft
@@ -102,11 +102,11 @@ async def ask_tools(draft: Draft, questions: Questions, host: Host) -> None:
     if choice in (NO_TOOLS, REMOVE):
         draft.set(no_tools=choice == NO_TOOLS, tools=None, exclude_tools=None)
     elif choice == ALLOW_LIST:
-        words = await _ask_names(questions, f"{title} to allow", now.tools, host.tools)
+        words = await _ask_names(questions, f"{title} to allow", now.tools, host.tools, is_tool)
         if words is not None:
             draft.set(no_tools=False, tools=words or None, exclude_tools=None)
     elif choice == BLACK_LIST:
-        words = await _ask_names(questions, f"{title} to exclude", now.exclude_tools, host.tools)
+        words = await _ask_names(questions, f"{title} to exclude", now.exclude_tools, host.tools, is_tool)
         if words is not None:
             draft.set(no_tools=False, tools=None, exclude_tools=words or None)
 
@@ -193,11 +193,11 @@ async def _ask_word(
 
 def _is_offered(model: str, provider: str | None, host: Host) -> bool:
     """Whether pi has the model, as far as that is known."""
-    offered = host.models_of(provider)
-    if not offered or model in offered:
+    if not host.models_of(provider):
         return True
+    full = model if provider is None or model.startswith(f"{provider}/") else f"{provider}/{model}"
     try:
-        find_pattern(model, host.models)
+        find_pattern(full, host.models)
     except UnknownModel:
         return False
     return True
@@ -211,14 +211,17 @@ def _set_text(draft: Draft, attribute: str, text: str) -> None:
 
 
 async def _ask_names(
-    questions: Questions, title: str, now: tuple[str, ...] | None, known: tuple[str, ...]
+    questions: Questions,
+    title: str,
+    now: tuple[str, ...] | None,
+    known: tuple[str, ...],
+    passes: Callable[[str], bool] = lambda _name: False,
 ) -> tuple[str, ...] | None:
-    """The names as `_ask_list` gives them; those that nobody knows are asked about once more."""
+    """The names as `_ask_list` gives them; those that are not known, and do not pass, are asked about once more."""
     there_are = f" (there are {', '.join(known)})" if 0 < len(known) <= MAX_OFFERED else ""
     while True:
         names = await _ask_list(questions, f"{title}, with commas between them{there_are}", now)
-        # A pattern names whatever will be there.
-        new = [name for name in names or () if name not in known and name not in (now or ()) and "*" not in name]
+        new = [name for name in names or () if name not in (*known, *(now or ())) and not passes(name)]
         if not known or not new:
             return names
         if settled := await settle(questions, title, {name: closest(name, known) for name in new}):

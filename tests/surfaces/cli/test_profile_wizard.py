@@ -78,10 +78,10 @@ def test_escape_leads_back_or_out_and_other_keys_are_no_escape(machine: Machine)
 
 def test_a_description_is_saved_shown_and_listed(machine: Machine) -> None:
     machine.add_pi()
-    made = machine.run("profile", "create", "x", "--model", "m-smal", "--description", "Reviews code, all of it.")
-    assert 'warning: Unknown model: "m-smal". Did you mean "zai/m-small"?' in made.stderr
+    made = machine.run("profile", "create", "x", "--model", "m-samll", "--description", "Reviews code, all of it.")
+    assert 'warning: Unknown model: "m-samll". Did you mean "zai/m-small"?' in made.stderr
     assert 'description: "Reviews code, all of it."\n' in path_of(machine, "x").read_text()
-    assert machine.run("profile", "list").stdout == "profile: x, model=m-smal  [project]\n  Reviews code, all of it.\n"
+    assert machine.run("profile", "list").stdout == "profile: x, model=m-samll  [project]\n  Reviews code, all of it.\n"
     assert "description: Reviews code, all of it.\n" in machine.run("profile", "show", "x").stdout
 
 
