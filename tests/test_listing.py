@@ -48,7 +48,7 @@ def test_what_a_session_used_is_what_all_its_runs_used_known_to_the_index_or_not
         shelf.add(says("Hi"), age_s=age_s, session_id="aaaabbbbccccdddd", indexed=indexed)
     place = Place(shelf.project, shelf.agent_dir, {})
     (session,) = list_sessions(place, Wanted(shelf.project))
-    used = used_by(place, session)
+    (used,) = used_by(place, [session])
     assert (session.tokens, used.tokens, used.tool_count) == (120, 360, 0)
     assert used.cost == pytest.approx(0.03)
 

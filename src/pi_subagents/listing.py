@@ -175,17 +175,21 @@ class Used:
 NOTHING_USED = Used(0, 0.0, 0)
 
 
-def used_by(place: Place, session: SessionSummary) -> Used:
-    """What all runs of a session have used together; a run whose record cannot be read counts for nothing."""
-    latest = Used(session.tokens, session.cost, session.tool_count)
-    if session.run_count == 1:
-        return latest
-    rows = Index(place.agent_dir).rows("session_id = ? AND status IS NOT NULL", [session.session_id])
-    known = {Path(row["run_dir"]): row for row in rows}
-    for folder in session_runs(session.run_dir.parent, session.session_id):
+def used_by(place: Place, sessions: Sequence[SessionSummary]) -> list[Used]:
+    """What all runs of each session have used together; a run whose record cannot be read counts for nothing."""
+    resumed = [session.session_id for session in sessions if session.run_count > 1]
+    where = f"status IS NOT NULL AND session_id IN ({', '.join('?' * len(resumed))})"
+    rows = Index(place.agent_dir).rows(where, resumed) if resumed else []
+    known = {Path(row["run_dir"]): _used_in_row(row) for row in rows}
+    return [sum(_used_in_each_run(session, known), NOTHING_USED) for session in sessions]
+
+
+def _used_in_each_run(session: SessionSummary, known: Mapping[Path, Used]) -> Iterator[Used]:
+    yield Used(session.tokens, session.cost, session.tool_count)
+    earlier = session_runs(session.run_dir.parent, session.session_id) if session.run_count > 1 else []
+    for folder in earlier:
         if folder != session.run_dir:
-            latest += _used_in_row(known[folder]) if folder in known else _used_on_disk(folder)
-    return latest
+            yield known.get(folder) or _used_on_disk(folder)
 
 
 def _used_in_row(row: Mapping[str, Any]) -> Used:

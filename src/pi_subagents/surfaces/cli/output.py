@@ -41,11 +41,11 @@ def echo_painted(line: str, *, err: bool = False, color: bool | None = None) -> 
     )
 
 
-def echo_to_pager(text: str) -> None:
-    """Show what we painted, out of texts that are clean, in the user's pager."""
-    click.echo_via_pager(text)
-
-
 def steps_of(command: str) -> Steps:
     """Where a command tells of its long steps: on standard error, after its name."""
     return Steps(painted(sys.stderr) if sys.stderr.isatty() else sys.stderr, f"{command}: ")
+
+
+def echo_in_pager(text: str) -> None:
+    """Show a text that is clean, with colours of ours in it, in the user's pager; in colour if that can show it."""
+    click.echo_via_pager(text.rstrip("\n"))

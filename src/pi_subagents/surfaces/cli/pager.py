@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import click
 
 from pi_subagents.harmless import painted
-from pi_subagents.surfaces.cli.output import echo_to_pager
+from pi_subagents.surfaces.cli.output import echo_in_pager
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -33,7 +33,7 @@ def print_paged(text: str, *, pager: bool) -> None:
         painted(sys.stdout).write(text)
         return
     os.environ["LESS"] = f"{os.environ.get('LESS') or _LESS} {_AT_THE_END}"
-    echo_to_pager(text.rstrip("\n"))
+    echo_in_pager(text)
 
 
 def _is_too_long(text: str) -> bool:

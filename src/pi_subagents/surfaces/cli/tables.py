@@ -6,13 +6,12 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from pi_subagents.harmless import clean, painted
+from pi_subagents.harmless import clean, painted, wants_colours
 from pi_subagents.models import Status
 from pi_subagents.progress import cell_width, clip, counted, money, standing, status_icon
 from pi_subagents.surfaces.cli.pager import print_paged
-from pi_subagents.surfaces.cli.views import forbids_escapes
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable
@@ -66,9 +65,8 @@ class Table(Generic[Row]):
         from rich.console import Console
 
         width = None if sys.stdout.isatty() else _PIPE_WIDTH
-        console = Console(
-            file=painted(sys.stdout), width=width, color_system=None if forbids_escapes(os.environ) else "auto"
-        )
+        colours: Literal["auto"] | None = "auto" if wants_colours(os.environ) else None
+        console = Console(file=painted(sys.stdout), width=width, color_system=colours)
         with console.capture() as captured:
             console.print(self._fitting(rows, console.width))
             console.print(self.footer, style="dim", highlight=False, markup=False)

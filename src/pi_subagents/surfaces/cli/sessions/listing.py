@@ -61,7 +61,8 @@ def list_command(
     wanted = Wanted(root, Status(status) if status else None, agent, since, limit)
     found = list_sessions(place, wanted)
     if as_json:
-        print_json([{**session.to_json(), "total": used_by(place, session).to_json()} for session in found])
+        used = used_by(place, found)
+        print_json([{**one.to_json(), "total": total.to_json()} for one, total in zip(found, used, strict=True)])
     elif found:
         from pi_subagents.surfaces.cli.sessions.table import show_sessions
 

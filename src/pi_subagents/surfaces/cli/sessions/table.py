@@ -17,7 +17,7 @@ _MODEL_CELLS = 30
 def show_sessions(place: Place, sessions: Sequence[SessionSummary], *, with_project: bool, pager: bool) -> None:
     """One row per session in the order given, and what all of them have used."""
     short = short_ids(session.session_id for session in sessions)
-    used = {session.run_dir: used_by(place, session) for session in sessions}
+    used = {one.run_dir: total for one, total in zip(sessions, used_by(place, sessions), strict=True)}
     columns: list[Column[SessionSummary]] = [
         Column("session", lambda session: short[session.session_id]),
         agent_column(lambda session: session.agent),
