@@ -28,6 +28,7 @@ class Worker:
     def leave_terminal(self) -> None:
         """From here on neither the end of the terminal nor that of the parent is ours."""
         os.setsid()
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the parent, which still has a terminal, would pass it on
         prctl(SET_PDEATHSIG, 0)
 
     def dismiss_parent(self) -> None:

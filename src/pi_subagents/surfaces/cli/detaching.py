@@ -24,12 +24,19 @@ class Detaching:
 
     def __init__(self, worker: Worker) -> None:
         self._worker = worker
+        self.delegation: Delegation | None = None
         self.wanted = asyncio.Event()
         self.is_done = False
 
+    def ask(self) -> None:
+        """Somebody wants it; whatever becomes of the terminal from here on is not ours. Nothing, if all have ended."""
+        runs = self.delegation.runs if self.delegation else []
+        if not self.wanted.is_set() and any(not run.state.status.is_terminal for run in runs):
+            self._worker.leave_terminal()
+            self.wanted.set()
+
     def leave(self, delegation: Delegation) -> None:
         """Make this process the keeper of what has not ended, say so, and let the shell go on."""
-        self._worker.leave_terminal()
         self.is_done = True
         runs = delegation.detach(OWNER)
         _say(runs, ended=len(delegation.runs) - len(runs))
@@ -49,9 +56,11 @@ def begin_detachable(place: Place, *, plain: bool, tmux: bool | None) -> Detachi
 
 async def see_through(delegation: Delegation, view: View, detaching: Detaching | None) -> None:
     """Show the work until it is done, or until somebody detaches; then see it through unseen."""
+    if detaching is not None:
+        detaching.delegation = delegation
     work = asyncio.create_task(_see_through(delegation))
     async with view.showing(delegation):
-        await _done_or_left(work, delegation, detaching)
+        await _done_or_left(work, detaching)
     if not work.done() and detaching is not None:
         detaching.leave(delegation)
     await work
@@ -61,8 +70,8 @@ async def _see_through(delegation: Delegation) -> None:
     await delegation
 
 
-async def _done_or_left(work: asyncio.Task[None], delegation: Delegation, detaching: Detaching | None) -> None:
-    wanted = asyncio.create_task(_left(delegation, detaching))
+async def _done_or_left(work: asyncio.Task[None], detaching: Detaching | None) -> None:
+    wanted = asyncio.create_task((detaching.wanted if detaching else asyncio.Event()).wait())
     try:
         await asyncio.wait([work, wanted], return_when=asyncio.FIRST_COMPLETED)
     except asyncio.CancelledError:
@@ -71,17 +80,6 @@ async def _done_or_left(work: asyncio.Task[None], delegation: Delegation, detach
         raise
     finally:
         wanted.cancel()
-
-
-async def _left(delegation: Delegation, detaching: Detaching | None) -> None:
-    if detaching is None:
-        await asyncio.Event().wait()
-        return
-    while True:
-        await detaching.wanted.wait()
-        if any(not run.state.status.is_terminal for run in delegation.runs):
-            return
-        detaching.wanted.clear()  # nothing to leave: no task has a record yet, or all have ended
 
 
 def _say(runs: Sequence[DelegatedRun], *, ended: int) -> None:

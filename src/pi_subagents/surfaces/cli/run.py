@@ -163,7 +163,7 @@ def run_and_report(
     """
     say = remarks(quiet=quiet)
     detaching = begin_detachable(place, plain=plain or quiet, tmux=tmux) if detachable else None
-    view = choose_view(plain=plain, quiet=quiet, detach=detaching.wanted.set if detaching else None)
+    view = choose_view(plain=plain, quiet=quiet, detach=detaching.ask if detaching else None)
     delegation = Delegation(
         tasks,
         profile=profile,
