@@ -37,8 +37,10 @@ class Detaching:
 
     def leave(self, delegation: Delegation) -> None:
         """Make this process the keeper of what has not ended, say so, and let the shell go on."""
-        self.is_done = True
         runs = delegation.detach(OWNER)
+        if not runs:  # the last has ended since somebody asked; its answer is printed as ever
+            return
+        self.is_done = True
         _say(runs, ended=len(delegation.runs) - len(runs))
         self._worker.dismiss_parent()
 
