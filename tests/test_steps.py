@@ -25,7 +25,7 @@ def test_a_log_gets_a_line_at_once_and_another_with_the_seconds_while_it_lasts(m
         assert log.getvalue().startswith("setup: fetching pi\n")
         until(lambda: log.getvalue().count("\n") > 2)
     lines = log.getvalue().splitlines()
-    assert set(lines[1:]) == {"setup: … 0 s"}
+    assert set(lines[1:]) == {"setup: … (0 s)"}
     assert "\r" not in log.getvalue()
 
 
@@ -53,3 +53,16 @@ def test_a_step_that_fails_is_told_too_and_its_error_goes_on() -> None:
     with pytest.raises(OSError, match="full"), Steps(log, "").step("writing"):
         raise OSError("full")
     assert log.getvalue() == "writing\n"
+
+
+def test_of_a_brief_step_nothing_is_left_unless_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    log, terminal = io.StringIO(), Terminal()
+    for stream in (log, terminal):
+        with Steps(stream, "").step("looking", brief=True):
+            pass
+    assert log.getvalue() == ""
+    assert _rows(terminal) == [""]
+    monkeypatch.setattr(steps, "_LOG_PAUSE_S", 0.01)
+    with Steps(log, "").step("looking", brief=True):
+        until(log.getvalue)
+    assert log.getvalue().startswith("looking (0 s)\n")

@@ -40,14 +40,15 @@ class Steps:
             self._write(f"{_CLEAR if self._is_moving else ''}{self._prefix}{clean(line)}\n")
 
     @contextmanager
-    def step(self, doing: str) -> Iterator[None]:
-        """Say what is being done, for as long as it takes."""
+    def step(self, doing: str, *, brief: bool = False) -> Iterator[None]:
+        """Say what is being done, for as long as it takes; what is usually `brief`, only where it is not."""
         ended = threading.Event()
         begun = time.monotonic()
-        if not self._is_terminal:
+        if not self._is_terminal and not brief:
             self.say(doing)
         show = self._move if self._is_terminal else self._count
-        shower = threading.Thread(target=show, args=(doing, begun, ended), daemon=True)
+        shower = threading.Thread(target=show, args=(doing if self._is_terminal or brief else "…", begun, ended))
+        shower.daemon = True
         shower.start()
         try:
             yield
@@ -55,24 +56,32 @@ class Steps:
             ended.set()
             shower.join()
             if self._is_terminal:
-                self.say(f"{doing} ({time.monotonic() - begun:.0f} s)")
-                self._is_moving = False
+                self._stop_moving("" if brief else _timed(doing, begun))
 
     def _move(self, doing: str, begun: float, ended: threading.Event) -> None:
         for frame in itertools.cycle(_FRAMES):
             room = shutil.get_terminal_size().columns - 1  # a line that is full would begin another
-            line = f"{frame} {self._prefix}{clean(doing)} ({time.monotonic() - begun:.0f} s)"
+            line = f"{frame} {self._prefix}{clean(_timed(doing, begun))}"
             with self._lock:
                 self._is_moving = True
                 self._write(f"{_CLEAR}{line[:room]}")
             if ended.wait(_TERMINAL_PAUSE_S):
                 return
 
-    def _count(self, _doing: str, begun: float, ended: threading.Event) -> None:
+    def _stop_moving(self, line: str) -> None:
+        with self._lock:
+            self._write(f"{_CLEAR}{self._prefix}{clean(line)}\n" if line else _CLEAR)
+            self._is_moving = False
+
+    def _count(self, doing: str, begun: float, ended: threading.Event) -> None:
         while not ended.wait(_LOG_PAUSE_S):
-            self.say(f"… {time.monotonic() - begun:.0f} s")
+            self.say(_timed(doing, begun))
 
     def _write(self, text: str) -> None:
         with suppress(OSError):  # whoever read this has gone; the step itself goes on
             self._stream.write(text)
             self._stream.flush()
+
+
+def _timed(doing: str, begun: float) -> str:
+    return f"{doing} ({time.monotonic() - begun:.0f} s)"

@@ -108,7 +108,7 @@ def install_pi(version: str = PINNED_PI_VERSION, *, steps: Steps, data: Path | N
     try:
         data.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(data)
-        with steps.step("looking for Node.js"):
+        with steps.step("looking for Node.js", brief=True):
             node = next((node for node in _nodes(data) if node.npm), None)
         node = node or _bring_node(data, steps)
         package = _read_package(data / "pi" / version) or _bring_package(version, node, data, steps)

@@ -101,7 +101,7 @@ def _get_pi(setup: _Setup) -> bool:
         from pi_subagents.surfaces.cli.install_pi import bring_pi
 
         bring_pi(PINNED_PI_VERSION, setup.steps, data_dir(setup.place.environ))
-    with setup.steps.step("starting pi"):
+    with setup.steps.step("starting pi", brief=True):
         found = list(check_agent(Situation.at(setup.place)))
     setup.tell(*found)
     return all(finding.ok for finding in found if finding.check == "pi")
@@ -120,7 +120,7 @@ def _get_model(setup: _Setup) -> bool:
 
 
 def _ask_for_models(setup: _Setup) -> list[Finding]:
-    with setup.steps.step("asking pi for its models"):
+    with setup.steps.step("asking pi for its models", brief=True):
         return list(check_model(Situation.at(setup.place)))
 
 
@@ -131,7 +131,7 @@ def _offer_extension(setup: _Setup) -> None:
         setup.tell(Finding("tools in pi", True, "are there"))
     elif setup.wants("Put the tools into pi, as an extension?"):
         change = pi_extension.install(setup.place, "user", __version__)
-        with setup.steps.step("letting pi load the extension"):
+        with setup.steps.step("letting pi load the extension", brief=True):
             problem = warm_up(setup.place)
         setup.tell(Finding("tools in pi", not problem, problem or tilde(change.folder)))
     else:
