@@ -9,11 +9,14 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import click
 
 from pi_subagents.harmless import clean, painted, printable, wants_colours
-from pi_subagents.steps import Steps
+
+if TYPE_CHECKING:
+    from pi_subagents.steps import Steps
 
 Say = Callable[[str], None]
 """Takes a remark."""
@@ -43,6 +46,8 @@ def echo_painted(line: str, *, err: bool = False, color: bool | None = None) -> 
 
 def steps_of(command: str) -> Steps:
     """Where a command tells of its long steps: on standard error, after its name."""
+    from pi_subagents.steps import Steps  # not for every command
+
     return Steps(painted(sys.stderr) if sys.stderr.isatty() else sys.stderr, f"{command}: ")
 
 
