@@ -24,7 +24,7 @@ def models(search: str, as_json: bool) -> None:
     place = Place.here()
     offered = OfferedModels(place, place.settings())
     if offered.problem:
-        raise InvalidCall(f"No models: {offered.problem}. Run 'pi-subagents pi' and type /login, or set a key.")
+        raise InvalidCall(f"No models: {offered.problem}.")
     found = [name for name in offered.names() if search.lower() in name.lower()]
     default = offered.default()
     if as_json:
