@@ -29,7 +29,7 @@ def run_row(state: RunState, run_dir: Path) -> dict[str, Any]:
     row: dict[str, Any] = {
         "runId": state.run_id,
         "sessionId": state.session_id,
-        "preset": state.preset,
+        "preset": state.agent,
         "task": state.prompt,
         "cwd": state.cwd,
         "requestedModel": state.requested_model,

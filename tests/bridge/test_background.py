@@ -15,7 +15,7 @@ from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import exits, waits_for
-from pi_subagents.testing.records import AGENT_START, answer
+from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant
 from tests.bridge.kit import SESSION, Desk, Extension, Message
 from tests.process.kit import PRESET
 from tests.waiting import until
@@ -64,9 +64,14 @@ def test_the_end_of_a_run_is_an_entry_a_status_a_notice_and_a_message(desk: Desk
         for row, status, level in ((good, "completed", "info"), (bad, "failed", "warning")):
             message = shown(bridge, row)
             assert message["type"] == "pi-subagents:bg-done"
-            assert message["content"].startswith(f'Background agent "{PRESET}" {status}: ')
+            words, _, result = message["content"].partition("\n\n")
+            assert words.startswith(f'Background agent "{PRESET}" {status}: ')
             assert message["details"]["status"] == status
-            bridge.heard("ui/notify", message=message["content"], level=level)
+            assert f"(run {row['runId']}, session {row['sessionId']})" in words
+            assert result == ("All is well." if row is good else "")
+            notice = bridge.heard("ui/notify", level=level)["message"]
+            assert notice.startswith(f'Background agent "{PRESET}" {status}: ')
+            assert len(notice) == 76, "it fits a narrow terminal"
         bridge.heard("ui/status", text="bg: 0 running / 2 total")
         kinds = [(entry["type"], entry["data"]["runId"]) for entry in entries(bridge)]
         for row in (good, bad):
@@ -75,6 +80,28 @@ def test_the_end_of_a_run_is_an_entry_a_status_a_notice_and_a_message(desk: Desk
         ended = next(e["data"] for e in entries(bridge) if e["type"] == "pi-subagents:bg-update")
         assert ended["completedAt"]
         until(lambda: mark(good).exists() and mark(bad).exists())
+
+
+def test_what_a_run_has_spent_is_counted_once_and_in_the_conversation_that_launched_it(
+    desk: Desk, tmp_path: Path
+) -> None:
+    spent = {"input": 100, "output": 20, "cacheRead": 3, "cacheWrite": 0, "totalTokens": 123, "cost": {"total": 0.5}}
+    costly = prints(AGENT_START, assistant("Done.", usage=spent), agent_end(), AGENT_SETTLED)
+    with desk.bridge() as first:
+        row = launch(first, waits_for(tmp_path / "go"), costly)
+    with desk.bridge(sessionId=OTHER, parentSession="/somewhere.jsonl", entries=entries(first)) as fork:
+        (tmp_path / "go").touch()
+        row_at_the_end(fork, row)
+        settle(fork)
+        assert not fork.told("usage/append")
+    with desk.bridge(entries=entries(first)) as owner:
+        shown(owner, row)
+        (told,) = owner.told("usage/append")
+        assert told["model"]
+        assert (told["usage"]["input"], told["usage"]["cost"]["total"]) == (100, 0.5)
+    with desk.bridge(entries=entries(first, owner)) as again:
+        shown(again, row)
+        assert not again.told("usage/append")
 
 
 def row_at_the_end(bridge: Extension, row: Message) -> list[str]:

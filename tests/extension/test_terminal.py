@@ -119,7 +119,10 @@ def _check_background(pi: PiTerminal, looking: Pause) -> None:
     looking.end()
     pi.until_shown("bg: 0 running / 1 total", "✓ scout • Look around. • completed • ")
     pi.until_gone("⏳ scout")
-    pi.until_shown('Background agent "scout" completed: Look around.', "pi-subagents")
+    screen = pi.until_shown('Background agent "scout" completed: Look around.', "pi-subagents", "Nothing found.")
+    notice, message = [line for line in screen.splitlines() if 'Background agent "scout" completed' in line]
+    assert notice.strip() == 'Background agent "scout" completed: Look around.'
+    assert message.startswith(" ✓ ")
 
 
 @pytest.mark.parametrize("mode", ["fullscreen", "regular"])
@@ -139,6 +142,7 @@ def test_a_profile_is_made_by_the_wizard_and_agents_are_read_and_stopped_in_the_
         pi.press("C-c")
         pi.say("Launch.")
         pi.until_shown("bg: 1 running / 1 total")
+        _look_at_list_and_leave(pi)
         _use_list(pi, stage)
 
 
@@ -167,6 +171,16 @@ def _make_profile(pi: PiTerminal) -> None:
     pi.until_shown("Step 10 of 10: Review", "tools: read, bash", "→ Save it")
     pi.press("Enter")
     pi.until_shown('Saved the profile "tester"')
+
+
+def _look_at_list_and_leave(pi: PiTerminal) -> None:
+    chat = pi.until_shown("Launched.").partition("Launched.")[0].strip()
+    pi.say("/subagents")
+    pi.answer("▸ ⏳ Wait. ", "Enter")
+    pi.answer("Still thinking.", "Escape")
+    pi.answer("▸ ⏳ Wait. ", "Escape")
+    pi.until_gone("▸")
+    pi.until_shown(chat, "Launched.")
 
 
 def _use_list(pi: PiTerminal, stage: Stage) -> None:

@@ -80,13 +80,13 @@ def test_a_parent_uses_all_seven_tools_and_finds_their_sessions_after_a_restart(
         events = pi.prompt("Use all tools.")
         _check_results(list(results(events)))
         _check_updates(list(updates(events)))
-        stats = pi.ask(type="get_session_stats")
         notice = _custom_message(pi)
+        stats = pi.ask(type="get_session_stats")
         entries = [event["entry"] for event in pi.seen if event["type"] == "entry_appended"]
     _check_entries(entries)
     run_id = next(entry["data"]["runId"] for entry in entries if entry["customType"] == "pi-subagents:bg-run")
     assert notice["details"]["runId"] == run_id
-    _check_spend(events, stats)
+    _check_spend(events, stats, entries)
     session = stats["sessionFile"]
     with Pi(stage, "--session", session) as again:
         (found,) = results(again.prompt("And now?"))
@@ -112,7 +112,9 @@ def test_the_end_of_a_background_agent_is_told_without_a_turn_of_the_model(
     with Pi(stage) as pi:
         pi.prompt("Launch.")
         is_settled.set()
-        assert "completed" in _custom_message(pi)["content"]
+        words, result = _custom_message(pi)["content"].split("\n\n")
+        assert words.startswith('Background agent "scout" completed: Work. (run ')
+        assert result == "It is done.", "the model reads it in its next turn"
         assert not pi.ask(type="get_state")["isStreaming"]
         assert [event["type"] for event in pi.seen].count("agent_start") == 1
 
@@ -171,7 +173,7 @@ def _check_entries(entries: list[dict[str, Any]]) -> None:
     assert (first["taskName"], first["status"], first["output"]) == ("alpha", "completed", "It is done.")
 
 
-def _check_spend(events: list[Event], stats: dict[str, Any]) -> None:
+def _check_spend(events: list[Event], stats: dict[str, Any], entries: list[dict[str, Any]]) -> None:
     """What sub-agents have spent is in the parent's totals."""
     delegate = next(results(events))["result"]
     (window,) = delegate["details"]["windows"]
@@ -179,7 +181,9 @@ def _check_spend(events: list[Event], stats: dict[str, Any]) -> None:
     assert delegate["usage"]["cost"]["total"] == window["usage"]["cost"] > 0
     messages = [event["message"] for event in events if event["type"] == "message_end"]
     spent = [message["usage"]["input"] for message in messages if message.get("usage")]
-    assert stats["tokens"]["input"] == sum(spent)
+    (behind,) = [entry["data"]["usage"] for entry in entries if entry["customType"] == "pi-subagents:bg-update"]
+    assert stats["tokens"]["input"] == sum(spent) + behind["input"]
+    assert behind["input"] > 0
 
 
 def test_json_mode_and_print_mode_have_the_same_tools_and_print_what_they_always_do(

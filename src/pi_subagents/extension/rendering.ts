@@ -2,7 +2,7 @@
 import type { MessageRenderer, ToolDefinition } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
 import type { BackgroundRows } from "./background.ts";
-import { callLine, type Details, Painting } from "./painting.ts";
+import { callLine, type Details, type Line, Painting } from "./painting.ts";
 
 export function toolRendering(
 	name: string,
@@ -31,7 +31,9 @@ export function toolRendering(
 export const noticeRendering: MessageRenderer<Details> = (message, options, theme) =>
 	new Painting().show(theme, (painter) => {
 		const text = typeof message.content === "string" ? message.content : "";
-		const rows = message.details?.view?.rows ?? text.split("\n").map((line) => [["text", line] as [string, string]]);
+		const lines = text.split("\n").map((line): Line => [["text", line]]);
+		const rows = message.details?.view?.rows ?? lines;
+		const shown = options.expanded ? [...rows.slice(0, 1), ...lines.slice(1)] : rows;
 		const indent = " ".repeat(options.outputPad);
-		return [painter.cut([["title", "pi-subagents"]], indent), ...rows.flatMap((row) => painter.wrap(row, indent))];
+		return [painter.cut([["title", "pi-subagents"]], indent), ...shown.flatMap((row) => painter.wrap(row, indent))];
 	});

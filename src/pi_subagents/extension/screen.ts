@@ -26,6 +26,8 @@ export class Screen {
 	private rows: Line[] = [];
 	private readonly onKey: (key: string, size: Size) => void;
 	private tui: TUI | undefined;
+	private painted = 0;
+	private tallest = 0;
 	private leave: ((outcome: Outcome) => void) | undefined;
 
 	constructor(params: Record<string, any>, onKey: (key: string, size: Size) => void) {
@@ -37,7 +39,11 @@ export class Screen {
 	/** The widget for pi; a screen that was put aside gets another one. */
 	attach(tui: TUI, theme: Theme, leave: (outcome: Outcome) => void): Component & { capturesViewportInput: boolean } {
 		this.tui = tui;
-		this.leave = leave;
+		this.leave = (outcome) => {
+			const hasScrolled = this.hasScrolled(tui);
+			leave(outcome);
+			if (outcome === "closed" && hasScrolled) tui.requestRender(true);
+		};
 		let seen = screenSize();
 		return {
 			capturesViewportInput: true, // otherwise page keys scroll the chat in a full-screen pi
@@ -74,10 +80,22 @@ export class Screen {
 		this.leave?.("closed");
 	}
 
+	/**
+	 * Whether the chat had to make room by scrolling; what has left the terminal comes back only if all is painted anew.
+	 * A full-screen pi does that by itself.
+	 */
+	private hasScrolled(tui: TUI): boolean {
+		const { rows = 24, columns = 80 } = process.stdout;
+		return tui.mode !== "fullscreen" && tui.render(columns).length - this.painted + this.tallest > rows;
+	}
+
 	private paint(painter: Painter, height: number): string[] {
 		const rule: Line = [["dim", "─".repeat(painter.width)]];
 		const rows = this.rows.slice(0, height).map((line) => painter.cut(line));
 		const hints = this.hints.length ? [painter.cut(this.hints)] : [];
-		return [painter.cut(rule), painter.cut([["title", this.title]]), ...rows, ...hints, painter.cut(rule)];
+		const lines = [painter.cut(rule), painter.cut([["title", this.title]]), ...rows, ...hints, painter.cut(rule)];
+		this.painted = lines.length;
+		this.tallest = Math.max(this.tallest, this.painted);
+		return lines;
 	}
 }

@@ -26,15 +26,19 @@ from pi_subagents.fold import RunState
 from pi_subagents.listing import Wanted, list_sessions
 from pi_subagents.models import Status
 from pi_subagents.planning import Place
+from pi_subagents.progress import clean, clip, excerpt_segments, standing
 from pi_subagents.rows import run_row
 from pi_subagents.runners import collect_ended
 from pi_subagents.store import RESULT_FILE, is_held, load_run
-from pi_subagents.surfaces.bridge.entries import DONE_MESSAGE
+from pi_subagents.surfaces.bridge.entries import DONE_MESSAGE, spend
 from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.surfaces.bridge.views import end_line, ended_view, pieces
+from pi_subagents.tools.outputs import cut_answer
 
 _POLL_S = 0.5
+_EXCERPT_LINES = 15
+_NOTICE_CELLS = 76
 
 logger = logging.getLogger(__name__)
 
@@ -111,6 +115,8 @@ class BackgroundWatch:
         if run_id not in log.updated:
             row = run_row(run.state, run.run_dir)
             self._append(UPDATE_ENTRY, {**row, "view": ended_view(row)})
+            if run.state.owner == self._host.owner:
+                self._count_spend(run.state)
         if run.state.owner != self._host.owner:
             return
         if run_id not in self._told:
@@ -122,15 +128,24 @@ class BackgroundWatch:
     def _announce(self, run: KnownRun) -> None:
         self._show_footer()
         state, words = run.state, announcement(run)
+        result = cut_answer(state.text.strip(), state.session_id)
+        rows = [end_line(state.status.value, words), *(excerpt_segments(result, _EXCERPT_LINES) if result else [])]
         details = {
             "runId": state.run_id,
             "sessionId": state.session_id,
             "status": state.status.value,
-            "view": {"rows": [pieces(end_line(state.status.value, words))]},
+            "view": {"rows": [pieces(row) for row in rows]},
         }
+        content = f"{words}\n\n{result}" if result else words
         level = "info" if state.status is Status.COMPLETED else "warning"
-        self._peer.notify("ui/notify", {"message": words, "level": level})
-        self._peer.notify("message/show", {"type": DONE_MESSAGE, "content": words, "details": details})
+        self._peer.notify("ui/notify", {"message": _notice(state), "level": level})
+        self._peer.notify("message/show", {"type": DONE_MESSAGE, "content": content, "details": details})
+
+    def _count_spend(self, state: RunState) -> None:
+        """Add what the run has cost to the conversation's totals: the call that launched it could not know."""
+        if usage := spend(state.usage):
+            whose = {"provider": state.provider or "unknown", "model": state.model or "unknown"}
+            self._peer.notify("usage/append", {**whose, "usage": usage})
 
     def _append(self, kind: str, row: dict[str, Any]) -> None:
         self._host.log.take(kind, row)
@@ -140,6 +155,13 @@ class BackgroundWatch:
         own = [run for run in self._runs.values() if run.state.owner == self._host.owner]
         text = footer(own) if own else None
         self._peer.notify("ui/status", {"text": text})
+
+
+def _notice(state: RunState) -> str:
+    """That a run is over, in one short line: the message says the rest."""
+    agent = f' "{state.agent}"' if state.agent else ""
+    words = f"Background agent{agent} {standing(state.status, state.is_damaged)}: {state.name}"
+    return clip(" ".join(clean(words).split()), _NOTICE_CELLS)
 
 
 def _find(place: Place, owner: str, launched: set[str]) -> list[KnownRun]:

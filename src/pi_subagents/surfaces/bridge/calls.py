@@ -13,7 +13,7 @@ from pi_subagents.errors import PiSubagentsError
 from pi_subagents.fold import RunState
 from pi_subagents.models import Usage
 from pi_subagents.service import SharedAgents
-from pi_subagents.surfaces.bridge.entries import RUN_ENTRY, run_entry
+from pi_subagents.surfaces.bridge.entries import RUN_ENTRY, run_entry, spend
 from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.parameters import ToolCall
 from pi_subagents.surfaces.bridge.peer import Peer
@@ -146,19 +146,4 @@ def _answer(call: _Call, result: ToolResult) -> dict[str, Any]:
         details |= windows_details(call.updates.windows)
     else:
         details["view"] = result_view(call.asked.name, result)
-    return {"text": result.text, "details": details, "isError": result.is_error, "usage": _usage(call.usage)}
-
-
-def _usage(usage: Usage) -> dict[str, Any] | None:
-    """The spend in pi's form; how the cost is made up is not known here."""
-    if usage == Usage():
-        return None
-    parts = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
-    return {
-        "input": usage.input,
-        "output": usage.output,
-        "cacheRead": usage.cache_read,
-        "cacheWrite": usage.cache_write,
-        "totalTokens": usage.total_tokens,
-        "cost": {**parts, "total": usage.cost},
-    }
+    return {"text": result.text, "details": details, "isError": result.is_error, "usage": spend(call.usage)}

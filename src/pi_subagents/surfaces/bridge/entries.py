@@ -15,7 +15,7 @@ from pi_subagents.encoding import encode_any
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import PiJson
 from pi_subagents.memory import size_of
-from pi_subagents.models import Reason
+from pi_subagents.models import Reason, Usage
 from pi_subagents.models.event import Created, Exited, Message, TextPart, ToolCallPart
 from pi_subagents.outcome import ending
 from pi_subagents.transcripts import documented_status
@@ -49,6 +49,21 @@ def run_entry(state: RunState, run_dir: Path) -> dict[str, Any]:
         "output": _cut(state.text),
         "messages": _latest(list(map(_brief, state.messages))),
         "messageCount": state.message_count,
+    }
+
+
+def spend(usage: Usage) -> dict[str, Any] | None:
+    """What was spent, in pi's form; how the cost is made up is not known here."""
+    if usage == Usage():
+        return None
+    parts = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
+    return {
+        "input": usage.input,
+        "output": usage.output,
+        "cacheRead": usage.cache_read,
+        "cacheWrite": usage.cache_write,
+        "totalTokens": usage.total_tokens,
+        "cost": {**parts, "total": usage.cost},
     }
 
 
