@@ -20,7 +20,7 @@ def desk(background_desk: BackgroundDesk) -> BackgroundDesk:
 def test_every_task_becomes_a_background_run_and_its_id_is_printed(desk: BackgroundDesk) -> None:
     profile = desk.project / ".pi" / "agent-profiles" / "p.md"
     profile.parent.mkdir()
-    profile.write_text("---\nname: p\ndescription: P.\nmodel: m\nprovider: acme\n---\n")
+    profile.write_text("---\nname: p\ndescription: P.\nmodel: large\nprovider: acme\n---\n")
     (desk.project / "fact.txt").write_text("a fact")
     tasks = desk.root / "tasks.json"
     tasks.write_text(json.dumps([{"name": "from a file", "prompt": "third", "timeout": 33}]))
@@ -44,13 +44,20 @@ def test_without_a_profile_it_works_too_and_programs_get_the_rows(desk: Backgrou
     assert (row["cwd"], row["name"], row["project"]) == (str(elsewhere), "1: hello", str(desk.project))
 
 
+def test_a_preset_will_do_as_well(desk: BackgroundDesk) -> None:
+    done = desk.call("run", "--background", "-p", "worker", "hello")
+    assert (done.exit_code, done.out.split()) == (0, [short(desk.run_dirs[0])])
+    assert 'Started "worker" in the background.' in done.err
+
+
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [
         (("--tmux",), 2, "--tmux and --background contradict each other: agents in the background have no pane"),
         (("--plain",), 2, "--plain and --background"),
         (("-j", "4"), 2, "subagents.maxBackground"),
-        (("-p", "nobody"), 1, 'Unknown profile: "nobody"'),
+        (("-q",), 2, "--quiet and --background"),
+        (("-p", "nobody"), 2, 'Unknown profile: "nobody"'),
     ],
 )
 def test_what_makes_no_sense_is_refused_and_nothing_starts(
