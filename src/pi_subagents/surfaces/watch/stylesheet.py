@@ -59,7 +59,7 @@ ModalScreen { align: center middle; background: $background 60%; }
 .buttons Button { margin-left: 2; }
 .dialog TextArea { height: 5; margin: 1 0; padding: 0 1; border: round $primary 60%; background: $surface; }
 .dialog OptionList { margin: 1 0 0 0; max-height: 8; background: $surface; }
-.help { width: 72; padding: 0 2; scrollbar-size-vertical: 1; }
+.help { width: 72; max-height: 100%; padding: 0 2; scrollbar-size-vertical: 1; }
 
 /* Without colours, what has the focus or is chosen is told by other means. */
 FoldTitle:nocolor:focus, #earlier:nocolor:focus { text-style: bold underline; }
