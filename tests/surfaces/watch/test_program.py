@@ -52,10 +52,10 @@ async def test_no_color_takes_all_colours_and_leaves_the_chosen_run_marked(
     async with watching(bench) as eyes:
         await eyes.until_told("The answer")
         segments = [segment for strip in eyes.app.screen._compositor.render_strips() for segment in strip]
-        styles = {segment.text: segment.style for segment in segments if segment.style is not None}
-        colours = {colour for style in styles.values() for colour in (style.color, style.bgcolor) if colour}
+        styled = [(segment.text, segment.style) for segment in segments if segment.style is not None]
+        colours = {colour for _, style in styled for colour in (style.color, style.bgcolor) if colour}
         assert all(colour.is_default for colour in colours), colours
-        reversed_texts = "".join(text for text, style in styles.items() if style.reverse)
+        reversed_texts = "".join(text for text, style in styled if style.reverse)
         assert ("brew" in reversed_texts, "sip" in reversed_texts) == (True, False)
 
 
