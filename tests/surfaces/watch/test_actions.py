@@ -101,7 +101,7 @@ async def test_what_prevents_a_resumption_is_said(bench: Bench) -> None:
     async with watching(bench) as eyes:
         await eyes.reach("r", TextArea)
         await eyes.press(*"go", "enter")
-        await eyes.until_seen("is gone; name another")
+        await eyes.until_seen("name another directory with --cwd")
 
 
 # --- y, o, e ---------------------------------------------------------------------------------------------------
