@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Any
 import msgspec
 import pytest
 
+from pi_subagents.files import Directory
 from pi_subagents.fold import RunState, fold
 from pi_subagents.progress import cell_width
 from pi_subagents.results import RunResult, run_result
-from pi_subagents.surfaces.cli.report import print_answers, print_summary
+from pi_subagents.surfaces.cli.answer_files import AnswerFiles
+from pi_subagents.surfaces.cli.report import print_answers, print_summary, write_answers
 from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED
 
 NAMES = ("map the project and everything in it", "日本語の名前はここでも切られる", "[red]short")
@@ -79,6 +82,27 @@ def test_a_failure_is_told_on_standard_error_with_the_time_it_took(capsys: pytes
     assert capsys.readouterr() == ("", "✗ Timed out after 7s. (ran for 1m 34s)\n")
     print_answers([failed, failed])
     assert capsys.readouterr().err == "✗ a: Timed out after 7s. (ran for 1m 34s)\n" * 2
+
+
+def test_an_answer_that_cannot_be_written_is_told_and_the_others_are_written(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = AnswerFiles(tmp_path / "out", tmp_path)
+    create = Directory.create
+
+    def full(folder: Directory, name: str, *arguments: Any, **options: Any) -> None:
+        if name.startswith("a"):
+            raise OSError(errno.ENOSPC, "No space left on device")
+        create(folder, name, *arguments, **options)
+
+    monkeypatch.setattr(Directory, "create", full)
+    results = [replace(_result(name), output="Text.") for name in ("a", "b")]
+    said: list[str] = []
+    assert not write_answers(results, files, say=said.append)
+    assert said == [f"Wrote {tmp_path / 'out' / 'b.md'}"]
+    told = capsys.readouterr().err
+    assert "No space left on device" in told
+    assert f"'pi-subagents sessions output {CREATED.session_id}' prints the answer" in told
 
 
 def _result(name: str, end: Any = COMPLETED) -> RunResult:

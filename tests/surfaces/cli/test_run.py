@@ -168,7 +168,11 @@ def test_ctrl_c_stops_every_agent_and_says_what_is_kept_where(play: Play) -> Non
         stdout, stderr = process.communicate(timeout=WAIT_S)
     assert process.returncode == 128 + signal.SIGINT
     assert processes_below(stage.project) == []
-    assert stderr.count(": Cancelled\n") == 3
+    assert [line for line in stderr.splitlines() if line.startswith("✗ ")] == [
+        "✗ 1: one: Cancelled",
+        "✗ 2: two: Cancelled",
+        "✗ 3: three: Cancelled",
+    ]
     assert stdout.count("On it.") == 2
     assert "Records: .pi/subagents/runs/" in stderr
     assert "Stopped." in stderr

@@ -20,7 +20,7 @@ def test_the_final_text_of_the_latest_run_stands_alone(desk: Desk) -> None:
 def test_a_failed_run_is_exit_code_one_with_the_reason_beside_the_text(desk: Desk) -> None:
     desk.shelf.add(says("Half"), session_id=SESSION, ends=Reason.TIMEOUT, message="Timed out after 7s.")
     done = desk.run("output", SESSION)
-    assert (done.exit_code, done.out, done.err) == (1, "Half\n", "✗ failed: Timed out after 7s.\n")
+    assert (done.exit_code, done.out, done.err) == (1, "Half\n", "✗ failed: Timed out after 7s. (ran for 1.0s)\n")
 
 
 def test_a_run_that_said_nothing_leaves_standard_output_empty(desk: Desk) -> None:

@@ -45,7 +45,8 @@ def test_a_session_that_is_over_is_said_to_be_over(desk: Desk) -> None:
     kept = desk.shelf.add(session_id=SESSION, ends=Reason.TIMEOUT, message="Timed out after 7s.")
     done = desk.run("stop", SESSION)
     assert done.exit_code == 0
-    assert done.out == f"Session {SESSION[:8]} is over already: ✗ failed (timeout) – Timed out after 7s.\n"
+    ending = "✗ failed (timeout) – Timed out after 7s. (ran for 1.0s)"
+    assert done.out == f"Session {SESSION[:8]} is over already: {ending}\n"
     assert stop_request(kept.run_dir) is None
 
 

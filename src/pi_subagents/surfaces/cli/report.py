@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from pi_subagents.export import error_words
+from pi_subagents.errors import StoreError
 from pi_subagents.harmless import clean, painted
 from pi_subagents.models import short_id
 from pi_subagents.progress import cell_width, clip, duration, money
@@ -51,18 +51,26 @@ def print_answers(results: Sequence[RunResult], *, plain: bool = False, styled: 
         _tell_failure(result, named=len(results) > 1 and not sys.stdout.isatty(), styled=styled)
 
 
-def write_answers(results: Sequence[RunResult], files: AnswerFiles, *, say: Say, styled: bool = True) -> None:
-    """The answers into files; says where they are. Raises StoreError."""
+def write_answers(results: Sequence[RunResult], files: AnswerFiles, *, say: Say, styled: bool = True) -> bool:
+    """The answers into files; says where they are. False if one could not be written, which is said too."""
+    all_written = True
     for result in results:
         if result.output.strip():
-            say(f"Wrote {files.write(result)}")
+            try:
+                say(f"Wrote {files.write(result)}")
+            except StoreError as error:
+                all_written = False
+                echo(f"error: {error}", err=True)
         elif result.ok:
             say(f"{result.name}: {_NOTHING_SAID}, no file written")
         _tell_failure(result, named=len(results) > 1, styled=styled)
+    return all_written
 
 
 def _tell_failure(result: RunResult, *, named: bool, styled: bool) -> None:
     if result.error:
+        from pi_subagents.export import error_words
+
         whose = f"{clip(result.name, _RULE_CELLS)}: " if named else ""
         line = clean(f"✗ {whose}{error_words(result.error, result.reason, result.duration_s)}")
         echo_painted(click.style(line, fg="red"), err=True, color=_color(styled))

@@ -185,8 +185,7 @@ def run_and_report(
     except Interrupted as signal:
         interrupted = signal
     styled = not plain and not forbids_escapes(os.environ)
-    if files is not None:
-        write_answers(delegation.results, files, say=say, styled=styled)
+    all_written = files is None or write_answers(delegation.results, files, say=say, styled=styled)
     if detaching is not None and detaching.is_done:
         return 0  # nobody is left to be told
     if as_json:
@@ -202,4 +201,4 @@ def run_and_report(
     if interrupted is not None:
         say("Stopped. Everything the agents said until then is kept in the records named above.")
         return interrupted.exit_code
-    return 0 if all(result.ok for result in delegation.results) else 1
+    return 0 if all_written and all(result.ok for result in delegation.results) else 1
