@@ -112,9 +112,12 @@ def test_a_pipe_that_has_begun_is_read_to_its_end_however_long_it_pauses(stdin: 
     stdin(reading)
     os.write(writing, b"one ")
 
-    def go_on(_line: str) -> None:  # said only when nothing has come for a while
+    def write() -> None:
         with os.fdopen(writing, "wb") as pipe:
             pipe.write(b"two")
+
+    def go_on(_line: str) -> None:  # said only when nothing has come for a while; and then it takes longer still
+        threading.Timer(10 * standard_input.FIRST_BYTE_S, write).start()
 
     assert read_offered(go_on) == "one two"
 
