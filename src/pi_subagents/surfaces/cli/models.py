@@ -7,7 +7,7 @@ import click
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place
-from pi_subagents.suggestions import did_you_mean
+from pi_subagents.profiles import nearest_offered
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 
@@ -31,6 +31,8 @@ def models(search: str, as_json: bool) -> None:
         print_json({"models": found, "default": default})
         return
     if not found:
-        raise InvalidCall(f'No model has "{search}" in its name.{did_you_mean(search, offered.names())}')
+        nearest = nearest_offered(search, offered.names())
+        hint = f' Did you mean "{nearest}"?' if nearest else ""
+        raise InvalidCall(f'No model has "{search}" in its name.{hint}')
     for name in found:
         echo(f"{name}  (default)" if name == default else name)
