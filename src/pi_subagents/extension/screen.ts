@@ -86,7 +86,11 @@ export class Screen {
 	 */
 	private hasScrolled(tui: TUI): boolean {
 		const { rows = 24, columns = 80 } = process.stdout;
-		return tui.mode !== "fullscreen" && tui.render(columns).length - this.painted + this.tallest > rows;
+		try {
+			return tui.mode !== "fullscreen" && tui.render(columns).length - this.painted + this.tallest > rows;
+		} catch {
+			return false; // a chat that cannot be measured must not keep the screen open
+		}
 	}
 
 	private paint(painter: Painter, height: number): string[] {
