@@ -19,6 +19,7 @@ from pi_subagents.progress import (
     plain,
     status_line,
     status_segments,
+    tool_status_segments,
 )
 from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED, assistant, call, result, window_of
 
@@ -153,11 +154,20 @@ def test_an_error_that_is_being_retried_is_not_the_runs() -> None:
 def test_the_status_of_all() -> None:
     running, done = window_of(CREATED), window_of(CREATED, STARTED, COMPLETED)
     failed = window_of(CREATED, STARTED, FAILED)
-    assert status_line([done, running, failed, running]) == "Sub-agents: 2 running, 1 done, 1 error"
-    assert status_line([done, done]) == "Sub-agents: 2 done"
-    assert status_line([failed, failed]) == "Sub-agents: 2 errors"
+    aborted = window_of(CREATED, STARTED, msgspec.structs.replace(FAILED, status=Status.ABORTED))
+    strange = window_of(CREATED, STARTED, msgspec.structs.replace(FAILED, status=Status("paused")))
+    assert status_line([done, running, failed, running]) == "Sub-agents: 2 running, 1 completed, 1 failed"
+    assert status_line([strange, aborted, failed, done]) == "Sub-agents: 1 completed, 1 failed, 1 aborted, 1 paused"
     assert status_line([]) == "Sub-agents: none"
-    assert (Style.ERROR, "1 error") in status_segments([failed, done])
+    assert (Style.ERROR, "1 failed") in status_segments([failed, done])
+
+
+def test_above_the_windows_of_a_tool_the_status_has_the_words_of_its_reference() -> None:
+    running, done = window_of(CREATED), window_of(CREATED, STARTED, COMPLETED)
+    failed = window_of(CREATED, STARTED, FAILED)
+    everything = [done, running, failed, running]
+    assert plain(tool_status_segments(everything)) == "Sub-agents: 2 running, 1 done, 1 error"
+    assert plain(tool_status_segments([failed, failed])) == "Sub-agents: 2 errors"
 
 
 def test_session_ids_are_given_once_all_have_ended() -> None:

@@ -16,11 +16,12 @@ from pi_subagents.progress.paint import (
     nothing_words,
     status_line,
     status_segments,
+    tool_status_segments,
 )
 from pi_subagents.progress.previews import preview_tool_call
 from pi_subagents.progress.results import summarise_tool_result
 from pi_subagents.progress.segments import Line, Segment, Style, fit, plain, style_tool_line
-from pi_subagents.progress.standing import standing, status_icon, unusual_standing
+from pi_subagents.progress.standing import FATES, fate, standing, status_icon, unusual_standing
 from pi_subagents.progress.tool_displays import call_segments, excerpt_segments
 from pi_subagents.progress.windows import DEFAULT_MAX_LINES, DEFAULT_PREVIEW_WIDTH, RunFacts, Window
 from pi_subagents.progress.words import ProgressWords
@@ -30,6 +31,7 @@ __all__ = [
     "BULLET",
     "DEFAULT_MAX_LINES",
     "DEFAULT_PREVIEW_WIDTH",
+    "FATES",
     "MAX_MESSAGES",
     "Line",
     "ProgressWords",
@@ -52,6 +54,7 @@ __all__ = [
     "duration",
     "error_segments",
     "excerpt_segments",
+    "fate",
     "fit",
     "footer_segments",
     "graphemes",
@@ -73,6 +76,7 @@ __all__ = [
     "status_segments",
     "style_tool_line",
     "summarise_tool_result",
+    "tool_status_segments",
     "unusual_standing",
     "usage_parts",
     "wrap",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pi_subagents.harmless import clean
@@ -10,12 +11,13 @@ from pi_subagents.progress.figures import duration
 from pi_subagents.progress.headers import BULLET, ICON_STYLES, name_of
 from pi_subagents.progress.history import WindowLine
 from pi_subagents.progress.segments import Line, Style, fit, plain, style_tool_line
+from pi_subagents.progress.standing import FATES, fate
 from pi_subagents.progress.windows import Window
 from pi_subagents.progress.wrapping import wrap
 
 _LONG_S = 3
 """A tool that runs for longer is worth a clock; most are done before anybody looks."""
-_STATUS_WORDS = {"running": "running", "completed": "done", "error": "error"}
+_HEADER_WORDS = {"running": "running", "completed": "done", "error": "error"}
 
 
 def body_segments(window: Window, expanded: bool = False) -> list[Line]:
@@ -84,14 +86,26 @@ def nothing_words(window: Window, expanded: bool) -> str:
     return "(starting...)" if window.status == "running" and not expanded else "(no output)"
 
 
+def tool_status_segments(windows: Sequence[Window]) -> Line:
+    """`Sub-agents: 2 running, 1 done, 2 errors`: above the windows of a tool, in the words of its reference."""
+    counts: Counter[str] = Counter(window.status for window in windows)
+    words = {status: word + "s" * (word == "error" and counts[status] > 1) for status, word in _HEADER_WORDS.items()}
+    return _counted([(ICON_STYLES[status], counts[status], words[status]) for status in words if counts[status]])
+
+
 def status_segments(windows: Sequence[Window]) -> Line:
-    """`Sub-agents: 2 running, 1 done, 2 errors`; states that no window is in are left out."""
+    """`Sub-agents: 2 running, 1 completed, 2 failed`; states that no window is in are left out."""
+    styles = {fate(window.state.status): ICON_STYLES[window.status] for window in windows}
+    counts = Counter(fate(window.state.status) for window in windows)
+    words = dict.fromkeys((*FATES, *sorted(counts)))
+    return _counted([(styles[word], counts[word], word) for word in words if counts[word]])
+
+
+def _counted(parts: Sequence[tuple[Style, int, str]]) -> Line:
     line: Line = []
-    for status, word in _STATUS_WORDS.items():
-        count = sum(window.status == status for window in windows)
-        if count:
-            line += [(Style.MUTED, ", ")] if line else []
-            line.append((ICON_STYLES[status], f"{count} {word}{'s' if word == 'error' and count > 1 else ''}"))
+    for style, count, word in parts:
+        line += [(Style.MUTED, ", ")] if line else []
+        line.append((style, f"{count} {word}"))
     return [(Style.TITLE, "Sub-agents: "), *(line or [(Style.MUTED, "none")])]
 
 

@@ -36,7 +36,7 @@ def test_every_event_is_one_line_and_no_byte_is_an_escape(play: Play) -> None:
     assert all(line.startswith(("red name: ", "b: ", "Sub-agents: ")) for line in lines)
     assert "red name: Started" in lines
     assert "red name: Two lines." in lines
-    assert lines[-1] == "Sub-agents: 1 done, 1 error"
+    assert lines[-1] == "Sub-agents: 1 completed, 1 failed"
 
 
 def test_one_of_many_that_ends_says_how_the_rest_stands(play: Play) -> None:
@@ -45,9 +45,9 @@ def test_one_of_many_that_ends_says_how_the_rest_stands(play: Play) -> None:
     done = stage.command("run", "-j", "1", "one", "fail", "three")
     standing = [line for line in done.stderr.splitlines() if line.startswith("Sub-agents")]
     assert standing == [
-        "Sub-agents: 1 done, 2 waiting",
-        "Sub-agents: 1 done, 1 error, 1 waiting",
-        "Sub-agents: 2 done, 1 error",
+        "Sub-agents: 1 completed, 2 waiting",
+        "Sub-agents: 1 completed, 1 failed, 1 waiting",
+        "Sub-agents: 2 completed, 1 failed",
     ]
 
 

@@ -20,7 +20,7 @@ def test_after_a_flood_the_last_state_is_right_and_memory_is_bounded(tmp_path: P
     assert flooded.frames > 5
     assert flooded.key_ms, "no key had an effect"
     ending = flooded.tail.decode("utf-8", "replace")
-    assert "Sub-agents: \x1b[0m\x1b[32m4 done" in ending
+    assert "Sub-agents: \x1b[0m\x1b[32m4 completed" in ending
     assert ending.count("✓") >= 4
     assert "\x1b[?25h" in ending  # the cursor is back
     assert COLUMNS == 80

@@ -146,7 +146,7 @@ def test_tasks_that_wait_are_counted() -> None:
 
 def test_on_a_narrow_terminal_every_count_is_still_there() -> None:
     windows = [running(0), finished(1), window(2, STARTED, FAILED)]
-    assert shown(scene(*windows, columns=40, total=16))[-2] == "1 running, 1 done, 1 error, 13 waiting"
+    assert shown(scene(*windows, columns=40, total=16))[-2] == "1 running, 1 completed, 1 failed, 13 waiting"
 
 
 def test_there_is_an_estimate_once_several_are_completed() -> None:
@@ -215,6 +215,6 @@ def test_what_stays_in_history() -> None:
 def test_the_end_says_how_many_ended_how() -> None:
     windows = (finished(0), window(1, STARTED, FAILED))
     first, *rest = closing_lines(scene(*windows))
-    assert plain(first) == "Sub-agents: 1 done, 1 error • 10.0s"
+    assert plain(first) == "Sub-agents: 1 completed, 1 failed • 10.0s"
     assert rest == [[]]
     assert closing_lines(scene()) == []

@@ -50,7 +50,7 @@ def test_every_size_shows_each_window_once_and_leaves_a_sane_shell(
     terminal.press("C-c")
     everything = terminal.until_prompt()
     assert_history_is_whole(everything)
-    assert "Sub-agents: 3 errors" in everything
+    assert "Sub-agents: 3 aborted" in everything
     assert everything.count("✗ 1: alpha") == 1
     assert "x stop" not in everything  # the frame is gone
     assert processes_below(stage.project) == [] or all("bash" in line for line in processes_below(stage.project))
@@ -119,14 +119,14 @@ def test_the_keys(play: Play, open_terminal: Open) -> None:
     terminal.press("n")
     terminal.until_shown("↑↓ select", "3 running")
     terminal.press("x", "y")
-    terminal.until_shown("✗ 3: gamma", "Sub-agents: 2 running, 1 error")
+    terminal.until_shown("✗ 3: gamma", "Sub-agents: 2 running, 1 aborted")
     terminal.press("q")
     terminal.until_shown("Stop all sub-agents?")
     terminal.press("n")
     terminal.until_shown("↑↓ select", "2 running")
     terminal.press("q", "q")
     everything = terminal.until_prompt()
-    assert "Sub-agents: 3 errors" in everything
+    assert "Sub-agents: 3 aborted" in everything
     assert_history_is_whole(everything)
     assert_shell_is_sane(terminal)
 
@@ -137,10 +137,10 @@ def test_finished_ones_become_a_line_of_history_and_a_failure_says_why(play: Pla
     terminal = open_terminal(play(script.otherwise([Hang("Still at it.")])), 80, 24)
     terminal.run("run", "-j", "4", *[f"good {number}" for number in range(6)], "bad", "slow")
     # Several have finished: an estimate can be given of what is left.
-    screen = terminal.until_shown("Sub-agents: 1 running, 6 done, 1 error", "━━━━━━━━── 7/8", " left")
+    screen = terminal.until_shown("1 running, 6 completed, 1 failed", "━━━━━━━━── 7/8", " left")
     for number in range(6):
         assert screen.count(f"✓ {number + 1}: good {number} • ") == 1
     failed = until(lambda: [line for line in terminal.painted().splitlines() if "out of order" in line])
     assert "\x1b[31m" in failed[0]  # red
     terminal.press("C-c")
-    assert "Sub-agents: 6 done, 2 errors" in terminal.until_prompt()
+    assert "Sub-agents: 6 completed, 1 failed, 1 aborted" in terminal.until_prompt()

@@ -118,7 +118,7 @@ def test_plain_lines_on_a_terminal_have_no_escapes(
     assert b"\x1b" not in recorded
     assert not [byte for byte in recorded if byte < 0x20 and byte not in b"\r\n"]
     text = recorded.decode().replace("\r\n", "\n")
-    for line in ("1: good: Started", "1: good: Listing .", "1: good: Completed", "Sub-agents: 1 done, 1 error"):
+    for line in ("1: good: Started", "1: good: Listing .", "1: good: Completed", "Sub-agents: 1 completed, 1 failed"):
         assert f"{line}\n" in text
     assert "ready" not in text
 

@@ -22,7 +22,7 @@ async def test_runs_of_all_projects_are_there_active_ones_first_then_the_newest(
     bench.tea.add(name="working", age_s=9000, ends=None)
     async with watching(bench) as eyes:
         await eyes.until(lambda: eyes.names == ["working", "new", "old"])
-        await eyes.until_seen("Sub-agents: 1 running, 2 done")
+        await eyes.until_seen("Sub-agents: 1 running, 2 completed")
         await eyes.until_listed("tea-shop", "parser")
 
 
@@ -60,7 +60,7 @@ async def test_last_words_and_end_come_from_the_journal(bench: Bench) -> None:
         await eyes.until_listed("Second words")
         kept.append(ending(Reason.SETTLED, None, kept.state.last_event_at))
         kept.let_go()
-        await eyes.until_seen("✓ talker", "Sub-agents: 1 done")
+        await eyes.until_seen("✓ talker", "Sub-agents: 1 completed")
 
 
 async def test_a_run_whose_holder_dies_is_shown_as_lost(bench: Bench) -> None:
@@ -68,7 +68,7 @@ async def test_a_run_whose_holder_dies_is_shown_as_lost(bench: Bench) -> None:
     async with watching(bench) as eyes:
         await eyes.until_seen("orphan", "1 running")
         kept.let_go()
-        await eyes.until_seen("✗ orphan", "1 error")
+        await eyes.until_seen("✗ orphan", "1 failed")
         await eyes.until_listed("Session was interrupted")
 
 
@@ -141,7 +141,7 @@ async def test_finished_runs_are_not_read_to_be_listed(bench: Bench) -> None:
         (kept.run_dir / JOURNAL_FILE).unlink()
     async with watching(bench) as eyes:
         await eyes.until(lambda: len(eyes.names) == 200)
-        await eyes.until_seen("200 done")
+        await eyes.until_seen("200 completed")
 
 
 async def test_nothing_is_listed_again_while_nothing_changes(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,7 +196,7 @@ async def test_the_title_sums_up_what_the_listed_runs_cost(bench: Bench) -> None
     async with watching(bench) as eyes:
         await eyes.until_seen("$0.0400 in all")
         await eyes.press("f", "f")
-        await eyes.until_seen("only done • $0.0300 in all")
+        await eyes.until_seen("only completed • $0.0300 in all")
 
 
 async def test_names_have_the_width_there_is(bench: Bench) -> None:

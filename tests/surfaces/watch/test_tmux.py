@@ -51,7 +51,7 @@ def test_a_run_of_another_process_is_seen_read_and_stopped(desk: Desk, terminal:
     terminal.until_shown("✓ yesterday •")
     call = prints(assistant("I begin.", tool_call("bash", command="make tea")), delta("Pouring the wat"))
     holder = desk.start("run", "--json", script(call, pauses(300)))
-    screen = terminal.until_shown("Sub-agents: 1 running, 1 done", "q Quit")
+    screen = terminal.until_shown("Sub-agents: 1 running, 1 completed", "q Quit")
     assert len(screen.splitlines()) <= 24
     terminal.press("Home")
     terminal.until_shown("Pouring the wat")
@@ -60,7 +60,7 @@ def test_a_run_of_another_process_is_seen_read_and_stopped(desk: Desk, terminal:
     terminal.until_shown("Stop it (y)")
     terminal.press("y")
     holder.communicate(timeout=TIMEOUT_S)
-    terminal.until_shown("1 done, 1 error")
+    terminal.until_shown("1 completed, 1 aborted")
     terminal.press("q")
     assert "watch" not in terminal.until_prompt()
     assert terminal.cursor_is_visible()

@@ -18,8 +18,8 @@ from pi_subagents.progress import (
     footer_segments,
     header_parts,
     nothing_words,
-    status_segments,
     style_tool_line,
+    tool_status_segments,
 )
 from pi_subagents.tools import ToolResult
 
@@ -72,7 +72,7 @@ def windows_members(windows: Sequence[Window]) -> Members:
         "maxLinesPerWindow": windows[0].max_lines if windows else 0,
         "globalStatus": "running" if any(window.status == "running" for window in windows) else "done",
         "sessionIds": [window.state.session_id for window in windows],
-        "view": {"status": pieces(status_segments(windows)), "footer": pieces(footer_segments(windows))},
+        "view": {"status": pieces(tool_status_segments(windows)), "footer": pieces(footer_segments(windows))},
     }
 
 

@@ -39,14 +39,15 @@ _STOPPING = ("Stopping…",)
 
 
 def summary_line(scene: Scene, width: int) -> Line:
-    """`Sub-agents: 4 running, 3 done, 9 waiting • about 2 min left • ━━━─────── 3/16 • 17k tokens • $0.0177`.
+    """`Sub-agents: 4 running, 3 completed, 9 waiting • about 2 min left • ━━━─────── 3/16 • 17k tokens • $0.0177`.
 
-    What does not fit is left out.
+    What does not fit is left out: the title before how far it is, the totals first.
     """
-    line = _counts(scene)
-    if cell_width(plain(line)) > width:
+    line, progress = _counts(scene), _progress(scene)
+    wanted = [segment for part in progress for segment in (BULLET, *part)]
+    if cell_width(plain([*line, *wanted])) > width:
         line = line[1:]  # without its title
-    for part in [*_progress(scene), *_totals(scene.windows)]:
+    for part in [*progress, *_totals(scene.windows)]:
         longer = [*line, BULLET, *part]
         line = longer if cell_width(plain(longer)) <= width else line
     return line

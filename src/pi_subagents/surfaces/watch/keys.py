@@ -11,7 +11,7 @@ KEYS = (
     Binding("r", "with_chosen('resume')", "Resume", tooltip="go on with the chosen session: a new prompt"),
     Binding("x", "with_chosen('stop')", "Stop", tooltip="stop the chosen run; asks first"),
     Binding("slash", "search", "Search", key_display="/", tooltip="search in names, agents, models, projects"),
-    Binding("f", "next_status", "Filter", tooltip="only running, done or failed runs; again: the next"),
+    Binding("f", "next_status", "Filter", tooltip="only running, completed, failed or aborted runs"),
     Binding("p", "toggle_project", "Project", show=False, tooltip="only the chosen run's project; again: all"),
     Binding("enter", "enter", "Read", show=False, tooltip="to the conversation; on a tool call: unfold it"),
     Binding("t", "toggle_folds", "Tools", show=False, tooltip="unfold all tool calls; again: fold them"),

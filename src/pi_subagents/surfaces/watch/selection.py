@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pi_subagents.progress import clean
+from pi_subagents.progress import FATES, clean, fate
 from pi_subagents.watching.runs import WatchedRun
 
-_STATUSES = ("", "running", "completed", "error")
-_WORDS = {"running": "running", "completed": "done", "error": "error"}
+_STATUSES = ("", *FATES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +30,10 @@ class Selection:
         return [run for run in runs if self._accepts(run) and all(word in run.searched for word in words)]
 
     def _accepts(self, run: WatchedRun) -> bool:
-        return self.status in ("", run.window.status) and self.project in (None, run.project)
+        return self.status in ("", fate(run.window.state.status)) and self.project in (None, run.project)
 
     def with_next_status(self) -> Selection:
-        """All, running, done, error, and all again."""
+        """All, running, completed, failed, aborted, and all again."""
         return replace(self, status=_STATUSES[(_STATUSES.index(self.status) + 1) % len(_STATUSES)])
 
     def with_project(self, project: Path | None) -> Selection:
@@ -47,6 +46,6 @@ class Selection:
     @property
     def description(self) -> str:
         """What the list is limited to, in words; nothing if it is not."""
-        parts = [_WORDS.get(self.status, ""), clean(self.project.name) if self.project else ""]
+        parts = [self.status, clean(self.project.name) if self.project else ""]
         text = " ".join(self.text.split())
         return " · ".join(part for part in (*parts, f'"{clean(text)}"' if text else "") if part)
