@@ -38,7 +38,7 @@ class Desk:
 
     @property
     def environ(self) -> dict[str, str]:
-        return self.stage.full_environ({MODELS_VARIABLE: MODEL, **self.more})
+        return self.stage.full_environ({MODELS_VARIABLE: f"{MODEL} acme/small", **self.more})
 
     @contextmanager
     def bridge(self, *, greet: bool = True, **session: Any) -> Iterator[Extension]:

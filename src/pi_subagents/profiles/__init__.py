@@ -1,6 +1,6 @@
 """Profiles and presets: reading, listing, writing them, and what they mean for the agent's command line."""
 
-from pi_subagents.profiles.agents import Agent, agent_names, all_agents, find_agent
+from pi_subagents.profiles.agents import Agent, all_agents, find_agent
 from pi_subagents.profiles.arguments import check_extra_args, profile_arguments
 from pi_subagents.profiles.catalog import (
     BrokenProfile,
@@ -56,7 +56,6 @@ __all__ = [
     "UncheckedModels",
     "UnknownModel",
     "UnknownProfile",
-    "agent_names",
     "all_agents",
     "apply_exclude_tools",
     "check_extra_args",

@@ -42,11 +42,6 @@ def all_agents(cwd: Path, agent_dir: Path) -> list[Agent]:
     return sorted(found, key=lambda agent: agent.profile.name)
 
 
-def agent_names(cwd: Path, agent_dir: Path) -> list[str]:
-    """The names of all agents."""
-    return list(dict.fromkeys(agent.profile.name for agent in all_agents(cwd, agent_dir)))
-
-
 def _catalogs(cwd: Path, agent_dir: Path, first: Format | None = None) -> list[ProfileCatalog]:
     loaders = (load_presets, load_profiles) if first is PRESET else (load_profiles, load_presets)
     return [load(cwd, agent_dir) for load in loaders]

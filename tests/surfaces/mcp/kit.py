@@ -38,7 +38,7 @@ class Desk:
 
     @property
     def environ(self) -> dict[str, str]:
-        return self.stage.full_environ({MODELS_VARIABLE: MODEL})
+        return self.stage.full_environ({MODELS_VARIABLE: f"{MODEL} acme/small"})
 
     def argv(self, *options: str) -> list[str]:
         return [sys.executable, "-m", "pi_subagents", "mcp", *options]
