@@ -15,20 +15,22 @@ from pi_subagents.profiles import PRESET, UnknownProfile, find_agent
 
 def with_default_models(tasks: Sequence[Task], place: Place, say: Callable[[str], None]) -> list[Task]:
     """The tasks, those that need a model and have none with `pi`'s default, which is said once for each agent."""
-    needy = dict.fromkeys(task.preset for task in tasks if task.preset and _needs_model(task, place))
-    default = OfferedModels(place, place.settings()).default() if needy else None
-    if default is None:
-        return list(tasks)
-    for name in needy:
-        say(f'"{name}" names no model: using {default}, the default of pi')
+    offered = OfferedModels(place, place.settings())
+    chosen: dict[str, str | None] = {}
+    for task in tasks:
+        if task.preset and not task.model and task.preset not in chosen:
+            chosen[task.preset] = _default_for(task.preset, place, offered)
+            if model := chosen[task.preset]:
+                say(f'"{task.preset}" names no model: using {model}, the default of pi')
     return [
-        msgspec.structs.replace(task, model=default) if task.preset in needy and not task.model else task
-        for task in tasks
+        task if task.model else msgspec.structs.replace(task, model=chosen.get(task.preset or "")) for task in tasks
     ]
 
 
-def _needs_model(task: Task, place: Place) -> bool:
+def _default_for(name: str, place: Place, offered: OfferedModels) -> str | None:
+    """None where the agent has a model, or where no obvious one is to be had from the provider that it names."""
     with suppress(UnknownProfile):
-        agent = find_agent(task.preset or "", PRESET, place.cwd, place.agent_dir).profile
-        return not task.model and agent.model is None
-    return False
+        agent = find_agent(name, PRESET, place.cwd, place.agent_dir).profile
+        if agent.model is None:
+            return offered.obvious_of(agent.provider) if agent.provider else offered.default()
+    return None

@@ -50,6 +50,7 @@ class RunState:
     note: str | None = None
     preset: str | None = None
     requested_model: str | None = None
+    requested_thinking: str | None = None
     resolved_model: str | None = None
     background: bool = False
     owner: str | None = None
@@ -97,7 +98,7 @@ class RunState:
     @property
     def agent(self) -> str | None:
         """The profile or preset by whose name the run was asked for."""
-        return self.profile or self.preset
+        return self.preset or self.profile
 
     @property
     def partial_text(self) -> str:

@@ -7,12 +7,10 @@ import re
 LOGIN = "run `pi-subagents pi` and type `/login`"
 
 # What pi says where it has nobody to ask, in all its modes and versions.
-_MISSING = re.compile(r"\bNo API key\b|\bNo models? (?:available|selected)\b|\B/login\b")
+_MISSING = re.compile(r"^.*(?:\bNo API key\b|\bNo models? (?:available|selected)\b)[^\n.]*", re.MULTILINE)
 
 
 def with_login(message: str) -> str:
     """A failure's message; where pi had no key or no model, its own advice is replaced by what to do outside of pi."""
-    if not _MISSING.search(message):
-        return message
-    said = message.strip().partition("\n")[0].rstrip(" .")
-    return f"{said}. {LOGIN[0].upper()}{LOGIN[1:]}."
+    missing = _MISSING.search(message)
+    return f"{missing[0].strip()}. {LOGIN[0].upper()}{LOGIN[1:]}." if missing else message

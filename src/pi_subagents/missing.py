@@ -48,7 +48,7 @@ def require_everything(plans: Sequence[Plan], place: Place) -> None:
 def _missing(plan: Plan, place: Place) -> Iterator[str]:
     for problem in plan.problems:
         yield _asking(problem.sentence, problem.hint)
-    for sentence in file_problems(plan.task.files, plan.cwd):
+    for sentence in file_problems(plan.task.files, plan.cwd) if plan.cwd.is_dir() else ():
         yield _asking(sentence, _file_hint(sentence, plan.cwd))
     yield from _unknown_tools(plan, place)
 

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from pi_subagents.answers import Answers
 from pi_subagents.harness import default_model
+from pi_subagents.harness.pi_launch import approval_arguments
 from pi_subagents.harness.pi_models import ANSWER_REQUESTS, GET_STATE, LIST_MODELS, default_in, parse_models
 from pi_subagents.harness.pi_versions import line_of
 from pi_subagents.login import LOGIN
@@ -91,7 +92,7 @@ class OfferedModels:
         key = self._key()
         known = self._defaults.get(key)
         if known is None:
-            known = default_in(self._asked(*ANSWER_REQUESTS, stdin=GET_STATE).text)
+            known = default_in(self._asked(*ANSWER_REQUESTS, *self._approval(), stdin=GET_STATE).text)
             if known is not None:
                 self._defaults.keep(self._key(), known)
         return known
@@ -100,6 +101,15 @@ class OfferedModels:
         """The model to name with a provider, for a version of the program that wants both; raises UnknownModel."""
         if not line_of(self._version.value).provider_needs_model:
             return None
+        return self._obvious_of(provider)
+
+    def obvious_of(self, provider: str) -> str | None:
+        """The model as `provider/id` that a provider named alone stands for; None if several could be meant."""
+        with suppress(UnknownModel):
+            return f"{provider}/{self._obvious_of(provider)}"
+        return None
+
+    def _obvious_of(self, provider: str) -> str:
         return default_model(self._pi_folders(), provider) or only_model_of(provider, self.names())
 
     def _pi_folders(self) -> list[Path]:
@@ -114,6 +124,10 @@ class OfferedModels:
             known = None if fresh else self._known.get(self._key())
             self._listing = _Listing(known, False) if known else self._ask()
         return self._listing
+
+    def _approval(self) -> list[str]:
+        """What an agent would be told about trusting this place: it decides whose settings name the default."""
+        return approval_arguments(self._place.approval(self._place.cwd))
 
     def _asked(self, *arguments: str, stdin: bytes = b"") -> Answer:
         return ask(
@@ -158,6 +172,7 @@ class OfferedModels:
         ]
         parts = [
             fingerprint(self._program.argv, self._path),
+            *self._approval(),
             *map(file_stamp, configuration),
             *_credential_names(place.environ),
         ]

@@ -30,6 +30,12 @@ def compose_prompt(prompt: str, files: Sequence[FileSpec], cwd: Path, *, previou
     return "\n\n".join([*(_file_block(spec, cwd) for spec in files), prompt])
 
 
+def task_name(prompt: str, characters: int = 60) -> str:
+    """A name for a task that was given none: the first words of its prompt."""
+    words = " ".join(prompt.lstrip()[: 8 * characters].split())
+    return words if len(words) <= characters else f"{words[: characters - 1]}…"
+
+
 def files_told(text: str, prompt: str, count: int, *, resumed: bool) -> list[str]:
     """The blocks of `count` files, or what looks like more, in a text that `compose_prompt` made.
 

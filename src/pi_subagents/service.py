@@ -54,6 +54,11 @@ class DelegatedRun:
     def state(self) -> RunState:
         return self.supervisor.state
 
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has not ended, and nobody has asked it to."""
+        return not self.state.status.is_terminal and self.state.stop is None
+
 
 class Delegation:
     """Tasks handed to sub-agents.
@@ -148,7 +153,7 @@ class Delegation:
 
     def detach(self, owner: str) -> list[DelegatedRun]:
         """Make background runs of those that have not ended; whoever runs this delegation is their keeper."""
-        left = [run for run in self.runs if not run.state.status.is_terminal]
+        left = [run for run in self.runs if run.goes_on]
         for run in left:
             if isinstance(run.supervisor, Supervisor):
                 run.supervisor.detach(owner)

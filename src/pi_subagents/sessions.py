@@ -172,7 +172,7 @@ def resumed_task(
         files=files,
         preset=None if profile else latest.state.preset,
         model=None if profile else latest.state.requested_model,
-        thinking_level=None if profile or latest.state.agent else latest.state.thinking_level,
+        thinking_level=None if profile else latest.state.requested_thinking,
     )
 
 

@@ -162,6 +162,7 @@ class Workshop:
             note=plan.note,
             preset=plan.preset,
             requested_model=plan.requested_model,
+            requested_thinking=plan.task.thinking_level,
             resolved_model=profile.model if profile and plan.requested_model and not plan.problem else None,
         )
 

@@ -47,11 +47,21 @@ async def test_a_tool_error_that_the_agent_got_over_does_not_fail_the_run(play: 
     assert (result.ok, result.output, result.tool_count) == (True, "Recovered.", 2)
 
 
-@pytest.mark.parametrize("warm", [False, True], ids=["JSON", "RPC"])
-async def test_a_model_without_a_key_is_told_with_the_way_to_get_one(play: Play, warm: bool) -> None:
+async def test_a_model_without_a_key_is_told_with_the_way_to_get_one(play: Play) -> None:
     stage = play(Script())
-    stage.write_settings(warmAgents=warm)
     stage.write_profile("keyless", "model: anthropic/claude-sonnet-4-5")
     result = await stage.run(profile="keyless")
-    assert "No API key found for anthropic. Run `pi-subagents pi` and type `/login`." in str(result.error)
+    assert str(result.error) == (
+        'Unknown model: "anthropic/claude-sonnet-4-5". pi offers none of "anthropic"; if it lacks a key, '
+        "run `pi-subagents pi` and type `/login`. Available models: offline/scripted"
+    )
+
+
+@pytest.mark.parametrize("warm", [False, True], ids=["JSON", "RPC"])
+async def test_where_pi_itself_misses_a_key_it_is_said_too(play: Play, warm: bool) -> None:
+    stage = play(Script())
+    stage.write_settings(warmAgents=warm)
+    (stage.agent_dir / "models.json").unlink()
+    result = await stage.run()
+    assert "Run `pi-subagents pi` and type `/login`." in str(result.error)
     assert "docs/providers.md" not in str(result.error)

@@ -1,5 +1,5 @@
 /** The rows of runs in the background: each was painted when its run was launched and is painted anew when it ends. */
-import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
+import type { ExtensionContext, SessionManager } from "@earendil-works/pi-coding-agent";
 import type { Params } from "./bridge.ts";
 import type { Details, Line } from "./painting.ts";
 
@@ -31,4 +31,10 @@ export class BackgroundRows {
 		this.repaint.set(runId, repaint);
 		return this.ended.get(runId);
 	}
+}
+
+/** Adds what a run in the background has spent to pi's totals; pi has no other way to count what belongs to no call. */
+export function countSpend(ctx: ExtensionContext, key: string, { provider, model, usage }: Params): void {
+	const manager = ctx.sessionManager as Partial<SessionManager>; // to extensions pi shows it as read-only
+	manager.appendUsage?.(key, provider, model, usage);
 }

@@ -15,11 +15,10 @@ import {
 	type ExtensionAPI,
 	type ExtensionContext,
 	getAgentDir,
-	type SessionManager,
 	VERSION,
 } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
-import { BackgroundRows } from "./background.ts";
+import { BackgroundRows, countSpend } from "./background.ts";
 import { Bridge, BridgeGone, type Params } from "./bridge.ts";
 import { Dialogs } from "./dialogs.ts";
 import {
@@ -337,7 +336,7 @@ class Extension {
 		if (method === "tool/update") this.onUpdate(params);
 		else if (method === "entry/append") this.append(ctx, params.type, params.data);
 		else if (method === "message/show") this.show(ctx, params);
-		else if (method === "usage/append") this.countSpend(ctx, params);
+		else if (method === "usage/append") this.guarded(() => countSpend(ctx, KEY, params));
 		else if (method === "ui/status") this.setStatus(ctx, params.text);
 		else if (method === "ui/notify") ctx.ui.notify(params.message, params.level ?? "info");
 		else this.dialogs.take(method, params);
@@ -354,12 +353,6 @@ class Extension {
 		} catch (error) {
 			ctx.ui.notify(`pi-subagents: an entry could not be added to the session (${error})`, "warning");
 		}
-	}
-
-	/** What runs in the background have spent; pi has no other way to count what belongs to no call. */
-	private countSpend(ctx: ExtensionContext, { provider, model, usage }: Params): void {
-		const manager = ctx.sessionManager as Partial<SessionManager>; // to extensions pi shows it as read-only
-		this.guarded(() => manager.appendUsage?.(KEY, provider, model, usage));
 	}
 
 	private show(ctx: ExtensionContext, { type, content, details }: Params): void {

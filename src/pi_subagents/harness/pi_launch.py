@@ -26,15 +26,18 @@ MAX_DEPTH_VARIABLE = "PI_SUBAGENTS_MAX_DEPTH"
 COPILOT = "github-copilot"
 
 
+def approval_arguments(trusted: bool | None) -> list[str]:
+    """What tells `pi` whether to trust the place it works in; nobody can be asked there, which would count as no."""
+    return [] if trusted is None else ["--approve" if trusted else "--no-approve"]
+
+
 def pi_invocation(launch: Launch, mode: tuple[str, ...], stdin: bytes, *, interactive: bool = False) -> Invocation:
     """How to start `pi` for one task in the mode that these arguments choose."""
     profile = launch.profile
     arguments = [*mode, "--session", str(launch.run_dir / SESSION_FILE)]
     # A prompt that begins with `/` would otherwise be taken for a template of that name.
     arguments.append("--no-prompt-templates")
-    if launch.trusted is not None:
-        # Nobody can be asked in the child, where the question would count as answered with no.
-        arguments.append("--approve" if launch.trusted else "--no-approve")
+    arguments += approval_arguments(launch.trusted)
     if profile is not None and profile.api_key is not None:
         arguments += ["--extension", str(API_KEY_EXTENSION)]
     if _may_speak_to_copilot(launch):

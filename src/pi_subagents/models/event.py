@@ -58,6 +58,7 @@ class Created(Event, frozen=True, tag="created"):
     note: str | None = None
     preset: str | None = None
     requested_model: str | None = None
+    requested_thinking: str | None = None
     resolved_model: str | None = None
     background: bool = False
     owner: str | None = None

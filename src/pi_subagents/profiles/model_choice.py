@@ -157,15 +157,29 @@ def find_offered(wanted: str, offered: Sequence[str]) -> str:
             raise UnknownModel(f'Several providers offer the model "{wanted}". Name one of: {", ".join(found)}')
         if found:
             return found[0] + level
-    raise UnknownModel(f'Unknown model: "{wanted}".{_hint(wanted, offered)} Available models: {_some(offered)}')
+    hint = _hint(wanted, offered) or _without_key(wanted, offered)
+    raise UnknownModel(f'Unknown model: "{wanted}".{hint} Available models: {_some(offered)}')
 
 
 def find_pattern(pattern: str, offered: Sequence[str]) -> str:
-    """The text itself if it means a model on offer, or is a part of the name of one; raises UnknownModel."""
+    """The text itself if it means a model on offer, is a part of the name of one, or may be a new one.
+
+    Of a provider that it knows `pi` takes any model: what is like none on offer, or only another version of one, is no
+    slip of the pen. Raises UnknownModel.
+    """
     for text, _level in _readings(pattern.strip()):
         if any(_is_part(text, name) for name in offered):
             return pattern
+    provider, _slash, model = pattern.strip().partition("/")
+    if model and any(name.lower().startswith(f"{provider.lower()}/") for name in offered):
+        nearest = nearest_offered(pattern, offered)
+        if nearest is None or _without_version(nearest) == _without_version(pattern):
+            return pattern
     return find_offered(pattern, offered)
+
+
+def _without_version(text: str) -> str:
+    return re.sub(r"\d+", "#", text.lower())
 
 
 def _is_part(text: str, name: str) -> bool:
@@ -201,6 +215,13 @@ def nearest_offered(wanted: str, offered: Sequence[str]) -> str | None:
 def _hint(wanted: str, offered: Sequence[str]) -> str:
     nearest = nearest_offered(wanted, offered)
     return f' Did you mean "{nearest}"?' if nearest else ""
+
+
+def _without_key(wanted: str, offered: Sequence[str]) -> str:
+    provider, slash, _model = wanted.strip().partition("/")
+    if not slash or any(name.lower().startswith(f"{provider.lower()}/") for name in offered):
+        return ""
+    return f' pi offers none of "{provider}"; if it lacks a key, {LOGIN}.'
 
 
 def _some(offered: Sequence[str]) -> str:

@@ -31,11 +31,14 @@ def summarise_tool_result(name: str, text: str, details: object = None) -> str |
 
 def output_lines(text: str) -> list[str]:
     """What a tool returned, in twenty lines at most; of a longer output the beginning and the end."""
-    lines = text.strip("\r\n").rstrip().split("\n")
-    if lines == [""]:
+    text = text.strip("\r\n").rstrip()
+    if not text:
         return []
-    if (hidden := len(lines) - _FIRST_LINES - _LAST_LINES) > 1:
-        lines[_FIRST_LINES:-_LAST_LINES] = [f"... ({counted(hidden, 'more line')})"]
+    lines = text.split("\n", _FIRST_LINES)
+    if len(lines) > _FIRST_LINES:  # only as much is taken apart as is shown: an output may have millions of lines
+        middle, *last = lines.pop().rsplit("\n", _LAST_LINES)
+        hidden = middle.count("\n") + 1
+        lines += [middle if hidden == 1 else f"... ({counted(hidden, 'more line')})", *last]
     # No character takes less than a cell often enough to matter: what lies beyond is not looked at.
     return [clip(clean(line[: 4 * _MAX_CELLS]).rstrip(), _MAX_CELLS) for line in lines]
 

@@ -15,6 +15,7 @@ from pi_subagents.missing import require_startable
 from pi_subagents.models import Task
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.progress import clean, standing
+from pi_subagents.prompts import task_name
 from pi_subagents.rows import run_row
 from pi_subagents.store import request_stop
 from pi_subagents.tools.arguments import check_arguments
@@ -24,7 +25,6 @@ from pi_subagents.tools.outputs import COUNTS, RUN, listed, record, run_content
 _POLL_S = 0.2
 _STOP_WAIT_S = 8.0
 _MAX_WAIT_S = 3600
-_NAME_CHARACTERS = 60
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -63,7 +63,7 @@ async def _launch(arguments: object, context: ToolContext) -> ToolResult:
 
 def _start(asked: _Launch, context: ToolContext) -> KnownRun:
     task = Task(
-        _name(asked.task),
+        task_name(asked.task),
         asked.task,
         cwd=asked.cwd or None,
         timeout=None,
@@ -74,11 +74,6 @@ def _start(asked: _Launch, context: ToolContext) -> KnownRun:
         [task], context.place, owner=context.owner, available_tools=context.available_tools, check=require_startable
     )
     return run
-
-
-def _name(task: str) -> str:
-    words = " ".join(task.split())
-    return words if len(words) <= _NAME_CHARACTERS else f"{words[: _NAME_CHARACTERS - 1]}…"
 
 
 # --- background_agent_status ---------------------------------------------------------------------------------

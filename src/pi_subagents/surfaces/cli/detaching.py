@@ -31,7 +31,7 @@ class Detaching:
     def ask(self) -> None:
         """Somebody wants it; whatever becomes of the terminal from here on is not ours. Nothing, if all have ended."""
         runs = self.delegation.runs if self.delegation else []
-        if not self.wanted.is_set() and any(not run.state.status.is_terminal for run in runs):
+        if not self.wanted.is_set() and any(run.goes_on for run in runs):
             self._worker.leave_terminal()
             self.wanted.set()
 

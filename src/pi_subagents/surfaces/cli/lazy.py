@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+from pi_subagents.suggestions import closest
+
 REST = "Commands"
 
 
@@ -69,10 +71,8 @@ class LazyGroup(click.Group):
             raise click.UsageError(f"{error.message} {self._hint(args[0], ctx)}".strip(), ctx) from None
 
     def _hint(self, name: str, ctx: click.Context) -> str:
-        from difflib import get_close_matches
-
-        close = get_close_matches(name, self._table, n=1)
-        return f"Did you mean '{close[0]}'?" if close else f"Run '{ctx.command_path} --help' for the list."
+        close = closest(name, self._table)
+        return f"Did you mean '{close}'?" if close else f"Run '{ctx.command_path} --help' for the list."
 
 
 def _place(table: Mapping[str, Any], headings: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:

@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import click
+from msgspec.structs import replace
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
+from pi_subagents.prompts import task_name
 from pi_subagents.surfaces.cli.output import Say
 from pi_subagents.surfaces.cli.standard_input import read_asked, read_offered
 
@@ -25,6 +27,16 @@ class Prompts:
     files: tuple[str, ...]
     before: str = ""
     after: str = ""
+
+    def around(self, task: Task, timeout_s: float | None) -> Task:
+        """A task of a file with what is said for all; its own time limit goes before that."""
+        own = task.timeout != DEFAULT_TIMEOUT_S
+        return replace(
+            task,
+            prompt=self.whole(task.prompt),
+            files=(*self.files, *task.files),
+            timeout=task.timeout if own or timeout_s is None else timeout_s,
+        )
 
     def whole(self, text: str) -> str:
         """What an agent is told."""
@@ -55,7 +67,12 @@ def read_prompts(texts: Sequence[str], files: Sequence[str], say: Say) -> Prompt
 def tasks_of(prompts: Prompts, timeout_s: float | None) -> list[Task]:
     """A task for each prompt, named after its words."""
     return [
-        Task(_name(text, number), prompts.whole(text), timeout=timeout_s or DEFAULT_TIMEOUT_S, files=prompts.files)
+        Task(
+            f"{number}: {task_name(text, _NAME_CHARACTERS)}",
+            prompts.whole(text),
+            timeout=timeout_s or DEFAULT_TIMEOUT_S,
+            files=prompts.files,
+        )
         for number, text in enumerate(prompts.texts, 1)
     ]
 
@@ -69,8 +86,3 @@ def _require_text(texts: Sequence[str]) -> None:
 def _trimmed(text: str) -> str:
     """As of a file: the line ending at its end begins no further line."""
     return text.removesuffix("\n").removesuffix("\r")
-
-
-def _name(prompt: str, number: int) -> str:
-    words = " ".join(prompt.lstrip()[: 8 * _NAME_CHARACTERS].split())
-    return f"{number}: {words if len(words) <= _NAME_CHARACTERS else words[: _NAME_CHARACTERS - 1] + '…'}"

@@ -17,7 +17,7 @@ import click
 from pi_subagents.errors import StoreError
 from pi_subagents.harmless import clean, painted
 from pi_subagents.models import short_id
-from pi_subagents.progress import cell_width, clip, duration, money
+from pi_subagents.progress import cell_width, clip, money
 from pi_subagents.results import RunResult
 from pi_subagents.surfaces.cli import json_output
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
@@ -119,24 +119,23 @@ def _fitting_table(results: Sequence[RunResult], console: Console) -> Table:
 
 def _table(results: Sequence[RunResult], columns: Mapping[str, _Cell]) -> Table:
     from rich.table import Table
+    from rich.text import Text
 
     table = Table(box=None, pad_edge=False, header_style="dim")
     for name in columns:
         table.add_column(name, no_wrap=True, overflow="ellipsis", justify="right" if name in _FIGURES else "left")
     for result in results:
-        table.add_row(*(cell(result) for cell in columns.values()))
+        # As texts of their own: in a name that is markup, or half of it, nothing is obeyed.
+        colour = {"status": "green" if result.ok else "red"}
+        table.add_row(*(Text(cell(result), style=colour.get(name, "")) for name, cell in columns.items()))
     return table
-
-
-def _status(result: RunResult) -> str:
-    return f"[green]✓ {result.status}[/]" if result.ok else f"[red]✗ {result.status}[/]"
 
 
 _Cell = Callable[[RunResult], str]
 _COLUMNS: Mapping[str, _Cell] = {
-    "task": lambda result: clean(result.name).replace("[", r"\["),
-    "status": _status,
-    "time": lambda result: duration(result.duration_s),
+    "task": lambda result: clean(result.name),
+    "status": lambda result: f"{'✓' if result.ok else '✗'} {result.status}",
+    "time": lambda result: f"{result.duration_s:.1f}s",
     "tools": lambda result: str(result.tool_count),
     "tokens": lambda result: f"{result.usage.total_tokens:,}",
     "cost": lambda result: money(result.usage.cost),

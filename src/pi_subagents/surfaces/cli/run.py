@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -21,7 +22,7 @@ from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.detaching import begin_detachable, see_through
 from pi_subagents.surfaces.cli.notices import tell_endings
 from pi_subagents.surfaces.cli.output import remarks
-from pi_subagents.surfaces.cli.prompts import read_prompts, tasks_of
+from pi_subagents.surfaces.cli.prompts import STDIN, read_prompts, tasks_of
 from pi_subagents.surfaces.cli.report import print_answers, print_json, print_summary, write_answers
 from pi_subagents.surfaces.cli.task_files import read_tasks
 from pi_subagents.surfaces.cli.times import Duration
@@ -113,9 +114,9 @@ def run(
     from_file = read_tasks(task_file) if task_file is not None else []
     if not prompts and not from_file:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
-    told = read_prompts(prompts, files, remarks(quiet=quiet))
+    told = read_prompts(prompts, files if cwd is None else _seen_from_here(files), remarks(quiet=quiet))
     place = Place.here(cwd, trusts_project=trust)
-    tasks = tasks_of(told, timeout) + [replace(task, prompt=told.whole(task.prompt)) for task in from_file]
+    tasks = [*tasks_of(told, timeout), *(told.around(task, timeout) for task in from_file)]
     chosen = [_with_choice(task, model, thinking) for task in tasks]
     tasks = with_default_models(chosen, place, remarks(quiet=quiet))
     if background:
@@ -135,6 +136,11 @@ def run(
             detachable=True,
         )
     )
+
+
+def _seen_from_here(files: Sequence[str]) -> list[str]:
+    """Paths that mean the same where agents work elsewhere than where they were typed."""
+    return [file if file == STDIN else str(Path(file).absolute()) for file in files]
 
 
 def _with_choice(task: Task, model: str | None, thinking: str | None) -> Task:
@@ -162,7 +168,7 @@ def run_and_report(
     `detachable` returns in a child of this process; see `begin_detachable`.
     """
     say = remarks(quiet=quiet)
-    detaching = begin_detachable(place, plain=plain or quiet, tmux=tmux) if detachable else None
+    detaching = begin_detachable(place, plain=plain or quiet or as_json, tmux=tmux) if detachable else None
     view = choose_view(plain=plain, quiet=quiet, detach=detaching.ask if detaching else None)
     delegation = Delegation(
         tasks,

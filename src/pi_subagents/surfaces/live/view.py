@@ -194,12 +194,13 @@ class LiveView:
     # --- keys -----------------------------------------------------------------------------------------------
 
     def _pressed(self, key: Key) -> None:
-        if key is Key.QUIT and self._leave_it is not None:
-            self._leave_it()
-            return
-        if key is Key.DETACH and self._detach is not None:
-            self._detach()
-            return
+        if self._controls.question is None:  # else any key is an answer
+            if key is Key.QUIT and self._leave_it is not None:
+                self._leave_it()
+                return
+            if key is Key.DETACH and self._detach is not None:
+                self._detach()
+                return
         assert self._shown is not None
         shown = [window.state.run_id for window in self._scene(self._screen.size()).running]
         stop = self._controls.press(key, shown)

@@ -13,6 +13,7 @@ from pi_subagents.clock import now_ms
 from pi_subagents.control import steer, why_not_steered
 from pi_subagents.errors import PiSubagentsError, StoreError
 from pi_subagents.export import printable, session_html
+from pi_subagents.models import short_id
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.pages import run_page
 from pi_subagents.planning import Place
@@ -44,10 +45,11 @@ class RunActions:
         self._app.push_screen(StartDialog(places, self._start))
 
     async def _start(self, place: Place, agent: Agent | None, prompt: str) -> None:
-        state = await asyncio.to_thread(start, place, agent, prompt)
+        remarks: list[str] = []
+        state = await asyncio.to_thread(start, place, agent, prompt, remarks.append)
         self._show(state.session_id)
-        note = f" {state.note}" if state.note else ""
-        self._say(f"Started session {state.session_id}. It goes on when you leave.{printable(note)}")
+        words = [f"Started session {short_id(state.session_id)}. It goes on when you leave.", *remarks]
+        self._say(printable(" ".join([*words, state.note or ""]).strip()))
 
     def steer(self, run: WatchedRun) -> None:
         """Ask for a word to the agent at work, and pass it on."""
@@ -89,9 +91,10 @@ class RunActions:
         self._app.push_screen(PromptDialog(question, "resume", partial(self._resume, run)))
 
     async def _resume(self, run: WatchedRun, prompt: str) -> None:
-        state = await asyncio.to_thread(resume, self._place, run.run_dir, prompt)
+        remarks: list[str] = []
+        state = await asyncio.to_thread(resume, self._place, run.run_dir, prompt, remarks.append)
         self._show(state.session_id)
-        self._say(f"{_name(run)} goes on, also when you leave.")
+        self._say(printable(" ".join([f"{_name(run)} goes on, also when you leave.", *remarks])))
 
     def copy(self, run: WatchedRun) -> None:
         """Put the run's final text, or what there is of it, on the clipboard."""

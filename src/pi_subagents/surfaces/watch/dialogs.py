@@ -112,9 +112,12 @@ class PromptDialog(ModalScreen[None]):
     async def _attempt(self, text: str) -> None:
         try:
             await self._act(text)
-        except PiSubagentsError as error:
+        except (PiSubagentsError, OSError) as error:
             self._is_acting = False
-            self._say(printable(str(error)))
+            if self.is_current:
+                self._say(printable(str(error)))
+            else:  # it was left in the meantime
+                self.app.notify(printable(str(error)), severity="error", markup=False)
             return
         if self.is_current:
             self.dismiss(None)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import logging
+from collections.abc import Callable
 from pathlib import Path
+
+import msgspec
 
 from pi_subagents.background import launch_all
 from pi_subagents.background.registry import TERMINAL
@@ -14,43 +16,38 @@ from pi_subagents.models import Task
 from pi_subagents.paths import project_of
 from pi_subagents.planning import Place
 from pi_subagents.profiles import PRESET, Agent
+from pi_subagents.prompts import task_name
 from pi_subagents.sessions import Sessions, resumed_task
 from pi_subagents.store import session_of
 
-_NAME_CHARACTERS = 60
-
-_log = logging.getLogger(__name__)
+Say = Callable[[str], None]
 
 
-def start(place: Place, agent: Agent | None, prompt: str) -> RunState:
-    """Start an agent, or `pi` as it is, on a task; raises PiSubagentsError."""
+def start(place: Place, agent: Agent | None, prompt: str, say: Say) -> RunState:
+    """Start an agent, or `pi` as it is, on a task; `say` is told what was chosen for it. Raises PiSubagentsError."""
     name = agent.profile.name if agent else None
     is_preset = agent is not None and agent.kind is PRESET
     return _launch(
         Task(
-            _name(prompt),
+            task_name(prompt),
             prompt,
             timeout=None,
             profile=None if is_preset else name,
             preset=name if is_preset else None,
         ),
         place,
+        say,
     )
 
 
-def resume(place: Place, run_dir: Path, prompt: str) -> RunState:
-    """Go on with the session of a run; raises PiSubagentsError."""
+def resume(place: Place, run_dir: Path, prompt: str, say: Say) -> RunState:
+    """Go on with the session of a run, likewise; raises PiSubagentsError."""
     # Profiles and settings are those of the project that the session belongs to; others may have one of its id.
     there = Place.here(project_of(run_dir), place.environ)
-    return _launch(resumed_task(Sessions(there).find(session_of(run_dir)).latest, prompt), there)
+    return _launch(resumed_task(Sessions(there).find(session_of(run_dir)).latest, prompt), there, say)
 
 
-def _launch(task: Task, place: Place) -> RunState:
-    tasks = with_default_models([task], place, _log.info)
-    (run,) = launch_all(tasks, place, owner=TERMINAL, check=require_everything)
+def _launch(task: Task, place: Place, say: Say) -> RunState:
+    (task,) = with_default_models([msgspec.structs.replace(task, timeout=None)], place, say)
+    (run,) = launch_all([task], place, owner=TERMINAL, check=require_everything)
     return run.state
-
-
-def _name(prompt: str) -> str:
-    words = " ".join(prompt.split())
-    return words if len(words) <= _NAME_CHARACTERS else f"{words[: _NAME_CHARACTERS - 1]}…"

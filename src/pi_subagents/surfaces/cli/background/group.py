@@ -7,7 +7,7 @@ import click
 from pi_subagents.surfaces.cli.lazy import LazyGroup
 
 _COMMANDS = {
-    "start": ("start", "Start an agent of a preset and return at once."),
+    "start": ("start", "Start an agent and return at once."),
     "list": ("listing", "List background runs, the newest at the end."),
     "status": ("status", "Say how a run stands, and what came of it."),
     "wait": ("wait", "Wait until runs are over."),

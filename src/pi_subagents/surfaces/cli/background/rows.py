@@ -10,7 +10,7 @@ from pi_subagents.rows import run_row
 
 
 def background_row(run: KnownRun) -> dict[str, Any]:
-    """What `background list`, `wait` and `run --background` print of a run as JSON."""
+    """What `background list`, `status`, `wait` and `run --background` print of a run as JSON."""
     about = {
         "name": run.state.name,
         "profile": run.state.profile,

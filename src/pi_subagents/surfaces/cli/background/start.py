@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import click
 
+from pi_subagents.background import launch_all
+from pi_subagents.background.registry import Registry, counts
 from pi_subagents.default_models import with_default_models
-from pi_subagents.errors import InvalidCall
 from pi_subagents.missing import require_everything
 from pi_subagents.models import Task
-from pi_subagents.models_offered import OfferedModels
-from pi_subagents.planning import Place, plan_tasks
+from pi_subagents.planning import Place
+from pi_subagents.prompts import task_name
+from pi_subagents.rows import run_row
 from pi_subagents.surfaces.cli.background.starting import say_started
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.json_output import print_json
@@ -20,7 +21,6 @@ from pi_subagents.surfaces.cli.notices import OWNER
 from pi_subagents.surfaces.cli.output import remarks
 from pi_subagents.surfaces.cli.standard_input import read_asked
 from pi_subagents.surfaces.cli.trust import trust_option
-from pi_subagents.tools import ToolContext, call_tool
 
 
 @click.command()
@@ -41,16 +41,14 @@ def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: b
     subagents.maxBackground work already, it waits for its turn. Without a model of its own it has pi's default. Exit
     code 0 if it was started, 2 if something that was named is missing, 1 if it could not be started.
     """
-    place = Place.here(trusts_project=trust)
-    text = read_asked(remarks(quiet=False)) if task == "-" else task
-    asked = Task(agent, text, preset=agent, model=model, cwd=str(cwd.absolute()) if cwd is not None else None)
-    (asked,) = with_default_models([asked], place, remarks(quiet=False))
-    require_everything(plan_tasks([asked], place, models=OfferedModels(place, place.settings())), place)
-    arguments = {"preset": agent, "task": text, "model": asked.model, "cwd": asked.cwd}
-    result = asyncio.run(call_tool("background_agent", arguments, ToolContext(place, owner=OWNER)))
-    if result.is_error:
-        raise InvalidCall(result.text)
+    say, place = remarks(quiet=False), Place.here(trusts_project=trust)
+    text = read_asked(say) if task == "-" else task
+    directory = str(cwd.absolute()) if cwd is not None else None
+    asked = Task(task_name(text), text, preset=agent, model=model, cwd=directory, timeout=None)
+    (run,) = launch_all(with_default_models([asked], place, say), place, owner=OWNER, check=require_everything)
     if as_json:
-        print_json(result.details)
+        print_json({"run": run_row(run.state, run.run_dir), "counts": counts(Registry(place, OWNER).runs())})
         return
-    say_started([result.details["run"]["sessionId"]], agent)
+    for warning in filter(None, [*place.settings().warnings, run.state.note]):
+        say(f"warning: {warning}")
+    say_started([run.state.session_id], agent)

@@ -6,15 +6,16 @@ from collections.abc import Iterator
 
 import click
 
+from pi_subagents.background.registry import KnownRun
 from pi_subagents.clock import now_ms
 from pi_subagents.export import status_words
 from pi_subagents.fold import RunState
 from pi_subagents.lookup import short_run_id
 from pi_subagents.planning import Place
 from pi_subagents.progress import age, counted, duration, money
-from pi_subagents.rows import run_row
 from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
+from pi_subagents.surfaces.cli.background.rows import background_row
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.markdown import markdown_printer
 from pi_subagents.surfaces.cli.notices import count_as_told
@@ -32,7 +33,7 @@ def status(run: str, as_json: bool) -> None:
     run_dir = find_run(Place.here(), run)
     state = load_run(run_dir)
     if as_json:
-        print_json(run_row(state, run_dir))
+        print_json(background_row(KnownRun(state, run_dir)))
     else:
         for name, value in (("run", short_run_id(run_dir)), *_facts(state), ("record", run_dir)):
             echo(f"{name:<8} {value}")

@@ -55,7 +55,7 @@ def wait(runs: tuple[str, ...], timeout: float | None, any_one: bool, as_json: b
 
 def _untold(place: Place) -> list[Path]:
     registry = Registry(place, OWNER)
-    active = [run for run in registry.runs() if not run.is_over]
+    active = [run for run in registry.runs() if not run.is_over and not run.state.foreign]
     return sorted({run.run_dir for run in (*active, *registry.unannounced())}, key=lambda folder: folder.name)
 
 

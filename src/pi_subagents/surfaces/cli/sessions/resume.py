@@ -24,7 +24,9 @@ from pi_subagents.surfaces.cli.trust import trust_option
 @click.command()
 @session_argument
 @click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
-@click.option("-p", "--profile", help="Another profile than the session's own.", shell_complete=complete_agent)
+@click.option(
+    "-p", "--profile", help="Another profile or preset than the session's own.", shell_complete=complete_agent
+)
 @click.option("--files", multiple=True, metavar="PATH", help="Put a file before the prompt, - for standard input.")
 @click.option("--timeout", type=Duration(min_s=1), help=f"90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
 @click.option(
