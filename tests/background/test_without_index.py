@@ -16,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.background.registry import Registry, newest_runs
-from pi_subagents.models import new_run_id, new_session_id
+from pi_subagents.models import new_run_id, new_session_id, short_id
 from pi_subagents.models.event import Created, Detached, Started
 from pi_subagents.paths import runs_dir
-from pi_subagents.store import Index, index, publish
+from pi_subagents.store import Index, index, publish, session_of
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import waits_for
 from tests.background.kit import Yard
@@ -126,7 +126,7 @@ async def test_where_nothing_may_be_written_the_commands_see_and_wait_for_a_run_
         assert (code, "1 run not over yet" in told) == (124, True), told
         (tmp_path / "go").touch()
         code, out, told = await asyncio.to_thread(background, yard, "wait", run_dir.name)
-        assert (code, out.split()[0], "Traceback" in told) == (0, run_dir.name, False), told
+        assert (code, out.split()[0], "Traceback" in told) == (0, short_id(session_of(run_dir)), False), told
     until(lambda: not yard.keepers())
 
 

@@ -51,7 +51,9 @@ def start(tmp_path: Path) -> Iterator[Start]:
     with ExitStack() as ending:
 
         def started() -> tuple[subprocess.Popen[bytes], int]:
-            parent = ending.enter_context(subprocess.Popen([sys.executable, "-c", _PROGRAM, str(tmp_path)]))
+            # A process group of its own, as a shell makes one: in one that nobody looks after, nothing can be stopped.
+            command = [sys.executable, "-c", _PROGRAM, str(tmp_path)]
+            parent = ending.enter_context(subprocess.Popen(command, process_group=0))
             ending.callback(parent.kill)
             until((tmp_path / "worker").exists, "the worker is there")
             worker = int((tmp_path / "worker").read_text())
