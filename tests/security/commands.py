@@ -72,6 +72,8 @@ COMMANDS: dict[str, tuple[Attempt, ...]] = {
     "background logs": (_try("background logs {run}"),),
     "background stop": (_try("background stop {run}"),),
     "background attach": (_try("background attach --plain {run}"),),
+    "agents": (_try("agents"), _try("agents --json")),
+    "models": (_try("models"),),
     "steer": (_try("steer {session}", "Go on"),),
     "watch": (_try("watch", typed=b"q"),),
     "mcp": (_try("mcp", stdin=_MCP_HELLO),),

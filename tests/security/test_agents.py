@@ -234,7 +234,7 @@ def test_a_key_among_the_arguments_of_a_profile_is_refused_and_shown_nowhere(
         assert files_with(KEY, employer.clone) == []
         assert files_with(KEY, employer.agent_dir) == [str(profile)], number
         if argv[0] == "run":
-            assert done.exit_code == 1, str(done)
+            assert done.exit_code == 2, str(done)
             assert "apiKey" in done.said, "it names the field to use"
 
 

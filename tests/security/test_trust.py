@@ -160,13 +160,13 @@ def test_a_profile_cannot_approve_itself(line: str, victim: Victim) -> None:
     argv = "".join(path.read_text() for path in victim.runs.glob("*/meta.json"))
     assert "--approve" not in argv, str(done)
     assert "evil.ts" not in argv, str(done)
-    assert done.exit_code == (0 if line.endswith("[]") else 1), str(done)
+    assert done.exit_code == (0 if line.endswith("[]") else 2), str(done)
 
 
 def test_an_untrusted_profile_takes_the_place_of_a_global_one_and_does_not_fall_back_to_it(victim: Victim) -> None:
     victim.receives({**GIT, ".pi/agent-profiles/safe.md": agent_file("safe", POWERFUL_FIELDS["extensions"])})
     done = victim.run("run", "-p", "safe", "Say hello")
-    assert done.exit_code == 1, str(done)
+    assert done.exit_code == 2, str(done)
     assert WAY_OUT in done.said, str(done)
 
 
@@ -193,7 +193,7 @@ def test_skills_from_outside_the_project_are_not_given_to_a_strangers_profile(wh
     victim.receives({".pi/agent-profiles/curious.md": agent_file("curious", "loadSkills: [diary]")})
     victim.arm()
     done = victim.run("run", "-p", "curious", "Say hello")
-    assert done.exit_code == 1, str(done)
+    assert done.exit_code == 2, str(done)
     assert "Dear diary" not in done.said
     assert not [path for path in victim.runs.rglob("*.md") if "Dear diary" in path.read_text()]
 

@@ -158,8 +158,10 @@ def _load(kind: Format, folders: dict[Scope, Path]) -> ProfileCatalog:
         except OSError as error:
             catalog.warnings.append(f"{directory}: cannot be read ({error.strerror})")
             continue
+        if len(paths) > MAX_FILES:
+            catalog.warnings.append(f"{directory}: holds {len(paths):,} files; only the first {MAX_FILES:,} are read")
         effort = Effort()
-        for path in paths:
+        for path in paths[:MAX_FILES]:
             _add_file(path, scope, catalog, effort)
     names = sorted(catalog.profiles)
     return replace(catalog, profiles={name: catalog.profiles[name] for name in names})
@@ -171,7 +173,7 @@ def profile_files(directory: Path) -> list[Path]:
         entries = sorted(directory.iterdir())
     except (FileNotFoundError, NotADirectoryError):
         return []
-    return [path for path in entries if path.suffix == ".md" and not path.name.startswith(".")][:MAX_FILES]
+    return [path for path in entries if path.suffix == ".md" and not path.name.startswith(".")]
 
 
 def _add_file(path: Path, scope: Scope, catalog: ProfileCatalog, effort: Effort) -> None:

@@ -21,7 +21,9 @@ def project(tmp_path: Path) -> Path:
 
 def write(project: Path, name: str, text: str = "Done.", folder: str = "out") -> Path:
     result = replace(run_result(RunState(name=name), project), output=text)
-    return AnswerFiles(project / folder, project).write(result)
+    files = AnswerFiles(project / folder, project)
+    files.open()
+    return files.write(result)
 
 
 @pytest.mark.parametrize(
@@ -62,4 +64,4 @@ def test_a_link_that_a_project_brings_is_not_followed(project: Path, tmp_path: P
 def test_what_cannot_be_written_is_known_before_the_tasks_begin(project: Path) -> None:
     (project / "file").write_text("")
     with pytest.raises(StoreError, match=r"cannot write into .*: Not a directory; name another directory with -o"):
-        AnswerFiles(project / "file" / "out", project)
+        AnswerFiles(project / "file" / "out", project).open()

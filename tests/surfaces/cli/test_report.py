@@ -88,6 +88,7 @@ def test_an_answer_that_cannot_be_written_is_told_and_the_others_are_written(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = AnswerFiles(tmp_path / "out", tmp_path)
+    files.open()
     create = Directory.create
 
     def full(folder: Directory, name: str, *arguments: Any, **options: Any) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.harmless import clean
+from pi_subagents.models import short_id
 from pi_subagents.results import RunResult
 from pi_subagents.trees import folder_to_fill
 
@@ -19,24 +20,32 @@ _MAX_NAME_BYTES = 120
 
 
 class AnswerFiles:
-    """Made before the tasks begin, so that a directory that cannot be written is known before they cost anything."""
+    """Opened before the tasks begin, so that a directory that cannot be written is known before they cost anything."""
 
     def __init__(self, folder: Path, project: Path) -> None:
         self._path = folder
+        self._project = project
+        self._folder: Directory | None = None
+
+    def open(self) -> None:
+        """Make the directory where there is none; raises StoreError."""
         try:
-            self._folder = folder_to_fill(folder, project)
+            self._folder = folder_to_fill(self._path, self._project)
             self._folder.unlink(self._folder.draft("answer", b""))
         except OSError as error:
-            raise StoreError(f"cannot write into {folder}: {error.strerror}; name another directory with -o") from error
+            raise StoreError(
+                f"cannot write into {self._path}: {error.strerror}; name another directory with -o"
+            ) from error
 
     def write(self, result: RunResult) -> Path:
         """Where the answer is now; raises StoreError."""
+        assert self._folder is not None
         try:
             return self._path / _create(self._folder, result.name, f"{result.output.strip()}\n".encode())
         except OSError as error:
             raise StoreError(
                 f"cannot write into {self._path}: {error.strerror}; "
-                f"'pi-subagents sessions output {result.session_id}' prints the answer"
+                f"'pi-subagents sessions output {short_id(result.session_id)}' prints the answer"
             ) from error
 
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from pi_subagents.default_models import with_default_models
 from pi_subagents.missing import require_everything
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
-from pi_subagents.planning import Place
+from pi_subagents.planning import Place, Plan
 from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
@@ -111,6 +111,8 @@ def run(
     """
     if background:
         refuse_foreground_options(context)
+    if output == Path():
+        raise click.UsageError("-o needs a directory; '.' is this one")
     from_file = read_tasks(task_file) if task_file is not None else []
     if not prompts and not from_file:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
@@ -136,6 +138,13 @@ def run(
             detachable=True,
         )
     )
+
+
+def _check(plans: Sequence[Plan], place: Place, files: AnswerFiles | None) -> None:
+    """Raise InvalidCall for all that is missing, and StoreError where no answer could be written."""
+    require_everything(plans, place)
+    if files is not None:
+        files.open()
 
 
 def _seen_from_here(files: Sequence[str]) -> list[str]:
@@ -168,6 +177,7 @@ def run_and_report(
     `detachable` returns in a child of this process; see `begin_detachable`.
     """
     say = remarks(quiet=quiet)
+    files = AnswerFiles(output, place.project) if output is not None else None
     detaching = begin_detachable(place, plain=plain or quiet or as_json, tmux=tmux) if detachable else None
     view = choose_view(plain=plain, quiet=quiet, detach=detaching.ask if detaching else None)
     delegation = Delegation(
@@ -177,9 +187,8 @@ def run_and_report(
         concurrency=jobs,
         observer=view.observe,
         tmux=tmux,
-        check=require_everything,
+        check=lambda plans, place: _check(plans, place, files),
     )
-    files = AnswerFiles(output, place.project) if output is not None else None
     for warning in delegation.settings.warnings:
         say(f"warning: {warning}")
     if delegation.panes is not None:
@@ -194,12 +203,14 @@ def run_and_report(
     all_written = files is None or write_answers(delegation.results, files, say=say, styled=styled)
     if detaching is not None and detaching.is_done:
         return 0  # nobody is left to be told
-    if as_json:
-        print_json(delegation.results)
-    elif files is None:
-        print_answers(delegation.results, plain=plain, styled=styled)
-    if not as_json and not quiet:
-        print_summary(delegation.results, styled=styled, records=records)
+    try:
+        if as_json:
+            print_json(delegation.results)
+        elif files is None:
+            print_answers(delegation.results, plain=plain, styled=styled)
+    finally:  # also where nobody reads the answers: it says where they are
+        if not as_json and not quiet:
+            print_summary(delegation.results, styled=styled, records=records)
     for warning in delegation.warnings[len(delegation.settings.warnings) :]:
         say(f"warning: {warning}")
     if not quiet:

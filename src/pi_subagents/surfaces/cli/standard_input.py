@@ -16,7 +16,7 @@ from contextlib import suppress
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.progress import data_size
-from pi_subagents.surfaces.cli.output import Say
+from pi_subagents.surfaces.cli.output import Say, echo
 
 MAX_BYTES = 10_000_000
 """More than any model reads at once."""
@@ -39,9 +39,10 @@ def read_offered(say: Say) -> str:
         return ""
     data = _read(fd, FIRST_BYTE_S, "</dev/null skips it", say)
     if data is None:
-        say(
+        echo(  # also to those who want to hear of nothing else: it changes what the agents are told
             f"warning: standard input is open, but nothing came in {FIRST_BYTE_S:g} s: starting without it. "
-            "To wait for it, give --files -"
+            "To wait for it, give --files -",
+            err=True,
         )
     return _text(data or b"", say)
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 
 import click
 
-from pi_subagents.errors import SessionBusy
+from pi_subagents.errors import InvalidCall, SessionBusy
 from pi_subagents.models import short_id
 from pi_subagents.planning import Place
 from pi_subagents.retention import Dispensable, dispensable
@@ -27,10 +28,21 @@ def delete(sessions: tuple[str, ...], yes: bool) -> None:
     place = Place.here()
     session_ids = dict.fromkeys(find_session(place, text) for text in sessions)
     unwanted = Unwanted([_found(place, session_id) for session_id in session_ids])
+    _require_whole_ids(unwanted.sessions, sessions, place)
     announce(unwanted)
     if not yes:
         require_consent()
     sys.exit(delete_all(unwanted, place))
+
+
+def _require_whole_ids(found: Sequence[Dispensable], typed: Sequence[str], place: Place) -> None:
+    """Raise InvalidCall for sessions elsewhere of which only a beginning was typed: it may be a slip of the finger."""
+    for session in found:
+        if session.project != place.project and session.session_id not in typed:
+            raise InvalidCall(
+                f'Session {session.session_id} ("{session.name}") belongs to {session.project}. '
+                "To delete it from here, type its whole id."
+            )
 
 
 def _found(place: Place, session_id: str) -> Dispensable:
