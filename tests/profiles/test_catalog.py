@@ -12,6 +12,7 @@ from pi_subagents.profiles import (
     invalidate_profiles_cache,
     load_profiles,
 )
+from pi_subagents.profiles.catalog import MAX_FILES
 
 
 class Place:
@@ -159,3 +160,13 @@ def test_another_project_has_a_cache_of_its_own(place: Place, tmp_path: Path) ->
     other = tmp_path / "other"
     (other / ".pi").mkdir(parents=True)
     assert place.load(other).profiles == {}
+
+
+def test_files_beyond_what_is_read_are_not_passed_over_in_silence(tmp_path: Path) -> None:
+    folder = tmp_path / "agent" / "agent-profiles"
+    folder.mkdir(parents=True)
+    for number in range(MAX_FILES + 1):
+        (folder / f"p{number}.md").write_text(f"---\nname: p{number}\n---\n")
+    catalog = load_profiles(tmp_path, tmp_path / "agent")
+    assert len(catalog.profiles) == MAX_FILES
+    assert catalog.warnings == [f"{folder}: holds 1,001 files; only the first 1,000 are read"]

@@ -148,3 +148,13 @@ def test_a_profiles_own_model_that_is_not_offered_is_refused_with_what_was_meant
 def test_a_profile_that_may_have_other_models_is_not_checked(fields: dict[str, object]) -> None:
     profile = Profile(name="p", model="unheard-of", **fields)  # type: ignore[arg-type]  # any field
     assert check_own_model(profile, Zoo()).profile == profile
+
+
+@pytest.mark.parametrize("pattern", ["zoo/giraffe", "acme/large-2"])
+def test_a_model_that_is_no_slip_of_the_pen_may_be_a_new_one_of_a_known_provider(pattern: str) -> None:
+    assert find_pattern(pattern, (*OFFERED, "acme/large-1")) == pattern
+
+
+def test_a_provider_that_offers_nothing_may_lack_a_key() -> None:
+    with pytest.raises(UnknownModel, match='pi offers none of "farm"; if it lacks a key, run `pi-subagents pi`'):
+        find_pattern("farm/cow", OFFERED)

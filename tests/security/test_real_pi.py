@@ -43,7 +43,7 @@ def test_a_profile_of_the_project_brings_no_extension_along_before_it_is_trusted
     stage.command("trust", "--revoke")
     done = stage.command("run", "-p", "strong", "Say hello")
     assert not is_loaded(stage)
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "pi-subagents trust" in done.stdout + done.stderr
 
 

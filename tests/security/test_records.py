@@ -351,7 +351,7 @@ def test_the_shell_is_offered_no_words_that_it_would_obey(victim: Victim) -> Non
         assert [word for word in offered if not re.fullmatch(r"[0-9A-Za-z-]+", word)] == [], f"{typed}\n{done}"
         assert "--help" not in offered
     assert (
-        NEIGHBOUR_SESSION
+        NEIGHBOUR_SESSION[:8]
         in victim.run(
             _PI_SUBAGENTS_COMPLETE="bash_complete", COMP_WORDS="pi-subagents sessions show ", COMP_CWORD="3"
         ).out

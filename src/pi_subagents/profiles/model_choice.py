@@ -172,8 +172,8 @@ def find_pattern(pattern: str, offered: Sequence[str]) -> str:
             return pattern
     provider, _slash, model = pattern.strip().partition("/")
     if model and any(name.lower().startswith(f"{provider.lower()}/") for name in offered):
-        nearest = nearest_offered(pattern, offered)
-        if nearest is None or _without_version(nearest) == _without_version(pattern):
+        is_other_version = _without_version(pattern) in map(_without_version, offered)
+        if is_other_version or nearest_offered(pattern, offered) is None:
             return pattern
     return find_offered(pattern, offered)
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -149,3 +152,55 @@ def test_what_cannot_be_chosen_is_refused_before_anything_starts(play: Play, opt
     stage = play(Script())
     assert stage.command("run", option, "hgh", "Go").returncode == 2
     assert stage.run_dirs == []
+
+
+def test_the_provider_that_an_agent_names_is_kept(play: Play) -> None:
+    stage = play(Script())
+    stage.write_profile("elsewhere", "provider: anthropic")
+    done = stage.command("background", "start", "elsewhere", "Go")
+    assert done.returncode == 2
+    assert 'No model resolved for preset "elsewhere"' in done.stderr
+    assert stage.run_dirs == []
+
+
+def test_what_is_said_for_all_counts_for_the_tasks_of_a_file_too(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Fine.")]))
+    stage.write("notes.md", "Note well.")
+    tasks = [{"name": "a", "prompt": "Go"}, {"name": "b", "prompt": "Go", "timeout": 50}]
+    path = stage.write("tasks.json", json.dumps(tasks))
+    assert stage.command("run", "--tasks", str(path), "--files", "notes.md", "--timeout", "2m").returncode == 0
+    assert {request.first_user_text for request in stage.model.requests} == {"=== notes.md ===\nNote well.\n\nGo"}
+    metas = [json.loads((folder / "meta.json").read_bytes()) for folder in stage.run_dirs]
+    assert {meta["name"]: meta["timeout"] for meta in metas} == {"a": 120, "b": 50}
+
+
+def test_a_resumed_session_thinks_as_it_was_told_to(play: Play) -> None:
+    stage = play(Script().otherwise([Say("Fine.")]))
+    stage.write_profile("reviewer", body="You review.")
+    assert stage.command("run", "-p", "reviewer", "--thinking", "low", "Go").returncode == 0
+    session = stage.run_dirs[-1].name.rpartition("-")[2]
+    assert stage.command("sessions", "resume", session, "Go on").returncode == 0
+    assert following(argv_of(stage), "--thinking") == "low"
+
+
+def test_nothing_is_made_for_answers_of_tasks_that_cannot_start(play: Play) -> None:
+    stage = play(Script())
+    assert stage.command("run", "-o", "answers", "-p", "nobody", "Go").returncode == 2
+    assert not (stage.project / "answers").exists()
+
+
+def test_where_answers_are_is_said_though_they_cannot_be_printed(background_desk: BackgroundDesk) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "pi_subagents", "run", "Go"],
+            cwd=background_desk.project,
+            env=background_desk.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert background_desk.run_dirs[0].name.rpartition("-")[2][:8] in done.stderr
+    assert "No space left on device" in done.stderr

@@ -113,3 +113,8 @@ def _result(name: str, end: Any = COMPLETED) -> RunResult:
 def _state(name: str, end: Any = COMPLETED) -> RunState:
     created: Any = msgspec.structs.replace(CREATED, name=name)
     return fold(RunState(), [created, STARTED, end])
+
+
+def test_a_name_that_is_half_of_a_markup_breaks_no_table(capsys: pytest.CaptureFixture[str]) -> None:
+    print_summary([_result(r"drop \[/INST] tokens")], styled=False)
+    assert r"drop \[/INST] tokens" in capsys.readouterr().err

@@ -79,3 +79,16 @@ def test_a_session_of_another_project_goes_from_there(desk: Desk) -> None:
     desk.shelf.add(session_id=OTHER)
     assert desk.run("delete", SESSION, "--yes").exit_code == 0
     assert (other.runs, len(desk.shelf.runs)) == ([], 1)
+
+
+def test_a_beginning_deletes_nothing_in_another_project(desk: Desk) -> None:
+    other = Shelf(desk.root / "other", desk.shelf.agent_dir)
+    other.add(name="theirs", session_id=OTHER)
+    done = desk.run("delete", "-y", OTHER[:6])
+    assert done.exit_code == 1
+    assert (
+        f'Session {OTHER} ("theirs") belongs to {other.project}. To delete it from here, type its whole id.' in done.err
+    )
+    assert len(other.runs) == 1
+    assert desk.run("delete", "-y", OTHER).exit_code == 0
+    assert other.runs == []

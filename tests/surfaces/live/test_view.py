@@ -17,6 +17,7 @@ from pi_subagents.settings import Settings
 from pi_subagents.surfaces.live import LiveView
 from pi_subagents.surfaces.live import view as view_module
 from pi_subagents.surfaces.live.interjections import diverted_stderr
+from pi_subagents.surfaces.live.keys import Key
 from tests.progress.windows_kit import COMPLETED, CREATED, STARTED, assistant
 from tests.waiting import until_async
 
@@ -155,3 +156,14 @@ def test_diverted_lines_are_given_once_and_an_unfinished_one_at_the_end() -> Non
         assert kept.take() == []
     assert kept.take_all() == ["three"]
     assert kept.take_all() == []
+
+
+async def test_while_a_question_is_open_every_key_is_an_answer_to_it() -> None:
+    detached: list[str] = []
+    state = state_of()
+    view = LiveView(_Stream(), detach=lambda: detached.append("d"))
+    async with view.showing(delegation_of(state)):
+        happened(view, state, STARTED)
+        for key, asked_for in ((Key.STOP, 0), (Key.DETACH, 0), (Key.DETACH, 1)):
+            view._pressed(key)
+            assert len(detached) == asked_for
