@@ -41,7 +41,7 @@ def test_every_example_is_a_command_line_that_is_understood() -> None:
         context = ALL[PROGRAM]
         while words and f"{context.command_path} {words[0]}" in ALL:
             context = ALL[f"{context.command_path} {words.pop(0)}"]
-        if context.parent is not None:  # otherwise it is a command that this version does not have
+        if context.info_name != "pi" and context.parent is not None:  # pi takes whatever pi itself takes
             parsed, _left, _order = context.command.make_parser(context).parse_args(words)
             arguments = [parameter for parameter in context.command.params if isinstance(parameter, click.Argument)]
             assert all(parsed.get(argument.name or "") for argument in arguments if argument.required), example
