@@ -29,13 +29,14 @@ _CHUNK_BYTES = 1 << 16
 
 def read_asked(say: Say) -> str:
     """The whole text, however long that takes; raises InvalidCall for what is no text or too much of it."""
-    return _text(_read(sys.stdin.fileno(), None, "end it with Ctrl+D", say) or b"", say)
+    fd = _descriptor()
+    return _text(_read(fd, None, "end it with Ctrl+D", say) or b"", say) if fd is not None else sys.stdin.read()
 
 
 def read_offered(say: Say) -> str:
     """What a pipe or a file holds, nothing where there is none; raises InvalidCall as above."""
-    fd = sys.stdin.fileno()
-    if not _may_hold_text(fd):
+    fd = _descriptor()
+    if fd is None or not _may_hold_text(fd):
         return ""
     data = _read(fd, FIRST_BYTE_S, "</dev/null skips it", say)
     if data is None:
@@ -45,6 +46,14 @@ def read_offered(say: Say) -> str:
             err=True,
         )
     return _text(data or b"", say)
+
+
+def _descriptor() -> int | None:
+    """None where a program that calls us has put something of its own in the place of standard input."""
+    try:
+        return sys.stdin.fileno()
+    except OSError:
+        return None
 
 
 def _may_hold_text(fd: int) -> bool:
