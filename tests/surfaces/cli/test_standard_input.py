@@ -96,14 +96,16 @@ def test_an_empty_pipe_adds_nothing(stdin: Stdin, data: bytes) -> None:
 
 
 @pytest.mark.usefixtures("impatient")
-def test_an_open_pipe_that_nobody_writes_to_is_not_waited_for_and_that_is_said(stdin: Stdin) -> None:
+def test_an_open_pipe_that_nobody_writes_to_is_not_waited_for_and_that_is_said_also_to_the_quiet(
+    stdin: Stdin, capsys: pytest.CaptureFixture[str]
+) -> None:
     reading, writing = os.pipe()
     stdin(reading)
     said: list[str] = []
     assert read_offered(said.append) == ""
     os.close(writing)
-    assert said[0] == "Reading standard input…; </dev/null skips it."
-    assert said[1].startswith("warning: standard input is open, but nothing came in")
+    assert said == ["Reading standard input…; </dev/null skips it."]
+    assert capsys.readouterr().err.startswith("warning: standard input is open, but nothing came in")
 
 
 @pytest.mark.usefixtures("impatient")
