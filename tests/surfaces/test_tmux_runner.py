@@ -128,6 +128,7 @@ def test_a_closed_pane_aborts_its_run_and_no_other(desk: TmuxDesk) -> None:
 def test_a_key_in_the_pane_stops_the_run(desk: TmuxDesk) -> None:
     process = desk.start("run", "--tmux", "--json", working(desk, "alpha"))
     desk.tmux("send-keys", "-t", desk.pane_showing("Working on alpha."), "x")
+    desk.tmux("send-keys", "-t", desk.pane_showing("? y yes • any other key no"), "y")
     out, _ = process.communicate(timeout=TIMEOUT_S)
     assert [result["reason"] for result in json.loads(out)] == ["cancelled"]
 
@@ -199,7 +200,8 @@ def test_without_tmux_nothing_starts_and_the_sentence_says_what_to_do(desk: Tmux
 
 
 def test_a_task_that_cannot_run_needs_no_pane(desk: TmuxDesk) -> None:
-    done = desk.call("run", "--tmux", "--json", "-p", "nobody", "hello")
-    (result,) = done.json()
-    assert result["reason"] == "invalid"
+    tasks = [{"name": "a", "prompt": "hello", "profile": "nobody"}]
+    (desk.project / ".pi" / "settings.json").write_text('{"subagents": {"runner": "tmux"}}')
+    done = desk.call("call", "delegate_to_subagents", json.dumps({"tasks": tasks}))
+    assert [window["reason"] for window in done.json()["details"]["windows"]] == ["invalid"]
     assert desk.panes == []

@@ -26,7 +26,7 @@ def latest(kept: Kept) -> Path:
 async def test_x_asks_and_then_asks_the_holder_to_stop(bench: Bench, keys: list[str]) -> None:
     kept = bench.tea.add(name="brew", ends=None)
     async with watching(bench, NARROW) as eyes:
-        await eyes.press("x")
+        await eyes.reach("x", Button)
         await eyes.until_seen("Stop “brew”?")
         assert stop_request(kept.run_dir) is None
         await eyes.press(*keys)
