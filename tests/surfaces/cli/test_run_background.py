@@ -31,7 +31,7 @@ def test_every_task_becomes_a_background_run_and_its_id_is_printed(desk: Backgro
     assert 'Started 3 "p" agents in the background.' in done.err
     states = [load_run(run_dir) for run_dir in desk.run_dirs]
     assert [(state.background, state.owner, state.profile) for state in states] == [(True, "terminal", "p")] * 3
-    assert [(state.timeout_s, state.file_count) for state in states] == [(77, 1), (77, 1), (33, 0)]
+    assert [(state.timeout_s, state.file_count) for state in states] == [(77, 1), (77, 1), (33, 1)]
     desk.background("wait")
     assert "a fact" in (desk.run_dirs[0] / "prompt.md").read_text()
 

@@ -9,7 +9,7 @@ import os
 import select
 import sys
 import termios
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 _ESCAPE = b"\x1b"
@@ -18,10 +18,14 @@ _KEY_S = 0.05
 """What follows Esc within this time is the rest of an arrow or another key, which came at one go."""
 
 
-def read_line() -> str | None:
-    """The line without its end, or None if Esc was pressed; raises EOFError where the input is over."""
+def read_line(ask: Callable[[], object]) -> str | None:
+    """The line without its end, or None if Esc was pressed; raises EOFError where the input is over.
+
+    `ask` shows the question once the terminal knows of Esc: whoever sees it can answer.
+    """
     typed = b""
     with _ends_at_escape() as fd:
+        ask()
         while True:
             part = os.read(fd, _MAX_LINE_BYTES)
             typed += part.removesuffix(_ESCAPE)

@@ -105,9 +105,8 @@ def _ask(question: str) -> str | None:
 
 def _read(prompt: str) -> str | None:
     """A line, or None for Esc; raises Cancelled at the end of the input."""
-    echo(prompt, nl=False, err=True)
     try:
-        line = read_line()
+        line = read_line(lambda: echo(prompt, nl=False, err=True))
     except EOFError:
         raise Cancelled from None
     if line is None:
