@@ -15,6 +15,8 @@ from pi_subagents.profiles import PRESET, UnknownProfile, find_agent
 
 def with_default_models(tasks: Sequence[Task], place: Place, say: Callable[[str], None]) -> list[Task]:
     """The tasks, those that need a model and have none with `pi`'s default, which is said once for each agent."""
+    if not any(task.preset and not task.model for task in tasks):
+        return list(tasks)
     offered = OfferedModels(place, place.settings())
     chosen: dict[str, str | None] = {}
     for task in tasks:

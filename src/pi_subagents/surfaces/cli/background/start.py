@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
@@ -12,7 +13,7 @@ from pi_subagents.default_models import with_default_models
 from pi_subagents.missing import require_everything
 from pi_subagents.models import Task
 from pi_subagents.planning import Place
-from pi_subagents.profiles import PRESET, find_agent
+from pi_subagents.profiles import PRESET, UnknownProfile, find_agent
 from pi_subagents.prompts import task_name
 from pi_subagents.rows import run_row
 from pi_subagents.surfaces.cli.background.starting import say_started
@@ -52,6 +53,7 @@ def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: b
         return
     for warning in filter(None, [*place.settings().warnings, run.state.note]):
         say(f"warning: {warning}")
-    found = find_agent(agent, PRESET, place.cwd, place.agent_dir)
-    say(f'"{agent}" is a {found.kind.word} ({found.profile.scope}).')
+    with suppress(UnknownProfile):  # its file may be gone by now, the run is not
+        found = find_agent(agent, PRESET, place.cwd, place.agent_dir)
+        say(f'"{agent}" is a {found.kind.word} ({found.profile.scope}).')
     say_started([run.state.session_id], agent)
