@@ -156,6 +156,8 @@ def test_a_result_below_an_earlier_call_is_put_in_its_place(desk: Desk, tmp_path
         patches = [update["patch"] for update in bridge.told("tool/update")]
     texts = [line["text"] for line in details["windows"][0]["lines"]]
     assert texts == ["Looking.", "→ ls → a", "  1 file, 1 dir", "→ ls → b", "  1 file", "All is well."]
+    outputs = [line.get("output") for line in details["windows"][0]["allMessages"]]
+    assert outputs == [None, None, ["x", "y/"], None, ["z"], None]
     assert fold_patches(patches) == details
     assert any("drop" in window for patch in patches for window in patch.get("windows", []))
 
@@ -171,6 +173,8 @@ def test_lines_arrive_as_they_are_whatever_is_added_where() -> None:
             else:
                 history.append(line)
                 anchors.append(line)
+            if number == 5:
+                history.add_output(line, ("it", "returned", "this") * (step % 9))
         if step % 3 == 0:
             drop, push = sent.news(history.last())
             told = [*told[: len(told) - drop], *push][-500:]

@@ -41,6 +41,7 @@ test("updates add up to what was said, and earlier details stay as they were", (
 	assert.equal(many.windows[0].allMessages.length, 500);
 	assert.equal(many.windows[0].allMessages.at(-1).text, "899");
 	assert.equal("allMessages" in slim(many).windows[0], false);
+	assert.deepEqual(slim({ windows: [{ lines: [{ ...entry("a"), output: ["b"] }] }] }).windows[0].lines, [entry("a")]);
 	assert.equal(many.windows[0].allMessages.length, 500);
 });
 
@@ -49,7 +50,36 @@ test("a header loses what is missed least first", () => {
 	assert.equal(at(40), "⏳ name • model • tools • 3s");
 	assert.equal(at(24), "⏳ name • tools • 3s");
 	assert.equal(at(12), "⏳ name • 3s");
-	assert.equal(at(6), "⏳ na…");
+	assert.equal(at(6), "⏳… •…");
+});
+
+test("a name takes the width there is: half of the line before anything goes for it, and all that the others leave", () => {
+	const name = "one two three four five six seven";
+	const parts = [{ line: [["warning", "⏳"], ["text", " "], ["bold", name]] }, ...window().header.slice(1)];
+	const at = (width) => shown([new Painter(theme, width).header(parts)])[0];
+	assert.equal(at(60), `⏳ ${name} • model • tools • 3s`);
+	assert.equal(at(50), "⏳ one two three four five s… • model • tools • 3s");
+	assert.equal(at(32), "⏳ one two three f… • tools • 3s");
+	assert.equal(at(20), "⏳ one two thr… • 3s");
+	for (const width of [1, 5, 8, 20, 30, 50]) assert.ok(visibleWidth(at(width)) <= width);
+});
+
+test("expanded, what a tool returned stands below its call, and collapsed it does not", () => {
+	const lines = [{ ...entry("→ bash → make", "tool"), output: ["cc -c a.c", "error: a long one"] }, entry("It failed.")];
+	const details = { windows: [window({ lines, allMessages: lines })] };
+	const body = (expanded) => shown(new Painter(theme, 20).windows(details, expanded)).slice(2);
+	assert.deepEqual(body(false), ["  → bash → make", "  It failed."]);
+	assert.deepEqual(body(true), ["  → bash → make", "    cc -c a.c", "   error: a long one", "  It failed."]);
+});
+
+test("a tool that has been running for a while says for how long, and its line is cut before that is", () => {
+	const lines = [entry("Testing."), entry("→ bash → npm run a long test", "tool"), entry("→ read → a.txt", "tool")];
+	const clocks = [{ fromEnd: 2, line: [["warning", " (12s)"]] }];
+	const details = { maxLinesPerWindow: 2, windows: [window({ lines: lines.slice(1), allMessages: lines, clocks })] };
+	const body = (width, expanded) => shown(new Painter(theme, width).windows(details, expanded)).slice(2);
+	assert.deepEqual(body(60, false), ["  → bash → npm run a long test (12s)", "  → read → a.txt"]);
+	assert.deepEqual(body(24, true), ["  Testing.", "  → bash → npm ru… (12s)", "  → read → a.txt"]);
+	assert.ok(visibleWidth(body(4, false)[0]) <= 4);
 });
 
 test("collapsed, lines are cut and the newest stay; expanded, text goes on in the next row", () => {
@@ -97,7 +127,7 @@ test("no line is wider than the terminal or does anything to it, whatever it say
 	const nasty = ["a\tb\x1b[2J\x07\r\ncd", "漢字".repeat(90), "👩‍👩‍👧‍👦🏳️‍🌈é".repeat(40), "x".repeat(3_000), "\u2028\u0085"];
 	const pieces = nasty.map((text) => ["made-up style", text]);
 	const details = {
-		windows: [window({ header: pieces.map((piece, keep) => ({ line: [piece], keep })), lines: nasty.map((text) => entry(text)), live: [pieces], errors: [pieces] })],
+		windows: [window({ header: pieces.map((piece, keep) => ({ line: [piece], keep })), lines: nasty.map((text) => ({ ...entry(text, "tool"), output: nasty })), live: [pieces], errors: [pieces], clocks: [{ fromEnd: 2, line: pieces }] })],
 		view: { status: pieces, footer: pieces },
 	};
 	for (const width of [1, 2, 3, 4, 17, 80, 200]) {

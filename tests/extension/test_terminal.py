@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 
@@ -61,7 +62,7 @@ def _script(working: Pause, looking: Pause) -> Script:
         .when(
             "Work.",
             [
-                Turn(text=_LONG, calls=(Call("bash", {"command": "echo hello"}),)),
+                Turn(text=_LONG, calls=(Call("bash", {"command": "expr 1000 + 234"}),)),
                 working.then("It is done.\x1b[2J\x07"),
             ],
         )
@@ -80,14 +81,14 @@ def test_windows_while_agents_work_their_ends_and_what_goes_on_behind(
         pi.say("Delegate.")
         pi.until_shown("⏳ alpha • (offline/scripted")
         pi.until_shown("Sub-agents: 2 running, 1 error")
-        assert "END" not in pi.until_shown("→ bash → echo hello")
+        assert "END" not in pi.until_shown("→ bash → expr 1000 + 234")
         working.end()
         pi.until_shown("Parent done.")
         _until_ends(pi, columns)
         pi.press("C-o")
-        pi.until_shown("END", "Tool output: expanded")
+        pi.until_shown("END", "Tool output: expanded", "    1234")
         pi.press("C-o")
-        pi.until_gone("END")
+        assert "1234" not in pi.until_gone("END")
         if rows > 24:  # otherwise what is looked at has scrolled away
             pi.say("/reload")
             pi.until_shown("Reloaded")
@@ -101,6 +102,24 @@ def test_windows_while_agents_work_their_ends_and_what_goes_on_behind(
         again.until_shown("✓ scout • Look around. • completed • ")
         _until_ends(again, columns)
     until(lambda: not processes_below(stage.root))
+
+
+def test_a_window_names_its_task_in_full_and_says_how_long_a_tool_has_been_running(
+    play_with_extension: PlayWithExtension,
+) -> None:
+    name = "Find out why the nightly build has failed since the new compiler"
+    wait = Call("bash", {"command": "until [ -e go ]; do sleep 0.1; done"})
+    delegate = Call("delegate_to_subagents", {"tasks": [{"name": name, "prompt": "Work."}]})
+    script = Script().when("Delegate.", [delegate, Say("Parent done.")]).when("Work.", [wait, Say("It is done.")])
+    stage = play_with_extension(script)
+    with open_pi(stage, 120, 30) as pi:
+        pi.say("Delegate.")
+        clock = re.compile(r"→ bash → until \[ -e go \]; do sleep 0.1; done \(\d+s\)")
+        pi.terminal.until_screen(lambda screen: clock.search(screen) is not None, "the tool's clock goes")
+        pi.until_shown(f"⏳ {name} • ")
+        (stage.project / "go").touch()
+        screen = pi.until_shown("Parent done.", f"✓ {name} • ")
+        assert not clock.search(screen)
 
 
 def _until_ends(pi: PiTerminal, columns: int) -> None:

@@ -247,6 +247,18 @@ def test_expanded_every_call_is_followed_by_what_it_returned_and_collapsed_it_is
     assert [line.text for line in window.all_messages] == collapsed
 
 
+def test_of_many_outputs_the_newest_are_kept_and_every_call_stays() -> None:
+    window = window_of(CREATED, STARTED)
+    for number in range(90):
+        window.apply(assistant("", call(str(number), "bash", command=f"make {number}")))
+        window.apply(result(str(number), "bash", "\n".join(f"{number}: {line}" for line in range(20))))
+        outputs = [line.output for line in window.all_messages]
+        assert outputs[-1][-1] == f"{number}: 19"
+        assert sum(len(output) for output in outputs) <= 500
+    assert len(outputs) == 90
+    assert not outputs[0] and all(outputs[-12:])
+
+
 def test_of_a_long_output_the_beginning_and_the_end_are_shown() -> None:
     text = "\n".join(f"line {number}" for number in range(1000))
     window = window_of(CREATED, STARTED, assistant(call("1", "bash", command="seq")), result("1", "bash", text))

@@ -15,6 +15,7 @@ export interface Entry {
 	text: string;
 	kind?: string;
 	pieces?: Line | null;
+	output?: string[];
 }
 export interface WindowView {
 	lines?: Entry[];
@@ -23,6 +24,7 @@ export interface WindowView {
 	errors?: Line[];
 	nothing?: [collapsed: string, expanded: string];
 	live?: Line[];
+	clocks?: { fromEnd: number; line: Line }[];
 	[member: string]: unknown;
 }
 export interface Details {
@@ -38,6 +40,7 @@ export interface Patch {
 
 const MAX_MESSAGES = 500;
 const DEFAULT_LINES = 15;
+const MIN_NAME_CELLS = 12;
 const INDENT = "  ";
 
 const COLOURS: Record<string, ThemeColor> = {
@@ -77,7 +80,9 @@ export function patched(details: Details, patch: Patch): Details {
 /** Without what only an expanded window shows: pi writes every update out in full where it has no terminal. */
 export function slim(details: Details): Details {
 	if (!details.windows) return details;
-	return { ...details, windows: details.windows.map(({ allMessages: _, ...window }) => window) };
+	const short = ({ output: _, ...entry }: Entry): Entry => entry;
+	const windows = details.windows.map(({ allMessages: _, ...window }) => ({ ...window, lines: window.lines?.map(short) }));
+	return { ...details, windows };
 }
 
 /** How a call stands, for those who see only text: in all, or else in a line for every run. */
@@ -166,10 +171,10 @@ export class Painter {
 	}
 
 	/** A line that has just room enough goes without its indent: better than without its end. */
-	cut(line: Line, indent = ""): string {
+	cut(line: Line, indent = "", width = this.width): string {
 		const text = this.colour(line);
-		const room = this.width - visibleWidth(text);
-		return truncateToWidth((room < 0 ? indent : indent.slice(0, room)) + text, this.width, "…");
+		const room = width - visibleWidth(text);
+		return truncateToWidth((room < 0 ? indent : indent.slice(0, room)) + text, width, "…");
 	}
 
 	wrap(line: Line, indent = ""): string[] {
@@ -189,17 +194,18 @@ export class Painter {
 		return lines.flatMap((line) => (expanded ? this.wrap(line) : [this.cut(line)]));
 	}
 
-	/** The parts that fit; where there are too many, the one that is missed least goes first. */
+	/** The parts that fit, as in the terminal: the one that is missed least goes first, the name is cut last. */
 	header(parts: HeaderPart[]): string {
 		const kept = [...parts];
-		const width = () => visibleWidth(clean(kept.map((part) => plain(part.line)).join("")));
-		while (width() > this.width) {
-			const keeps = kept.map((part) => part.keep ?? Number.POSITIVE_INFINITY);
-			const least = Math.min(...keeps);
-			if (least === Number.POSITIVE_INFINITY) break;
-			kept.splice(keeps.lastIndexOf(least), 1);
-		}
-		return this.cut(kept.flatMap((part) => part.line));
+		const head = (nameCells: number) => kept.flatMap(({ line }, at) => (at ? line : withNameCut(line, nameCells)));
+		const room = (nameCells: number) => this.width - cells(head(nameCells));
+		if (room(Number.POSITIVE_INFINITY) >= 0) return this.cut(head(Number.POSITIVE_INFINITY));
+		// A name may take half of the line before anything else has to go for it.
+		const half = Math.max(MIN_NAME_CELLS, Math.floor(this.width / 2));
+		while (room(half) < 0 && takeLeast(kept)) {}
+		// What the others leave is the name's, and what they lack is taken from it.
+		const named = Math.min(half, cells(kept[0]?.line.slice(-1) ?? []));
+		return this.cut(head(Math.max(1, named + room(half))));
 	}
 
 	windows(details: Details, expanded: boolean): string[] {
@@ -214,23 +220,38 @@ export class Painter {
 
 	private body(window: WindowView, details: Details, expanded: boolean): string[] {
 		const entries = (expanded ? (window.allMessages ?? window.lines) : window.lines) ?? [];
-		let rows = entries.flatMap((entry) => this.entry(entry, expanded));
+		const clocks = new Map(window.clocks?.map(({ fromEnd, line }) => [entries.length - fromEnd, line]));
+		let rows = entries.flatMap((entry, at) => {
+			const clock = clocks.get(at);
+			return clock ? [this.withClock(entry, clock)] : this.entry(entry, expanded);
+		});
 		rows.push(...(window.live ?? []).map((line) => this.cut(line, INDENT)));
 		if (!expanded) rows = rows.slice(-Math.max(details.maxLinesPerWindow ?? DEFAULT_LINES, 1));
 		if (!rows.length) rows.push(this.cut([["dim", window.nothing?.[expanded ? 1 : 0] ?? ""]], INDENT));
 		return [...rows, ...(window.errors ?? []).flatMap((line) => this.wrap(line, INDENT))];
 	}
 
-	/** Expanded, text goes on in the next row; what an agent did is always cut. */
 	private entry(entry: Entry, expanded: boolean): string[] {
-		const isWhole = expanded && entry.kind !== "tool";
-		const remembered = isWhole ? this.whole : this.short;
+		const remembered = expanded ? this.whole : this.short;
 		let rows = remembered.get(entry);
 		if (!rows) {
-			rows = isWhole ? this.wrap(pieces(entry), INDENT) : [this.cut(pieces(entry), INDENT)];
+			rows = expanded ? this.unfolded(entry) : [this.cut(pieces(entry), INDENT)];
 			remembered.set(entry, rows);
 		}
 		return rows;
+	}
+
+	/** Text goes on in the next row; what an agent did is cut, and what came of it stands below. */
+	private unfolded(entry: Entry): string[] {
+		if (entry.kind !== "tool") return this.wrap(pieces(entry), INDENT);
+		const output = (entry.output ?? []).map((text) => this.cut([["dim", text]], INDENT + INDENT));
+		return [this.cut(pieces(entry), INDENT), ...output];
+	}
+
+	/** The line is cut, its clock is not. */
+	private withClock(entry: Entry, clock: Line): string {
+		const room = Math.max(this.width - cells(clock), 0);
+		return truncateToWidth(this.cut(pieces(entry), INDENT, room) + this.colour(clock), this.width, "…");
 	}
 
 	private colour(line: Line): string {
@@ -241,6 +262,27 @@ export class Painter {
 			})
 			.join("");
 	}
+}
+
+/** Takes away the part that is missed least, if any may go. */
+function takeLeast(parts: HeaderPart[]): boolean {
+	const keeps = parts.map((part) => part.keep ?? Number.POSITIVE_INFINITY);
+	const least = Math.min(...keeps);
+	if (least === Number.POSITIVE_INFINITY) return false;
+	parts.splice(keeps.lastIndexOf(least), 1);
+	return true;
+}
+
+/** The first part of a header ends with the name. */
+function withNameCut(line: Line, nameCells: number): Line {
+	if (cells(line.slice(-1)) <= nameCells) return line;
+	const [style, name] = line[line.length - 1];
+	const cut = truncateToWidth(clean(name), nameCells, "…").replace(/\x1b\[[0-9;]*m/g, ""); // coloured like the rest
+	return [...line.slice(0, -1), [style, cut]];
+}
+
+function cells(line: Line): number {
+	return visibleWidth(clean(plain(line)));
 }
 
 function pieces(entry: Entry): Line {

@@ -16,6 +16,7 @@ from pi_subagents.progress.paint import (
     nothing_words,
     status_line,
     status_segments,
+    tool_clocks,
     tool_status_segments,
 )
 from pi_subagents.progress.previews import preview_tool_call
@@ -76,6 +77,7 @@ __all__ = [
     "status_segments",
     "style_tool_line",
     "summarise_tool_result",
+    "tool_clocks",
     "tool_status_segments",
     "unusual_standing",
     "usage_parts",

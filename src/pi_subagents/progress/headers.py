@@ -19,7 +19,8 @@ BULLET: Segment = (Style.DIM, " • ")
 _LEAVE_OUT = ("model", "profile", "tokens", "cost", "tools", "timeout", "todos")
 """In this order, until the line fits."""
 _MIN_NAME_CELLS = 12
-_MAX_NAME_CELLS = 48
+_MAX_NAME_CELLS = 400
+"""No terminal is wider, and a name may be."""
 
 
 def header_segments(
@@ -36,11 +37,12 @@ def header_segments(
         return line
     # A name may take half of the line before anything else has to go for it.
     name_cells = max(_MIN_NAME_CELLS, width // 2)
+    line = _header(window, now_ms, icon, left_out, name_cells)
     for part in _LEAVE_OUT:
-        left_out |= {part}
-        line = _header(window, now_ms, icon, left_out, name_cells)
         if _cells(line) <= width:
             break
+        left_out |= {part}
+        line = _header(window, now_ms, icon, left_out, name_cells)
     # What the others leave is the name's, and what they lack is taken from it.
     name_cells = min(name_cells, cell_width(name_of(window))) + width - _cells(line)
     return fit(_header(window, now_ms, icon, left_out, max(1, name_cells)), width)
@@ -69,7 +71,10 @@ def _cells(line: Line) -> int:
 
 
 def header_parts(window: Window, now_ms: int) -> list[tuple[Line, int | None]]:
-    """The header for a surface that fits it to its width itself: each part, and how late it goes; None stays."""
+    """The header for a surface that fits it to its width itself: each part, and how late it goes; None stays.
+
+    The first part ends with the name.
+    """
     shown = _parts(window, now_ms, None, _MAX_NAME_CELLS)
     return [(line, _LEAVE_OUT.index(name) if name in _LEAVE_OUT else None) for name, line in shown]
 

@@ -9,9 +9,9 @@ import msgspec
 MAX_MESSAGES = 500
 _SLACK = 500
 """Old lines go in batches, so that adding one stays cheap."""
+_MAX_OUTPUT_LINES = 500
 
-LineKind = Literal["text", "tool", "output"]
-"""What a tool returned is `output`: in the expanded view of a terminal only, never in the details of a call."""
+LineKind = Literal["text", "tool"]
 
 
 class WindowLine(msgspec.Struct, frozen=True, gc=False):
@@ -19,6 +19,8 @@ class WindowLine(msgspec.Struct, frozen=True, gc=False):
 
     text: str
     kind: LineKind = "text"
+    output: tuple[str, ...] = ()
+    """What the tool returned whose call ends with this line: below it in an expanded window, else nowhere."""
 
 
 class History:
@@ -40,6 +42,26 @@ class History:
                 return
         for line in lines:
             self.append(line)
+
+    def add_output(self, line: WindowLine, output: tuple[str, ...]) -> bool:
+        """Put what a tool returned below `line`; False if it returned nothing, or the line has gone."""
+        for index in range(len(self._lines) - 1, -1, -1):
+            if output and self._lines[index] is line:
+                self._lines[index] = msgspec.structs.replace(line, output=output)
+                self._forget_old_outputs()
+                return True
+        return False
+
+    def _forget_old_outputs(self) -> None:
+        """Half of them at once: whoever follows the lines is told anew of all that stand below a changed one."""
+        if sum(len(line.output) for line in self._lines) <= _MAX_OUTPUT_LINES:
+            return
+        left = _MAX_OUTPUT_LINES // 2
+        for index in range(len(self._lines) - 1, -1, -1):
+            line = self._lines[index]
+            left -= len(line.output)
+            if line.output and left < 0:
+                self._lines[index] = msgspec.structs.replace(line, output=())
 
     def last(self, count: int = MAX_MESSAGES) -> list[WindowLine]:
         """The newest `count` lines, oldest first."""

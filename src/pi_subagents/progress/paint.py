@@ -10,7 +10,7 @@ from pi_subagents.progress.cells import cell_width
 from pi_subagents.progress.figures import duration
 from pi_subagents.progress.headers import BULLET, ICON_STYLES, name_of
 from pi_subagents.progress.history import WindowLine
-from pi_subagents.progress.segments import Line, Style, fit, plain, style_tool_line
+from pi_subagents.progress.segments import Line, Segment, Style, fit, plain, style_tool_line
 from pi_subagents.progress.standing import FATES, fate
 from pi_subagents.progress.windows import Window
 from pi_subagents.progress.wrapping import wrap
@@ -47,27 +47,36 @@ def body_rows(window: Window, width: int, most: int, now_ms: int, *, expanded: b
 
 
 def _rows_from_the_end(window: Window, width: int, now_ms: int, expanded: bool) -> Iterator[list[Line]]:
-    live, lines = window.live_lines, window.lines_with_outputs if expanded else window.lines
+    live, lines = window.live_lines, window.all_messages if expanded else window.lines
     for ending in (*reversed(error_segments(window)), *([segment] for segment in reversed(live))):
         yield _rows(ending, width)
-    running = window.running_since()
+    clocks = tool_clocks(window, now_ms)
     for line in reversed(lines):
-        for_s = (now_ms - running[id(line)]) // 1000 if id(line) in running else 0
-        yield [_with_clock(line, for_s, width)] if for_s >= _LONG_S else _rows(_styled(line), width)
+        if expanded:
+            yield [fit([(Style.TEXT, "  "), (Style.DIM, text)], width) for text in line.output]
+        clock = clocks.get(id(line))
+        yield _rows(_styled(line), width) if clock is None else [_with_clock(line, clock, width)]
     if not live and not lines:
         yield [_nothing_yet(window, expanded)]
 
 
 def _styled(line: WindowLine) -> Line:
-    if line.kind == "output":
-        return [(Style.TEXT, "  "), (Style.DIM, line.text)]
     return style_tool_line(line.text) if line.kind == "tool" else [(Style.TEXT, line.text)]
 
 
-def _with_clock(line: WindowLine, seconds: int, width: int) -> Line:
+def tool_clocks(window: Window, now_ms: int) -> dict[int, Segment]:
+    """How long the tools that run now have been running, by the identity of the last line of their call."""
+    running = {line: (now_ms - since_ms) // 1000 for line, since_ms in window.running_since().items()}
+    return {line: _clock(for_s) for line, for_s in running.items() if for_s >= _LONG_S}
+
+
+def _clock(seconds: int) -> Segment:
+    return Style.WARNING, f" ({seconds}s)" if seconds < 60 else f" ({duration(seconds)})"
+
+
+def _with_clock(line: WindowLine, clock: Segment, width: int) -> Line:
     """`→ bash → npm test (12s)`: the line is cut, its clock is not."""
-    clock = f" ({seconds}s)" if seconds < 60 else f" ({duration(seconds)})"
-    return [*fit(_styled(line), width - cell_width(clock)), (Style.WARNING, clock)]
+    return [*fit(_styled(line), width - cell_width(clock[1])), clock]
 
 
 def _rows(line: Line, width: int) -> list[Line]:

@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
-import msgspec
-
 from pi_subagents.harmless import clean
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
@@ -82,7 +80,6 @@ class Window:
         self._cwd = cwd
         self._home = home
         self._history = History()
-        self._with_outputs = History()
         self._live = LiveArea()
         self._calls: dict[str, WindowLine] = {}
         self._running: dict[str, int] = {}
@@ -109,11 +106,6 @@ class Window:
         """The last 500 lines."""
         return self._history.last()
 
-    @property
-    def lines_with_outputs(self) -> list[WindowLine]:
-        """The last 500 lines, with what each tool returned below its call."""
-        return self._with_outputs.last()
-
     def running_since(self) -> dict[int, int]:
         """When the tools that run now were started (ms), by the identity of the last line of their call."""
         calls = ((self._calls.get(call_id), at) for call_id, at in self._running.items())
@@ -133,7 +125,7 @@ class Window:
 
     def to_details(self) -> dict[str, object]:
         """The window as the `details` of `delegate_to_subagents` carry it."""
-        lines, everything = msgspec.to_builtins(self.lines), msgspec.to_builtins(self.all_messages)
+        lines, everything = ([_told(line) for line in which] for which in (self.lines, self.all_messages))
         return {**self.to_facts(), "lines": lines, "allMessages": everything}
 
     def to_facts(self) -> dict[str, object]:
@@ -184,10 +176,10 @@ class Window:
         summary = summarise_tool_result(event.tool_name or "", event.text, {"truncated": event.truncated})
         if summary is not None and not event.is_error:
             below.insert(0, WindowLine(f"  {summary}", "tool"))
-        output = [WindowLine(line, "output") for line in output_lines(event.text)]
         self._history.insert_below(call, *below)
-        self._with_outputs.insert_below(call, *below, *output)
-        return changed or bool(below)
+        last = below[-1] if below else call
+        shown = last is not None and self._history.add_output(last, tuple(output_lines(event.text)))
+        return changed or bool(below) or shown
 
     def _message_started(self, event: ev.MessageStarted) -> bool:
         return event.role == "assistant" and self._live.clear_message()
@@ -197,7 +189,7 @@ class Window:
         end = clean(text[-_MAX_TEXT_CHARACTERS:], keep_newlines=True).rsplit("\n", _MAX_TEXT_LINES)
         lines = [line for line in end[-_MAX_TEXT_LINES:] if line.strip()]
         for line in lines:
-            self._append(WindowLine(clip(prefix + line.rstrip(), MAX_LINE_CELLS)))
+            self._history.append(WindowLine(clip(prefix + line.rstrip(), MAX_LINE_CELLS)))
         return bool(lines)
 
     def _add_call(self, call_id: str, name: str, arguments: object) -> bool:
@@ -206,13 +198,9 @@ class Window:
         first, *more = self._preview(name, arguments)
         lines = [WindowLine(f"→ {first}", "tool"), *(WindowLine(f"  {text}", "tool") for text in more)]
         for line in lines:
-            self._append(line)
+            self._history.append(line)
         self._remember_call(call_id, lines[-1])
         return True
-
-    def _append(self, line: WindowLine) -> None:
-        self._history.append(line)
-        self._with_outputs.append(line)
 
     def _tool_started(self, event: ev.ToolStarted) -> bool:
         if event.at and len(self._running) < _MAX_REMEMBERED_CALLS:
@@ -244,6 +232,10 @@ class Window:
         self._live.show_tool_line(None)
         self._live.show_stopping(None)
         return True
+
+
+def _told(line: WindowLine) -> dict[str, str]:
+    return {"text": line.text, "kind": line.kind}
 
 
 def _safe(text: str | None) -> str | None:

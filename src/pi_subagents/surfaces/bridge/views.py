@@ -19,6 +19,7 @@ from pi_subagents.progress import (
     header_parts,
     nothing_words,
     style_tool_line,
+    tool_clocks,
     tool_status_segments,
 )
 from pi_subagents.tools import ToolResult
@@ -52,7 +53,16 @@ def window_members(window: Window, at_ms: int) -> Members:
         "errors": [pieces(line) for line in error_segments(window)],
         "nothing": [nothing_words(window, False), nothing_words(window, True)],
         "live": [pieces([segment]) for segment in window.live_lines],
+        "clocks": _clocks(window, at_ms),
     }
+
+
+def _clocks(window: Window, at_ms: int) -> list[Members]:
+    """How long the tools that run now have been running, each with the line of its call, counted from the end."""
+    clocks = tool_clocks(window, at_ms)
+    lines = window.all_messages if clocks else []
+    found = ((len(lines) - at, clocks.get(id(line))) for at, line in enumerate(lines))
+    return [{"fromEnd": from_end, "line": pieces([clock])} for from_end, clock in found if clock is not None]
 
 
 def _part(line: Line, keep: int | None) -> Members:
@@ -60,10 +70,12 @@ def _part(line: Line, keep: int | None) -> Members:
 
 
 def window_line(line: WindowLine) -> Members:
-    """A line of a window, with its colours if it has any of its own."""
+    """A line of a window, with its colours if it has any of its own, and what the tool returned."""
     told: Members = {"text": line.text, "kind": line.kind}
     styled = style_tool_line(line.text) if line.kind == "tool" else []
-    return {**told, "pieces": pieces(styled)} if len(styled) > 1 else told
+    if len(styled) > 1:
+        told["pieces"] = pieces(styled)
+    return {**told, "output": list(line.output)} if line.output else told
 
 
 def windows_members(windows: Sequence[Window]) -> Members:
