@@ -252,11 +252,11 @@ def test_of_many_outputs_the_newest_are_kept_and_every_call_stays() -> None:
     for number in range(90):
         window.apply(assistant("", call(str(number), "bash", command=f"make {number}")))
         window.apply(result(str(number), "bash", "\n".join(f"{number}: {line}" for line in range(20))))
-        outputs = [line.output for line in window.all_messages]
-        assert outputs[-1][-1] == f"{number}: 19"
-        assert sum(len(output) for output in outputs) <= 500
-    assert len(outputs) == 90
-    assert not outputs[0] and all(outputs[-12:])
+        assert window.lines[-1].output[-1] == f"{number}: 19"
+        assert sum(len(line.output) for line in window.all_messages) <= 500
+    outputs = [line.output for line in window.all_messages]
+    assert (len(outputs), outputs[0]) == (90, ())
+    assert all(outputs[-12:])
 
 
 def test_of_a_long_output_the_beginning_and_the_end_are_shown() -> None:
