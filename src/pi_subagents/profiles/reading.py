@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 import re
 from collections.abc import Sequence
@@ -25,6 +24,7 @@ from pi_subagents.profiles.frontmatter import (
     parse_frontmatter,
     split_frontmatter,
 )
+from pi_subagents.suggestions import closest
 
 Scope = Literal["global", "project"]
 
@@ -201,10 +201,8 @@ def _oddities(entries: Sequence[Entry], kind: Format) -> list[tuple[int, str]]:
 
 
 def _hint(key: str, kind: Format) -> str:
-    folded = {known.lower(): known for known in kind.fields}
-    word = key.replace("_", "").replace("-", "").lower()
-    close = difflib.get_close_matches(word, folded, n=3, cutoff=0.75)
-    return f"; did you mean {' or '.join(folded[match] for match in close)}?" if close else ""
+    meant = closest(key, kind.fields)
+    return f"; did you mean {meant}?" if meant else ""
 
 
 def _guess_name(text: str) -> str | None:

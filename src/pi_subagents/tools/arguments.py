@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from difflib import get_close_matches
 from typing import Any, TypeVar
 
 import msgspec
 
 from pi_subagents.errors import InvalidCall
+from pi_subagents.suggestions import closest
 
 T = TypeVar("T")
 
@@ -33,8 +33,8 @@ def _explain(message: str, shape: Any) -> str:
         return f"Invalid arguments: {_join(field, missing['name'])} is required"
     if unknown := _UNKNOWN.match(rule):
         elsewhere = [name for name in _field_names(shape) if name != unknown["name"]]
-        hint = get_close_matches(unknown["name"], elsewhere, n=1)
-        suffix = f'; did you mean "{hint[0]}"?' if hint else ""
+        meant = closest(unknown["name"], elsewhere)
+        suffix = f'; did you mean "{meant}"?' if meant else ""
         return f"Invalid arguments: {_join(field, unknown['name'])} is not a known field{suffix}"
     rule = rule[:1].lower() + rule[1:]
     return f"Invalid arguments: {field or 'the arguments'}: {rule.replace('`', '')}"

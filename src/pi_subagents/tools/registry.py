@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-
 from pi_subagents.errors import InvalidCall, PiSubagentsError
+from pi_subagents.suggestions import did_you_mean
 from pi_subagents.tools.background import BACKGROUND_AGENT, BACKGROUND_STATUS
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
 from pi_subagents.tools.delegate import DELEGATE
@@ -37,7 +36,6 @@ async def call_tool(name: str, arguments: object, context: ToolContext) -> ToolR
 def _find(name: str) -> Tool:
     tool = TOOLS.get(name)
     if tool is None:
-        hint = get_close_matches(name, TOOLS, n=1)
-        suffix = f'. Did you mean "{hint[0]}"?' if hint else ""
-        raise InvalidCall(f'Unknown tool: "{name}". Available tools: {", ".join(TOOLS)}{suffix}')
+        hint = did_you_mean(name, TOOLS)
+        raise InvalidCall(f'Unknown tool: "{name}". Available tools: {", ".join(TOOLS)}{hint and "." + hint}')
     return tool

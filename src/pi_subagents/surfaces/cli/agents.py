@@ -11,11 +11,9 @@ from pi_subagents.harmless import clean, painted
 from pi_subagents.planning import Place
 from pi_subagents.profiles import Agent, all_agents, load_presets, load_profiles, objection_to
 from pi_subagents.surfaces.cli.json_output import print_json
-from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo
 
 _NONE_FOUND = "No agents yet. Run 'pi-subagents init --presets' for examples, or 'pi-subagents profile create NAME'."
-_PIPE_WIDTH = 1000
-"""Nothing is cut where no terminal is."""
 
 
 @click.command()
@@ -43,7 +41,7 @@ def _print_table(found: list[Agent], place: Place) -> None:
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(file=painted(sys.stdout), width=None if sys.stdout.isatty() else _PIPE_WIDTH)
+    console = Console(file=painted(sys.stdout), width=None if sys.stdout.isatty() else PIPE_CELLS)
     table = Table(box=None, pad_edge=False, header_style="dim")
     for title in ("name", "kind", "scope", "model"):
         table.add_column(title, no_wrap=True)

@@ -18,6 +18,9 @@ from pi_subagents.harmless import clean, painted, printable, wants_colours
 if TYPE_CHECKING:
     from pi_subagents.steps import Steps
 
+PIPE_CELLS = 1000
+"""How wide a line may be where no terminal is: nothing is cut there."""
+
 Say = Callable[[str], None]
 """Takes a remark."""
 

@@ -22,15 +22,13 @@ from pi_subagents.results import RunResult
 from pi_subagents.surfaces.cli import json_output
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.markdown import markdown_printer
-from pi_subagents.surfaces.cli.output import Say, echo, echo_painted
+from pi_subagents.surfaces.cli.output import PIPE_CELLS, Say, echo, echo_painted
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
 
 _RULE_CELLS = 60
-_PIPE_CELLS = 1000
-"""Nothing is cut where no terminal is."""
 _NOTHING_SAID = "(no text output from sub-agent)"
 
 
@@ -77,7 +75,7 @@ def _tell_failure(result: RunResult, *, named: bool, styled: bool) -> None:
 
 
 def _heading(result: RunResult) -> str:
-    columns = get_terminal_size().columns if sys.stdout.isatty() else _PIPE_CELLS
+    columns = get_terminal_size().columns if sys.stdout.isatty() else PIPE_CELLS
     name = clip(clean(result.name), columns - len("──  ───"))
     rule_cells = min(_RULE_CELLS, get_terminal_size().columns - len("──  "))
     return f"── {name} " + "─" * max(3, rule_cells - cell_width(name))
@@ -91,7 +89,7 @@ def print_summary(results: Sequence[RunResult], *, styled: bool = True, records:
     """One row per task with time, tools, tokens and cost, and where the records are: all of it on standard error."""
     from rich.console import Console
 
-    width = None if sys.stderr.isatty() or "COLUMNS" in os.environ else _PIPE_CELLS
+    width = None if sys.stderr.isatty() or "COLUMNS" in os.environ else PIPE_CELLS
     console = Console(file=painted(sys.stderr), force_terminal=None if styled else False, width=width)
     console.print()
     console.print(_fitting_table(results, console))

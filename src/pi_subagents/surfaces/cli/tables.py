@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 from pi_subagents.harmless import clean, painted, wants_colours
 from pi_subagents.models import Status
 from pi_subagents.progress import cell_width, clip, counted, money, standing, status_icon
+from pi_subagents.surfaces.cli.output import PIPE_CELLS
 from pi_subagents.surfaces.cli.pager import print_paged
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 Row = TypeVar("Row")
 
 _COLOURS = {Status.COMPLETED: "green", Status.FAILED: "red", Status.ABORTED: "red"}
-_PIPE_WIDTH = 1000
-"""Nothing is cut where no terminal is."""
 _GAP = 2
 _NAME_CELLS = 20
 """So much of a name, or a quarter of the line, says what it is about; before it gets less, columns give way."""
@@ -64,7 +63,7 @@ class Table(Generic[Row]):
         """Print it, in a pager where that is wanted and needed."""
         from rich.console import Console
 
-        width = None if sys.stdout.isatty() else _PIPE_WIDTH
+        width = None if sys.stdout.isatty() else PIPE_CELLS
         colours: Literal["auto"] | None = "auto" if wants_colours(os.environ) else None
         console = Console(file=painted(sys.stdout), width=width, color_system=colours)
         with console.capture() as captured:
