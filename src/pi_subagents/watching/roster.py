@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from pi_subagents.listing import SessionSummary, Wanted, list_sessions
+from pi_subagents.listing import SessionSummary, Wanted, list_sessions, used_by
 from pi_subagents.models import Status
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.paths import runs_dir
@@ -27,9 +27,12 @@ _RELIST_S = 30.0
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a look at the disk has found; no `listed`: the same runs as before."""
+    """What a look at the disk has found; no `listed`: the same runs as before.
 
-    listed: list[SessionSummary] | None
+    A listed session comes with what its earlier runs have cost.
+    """
+
+    listed: list[tuple[SessionSummary, float]] | None
     events: list[tuple[WatchedRun, list[AnyEvent]]]
 
 
@@ -64,17 +67,17 @@ class Roster:
         runs = self.runs
         if news.listed is not None:
             known = {run.run_dir: run for run in runs}
-            runs = [self._run(known, summary) for summary in news.listed]
+            runs = [self._run(known, summary, cost_before) for summary, cost_before in news.listed]
         self.runs = sorted(runs, key=lambda run: run.order)
 
-    def _run(self, known: dict[Path, WatchedRun], summary: SessionSummary) -> WatchedRun:
+    def _run(self, known: dict[Path, WatchedRun], summary: SessionSummary, cost_before: float) -> WatchedRun:
         run = known.get(summary.run_dir)
         if run is None:
-            return WatchedRun(summary)
+            return WatchedRun(summary, cost_before)
         run.run_count = summary.run_count
         return run
 
-    def _list_if_changed(self) -> list[SessionSummary] | None:
+    def _list_if_changed(self) -> list[tuple[SessionSummary, float]] | None:
         sign = self._read_sign()
         now = time.monotonic()
         if sign == self._sign and now - self._listed_at < _RELIST_S:
@@ -82,9 +85,16 @@ class Roster:
         self._sign, self._listed_at = sign, now
         recent = list_sessions(self.place, Wanted(self.project, limit=MAX_RECENT))
         if len(recent) < MAX_RECENT:
-            return recent
+            return self._with_costs_before(recent)
         active = list_sessions(self.place, Wanted(self.project, Status.RUNNING, limit=MAX_RECENT))
-        return list({session.run_dir: session for session in (*recent, *active)}.values())
+        return self._with_costs_before(list({session.run_dir: session for session in (*recent, *active)}.values()))
+
+    def _with_costs_before(self, sessions: list[SessionSummary]) -> list[tuple[SessionSummary, float]]:
+        known = {run.run_dir: run.cost_before for run in self.runs}
+        unknown = [session for session in sessions if session.run_dir not in known]
+        for session, used in zip(unknown, used_by(self.place, unknown), strict=True):
+            known[session.run_dir] = used.cost - session.cost
+        return [(session, known[session.run_dir]) for session in sessions]
 
     def _read_sign(self) -> object:
         """Changes when a run is published or deleted anywhere, and when the index learns of one."""

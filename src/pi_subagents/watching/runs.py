@@ -21,11 +21,12 @@ from pi_subagents.store import RESULT_FILE, read_file
 class WatchedRun:
     """The latest run of a session. Reading is for a thread, applying for the program's own."""
 
-    def __init__(self, summary: SessionSummary) -> None:
+    def __init__(self, summary: SessionSummary, cost_before: float = 0.0) -> None:
         self.session_id = summary.session_id
         self.run_dir = summary.run_dir
         self.project = summary.project
         self.run_count = summary.run_count
+        self.cost_before = cost_before
         self.created_at = summary.created_at or 0
         self.window = Window(_state_of(summary), max_lines=1)
         self._follower = None if summary.status.is_terminal else RunFollower(summary.run_dir)
@@ -38,6 +39,11 @@ class WatchedRun:
         state = self.window.state
         assert isinstance(state, RunState)
         return state
+
+    @property
+    def cost(self) -> float:
+        """What all runs of the session have cost."""
+        return self.cost_before + self.state.usage.cost
 
     @property
     def is_active(self) -> bool:

@@ -199,6 +199,16 @@ async def test_the_title_sums_up_what_the_listed_runs_cost(bench: Bench) -> None
         await eyes.until_seen("only completed • $0.0300 in all")
 
 
+async def test_what_a_resumed_session_has_cost_before_counts_in_the_title(bench: Bench) -> None:
+    first = bench.tea.add(says("x"), name="brew", age_s=7200)
+    async with watching(bench) as eyes:
+        await eyes.until_seen("$0.0100 in all")
+        bench.tea.add(says("y"), name="brew", age_s=60, session_id=first.session_id)
+        await eyes.until_seen("$0.0200 in all")
+    async with watching(bench) as eyes:
+        await eyes.until_seen("$0.0200 in all")
+
+
 async def test_names_have_the_width_there_is(bench: Bench) -> None:
     name = "Explain how the kettle heats water"
     bench.tea.add(says("x"), name=name)

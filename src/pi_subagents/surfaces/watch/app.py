@@ -140,7 +140,7 @@ class WatchApp(App[None]):
             line.append((Style.MUTED, f" • {clean(where.name)}"))
         if limits := self.selection.description:
             line.append((Style.WARNING, f" • only {limits}"))
-        if cost := sum(run.state.usage.cost for run in self.list.runs):
+        if cost := sum(run.cost for run in self.list.runs):
             line.append((Style.MUTED, f" • {money(cost)} in all"))
         self._title.update(painted(line), layout=False)
 
