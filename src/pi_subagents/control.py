@@ -106,7 +106,7 @@ def steer(run_dir: Path, text: str) -> None:
     """Tell the agent of a run something before its next turn; raises InvalidCall, which says why it was not told."""
     state = load_run(run_dir)
     if problem := why_not_steered(state):
-        raise InvalidCall(problem)
+        raise problem
     answer = ask(run_dir, {"op": "steer", "text": text})
     if answer is None:
         raise InvalidCall(f"Nobody answers for session {short_id(state.session_id)}; it may have ended just now.")
@@ -114,16 +114,16 @@ def steer(run_dir: Path, text: str) -> None:
         raise InvalidCall(f"Session {short_id(state.session_id)} was not told: {answer.get('error')}.")
 
 
-def why_not_steered(state: RunState) -> str | None:
+def why_not_steered(state: RunState) -> InvalidCall | None:
     """What keeps a run that is not over from being told anything; None: it can be asked."""
     session = f"Session {short_id(state.session_id)}"
     harness = HARNESSES.get(state.harness)
     if harness is not None and not harness.can_steer:
-        return (
-            f"{session} cannot be steered: its agent runs in the mode {state.harness}, which hears "
-            'nothing more once it works.\nhint: "harness: pi-rpc" in its profile, or the setting subagents.harness, '
-            "makes the next one listen"
+        return InvalidCall(
+            f"{session} cannot be steered: its agent runs in the mode {state.harness}, which hears nothing more once "
+            "it works.",
+            advice='"harness: pi-rpc" in its profile, or the setting subagents.harness, makes the next one listen',
         )
     if state.status is Status.QUEUED:
-        return f"{session} still waits for its turn; its agent has not begun."
+        return InvalidCall(f"{session} still waits for its turn; its agent has not begun.")
     return None

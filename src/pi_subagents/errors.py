@@ -22,7 +22,14 @@ from collections.abc import Sequence
 
 
 class PiSubagentsError(Exception):
-    """Root of every error this package raises on purpose; its text is written for people."""
+    """Root of every error this package raises on purpose; its text is written for people.
+
+    `advice` is what they can do about it, where that is a sentence of its own.
+    """
+
+    def __init__(self, sentence: str = "", *, advice: str = "") -> None:
+        super().__init__(sentence)
+        self.advice = advice
 
 
 class InvalidCall(PiSubagentsError):  # noqa: N818 - reads as a sentence where it is raised

@@ -59,6 +59,8 @@ def _asking(sentence: str, hint: str) -> str:
 
 def _file_hint(sentence: str, cwd: Path) -> str:
     kind, _colon, named = sentence.partition(": ")
+    if kind == "could not read file" and (cwd / named).is_dir():
+        return " It is a directory: name its files."
     if kind != "file not found":
         return ""
     folder = Path(named).parent

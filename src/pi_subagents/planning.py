@@ -253,7 +253,9 @@ class _Planner:
 
     def _with_model(self, chosen: _Configuration, wanted: str | None) -> _Configuration:
         if chosen.profile is None:
-            return chosen
+            # Whoever misspelled both wants to hear of both.
+            alone = self._with_model(_Configuration(_NOTHING_SAID), wanted) if wanted else _Configuration()
+            return replace(chosen, problems=(*chosen.problems, *alone.problems))
         try:
             model = choose_model(chosen.profile, wanted, self._models.check)
         except UnknownModel as unknown:

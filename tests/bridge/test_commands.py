@@ -136,7 +136,7 @@ def test_the_list_shows_runs_live_and_a_run_can_be_read_and_stopped(desk: Desk, 
         assert until_row(bridge, "▸ ✓ task 1").endswith("All is well.")
         press(bridge, "up", "enter")
         until_rows(bridge, lambda shown: shown == ["I will look around.", '→ ls: {"path":"src"}'])
-        press(bridge, "escape", "s")
+        press(bridge, "escape", "x")
         assert not bridge.result(call)["text"].startswith("✓")
         assert "the long one" in bridge.told("dialog/confirm")[0]["title"]
         until_row(bridge, "▸ ✗ the long one")
@@ -161,7 +161,7 @@ def test_a_run_whose_harness_listens_can_be_steered(desk: Desk, tmp_path: Path) 
         until((tmp_path / "there").exists)
         command = bridge.begin("command/run", {"command": "subagents", "arguments": ""})
         until_row(bridge, "▸ ⏳ task 1")
-        press(bridge, "t")
+        press(bridge, "s")
         said = bridge.result(call)
         assert "Hurry up." in str(said["details"]["windows"][0]["lines"])
         bridge.tell("screen/closed", {"screen": bridge.told("screen/open")[0]["screen"]})
@@ -178,9 +178,11 @@ def test_a_run_that_does_not_listen_says_so(desk: Desk) -> None:
         bridge.heard("tool/update")
         bridge.begin("command/run", {"command": "subagents", "arguments": ""})
         until_row(bridge, "▸ ⏳ task 1")
-        press(bridge, "t")
+        press(bridge, "s")
         notice = bridge.heard("ui/notify", level="warning")["message"]
-        assert "cannot be told anything" in notice
+        assert "its agent runs in the mode pi-json" in notice
+        assert '"harness: pi-rpc" in its profile' in notice
+        assert not bridge.told("dialog/input")
 
 
 def test_a_long_list_and_a_long_text_never_have_more_rows_than_there_is_room(desk: Desk) -> None:

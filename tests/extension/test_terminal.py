@@ -211,7 +211,7 @@ def _use_list(pi: PiTerminal, stage: Stage) -> None:
     pi.press("Escape")
     pi.until_shown("▸")
     # A question takes the place of the list, which is there again afterwards.
-    pi.press("s")
+    pi.press("x")
     pi.answer("→ Yes", "Enter")
     pi.until_shown("bg: 0 running / 1 total")
     pi.until_shown("▸ ✗ Wait. ")

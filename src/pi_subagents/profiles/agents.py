@@ -31,8 +31,9 @@ def find_agent(name: str, first: Format, cwd: Path, agent_dir: Path) -> Agent:
     catalogs = _catalogs(cwd, agent_dir, first)
     catalog = next((one for one in catalogs if one.knows(name)), None)
     if catalog is None:
-        names = [known for one in catalogs for known in one.profiles]
-        raise catalogs[0].unknown(name, did_you_mean(name, names))
+        asked, other = catalogs
+        hint = f" Available {other.kind.word}s: {', '.join(other.profiles)}." if other.profiles else ""
+        raise asked.unknown(name, hint + did_you_mean(name, [*asked.profiles, *other.profiles]))
     return _agent(catalog.resolve(name), catalog)
 
 

@@ -101,6 +101,20 @@ def test_what_concerns_every_task_is_said_once(play: Play) -> None:
     assert done.stderr == 'error: Unknown profile: "nobody". Available profiles: (none)\n'
 
 
+def test_who_mistypes_a_name_is_told_of_both_kinds_and_of_a_mistyped_model_or_a_directory_too(play: Play) -> None:
+    stage = play(Script())
+    stage.write(".pi/subagents/scout.md", "---\nname: scout\ndescription: Looks.\n---\nYou scout.\n")
+    stage.write("src/a.py", "")
+    done = stage.command("run", "-p", "scuot", "--model", "offline/scriptd", "--files", "src", "Look")
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "error: nothing was started:",
+        '  Unknown profile: "scuot". Available profiles: (none). Available presets: scout. Did you mean "scout"?',
+        f'  Unknown model: "offline/scriptd". Did you mean "{MODEL}"? Available models: {MODEL}',
+        "  could not read file: src. It is a directory: name its files.",
+    ]
+
+
 def test_a_tool_that_an_extension_may_bring_is_not_called_unknown(play: Play) -> None:
     stage = play(Script().otherwise([Say("Fine.")]))
     stage.write_profile("searcher", "tools: [read, web_search]")
@@ -136,6 +150,14 @@ def test_agents_lists_both_kinds(background_desk: BackgroundDesk) -> None:
         ["name", "kind", "scope", "model", "description"],
         ["deaf", "preset", "project", "acme/large", "Works."],
     ]
+
+
+def test_a_name_that_a_profile_and_a_preset_share_is_said_to_be_two(background_desk: BackgroundDesk) -> None:
+    folder = background_desk.project / ".pi" / "agent-profiles"
+    folder.mkdir()
+    (folder / "worker.md").write_text("---\nname: worker\n---\n")
+    told = background_desk.call("agents").err
+    assert told == "hint: where \"worker\" is named, 'run -p' takes the profile and 'background start' the preset\n"
 
 
 def test_models_lists_what_pi_offers_and_marks_its_default(play: Play) -> None:

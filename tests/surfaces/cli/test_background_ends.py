@@ -33,6 +33,7 @@ def test_wait_ends_when_all_are_over_and_says_how_each_ended(desk: BackgroundDes
     assert [line.split()[0] for line in out.splitlines()] == [short(first), short(second)]
     assert all(line.endswith("✓ completed") for line in out.splitlines())
     assert NOTICE not in err  # they were told already
+    assert f"hint: 'pi-subagents sessions show {short(first)}' shows what it said and did" in err
 
 
 def test_wait_has_exit_code_one_when_a_run_failed(desk: BackgroundDesk) -> None:
@@ -55,7 +56,9 @@ def test_wait_gives_up_with_124_when_the_time_is_up(desk: BackgroundDesk) -> Non
     for names in ((), (run_dir.name,)):  # without a name, all of them are meant
         done = desk.background("wait", "--timeout", "0.2", *names)
         assert (done.exit_code, done.out) == (124, "")
-        assert "The time is up; 1 run not over yet." in done.err
+        waiting, up = done.err.splitlines()
+        assert waiting.startswith("waiting for 1 run: ")
+        assert up == "The time is up; 1 run not over yet."
     assert load_run(run_dir).status == "running"
 
 
@@ -108,7 +111,7 @@ def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: BackgroundD
     waiting = desk.launch(prints(*answer("Never")))
     for run_dir in (waiting, running):
         done = desk.background("stop", run_dir.name.rpartition("-")[2])
-        assert (done.exit_code, done.out) == (0, f"Run {short(run_dir)} is over: ✗ aborted (cancelled) – Cancelled\n")
+        assert (done.exit_code, done.out) == (0, f"Run {short(run_dir)} is over: ✗ aborted (cancelled)\n")
         assert NOTICE not in done.err
     assert "is over already: ✗ aborted" in desk.background("stop", running.name).out
 

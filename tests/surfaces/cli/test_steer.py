@@ -6,7 +6,7 @@ import pytest
 
 from pi_subagents.offline import Call, Script, Turn
 from pi_subagents.store import load_run
-from pi_subagents.testing import prints, script
+from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import repeats_steering, touches
 from tests.pi.stage import WAIT_S, Play, Stage
 from tests.surfaces.cli.background_desk import BackgroundDesk
@@ -74,8 +74,18 @@ def test_a_foreground_run_that_cannot_be_steered_says_so_and_goes_on(play: Play)
         process.communicate(timeout=WAIT_S)
     assert (done.returncode, done.stdout) == (1, "")
     assert "cannot be steered: its agent runs in the mode pi-json" in done.stderr
-    assert "harness: pi-rpc" in done.stderr
+    assert '\nhint: "harness: pi-rpc" in its profile' in done.stderr
     assert process.returncode == 0
+
+
+def test_a_run_that_is_over_is_resumed_and_the_hint_says_how(desk: BackgroundDesk) -> None:
+    run_dir = desk.launch(prints(*answer("Done.")))
+    desk.until_over(run_dir)
+    session = run_dir.name.rpartition("-")[2][:8]
+    assert desk.call("steer", session, "Hello?").err.splitlines() == [
+        f"error: Session {session} is over: ✓ completed",
+        f"hint: 'pi-subagents sessions resume {session} PROMPT' goes on with it",
+    ]
 
 
 def test_the_harness_of_a_preset_goes_before_the_one_of_background_runs(desk: BackgroundDesk) -> None:

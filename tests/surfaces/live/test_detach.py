@@ -68,6 +68,21 @@ def test_detached_runs_are_stopped_one_by_one_and_the_rest_goes_on(play: Play, o
     assert "is over: ✓ completed" in terminal.until_prompt()
 
 
+def test_a_resumed_session_can_be_detached_too(play: Play, open_terminal: Open) -> None:
+    stage = play(PATIENT)
+    (stage.project / "go").touch()
+    assert stage.command("run", "alpha").returncode == 0
+    (stage.project / "go").unlink()
+    (first,) = stage.run_dirs
+    terminal = open_terminal(stage, 120, 30)
+    terminal.run("sessions", "resume", first.name, "again")
+    terminal.until_shown("→ bash", "d detach")
+    terminal.press("d")
+    assert "goes on in the background" in terminal.until_prompt()
+    (stage.project / "go").touch()
+    until(lambda: statuses(stage) == ["completed", "completed"], "it is completed", lambda: str(statuses(stage)))
+
+
 def test_kill_9_of_what_the_shell_waits_for_ends_the_agents_too(play: Play, open_terminal: Open) -> None:
     stage = play(WAITING)
     terminal = open_terminal(stage, 80, 24)

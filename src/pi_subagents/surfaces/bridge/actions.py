@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 
-from pi_subagents.control import ask
+from pi_subagents import control
+from pi_subagents.errors import PiSubagentsError
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.progress import clean
 from pi_subagents.store import request_stop
@@ -27,18 +28,16 @@ async def steer(run: WatchedRun, dialogs: PiDialogs) -> None:
     if not run.is_active:
         await dialogs.notify(f"{name_of(run)} is over already; a task with its session id as resume goes on with it.")
         return
+    if problem := control.why_not_steered(run.state):
+        await dialogs.notify(f"{problem} {problem.advice}".strip(), "warning")
+        return
     text = await dialogs.input(f"Tell {name_of(run)}", "It hears this before its next turn")
     if not text or not text.strip():
         return
-    answer = await asyncio.to_thread(ask, run.run_dir, {"op": "steer", "text": text})
-    if answer is None:
-        await dialogs.notify(
-            f"{name_of(run)} cannot be told anything: it has not begun, has just ended, or its harness does not listen "
-            '("harness: pi-rpc" in a profile makes the next one listen).',
-            "warning",
-        )
-    elif not answer.get("ok"):
-        await dialogs.notify(f"{name_of(run)} was not told: {answer.get('error')}.", "warning")
+    try:
+        await asyncio.to_thread(control.steer, run.run_dir, text)
+    except PiSubagentsError as error:
+        await dialogs.notify(str(error), "warning")
     else:
         await dialogs.notify(f"{name_of(run)} hears it before its next turn.")
 

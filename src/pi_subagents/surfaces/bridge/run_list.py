@@ -15,7 +15,7 @@ from pi_subagents.watching import Roster, WatchedRun
 
 TITLE = "Sub-agents"
 _NOTHING = "No sub-agents have worked in this project yet."
-_HINTS: Line = [(Style.DIM, "↑↓ choose • enter read • s stop • t steer • esc close")]
+_HINTS: Line = [(Style.DIM, "↑↓ choose • enter read • x stop • s steer • esc close")]
 _TICK_S = 0.5
 _MAX_CHOICES = 20
 _READ, _STOP, _STEER = "Read what it said and did", "Stop it", "Tell it something"
@@ -76,9 +76,9 @@ class _RunList:
             self._chosen = runs[min(max(at + steps[key], 0), len(runs) - 1)].session_id
         elif key in ("enter", "return"):
             return await read_run(runs[at].run_dir, _title(runs[at]), self._screen)
-        elif key == "s":
+        elif key == "x":
             await stop(runs[at], self._dialogs)
-        elif key == "t":
+        elif key == "s":
             await steer(runs[at], self._dialogs)
         return True
 

@@ -9,7 +9,7 @@ import click
 
 from pi_subagents.harmless import clean, painted
 from pi_subagents.planning import Place
-from pi_subagents.profiles import Agent, all_agents, load_presets, load_profiles, objection_to
+from pi_subagents.profiles import PRESET, PROFILE, Agent, all_agents, load_presets, load_profiles, objection_to
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo
 
@@ -51,6 +51,13 @@ def _print_table(found: list[Agent], place: Place) -> None:
         cells = (profile.name, agent.kind.word, _scope(agent, place), _model(agent) or "–", profile.description or "")
         table.add_row(*(Text(clean(cell)) for cell in cells))
     console.print(table)
+    if twice := sorted({agent.profile.name for agent in found if agent.kind is PRESET} & _names_of_profiles(found)):
+        names = ", ".join(f'"{clean(name)}"' for name in twice)
+        echo(f"hint: where {names} is named, 'run -p' takes the profile and 'background start' the preset", err=True)
+
+
+def _names_of_profiles(found: list[Agent]) -> set[str]:
+    return {agent.profile.name for agent in found if agent.kind is PROFILE}
 
 
 def _scope(agent: Agent, place: Place) -> str:

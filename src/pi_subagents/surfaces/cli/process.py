@@ -19,14 +19,13 @@ from pi_subagents.errors import (
     InvalidCall,
     NothingStarted,
     PiSubagentsError,
-    SessionNotFound,
 )
 from pi_subagents.harmless import HarmlessStream
 from pi_subagents.surfaces.cli.output import echo, echo_text
 
 _LEAST_DESCRIPTORS = 8
 """An event loop and a database, for a start."""
-_OF_SEVERAL_LINES = (AmbiguousId, ClientConfigError, NothingStarted, SessionNotFound)
+_OF_SEVERAL_LINES = (AmbiguousId, ClientConfigError, NothingStarted)
 _USAGE = 2
 
 
@@ -58,6 +57,8 @@ def _exit_code(command: Callable[[], object]) -> int:
         sys.stdout.flush()
     except PiSubagentsError as error:
         (echo_text if isinstance(error, _OF_SEVERAL_LINES) else echo)(f"error: {error}", err=True)
+        if error.advice:
+            echo(f"hint: {error.advice}", err=True)
         return _USAGE if isinstance(error, NothingStarted) else 1
     except BrokenPipeError:
         pass  # the reader of our output has gone (`| head`); there is nobody left to tell

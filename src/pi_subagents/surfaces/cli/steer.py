@@ -34,8 +34,8 @@ def steer(session: str, text: str) -> None:
     told = short_id(state.session_id)
     if state.status.is_terminal:
         raise InvalidCall(
-            f"Session {told} is over: {ending_words(state)}\n"
-            f"hint: 'pi-subagents sessions resume {told} PROMPT' goes on with it"
+            f"Session {told} is over: {ending_words(state)}",
+            advice=f"'pi-subagents sessions resume {told} PROMPT' goes on with it",
         )
     tell(run_dir, words)
     echo(f"Told session {told}; the agent hears it before its next turn.")

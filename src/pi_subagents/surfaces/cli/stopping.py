@@ -8,7 +8,8 @@ from pathlib import Path
 
 from pi_subagents.export import error_words, seconds, status_words
 from pi_subagents.fold import RunState
-from pi_subagents.models import Status, short_id
+from pi_subagents.lookup import short_run_id
+from pi_subagents.models import Reason, Status, short_id
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.store import load_run, request_stop
 from pi_subagents.surfaces.cli.output import echo
@@ -38,8 +39,14 @@ def stop_runs(what: str, folders: Sequence[Path]) -> int:
 
 def ending_words(state: RunState) -> str:
     """`✗ failed (timeout) – Timed out after 7s. … (ran for 9.1s)`"""
-    error = f" – {error_words(state.error, state.reason, seconds(state))}" if state.error else ""
-    return f"{status_words(state)}{error}"
+    if not state.error or (state.reason is Reason.CANCELLED and state.error == CANCELLED_SENTENCE):
+        return status_words(state)
+    return f"{status_words(state)} – {error_words(state.error, state.reason, seconds(state))}"
+
+
+def tell_where_to_read(run_dir: Path) -> None:
+    """How to get at what an agent has said, for whoever was told only that it has ended."""
+    echo(f"hint: 'pi-subagents sessions show {short_run_id(run_dir)}' shows what it said and did", err=True)
 
 
 def _wait(run_dir: Path, deadline: float) -> bool:

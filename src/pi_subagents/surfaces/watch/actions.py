@@ -56,7 +56,7 @@ class RunActions:
         if not run.is_active:
             self._say(f"{_name(run)} is over already; r resumes it.")
         elif problem := why_not_steered(run.state):
-            self._say(printable(problem))
+            self._say(printable(f"{problem}\n{problem.advice}".strip()))
         else:
             self._app.push_screen(PromptDialog(f"Tell {_name(run)}:", "send", partial(self._steer, run)))
 

@@ -15,7 +15,7 @@ from pi_subagents.planning import Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_HINT = "hint: 'pi-subagents background list --all' shows the background runs there are"
+_ADVICE = "'pi-subagents background list --all' shows the background runs there are"
 _MAX_COMPLETIONS = 50
 
 
@@ -31,7 +31,7 @@ def find_run(place: Place, text: str) -> Path:
     try:
         return find_run_dir(place, text)
     except SessionNotFound as error:
-        raise SessionNotFound(f"{error}\n{_HINT}") from None
+        raise SessionNotFound(str(error), advice=_ADVICE) from None
 
 
 def complete_run(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:

@@ -20,7 +20,7 @@ from pi_subagents.store import JOURNAL_FILE, load_run, read_journal, request_sto
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told
 from pi_subagents.surfaces.cli.output import echo
-from pi_subagents.surfaces.cli.stopping import ending_words
+from pi_subagents.surfaces.cli.stopping import ending_words, tell_where_to_read
 from pi_subagents.surfaces.cli.views import View, choose_view
 
 
@@ -77,6 +77,7 @@ def _say_how_it_stands(run_dir: Path) -> RunState:
     state = load_run(run_dir)
     if state.status.is_terminal:
         echo(f"Run {short_run_id(run_dir)} is over: {ending_words(state)}")
+        tell_where_to_read(run_dir)
         count_as_told(state, run_dir)
     else:
         echo(f"Left running: {short_run_id(run_dir)} goes on without you.", err=True)

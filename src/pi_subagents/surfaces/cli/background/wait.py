@@ -13,20 +13,22 @@ from pi_subagents.background.registry import KnownRun, Registry
 from pi_subagents.lookup import short_run_id
 from pi_subagents.models import Status
 from pi_subagents.planning import Place
-from pi_subagents.progress import counted
+from pi_subagents.progress import clip, counted
 from pi_subagents.store import is_held, load_run
 from pi_subagents.surfaces.cli.background.argument import complete_run, find_run
 from pi_subagents.surfaces.cli.background.rows import background_row
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER, count_as_told
 from pi_subagents.surfaces.cli.output import echo
-from pi_subagents.surfaces.cli.stopping import ending_words
+from pi_subagents.surfaces.cli.stopping import ending_words, tell_where_to_read
 from pi_subagents.surfaces.cli.times import Duration
 
 _POLL_S = 0.1
 _TIMED_OUT = 124
 """As `timeout` has it."""
 _INTERRUPTED = 130
+_MAX_NAMES = 4
+_NAME_CELLS = 40
 
 
 @click.command()
@@ -46,10 +48,14 @@ def wait(runs: tuple[str, ...], timeout: float | None, any_one: bool, as_json: b
     if not wanted and not as_json:
         echo("No background run of yours is active in this project, and no end is left to tell.", err=True)
         return
+    if not as_json:
+        _say_whom(wanted)
     deadline = time.monotonic() + timeout if timeout is not None else None
     exit_code = _wait(wanted, deadline, any_one, quiet=as_json)
     if as_json:
         _print(wanted)
+    elif exit_code <= 1:
+        tell_where_to_read(next(folder for folder in wanted if not is_held(folder)))
     sys.exit(exit_code)
 
 
@@ -57,6 +63,14 @@ def _untold(place: Place) -> list[Path]:
     registry = Registry(place, OWNER)
     active = [run for run in registry.runs() if not run.is_over and not run.state.foreign]
     return sorted({run.run_dir for run in (*active, *registry.unannounced())}, key=lambda folder: folder.name)
+
+
+def _say_whom(runs: Sequence[Path]) -> None:
+    """A wait may take hours: say what for, unless nothing is left to wait for."""
+    if held := [folder for folder in runs if is_held(folder)]:
+        names = ", ".join(clip(load_run(folder).name, _NAME_CELLS) for folder in held[:_MAX_NAMES])
+        more = f" and {len(held) - _MAX_NAMES} more" if len(held) > _MAX_NAMES else ""
+        echo(f"waiting for {counted(len(held), 'run')}: {names}{more}; Ctrl+C leaves them alone", err=True)
 
 
 def _wait(runs: Sequence[Path], deadline: float | None, any_one: bool, *, quiet: bool) -> int:

@@ -14,7 +14,7 @@ from pi_subagents.planning import Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_HINT = "hint: 'pi-subagents sessions list --all' shows every session there is"
+_ADVICE = "'pi-subagents sessions list --all' shows every session there is"
 _MAX_COMPLETIONS = 50
 
 
@@ -30,7 +30,7 @@ def find_session(place: Place, text: str) -> str:
     try:
         return find_session_id(place, text)
     except SessionNotFound as error:
-        raise SessionNotFound(f"{error}\n{_HINT}") from None
+        raise SessionNotFound(str(error), advice=_ADVICE) from None
 
 
 def complete_session(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:

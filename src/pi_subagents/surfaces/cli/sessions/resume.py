@@ -60,7 +60,7 @@ def resume(
     task = resumed_task(latest, told.whole(told.texts[0]), cwd=cwd, profile=profile, timeout_s=timeout, files=paths)
     # Profiles and settings are those of the project that the session belongs to.
     place = Place.here(project_of(latest.run_dir), trusts_project=trust)
-    sys.exit(run_and_report([task], place, profile=None, jobs=1, as_json=as_json, plain=plain))
+    sys.exit(run_and_report([task], place, profile=None, jobs=1, as_json=as_json, plain=plain, detachable=True))
 
 
 def _latest(place: Place, text: str) -> StoredRun:
@@ -68,4 +68,4 @@ def _latest(place: Place, text: str) -> StoredRun:
         return Sessions(place).find(find_session(place, text)).latest
     except SessionNotFound as error:
         sentence = str(error)
-        raise SessionNotFound(f"Cannot resume: {sentence[:1].lower()}{sentence[1:]}") from None
+        raise SessionNotFound(f"Cannot resume: {sentence[:1].lower()}{sentence[1:]}", advice=error.advice) from None
