@@ -51,6 +51,12 @@ def test_a_name_gets_the_room_that_the_others_leave() -> None:
     assert line == f"⏳ {name} • scout • 0 tools • 12s/600s"
 
 
+def test_a_name_takes_half_of_the_line_before_the_agent_stays() -> None:
+    name = "Summarise the README and say what a newcomer misses"
+    line = plain(header_segments(window(name), 14_500, width=50))
+    assert line == "⏳ Summarise the README and … • 0 tools • 12s/600s"
+
+
 @given(name=st.text(max_size=80), width=st.integers(0, 120))
 def test_no_header_is_too_wide(name: str, width: int) -> None:
     assert cell_width(plain(header_segments(window(name), 14_500, figures=True, width=width))) <= width

@@ -228,6 +228,23 @@ async def test_escape_also_offers_to_skip_the_step_and_to_go_back(desk: Desk, wa
     assert body(desk) == ("---\nname: x\n---\n" if way != BACK else "---\nname: x\nmodel: m\n---\n")
 
 
+@pytest.mark.parametrize(
+    ("answers", "ways"),
+    [
+        ({"Scope": ["Project", ESC], "2 of 10": ESC, "Leave": BACK}, []),
+        ({"Scope": "Project", "Review": ESC}, [BACK]),
+    ],
+)
+async def test_neither_the_scope_nor_the_review_can_be_skipped(
+    desk: Desk, answers: dict[str, Any], ways: list[str]
+) -> None:
+    person = Person(answers)
+    with pytest.raises(Cancelled):
+        await create("x", person, desk.host)
+    assert person.question("Leave").options == ["Leave: nothing is saved", *ways]
+    assert desk.files() == {}
+
+
 async def test_a_description_is_said_beforehand_or_at_the_review_and_shown_there(desk: Desk) -> None:
     person = Person({"Scope": "Project", "Review": ["Edit", "Save it"], "Description": "Reviews: all of it."})
     await create("x", person, desk.host, description="Reviews.")
