@@ -26,7 +26,7 @@ thinkingLevel: high
 colour: red
 apiKey: '{KEY}'
 extraArgs: ['--a=1,2']
-extensions: ./a.ts
+extensions: ["./a,b.ts"]
 loadSkills: git
 appendSystemPrompt: |
   one
@@ -83,7 +83,7 @@ async def test_whoever_changes_nothing_leaves_every_byte(desk: Desk, text: str, 
         ({"6 of 10": [True, "Remove it"]}, "thinkingLevel: high\n", ""),
         ({"7 of 10": [True, "Remove it"]}, 'tools:\n  - read\n  - "odd,name"\n', ""),
         ({"7 of 10": [True, "Allowlist", "ls"]}, 'tools:\n  - read\n  - "odd,name"\n', "tools: ls\n"),
-        ({"8 of 10": [True, "Remove it"]}, "extensions: ./a.ts\n", ""),
+        ({"8 of 10": [True, "Remove it"]}, 'extensions: ["./a,b.ts"]\n', ""),
         ({"9 of 10": "Remove it"}, "loadSkills: git\n", ""),
         ({"9 of 10": ["Change it", None, "git,web"]}, "loadSkills: git\n", "loadSkills: git,web\n"),
     ],
@@ -110,7 +110,7 @@ async def test_what_there_is_stands_in_the_fields(desk: Desk) -> None:
     assert shown["4 of 10"] == "Body with a rule\n\n---\n\nbelow."
     assert shown["5 of 10"] == "one\n\ntwo\n"
     assert shown["7 of 10"] == "read,odd,name"
-    assert shown["8 of 10"] == "./a.ts"
+    assert shown["8 of 10"] == "./a,b.ts"
     assert shown["9 of 10"] == "git"
 
 
@@ -161,6 +161,15 @@ async def test_naming_skills_takes_back_that_there_are_none(desk: Desk) -> None:
     path = desk.write("x", "---\nname: x\nnoSkills: true\n---\n")
     await edit("x", Person({"9 of 10": [True, "git", None]}), desk.host)
     assert path.read_text() == "---\nname: x\nsuggestedSkills: git\n---\n"
+
+
+async def test_only_names_that_are_new_are_doubted(desk: Desk) -> None:
+    path = desk.write("x", "---\nname: x\nloadSkills: gone\n---\n")
+    host = Host(desk.place, skills=("git",))
+    person = Person({"9 of 10": ["Change it", None, "gone, gti"]})
+    await edit("x", person, host)
+    assert person.question("Not known here").title.endswith('Not known here: "gti". Did you mean "git"?')
+    assert path.read_text() == "---\nname: x\nloadSkills: gone,git\n---\n"
 
 
 async def test_what_would_fail_every_task_is_told_before_it_is_saved(desk: Desk) -> None:
