@@ -267,3 +267,9 @@ def test_of_a_long_output_the_beginning_and_the_end_are_shown() -> None:
     assert shown[8:11] == ["  line 7", "  ... (980 more lines)", "  line 988"]
     assert shown[-1] == "  line 999"
     assert len(shown) == 22
+
+
+def test_a_line_is_not_left_out_to_say_that_one_is_missing() -> None:
+    text = "\n".join(f"line {number}" for number in range(21))
+    window = window_of(CREATED, STARTED, assistant(call("1", "bash", command="seq")), result("1", "bash", text))
+    assert rows(window, 40, 100, expanded=True)[1:] == [f"  line {number}" for number in range(21)]

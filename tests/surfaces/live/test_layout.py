@@ -149,14 +149,24 @@ def test_on_a_narrow_terminal_every_count_is_still_there() -> None:
     assert shown(scene(*windows, columns=40, total=16))[-2] == "1 running, 1 completed, 1 failed, 13 waiting"
 
 
+def test_what_all_have_used_is_summed_up_where_there_is_more_than_one() -> None:
+    said = assistant("Hi", usage=Usage(total_tokens=2100, cost=0.0021))
+    one, two = (window(number, STARTED, said) for number in range(2))
+    assert shown(scene(one, two))[-2] == "Sub-agents: 2 running • ────────── 0/2 • 4.2k tokens • $0.0042"
+    assert shown(scene(one))[-2] == "Sub-agents: 1 running"
+
+
 def test_there_is_an_estimate_once_several_are_completed() -> None:
     done = [finished(number, 30_000) for number in range(3)]
     two = scene(*done[:2], running(3), total=11)
     assert remaining_s(two) is None
+    assert remaining_s(scene(*done[:2], window(2, STARTED, FAILED), running(3), total=11)) is None
     # Eight are left, one of which has run for 10 of about 30 seconds, four at a time.
     stage = scene(*done, running(3), total=11)
     assert remaining_s(stage) == pytest.approx((8 * 30 - 10) / 4)
     assert "• about 60 s left" in shown(stage)[-2]
+    # Of four at a time the last two need only two.
+    assert remaining_s(scene(*done, running(3), total=5)) == pytest.approx((2 * 30 - 10) / 2)
     assert remaining_s(scene(*done, total=3)) is None
 
 
