@@ -12,6 +12,7 @@ from pi_subagents.profiles import (
     choose_model,
     find_offered,
     find_pattern,
+    only_model_of,
 )
 
 OFFERED = ("acme/large", "acme/small", "router/acme/large:free", "zoo/small", "zoo/tiger")
@@ -79,6 +80,10 @@ def test_a_presets_key_is_never_sent_to_another_provider() -> None:
 )
 def test_a_model_is_found_as_it_is_offered(wanted: str, found: str) -> None:
     assert find_offered(wanted, OFFERED) == found
+
+
+def test_the_whole_name_goes_before_an_id_of_a_router() -> None:
+    assert find_offered("acme/large", ("router/acme/large", "acme/large")) == "acme/large"
 
 
 def test_an_id_that_several_providers_have_is_refused_with_their_names() -> None:
@@ -158,3 +163,12 @@ def test_a_model_that_is_no_slip_of_the_pen_may_be_a_new_one_of_a_known_provider
 def test_a_provider_that_offers_nothing_may_lack_a_key() -> None:
     with pytest.raises(UnknownModel, match='pi offers none of "farm"; if it lacks a key, run `pi-subagents pi`'):
         find_pattern("farm/cow", OFFERED)
+
+
+def test_a_provider_alone_stands_for_its_only_model_and_else_it_is_said_what_there_is() -> None:
+    assert only_model_of("Router", OFFERED) == "acme/large:free"
+    with pytest.raises(UnknownModel) as caught:
+        only_model_of("zoo", OFFERED)
+    assert str(caught.value).endswith("Available models: zoo/small, zoo/tiger")
+    with pytest.raises(UnknownModel, match="if pi has no key for it, run `pi-subagents pi`"):
+        only_model_of("farm", OFFERED)

@@ -88,3 +88,13 @@ def test_a_name_is_completed_wherever_one_is_asked_for(stocked: Machine, monkeyp
     ):
         *words, begun = line.split(" ")
         assert [found.value for found in completer.get_completions(words, begun)] == names, line
+
+
+def test_a_completed_name_says_what_its_agent_is_for_and_has_no_comma_for_fish_to_cut_it_at(
+    stocked: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(stocked.project)
+    completer = BashComplete(app, {}, "pi-subagents", "_PI_SUBAGENTS_COMPLETE")
+    purpose = "Reads; {and}: 're' $HOME"  # of the name that is both, the profile's: that is what -p takes first
+    found = completer.get_completions(["run", "-p"], "re")
+    assert {item.value: item.help for item in found} == dict.fromkeys(("reader", "researcher", "reviewer"), purpose)

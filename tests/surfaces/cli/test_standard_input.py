@@ -155,6 +155,11 @@ def test_bytes_that_are_no_utf_8_are_replaced_and_that_is_said(stdin: Stdin) -> 
     assert said == ["warning: standard input is not all UTF-8; what is not was replaced by �"]
 
 
+def test_a_byte_order_mark_is_no_part_of_the_text(stdin: Stdin) -> None:
+    stdin(piped(b"\xef\xbb\xbfthe diff"))
+    assert read_offered(say_nothing) == "the diff"
+
+
 def test_binary_data_is_refused(stdin: Stdin) -> None:
     stdin(piped(b"\x7fELF\0\0"))
     with pytest.raises(InvalidCall, match="standard input is binary data, not text"):
@@ -172,6 +177,12 @@ def test_a_prompt_can_be_read_and_the_others_get_nothing_of_it(stdin: Stdin) -> 
     stdin(piped(b"Do this\n"))
     told = read_prompts(("-", "Do that"), (), say_nothing)
     assert [told.whole(text) for text in told.texts] == ["Do this\n", "Do that"]
+
+
+def test_a_prompt_that_was_to_be_read_and_is_not_there_is_named(stdin: Stdin) -> None:
+    stdin(piped(b" \n"))
+    with pytest.raises(InvalidCall, match="prompt 2 is empty"):
+        read_prompts(("Do that", "-"), (), say_nothing)
 
 
 @pytest.mark.parametrize(("prompts", "files"), [(("-", "-"), ()), (("-",), ("-",)), (("x",), ("-", "-"))])

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.progress import Line, Style
+from pi_subagents.surfaces.live.colours import paint
 from pi_subagents.surfaces.live.screen import Screen, reflows
 from tests.surfaces.live.emulator import EmulatedStream, Emulator
 from tests.waiting import until
@@ -175,3 +176,8 @@ def test_a_terminal_without_a_size_is_taken_for_the_usual_one(tmp_path: Path) ->
 )
 def test_which_terminals_break_lines_anew(environ: dict[str, str], expected: bool) -> None:
     assert reflows(environ) is expected
+
+
+def test_without_colours_what_matters_less_is_dim_all_the_same() -> None:
+    line: Line = [(Style.BOLD, "a"), (Style.MUTED, "b"), (Style.ERROR, "c"), (Style.DIM, "d")]
+    assert paint(line, coloured=False) == "\x1b[1ma\x1b[0m\x1b[2mb\x1b[0mc\x1b[2md\x1b[0m"

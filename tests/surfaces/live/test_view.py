@@ -6,6 +6,7 @@ import asyncio
 import io
 import logging
 import sys
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -125,7 +126,9 @@ async def test_there_are_at_most_twenty_frames_a_second() -> None:
     assert 1 <= frames <= took / view_module.FRAME_S + 2
 
 
-async def test_what_others_write_to_stderr_appears_above_the_frame() -> None:
+async def test_what_others_write_to_stderr_appears_above_the_frame_and_half_a_line_at_the_end(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     stream, state = _Stream(), state_of()
     logger = logging.getLogger("pi_subagents")
     handler = logging.StreamHandler(sys.stderr)
@@ -145,6 +148,7 @@ async def test_what_others_write_to_stderr_appears_above_the_frame() -> None:
         logger.removeHandler(handler)
     assert sys.stderr is real
     assert handler.stream is real
+    assert capsys.readouterr().err == "half a line\n"
 
 
 def test_diverted_lines_are_given_once_and_an_unfinished_one_at_the_end() -> None:
@@ -167,3 +171,14 @@ async def test_while_a_question_is_open_every_key_is_an_answer_to_it() -> None:
         for key, asked_for in ((Key.STOP, 0), (Key.DETACH, 0), (Key.DETACH, 1)):
             view._pressed(key)
             assert len(detached) == asked_for
+
+
+async def test_a_run_that_goes_on_by_itself_is_left_with_d_as_with_q() -> None:
+    left: list[Key] = []
+    state = state_of()
+    for key in (Key.QUIT, Key.DETACH):
+        view = LiveView(_Stream(), leave=partial(left.append, key))
+        async with view.showing(delegation_of(state)):
+            happened(view, state, STARTED)
+            view._pressed(key)
+    assert left == [Key.QUIT, Key.DETACH]
