@@ -65,3 +65,8 @@ def test_what_cannot_be_written_is_known_before_the_tasks_begin(project: Path) -
     (project / "file").write_text("")
     with pytest.raises(StoreError, match=r"cannot write into .*: Not a directory; name another directory with -o"):
         AnswerFiles(project / "file" / "out", project).open()
+
+
+def test_a_directory_that_is_there_and_takes_no_files_is_known_before_the_tasks_begin(project: Path) -> None:
+    with pytest.raises(StoreError, match="cannot write into /proc: "):  # nobody, not even root, can make a file there
+        AnswerFiles(Path("/proc"), project).open()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import socket
 import sys
@@ -81,6 +82,12 @@ def test_a_socket_is_a_pipe_too(stdin: Stdin) -> None:
     there.close()
     stdin(here.detach())
     assert read_offered(say_nothing) == "over a socket"
+
+
+def test_what_a_program_puts_in_its_place_is_read_only_where_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("of the program that calls us"))
+    assert read_offered(say_nothing) == ""
+    assert read_asked(say_nothing) == "of the program that calls us"
 
 
 @pytest.mark.parametrize("device", ["/dev/null", "/dev/zero"])
