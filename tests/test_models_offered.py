@@ -141,6 +141,14 @@ def test_without_a_list_the_model_is_passed_on_with_a_warning(machine: Machine) 
     )
 
 
+def test_a_key_that_the_program_repeats_is_not_told(machine: Machine) -> None:
+    machine.environ |= {"CODE": "3", "ZOO_API_KEY": "sk-zoo-0123456789abcdef"}
+    (machine.root / "table").write_text("zoo refuses sk-zoo-0123456789abcdef")
+    warning = machine.models.check("any/model").warning or ""
+    assert "zoo refuses " in warning
+    assert "0123456789" not in warning
+
+
 def test_an_empty_list_decides_nothing_and_is_not_kept(machine: Machine) -> None:
     (machine.root / "table").write_text("No models available. Use /login.\n")
     warning = machine.models.check("any/model").warning
@@ -191,6 +199,14 @@ def test_the_default_is_what_the_program_itself_says_and_asked_once(machine: Mac
     touch(machine.agent_dir / "settings.json", "{}")
     assert machine.models.default() == "zoo/tiger"
     assert machine.times_asked == 2
+
+
+def test_the_default_of_a_trusted_project_is_not_that_of_an_untrusted_one(machine: Machine) -> None:
+    answer = {"data": {"model": {"provider": "zoo", "id": "tiger"}}}
+    for trusted in (False, True):
+        place = Place.here(machine.root, machine.environ, trusts_project=trusted)
+        (machine.root / "table").write_text(json.dumps(answer).replace("tiger", f"tiger-{trusted}"))
+        assert OfferedModels(place, place.settings()).default() == f"zoo/tiger-{trusted}"
 
 
 @pytest.mark.parametrize("said", ["", "it broke", '{"data": {"model": {"provider": "unknown", "id": "unknown"}}}'])
