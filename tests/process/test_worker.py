@@ -35,24 +35,29 @@ while not (folder / "go").exists():
     time.sleep(0.01)
 if (folder / "go").read_text() == "leave":
     worker.leave_terminal()
+    note("left")
+    while not (folder / "dismiss").exists():
+        time.sleep(0.01)
     worker.dismiss_parent()
     while not (folder / "end").exists():
         time.sleep(0.01)
     note("ended", str(os.getsid(0)))
 sys.exit(7)
 """
+# What is ignored stays so in the program that takes its place.
+_DEAF = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
 
-Start = Callable[[], tuple["subprocess.Popen[bytes]", int]]
+Start = Callable[..., tuple["subprocess.Popen[bytes]", int]]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Iterator[Start]:
-    """A function that starts the program; returns the parent and the pid of the worker."""
+    """A function that starts the program, behind other words; returns the parent and the pid of the worker."""
     with ExitStack() as ending:
 
-        def started() -> tuple[subprocess.Popen[bytes], int]:
+        def started(*before: str) -> tuple[subprocess.Popen[bytes], int]:
             # A process group of its own, as a shell makes one: in one that nobody looks after, nothing can be stopped.
-            command = [sys.executable, "-c", _PROGRAM, str(tmp_path)]
+            command = [*before, sys.executable, "-c", _PROGRAM, str(tmp_path)]
             parent = ending.enter_context(subprocess.Popen(command, process_group=0))
             ending.callback(parent.kill)
             until((tmp_path / "worker").exists, "the worker is there")
@@ -119,8 +124,33 @@ def test_a_worker_that_leaves_lets_the_parent_end_well_and_goes_on_in_a_session_
 ) -> None:
     parent, worker = start()
     (tmp_path / "go").write_text("leave")
+    (tmp_path / "dismiss").touch()
     assert parent.wait(PATIENCE_S) == 0
     assert is_alive(worker)
     (tmp_path / "end").touch()
     until((tmp_path / "ended").exists, "it has gone on to its end")
     assert (tmp_path / "ended").read_text() == str(worker)
+
+
+def test_a_terminal_that_is_closed_while_the_worker_leaves_ends_nothing(start: Start, tmp_path: Path) -> None:
+    parent, _ = start()
+    (tmp_path / "go").write_text("leave")
+    until((tmp_path / "left").exists, "the worker has left the terminal")
+    os.kill(parent.pid, signal.SIGHUP)
+    os.kill(parent.pid, signal.SIGTERM)
+    until((tmp_path / "signalled").exists, "what was sent to the parent has reached the worker")
+    assert (tmp_path / "signalled").read_text() == str(int(signal.SIGTERM))
+    assert parent.wait(PATIENCE_S) == 5
+
+
+def test_nobody_but_the_worker_can_tell_the_parent_that_it_has_left(start: Start) -> None:
+    parent, worker = start()
+    os.kill(parent.pid, signal.SIGUSR1)
+    assert parent.wait(PATIENCE_S) == -signal.SIGUSR1
+    until(lambda: not is_alive(worker), "the worker is gone")
+
+
+def test_the_end_of_the_worker_is_heard_also_where_ends_of_children_are_ignored(start: Start, tmp_path: Path) -> None:
+    parent, _ = start(sys.executable, "-c", _DEAF)
+    (tmp_path / "go").write_text("end")
+    assert parent.wait(PATIENCE_S) == 7
