@@ -23,6 +23,15 @@ def test_sessions_go_with_all_their_runs_and_their_rows(desk: Desk) -> None:
     assert [row["name"] for row in desk.shelf.index.rows()] == ["kept"]
 
 
+def test_a_session_that_is_named_twice_goes_once(desk: Desk) -> None:
+    run_dir = desk.shelf.add(session_id="a" * 16).run_dir
+    done = desk.run("delete", "aaaa", "a" * 16, "--yes")
+    assert done.exit_code == 0, done.err
+    assert done.out.count("aaaaaaaa  ") == 1
+    assert "To be deleted: 1 session with 1 run, " in done.out
+    assert not run_dir.exists()
+
+
 def test_people_are_asked_first_and_see_what_would_go(desk: Desk) -> None:
     desk.shelf.add(name="precious", session_id=SESSION)
     no = desk.at_terminal("delete", SESSION, typed="n\n")
