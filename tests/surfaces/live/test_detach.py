@@ -15,7 +15,9 @@ from tests.waiting import until
 pytestmark = needs_tmux
 
 _WAIT_FOR_GO = "until [ -e go ]; do sleep 0.1; done"
-PATIENT = Script().otherwise([Turn("I wait.", calls=(Call("bash", {"command": _WAIT_FOR_GO}),)), Turn("Done at last.")])
+_PATIENT = [Turn("I wait.", calls=(Call("bash", {"command": _WAIT_FOR_GO}),)), Turn("Done at last.")]
+PATIENT = Script().otherwise(_PATIENT)
+PATIENT_BUT_ONE = Script().when("quick", [Turn("Done at once.")]).otherwise(_PATIENT)
 
 
 def statuses(stage: Stage) -> list[str]:
@@ -81,6 +83,20 @@ def test_a_resumed_session_can_be_detached_too(play: Play, open_terminal: Open) 
     assert "goes on in the background" in terminal.until_prompt()
     (stage.project / "go").touch()
     until(lambda: statuses(stage) == ["completed", "completed"], "it is completed", lambda: str(statuses(stage)))
+
+
+def test_whoever_detaches_is_told_where_the_answers_are_that_came_before(play: Play, open_terminal: Open) -> None:
+    stage = play(PATIENT_BUT_ONE)
+    terminal = open_terminal(stage, 120, 30)
+    terminal.run("run", "-j", "1", "quick", "patient")
+    terminal.until_shown("→ bash", "1 running, 1 completed")
+    terminal.press("d")
+    said = terminal.until_prompt()
+    patient = stage.run_dirs[-1].name.rpartition("-")[2][:8]
+    assert f"Detached: {patient} (2: patient) goes on in the background.\n" in said
+    assert "hint: 1 task has ended already; 'pi-subagents sessions list' names them\n" in said
+    (stage.project / "go").touch()
+    until(lambda: statuses(stage) == ["completed"] * 2, "both are completed", lambda: str(statuses(stage)))
 
 
 def test_kill_9_of_what_the_shell_waits_for_ends_the_agents_too(play: Play, open_terminal: Open) -> None:
