@@ -58,6 +58,20 @@ def test_a_list_that_is_longer_than_the_terminal_is_paged(desk: Desk) -> None:
     assert "paged:" not in desk.run("list", "--limit", "49", variables=PAGER).out
 
 
+def test_less_begins_at_the_end_and_obeys_the_user_and_an_empty_pager_is_none(desk: Desk) -> None:
+    for number in range(50):
+        desk.shelf.add(name=f"n{number}", age_s=100 - number)
+    less = desk.root / "bin" / "less"
+    less.parent.mkdir()
+    less.write_text('#!/bin/sh\ncat >&2\necho "paged: $LESS"\n')
+    less.chmod(0o755)
+    path = {"PATH": f"{less.parent}:{desk.environ['PATH']}"}
+    for variables, options in (({}, "-FRX +G"), ({"LESS": "-S"}, "-S +G")):
+        shown = desk.at_terminal("list", "--limit", "50", variables=path | variables).out
+        assert shown.splitlines()[-1] == f"paged: {options}"
+    assert "paged:" not in desk.at_terminal("list", "--limit", "50", variables={**path, "PAGER": ""}).out
+
+
 def test_nothing_is_coloured_for_who_wants_no_colours(desk: Desk) -> None:
     desk.shelf.add(name="here")
     assert "\x1b[" in desk.at_terminal("list").out
