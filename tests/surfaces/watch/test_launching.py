@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList, TextArea
 
+from pi_subagents.models import Reason
 from pi_subagents.paths import runs_dir
 from pi_subagents.planning import Place
 from pi_subagents.store import is_held, list_runs, load_run, request_stop
@@ -63,6 +64,20 @@ async def test_n_starts_an_agent_in_the_background_that_s_can_tell_something(ben
     until(lambda: not is_held(run_dir), "it ends by itself")
     state = load_run(run_dir)
     assert (state.text, state.preset, state.background, state.owner) == ("Green", "worker", True, "terminal")
+
+
+async def test_a_new_agent_is_chosen_in_place_of_another_and_no_filter_hides_it(bench: Bench) -> None:
+    bench.tea.add(name="spilt", ends=Reason.TIMEOUT)
+    with_variables(bench, **{SCRIPT_VARIABLE: script(_SETTLED)})
+    async with watching(bench) as eyes:
+        await eyes.press("f", "f", "f")
+        await eyes.until_seen("only failed")
+        await eyes.reach("n", OptionList)
+        await eyes.reach("enter", PromptArea)
+        await eyes.press(*"Make tea", "enter")
+        await eyes.until(lambda: eyes.chosen == "Make tea", "it is chosen")
+        assert set(eyes.names) == {"Make tea", "spilt"}
+    until(lambda: not any(map(is_held, list_runs(runs_dir(bench.tea.project)))), "it ends by itself")
 
 
 async def test_what_keeps_an_agent_from_starting_is_said_and_the_task_stays(bench: Bench) -> None:
