@@ -52,6 +52,12 @@ def test_a_directory_gets_a_file_with_the_sessions_name(desk: Desk, session: str
     assert (desk.root / f"{SESSION}.html").exists()
 
 
+def test_a_directory_with_a_dot_in_its_name_is_no_format(desk: Desk, session: str) -> None:
+    (desk.project / "notes.d").mkdir()
+    assert desk.run("export", session, "-o", "notes.d").exit_code == 0
+    assert (desk.project / "notes.d" / f"{SESSION}.md").exists()
+
+
 def test_a_format_that_is_not_written_is_refused_before_anything_is(desk: Desk, session: str) -> None:
     done = desk.run("export", session, "-o", "x.pdf")
     assert (done.exit_code, done.out) == (2, "")
