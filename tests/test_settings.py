@@ -189,6 +189,12 @@ def test_a_warning_cites_the_line_of_the_key_in_our_section(files: Files) -> Non
     assert files.load().warnings[0].startswith(f"{files.global_file}:5: ")
 
 
+def test_several_warnings_come_in_the_same_order_in_every_process(files: Files) -> None:
+    keys = ["maxLinesPerWindow", "commandPreviewWidth", "extend_timeout_debounce", "looping_tool_count", "piCommand"]
+    files.write_global(**dict.fromkeys(reversed(keys), []))
+    assert [next(key for key in keys if key in warning) for warning in files.load().warnings] == keys
+
+
 def test_a_byte_order_mark_is_accepted_as_pi_accepts_it(files: Files) -> None:
     files.global_file.write_bytes(b"\xef\xbb\xbf" + b'{"subagents": {"looping_tool_count": 7}}')
     settings = files.load()

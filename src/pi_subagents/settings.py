@@ -137,7 +137,7 @@ class _Reading:
             return
         said = {name: section[name] for name in _KEYS if section.get(name) is not None}
         refused = [name for name in said if objection is not None and SETTINGS[name] is not None]
-        for name in said.keys() - set(refused):
+        for name in (name for name in said if name not in refused):
             self._value(path, text, name, said[name])
         if refused:
             self.powerless.append(Powerless(path, _line_of(text, refused[0]), tuple(refused), objection or ""))

@@ -30,7 +30,7 @@ def summarise_tool_result(name: str, text: str, details: object = None) -> str |
 
 
 def output_lines(text: str) -> list[str]:
-    """What a tool returned, in twenty lines at most; of a longer output the beginning and the end."""
+    """What a tool returned, in some twenty lines at most; of a longer output the beginning and the end."""
     text = text.strip("\r\n").rstrip()
     if not text:
         return []
