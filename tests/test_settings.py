@@ -191,7 +191,7 @@ def test_a_warning_cites_the_line_of_the_key_in_our_section(files: Files) -> Non
 
 def test_several_warnings_come_in_the_same_order_in_every_process(files: Files) -> None:
     keys = ["maxLinesPerWindow", "commandPreviewWidth", "extend_timeout_debounce", "looping_tool_count", "piCommand"]
-    files.write_global(**dict.fromkeys(reversed(keys), []))
+    files.write_global(**{key: [] for key in reversed(keys)})
     assert [next(key for key in keys if key in warning) for warning in files.load().warnings] == keys
 
 
