@@ -32,6 +32,11 @@ class PiSubagentsError(Exception):
         self.advice = advice
 
 
+def with_advice(error: Exception) -> str:
+    """What is wrong and, in the next line, what can be done about it, if that is known."""
+    return f"{error}\n{getattr(error, 'advice', '')}".rstrip()
+
+
 class InvalidCall(PiSubagentsError):  # noqa: N818 - reads as a sentence where it is raised
     """A caller's mistake, found before anything was started."""
 

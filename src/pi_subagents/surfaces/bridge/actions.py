@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from pi_subagents import control
-from pi_subagents.errors import PiSubagentsError
+from pi_subagents.errors import PiSubagentsError, with_advice
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.progress import clean
 from pi_subagents.store import request_stop
@@ -29,7 +29,7 @@ async def steer(run: WatchedRun, dialogs: PiDialogs) -> None:
         await dialogs.notify(f"{name_of(run)} is over already; a task with its session id as resume goes on with it.")
         return
     if problem := control.why_not_steered(run.state):
-        await dialogs.notify(f"{problem} {problem.advice}".strip(), "warning")
+        await dialogs.notify(with_advice(problem), "warning")
         return
     text = await dialogs.input(f"Tell {name_of(run)}", "It hears this before its next turn")
     if not text or not text.strip():
@@ -37,7 +37,7 @@ async def steer(run: WatchedRun, dialogs: PiDialogs) -> None:
     try:
         await asyncio.to_thread(control.steer, run.run_dir, text)
     except PiSubagentsError as error:
-        await dialogs.notify(str(error), "warning")
+        await dialogs.notify(with_advice(error), "warning")
     else:
         await dialogs.notify(f"{name_of(run)} hears it before its next turn.")
 

@@ -11,7 +11,7 @@ from textual.app import App
 
 from pi_subagents.clock import now_ms
 from pi_subagents.control import steer, why_not_steered
-from pi_subagents.errors import PiSubagentsError, StoreError
+from pi_subagents.errors import PiSubagentsError, StoreError, with_advice
 from pi_subagents.export import printable, session_html
 from pi_subagents.models import short_id
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -56,7 +56,7 @@ class RunActions:
         if not run.is_active:
             self._say(f"{_name(run)} is over already; r resumes it.")
         elif problem := why_not_steered(run.state):
-            self._say(printable(f"{problem}\n{problem.advice}".strip()))
+            self._say(printable(with_advice(problem)))
         else:
             self._app.push_screen(PromptDialog(f"Tell {_name(run)}:", "send", partial(self._steer, run)))
 
@@ -130,7 +130,7 @@ class RunActions:
             try:
                 await work
             except PiSubagentsError as error:
-                self._app.notify(printable(str(error)), severity="error", markup=False)
+                self._app.notify(printable(with_advice(error)), severity="error", markup=False)
 
         self._app.run_worker(attempt())
 

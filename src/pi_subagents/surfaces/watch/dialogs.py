@@ -14,7 +14,7 @@ from textual.message import Message
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static, TextArea
 
-from pi_subagents.errors import PiSubagentsError
+from pi_subagents.errors import PiSubagentsError, with_advice
 from pi_subagents.harmless import printable
 
 
@@ -115,9 +115,9 @@ class PromptDialog(ModalScreen[None]):
         except (PiSubagentsError, OSError) as error:
             self._is_acting = False
             if self.is_current:
-                self._say(printable(str(error)))
+                self._say(printable(with_advice(error)))
             else:  # it was left in the meantime
-                self.app.notify(printable(str(error)), severity="error", markup=False)
+                self.app.notify(printable(with_advice(error)), severity="error", markup=False)
             return
         if self.is_current:
             self.dismiss(None)
