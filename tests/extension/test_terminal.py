@@ -88,7 +88,8 @@ def test_windows_while_agents_work_their_ends_and_what_goes_on_behind(
         pi.press("C-o")
         pi.until_shown("END", "Tool output: expanded", "    1234")
         pi.press("C-o")
-        assert "1234" not in pi.until_gone("END")
+        pi.until_gone("END")
+        pi.until_gone("    1234")
         if rows > 24:  # otherwise what is looked at has scrolled away
             pi.say("/reload")
             pi.until_shown("Reloaded")
