@@ -75,7 +75,7 @@ class Person:
     async def confirm(self, title: str, message: str) -> bool:
         return self._answer(Question("confirm", title, message=message)) is True
 
-    async def input(self, title: str, placeholder: str = "", *, initial: str = "") -> str | None:
+    async def input(self, title: str, placeholder: str = "", *, initial: str = "", enter: str = "skips") -> str | None:
         answer: str | None = self._answer(Question("input", title, initial=initial))
         return self._typed(answer, initial)
 

@@ -74,6 +74,12 @@ async def test_a_name_that_was_not_said_is_asked_for(stocked: Desk) -> None:
     assert stocked.path("fresh").exists()
 
 
+async def test_a_name_that_cannot_be_one_is_asked_for_again_with_the_reason(desk: Desk) -> None:
+    person = await say(desk, "create", Person({"Name": ["a b", " fresh "], "Scope": "Project"}))
+    assert person.titles[1] == ('The name "a b" may only have letters, digits, "-" and "_".\nName of the new profile')
+    assert desk.path("fresh").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

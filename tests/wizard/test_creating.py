@@ -162,6 +162,33 @@ async def test_an_unknown_model_is_asked_about_once_more(
     assert not doubts or ("Did you mean" in doubts[0]) == (typed == "lareg")
 
 
+@pytest.mark.parametrize(
+    ("typed", "answers", "saved"),
+    [
+        ("antropic", [None], "anthropic"),
+        ("antropic", ["Keep"], "antropic"),
+        ("nonsense", ["Type it again", "zai"], "zai"),
+        ("zai", [], "zai"),
+    ],
+)
+async def test_an_unknown_provider_is_asked_about_once_more(
+    desk: Desk, typed: str, answers: list[str | None], saved: str
+) -> None:
+    host = Host(desk.place, models=("anthropic/large", "zai/glm"))
+    person = Person({"Scope": "Project", "2 of 10": ["Another", typed, *answers]})
+    await create("x", person, host)
+    assert body(desk) == f"---\nname: x\nprovider: {saved}\n---\n"
+    assert sum("Not known here" in title for title in person.titles) == bool(answers)
+
+
+async def test_a_model_of_an_unknown_provider_is_asked_about_too(desk: Desk) -> None:
+    host = Host(desk.place, models=("anthropic/large",))
+    person = Person({"Scope": "Project", "2 of 10": ["Another", "nonsense", "Keep"], "3 of 10": ["wrongmodel", "Keep"]})
+    await create("x", person, host)
+    assert 'Not known here: "wrongmodel". Is it right all the same?' in person.titles[5]
+    assert body(desk) == "---\nname: x\nprovider: nonsense\nmodel: wrongmodel\n---\n"
+
+
 async def test_a_list_that_would_not_fit_on_the_screen_is_not_shown(desk: Desk) -> None:
     host = Host(desk.place, models=tuple(f"router/m{number}" for number in range(300)))
     person = Person({"Scope": "Project", "2 of 10": "router", "3 of 10": "m7"})

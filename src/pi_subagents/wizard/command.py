@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from pi_subagents.errors import InvalidCall, PiSubagentsError
+from pi_subagents.errors import InvalidCall, PiSubagentsError, ProfileError
 from pi_subagents.profiles import ProfileCatalog, UnknownProfile, detail_text, load_profiles, profile_summary
 from pi_subagents.wizard.dialogs import CANCELLED, Cancelled, Dialogs
 from pi_subagents.wizard.flow import create, delete, edit
 from pi_subagents.wizard.host import Host
+from pi_subagents.wizard.scopes import require_name
 from pi_subagents.wizard.words import ACTIONS, USAGE, Action
 
 NONE_FOUND = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
@@ -42,15 +43,26 @@ async def _obey(words: list[str], dialogs: Dialogs, host: Host) -> None:
 async def choose_name(action: Action, dialogs: Dialogs, host: Host) -> str:
     """The profile that somebody means who did not say; raises Cancelled, or InvalidCall if there is none."""
     if action == "create":
-        name = await dialogs.input("Name of the new profile", "reviewer")
-    else:
-        names = list(_load(host).profiles)
-        if not names:
-            raise InvalidCall(NONE_FOUND)
-        name = await dialogs.select(f"Which profile do you want to {action}?", names)
-    if not name or not name.strip():
+        return await _ask_new_name(dialogs)
+    names = list(_load(host).profiles)
+    if not names:
+        raise InvalidCall(NONE_FOUND)
+    name = await dialogs.select(f"Which profile do you want to {action}?", names)
+    if not name:
         raise Cancelled
-    return name.strip()
+    return name
+
+
+async def _ask_new_name(dialogs: Dialogs) -> str:
+    title = question = "Name of the new profile"
+    while name := (await dialogs.input(title, "reviewer", enter="leaves") or "").strip():
+        try:
+            require_name(name)
+        except ProfileError as error:
+            title = f"{error}\n{question}"
+        else:
+            return name
+    raise Cancelled
 
 
 async def _list(dialogs: Dialogs, host: Host) -> None:

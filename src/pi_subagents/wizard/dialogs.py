@@ -29,8 +29,10 @@ class Dialogs(Protocol):
         """Yes or no; Esc is no."""
         ...
 
-    async def input(self, title: str, placeholder: str = "", *, initial: str = "") -> str | None:
+    async def input(self, title: str, placeholder: str = "", *, initial: str = "", enter: str = "skips") -> str | None:
         """A line of text; `initial` stands in the field already and is the answer unless it is changed.
+
+        `enter` is what Enter does in an empty field, for hosts that say so.
 
         pi's `input` begins empty whatever it is told: where there is an `initial`, its `editor` does what is meant.
         """

@@ -36,9 +36,17 @@ def step_title(number: int, words: str) -> str:
 
 
 async def ask_provider(draft: Draft, questions: Questions, host: Host) -> None:
-    """The provider: one that has models here, or any other."""
+    """The provider: one that has models here, or any other, which is asked about once more."""
     title = step_title(2, "Provider")
-    draft.set(provider=await _ask_word(questions, title, draft.profile.provider, host.providers, "anthropic"))
+    now, offered = draft.profile.provider, host.providers
+    while True:
+        provider = await _ask_word(questions, title, now, offered, "anthropic")
+        if provider is None or provider == now or not offered or provider in offered:
+            break
+        if settled := await settle(questions, title, {provider: closest(provider, offered)}):
+            provider = settled[provider]
+            break
+    draft.set(provider=provider)
 
 
 async def ask_model(draft: Draft, questions: Questions, host: Host) -> None:
@@ -193,7 +201,7 @@ async def _ask_word(
 
 def _is_offered(model: str, provider: str | None, host: Host) -> bool:
     """Whether pi has the model, as far as that is known."""
-    if not host.models_of(provider):
+    if not host.models:
         return True
     full = model if provider is None or model.startswith(f"{provider}/") else f"{provider}/{model}"
     try:

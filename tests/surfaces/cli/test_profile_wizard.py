@@ -26,7 +26,8 @@ def test_a_profile_is_created_shown_edited_and_deleted(machine: Machine) -> None
     )
     assert "  2) anthropic\n  3) zai\n" in created.screen
     assert "  2) m-small\n" in created.screen
-    assert created.screen.endswith(f'Saved the profile "reviewer": {path}\n')
+    next_step = 'Try it: pi-subagents run -p reviewer "What can you do?"'
+    assert created.screen.endswith(f'Saved the profile "reviewer": {path}\n{next_step}\n')
     text = (
         "---\nname: reviewer\nprovider: zai\nmodel: m-small\nthinkingLevel: high\ntools: read,grep\n---\n"
         "\nYou review.\n\n  Thoroughly.\n"
@@ -73,6 +74,7 @@ def test_escape_leads_back_or_out_and_other_keys_are_no_escape(machine: Machine)
     first = Typist(machine, "profile", "create", "x")
     assert first.answer(ESC) == 1
     assert "Leave without saving?" not in first.screen
+    assert "^[" not in first.screen.replace("^[\b\b  \b\b", "")  # the terminal shows it, and it is wiped out
     assert not (machine.project / ".pi").exists()
 
 
@@ -91,6 +93,15 @@ def test_without_a_list_of_models_and_with_a_mistake_at_a_prompt_the_wizard_goes
     assert "Type a number from 1 to 2." in typist.screen
     assert "Type a number from 1 to 3." in typist.screen
     assert path_of(machine, "x").read_text() == "---\nname: x\nmodel: my/model\n---\n"
+
+
+def test_a_name_that_will_not_do_is_asked_for_again_and_enter_leaves(machine: Machine) -> None:
+    typist = Typist(machine, "profile", "create")
+    assert typist.answer("my profile", "") == 1
+    question = "Name of the new profile\nText, such as reviewer (Enter leaves): "
+    reason = 'The name "my profile" may only have letters, digits, "-" and "_".'
+    assert f"{question}my profile\n\n{reason}\n{question}" in typist.screen
+    assert typist.screen.endswith("Cancelled. Nothing was changed.\n")
 
 
 def test_a_prompt_is_written_in_the_editor_of_the_person(machine: Machine) -> None:

@@ -26,7 +26,7 @@ class PiDialogs:
         """Yes or no."""
         return await self._ask("dialog/confirm", {"title": title, "message": message}) is True
 
-    async def input(self, title: str, placeholder: str = "", *, initial: str = "") -> str | None:
+    async def input(self, title: str, placeholder: str = "", *, initial: str = "", enter: str = "skips") -> str | None:
         """A line; where something stands there already, in pi's editor, which can begin with it."""
         if initial:
             text = await self.editor(title, initial)

@@ -47,6 +47,12 @@ def echo_painted(line: str, *, err: bool = False, color: bool | None = None) -> 
     )
 
 
+def take_back(echoed: str) -> None:
+    """Wipe out what the terminal has just shown of a key; questions are on standard error, and so is that."""
+    back = "\b" * len(echoed)
+    click.echo(f"{back}{' ' * len(echoed)}{back}", file=painted(sys.stderr), nl=False)
+
+
 def steps_of(command: str) -> Steps:
     """Where a command tells of its long steps: on standard error, after its name."""
     from pi_subagents.steps import Steps  # not for every command

@@ -131,6 +131,7 @@ async def _create(name: str | None, scope: Scope | None, with_key: bool, descrip
     echo(HINT, err=True)
     name = name or await choose_name("create", dialogs, host)
     await create_with(name, dialogs, host, scope=scope, api_key=_ask_key(with_key), description=description)
+    echo(f'Try it: pi-subagents run -p {name} "What can you do?"', err=True)
 
 
 async def _edit(name: str | None, scope: Scope | None, with_key: bool, description: str | None) -> None:

@@ -11,13 +11,15 @@ from collections.abc import Sequence
 import click
 
 from pi_subagents.surfaces.cli.line_input import read_line
-from pi_subagents.surfaces.cli.output import echo, echo_text
+from pi_subagents.surfaces.cli.output import echo, echo_text, take_back
 from pi_subagents.wizard import Cancelled, Level
 
-HINT = "Enter takes the answer in brackets. Esc leaves, or goes back a step."
+HINT = "Enter takes the answer in brackets. Esc leaves; after your first answer it asks whether to leave or go back."
 
 _REMOVE = "-"
 _END = "."
+_ECHOED_ESC = "^["
+"""What a terminal shows for Esc."""
 
 
 class TerminalDialogs:
@@ -40,14 +42,14 @@ class TerminalDialogs:
         _say(f"\n{title}\n{message}")
         return ask_yes("Yes or no", initial=False)
 
-    async def input(self, title: str, placeholder: str = "", *, initial: str = "") -> str | None:
+    async def input(self, title: str, placeholder: str = "", *, initial: str = "", enter: str = "skips") -> str | None:
         """Ask for a line."""
         _say(f"\n{title}")
         if initial:
             answer = _ask(f"Text ({_REMOVE} removes it) [{initial}]")
             return "" if answer == _REMOVE else initial if answer == "" else answer
         example = f", such as {placeholder}" if placeholder else ""
-        return _ask(f"Text{example} (Enter skips)")
+        return _ask(f"Text{example} (Enter {enter})")
 
     async def editor(self, title: str, prefill: str = "") -> str | None:
         """Open the person's editor; without one, read lines up to a dot. Leaving without saving changes nothing."""
@@ -110,6 +112,7 @@ def _read(prompt: str) -> str | None:
     except EOFError:
         raise Cancelled from None
     if line is None:
+        take_back(_ECHOED_ESC)
         echo(err=True)
     return line
 
