@@ -11,6 +11,7 @@ import click
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.surfaces.cli.examples import EXAMPLES
 from pi_subagents.surfaces.cli.lazy import LazyGroup
+from tests.surfaces.cli.machine import Machine
 
 PROGRAM = "pi-subagents"
 
@@ -22,10 +23,10 @@ def contexts(parent: click.Context) -> Iterator[click.Context]:
         for name in parent.command.list_commands(parent):
             command = parent.command.get_command(parent, name)
             assert command is not None
-            yield from contexts(click.Context(command, parent=parent, info_name=name))
+            yield from contexts(command.context_class(command, parent=parent, info_name=name))
 
 
-ALL = {context.command_path: context for context in contexts(click.Context(app, info_name=PROGRAM))}
+ALL = {context.command_path: context for context in contexts(app.context_class(app, info_name=PROGRAM))}
 
 
 def test_every_help_ends_with_examples_of_its_own_command() -> None:
@@ -47,6 +48,19 @@ def test_every_example_is_a_command_line_that_is_understood() -> None:
             assert all(parsed.get(argument.name or "") for argument in arguments if argument.required), example
 
 
+def test_no_line_is_broken_at_a_hyphen() -> None:
+    for path, context in ALL.items():
+        assert not re.search(r"\w-$", context.get_help(), re.MULTILINE), path
+    assert "'pi-subagents trust'" in ALL[f"{PROGRAM} run"].get_help()
+
+
+def test_what_a_command_does_is_said_in_full_where_it_is_listed() -> None:
+    for path, context in ALL.items():
+        assert "..." not in context.get_help().partition("\nCommands:\n")[2], path
+    listed = " ".join(ALL[f"{PROGRAM} uninstall"].get_help().split())
+    assert "mcp Take the MCP server of pi-subagents out of the configuration of a client. pi Take" in listed
+
+
 def test_commands_stand_under_headings_and_those_of_programs_come_last() -> None:
     shown = app.get_help(ALL[PROGRAM])
     headings = re.findall(r"^(\w[\w ]*):$", shown, re.MULTILINE)
@@ -64,3 +78,15 @@ def test_a_command_that_no_heading_names_is_listed_all_the_same() -> None:
     context = click.Context(group, info_name="program")
     assert group.list_commands(context) == ["old", "new"]
     assert "Known:\n  old  Something old.\n\nCommands:\n  new  Something new.\n" in group.get_help(context)
+
+
+def test_what_was_called_wrongly_is_told_as_every_other_error_is(machine: Machine) -> None:
+    for arguments, message in (
+        (["run"], "give at least one PROMPT, or --tasks FILE"),
+        (["rnu"], "No such command 'rnu'. Did you mean 'run'?"),
+        (["run", "--jobs", "x", "hi"], "Invalid value for '-j' / '--jobs': 'x' is not a valid integer range."),
+    ):
+        done = machine.run(*arguments)
+        assert done.stderr.startswith("Usage: pi-subagents ")
+        assert done.stderr.endswith(f"\n\nerror: {message}\n")
+        assert (done.returncode, done.stdout) == (2, "")

@@ -70,4 +70,4 @@ def app(verbose: int, log_level: str | None) -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command; what people did wrong is one sentence on stderr, never a traceback."""
-    sys.exit(run_to_exit_code(lambda: app(args=arguments, prog_name="pi-subagents", standalone_mode=True)))
+    sys.exit(run_to_exit_code(lambda: app(args=arguments, prog_name="pi-subagents", standalone_mode=False)))

@@ -12,8 +12,11 @@ from typing import Any
 import click
 
 from pi_subagents.suggestions import closest
+from pi_subagents.surfaces.cli.help_format import HelpContext
 
 REST = "Commands"
+_WHOLE = 1000
+"""More characters than a first sentence has: click cuts what is longer than it is told."""
 
 
 class LazyGroup(click.Group):
@@ -23,6 +26,8 @@ class LazyGroup(click.Group):
     `headings` says which commands stand together in `--help`, and in which order. It may name commands that are not in
     the table; those that it does not name stand under `REST`, which it must have.
     """
+
+    context_class = HelpContext
 
     def __init__(
         self,
@@ -48,6 +53,7 @@ class LazyGroup(click.Group):
         module = import_module(f"{self._package}.{self._table[cmd_name][0]}")
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(module, f"{name}_command", None) or getattr(module, name)
+        command.short_help = self._table[cmd_name][1]
         return _with_examples(command)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -86,7 +92,9 @@ def _with_examples(command: click.Command) -> click.Command:
     """The command, and the commands below it, with examples at the end of their help."""
     if isinstance(command, LazyGroup):
         return command
+    command.context_class = HelpContext
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
+        inner.short_help = inner.get_short_help_str(_WHOLE)
         _with_examples(inner)
     command.format_epilog = _write_examples  # type: ignore[method-assign] # what click.command() makes has no class of ours
     return command
