@@ -49,8 +49,9 @@ class _Listing:
 class OfferedModels:
     """The models on offer to agents that are started from one place."""
 
-    def __init__(self, place: Place, settings: Settings) -> None:
+    def __init__(self, place: Place, settings: Settings, *, timeout_s: float = _TIMEOUT_S) -> None:
         self._place = place
+        self._timeout_s = timeout_s
         data = data_dir(place.environ)
         self._program: Program = find_pi(settings.pi_command, place.environ, data)
         self._version = ProgramVersion(self._program, place)
@@ -133,7 +134,7 @@ class OfferedModels:
         return ask(
             [*self._program.argv, *arguments],
             environ=self._environ(),
-            timeout_s=_TIMEOUT_S,
+            timeout_s=self._timeout_s,
             cwd=self._place.cwd,
             stdin=stdin,
         )

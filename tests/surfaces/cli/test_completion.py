@@ -8,9 +8,10 @@ import subprocess
 import sys
 
 import pytest
-from click.shell_completion import BashComplete
 
+from pi_subagents.surfaces.cli import catalogs
 from pi_subagents.surfaces.cli.app import app
+from pi_subagents.surfaces.cli.shells import completer
 from tests.surfaces.cli.machine import PACKAGE_HOME, Machine
 from tests.waiting import PATIENCE_S
 
@@ -28,6 +29,12 @@ compadd() {{ print -l $completions }}
 words=({line}); CURRENT=$#words
 _pi_subagents_completion
 """
+# How each shell shows what it would ask about our command.
+_IS_KNOWN = {
+    "bash": "complete -p pi-subagents",
+    "zsh": "print $_comps[pi-subagents]",
+    "fish": "complete -C 'pi-subagents backg' >/dev/null; complete --command pi-subagents",
+}
 
 
 @pytest.fixture
@@ -43,26 +50,38 @@ def stocked(machine: Machine) -> Machine:
 
 def complete(machine: Machine, shell: str, line: str) -> list[str]:
     """What a shell offers for the last word of a line."""
+    return [offered.partition("\t")[0] for offered in menu(machine, shell, line)]
+
+
+def menu(machine: Machine, shell: str, line: str) -> list[str]:
+    """The same with what is shown beside it, in a shell that says so."""
     script = machine.write(machine.root / "script", machine.run("completion", shell).stdout)
     typed = line if line[-1] != " " or shell == "fish" else f'{line}""'
     text = {"bash": _BASH, "zsh": _ZSH, "fish": _FISH}[shell].format(script=shlex.quote(str(script)), line=typed)
     found = shutil.which(shell)
     assert found
-    done = subprocess.run(
-        [found, "-c", text],
+    done = start(machine, found, "-c", text)
+    assert done.stderr == ""
+    return done.stdout.splitlines()
+
+
+def start(machine: Machine, *words: str) -> subprocess.CompletedProcess[str]:
+    """A shell as a user of the machine starts it."""
+    return subprocess.run(
+        words,
         cwd=machine.project,
         env={
             "PATH": f"{machine.bin}:/usr/bin:/bin",
             "HOME": str(machine.home),
             "PYTHONPATH": str(PACKAGE_HOME),
         },
+        stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
         timeout=PATIENCE_S,
         check=False,
+        start_new_session=True,
     )
-    assert done.stderr == ""
-    return [offered.partition("\t")[0] for offered in done.stdout.splitlines()]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
@@ -73,9 +92,49 @@ def test_the_script_completes_profiles_and_presets_in_its_shell(stocked: Machine
     assert complete(stocked, shell, "pi-subagents preset show ") == ["reader", "researcher"]
 
 
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_models_are_offered_to_whoever_must_name_one(stocked: Machine, shell: str) -> None:
+    if shutil.which(shell) is None:
+        pytest.skip(f"there is no {shell}")
+    stocked.add_pi()
+    assert complete(stocked, shell, "pi-subagents run --model ") == ["anthropic/m-large", "zai/m-small"]
+    assert complete(stocked, shell, "pi-subagents background start --model z") == ["zai/m-small"]
+
+
+def test_nobody_waits_long_for_a_pi_that_does_not_answer(stocked: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    stocked.add_pi()
+    stocked.add_node(models="exec sleep 300")
+    monkeypatch.chdir(stocked.project)
+    monkeypatch.setenv("PATH", f"{stocked.bin}:/usr/bin:/bin")
+    monkeypatch.setattr(catalogs, "_MENU_S", 0.1)
+    assert completer("bash", app).get_completions(["run", "--model"], "") == []
+
+
+def test_a_description_is_shown_with_its_commas(stocked: Machine) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("there is no fish")
+    assert menu(stocked, "fish", "pi-subagents profile show rea") == ["reader\tReads, {and}: 're' $HOME"]
+    assert menu(stocked, "fish", "pi-subagents backg") == [
+        "background\tStart, watch and stop agents that work in the background."
+    ]
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_the_commands_in_the_help_work_as_they_stand_in_an_empty_home(stocked: Machine, shell: str) -> None:
+    found = shutil.which(shell)
+    if found is None:
+        pytest.skip(f"there is no {shell}")
+    shown = stocked.run("completion", "--help").stdout
+    commands = shown.partition(f"\n  {shell}:\n")[2].partition("\n\n")[0]
+    assert "> ~/" in commands
+    assert start(stocked, found, "-c", commands).returncode == 0
+    known = start(stocked, found, "-i", "-c", _IS_KNOWN[shell])  # reads what the user has set up
+    assert "pi_subagents_completion" in known.stdout or "_pi-subagents" in known.stdout, known.stderr
+
+
 def test_a_name_is_completed_wherever_one_is_asked_for(stocked: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(stocked.project)
-    completer = BashComplete(app, {}, "pi-subagents", "_PI_SUBAGENTS_COMPLETE")
+    bash = completer("bash", app)
     for line, names in (
         ("run --profile ", ["reader", "researcher", "reviewer"]),
         ("background start rea", ["reader"]),
@@ -87,14 +146,11 @@ def test_a_name_is_completed_wherever_one_is_asked_for(stocked: Machine, monkeyp
         ("profile delete rev", ["reviewer"]),
     ):
         *words, begun = line.split(" ")
-        assert [found.value for found in completer.get_completions(words, begun)] == names, line
+        assert [found.value for found in bash.get_completions(words, begun)] == names, line
 
 
-def test_a_completed_name_says_what_its_agent_is_for_and_has_no_comma_for_fish_to_cut_it_at(
-    stocked: Machine, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_completed_name_says_what_its_agent_is_for(stocked: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(stocked.project)
-    completer = BashComplete(app, {}, "pi-subagents", "_PI_SUBAGENTS_COMPLETE")
-    purpose = "Reads; {and}: 're' $HOME"  # of the name that is both, the profile's: that is what -p takes first
-    found = completer.get_completions(["run", "-p"], "re")
+    purpose = "Reads, {and}: 're' $HOME"  # of the name that is both, the profile's: that is what -p takes first
+    found = completer("bash", app).get_completions(["run", "-p"], "re")
     assert {item.value: item.help for item in found} == dict.fromkeys(("reader", "researcher", "reviewer"), purpose)

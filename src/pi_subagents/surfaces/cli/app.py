@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import Any
 
@@ -70,4 +71,8 @@ def app(verbose: int, log_level: str | None) -> None:
 
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command; what people did wrong is one sentence on stderr, never a traceback."""
+    if "_PI_SUBAGENTS_COMPLETE" in os.environ:
+        from pi_subagents.surfaces.cli.shells import register
+
+        register()
     sys.exit(run_to_exit_code(lambda: app(args=arguments, prog_name="pi-subagents", standalone_mode=False)))

@@ -8,6 +8,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+from pi_subagents.errors import PiSubagentsError
 from pi_subagents.harmless import clean
 from pi_subagents.models import Profile
 from pi_subagents.planning import Place
@@ -22,6 +23,9 @@ from pi_subagents.profiles import (
 )
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_text
+
+_MENU_S = 5.0
+"""How long somebody who has pressed Tab is kept waiting for a list of models."""
 
 
 def print_catalog(catalog: ProfileCatalog, *, as_json: bool, if_none: str) -> None:
@@ -93,8 +97,20 @@ def completing(*loads: Load) -> Callable[[click.Context, click.Parameter, str], 
 
 
 def _purpose(profile: Profile) -> str:
-    """A few words for a menu: one line, for the shells read it by lines, and no comma, where fish would cut it."""
-    return clean(profile.description or profile.model or "").replace(",", ";")
+    """A few words for a menu: one line, for the shells read it by lines."""
+    return clean(profile.description or profile.model or "")
+
+
+def complete_model(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """The models that pi has listed, or lists within the time that somebody waits for a menu."""
+    from pi_subagents.models_offered import OfferedModels
+
+    place = Place.here()
+    try:
+        names = OfferedModels(place, place.settings(), timeout_s=_MENU_S).names()
+    except PiSubagentsError:  # there is no pi yet
+        return []
+    return [CompletionItem(name) for name in names if name.startswith(start)]
 
 
 complete_profile = completing(load_profiles)

@@ -12,15 +12,26 @@ from pi_subagents.surfaces.cli.output import echo_text
 def completion(shell: str) -> None:
     """Print the completion script for SHELL.
 
+    To have it in every shell that you start from now on:
+
     \b
-    bash:  pi-subagents completion bash > ~/.local/share/bash-completion/completions/pi-subagents
-    zsh:   pi-subagents completion zsh > "${fpath[1]}/_pi-subagents"
-    fish:  pi-subagents completion fish > ~/.config/fish/completions/pi-subagents.fish
+    bash:
+      mkdir -p ~/.local/share/pi-subagents
+      pi-subagents completion bash > ~/.local/share/pi-subagents/completion.bash
+      echo 'source ~/.local/share/pi-subagents/completion.bash' >> ~/.bashrc
+
+    \b
+    zsh:
+      mkdir -p ~/.zfunc
+      pi-subagents completion zsh > ~/.zfunc/_pi-subagents
+      echo 'fpath=(~/.zfunc $fpath); autoload -Uz compinit && compinit' >> ~/.zshrc
+
+    \b
+    fish:
+      mkdir -p ~/.config/fish/completions
+      pi-subagents completion fish > ~/.config/fish/completions/pi-subagents.fish
     """
-    from click.shell_completion import get_completion_class
-
     from pi_subagents.surfaces.cli.app import app
+    from pi_subagents.surfaces.cli.shells import completer
 
-    completer = get_completion_class(shell)
-    assert completer is not None
-    echo_text(completer(app, {}, "pi-subagents", "_PI_SUBAGENTS_COMPLETE").source())
+    echo_text(completer(shell, app).source())

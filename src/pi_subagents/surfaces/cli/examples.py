@@ -62,7 +62,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "uninstall": ("uninstall pi", "uninstall mcp --client claude"),
     "uninstall pi": ("uninstall pi", "uninstall pi --project"),
     "uninstall mcp": ("uninstall mcp --client claude", "uninstall mcp --client cursor --dry-run"),
-    "completion": ("completion bash", "completion fish > ~/.config/fish/completions/pi-subagents.fish"),
+    "completion": ("completion bash", "completion fish | source"),
     "mcp": ("mcp", "mcp --http 127.0.0.1:8765 --tools delegate_to_subagents,get_subagent_output"),
     "bridge": ("bridge",),
     "call": (

@@ -11,6 +11,7 @@ from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place
 from pi_subagents.profiles import PRESET, Scope, find_profile_file, presets_dir, require_writable, write_new_file
+from pi_subagents.surfaces.cli.catalogs import complete_model
 from pi_subagents.surfaces.cli.output import echo
 
 _MODEL_LINE = "# model: provider/id"
@@ -20,7 +21,12 @@ _MODEL_LINE = "# model: provider/id"
 @click.option("--presets", is_flag=True, help="Only the presets.")
 @click.option("--prompts", is_flag=True, help="Only the prompt templates.")
 @click.option("--global", "is_global", is_flag=True, help="For all your projects instead of this one.")
-@click.option("--model", metavar="PROVIDER/ID", help="The model of all presets; 'pi-subagents models' lists them.")
+@click.option(
+    "--model",
+    metavar="PROVIDER/ID",
+    shell_complete=complete_model,
+    help="The model of all presets; 'pi-subagents models' lists them.",
+)
 def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> None:
     """Copy example presets and prompt templates into this project, to be used and changed.
 

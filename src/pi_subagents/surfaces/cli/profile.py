@@ -24,7 +24,7 @@ from pi_subagents.profiles import (
     read_profile,
     save_profile,
 )
-from pi_subagents.surfaces.cli.catalogs import complete_profile, load_here, print_catalog, print_detail
+from pi_subagents.surfaces.cli.catalogs import complete_model, complete_profile, load_here, print_catalog, print_detail
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.profile_dialogs import HINT, TerminalDialogs, ask_hidden
 from pi_subagents.wizard import CANCELLED, Cancelled, Host, files_of, require_free, require_one
@@ -72,7 +72,9 @@ def show_profile(name: str, as_json: bool) -> None:
 @_scope("Where to save it; otherwise the wizard asks.")
 @_api_key
 @_description
-@click.option("--model", metavar="MODEL", help="Ask nothing: write a profile with this model.")
+@click.option(
+    "--model", metavar="MODEL", shell_complete=complete_model, help="Ask nothing: write a profile with this model."
+)
 @click.option(
     "--from",
     "source",

@@ -18,7 +18,7 @@ from pi_subagents.runners import Interrupted, run_until_signalled
 from pi_subagents.service import Delegation
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.background.starting import refuse_foreground_options, start_in_background
-from pi_subagents.surfaces.cli.catalogs import complete_agent
+from pi_subagents.surfaces.cli.catalogs import complete_agent, complete_model
 from pi_subagents.surfaces.cli.detaching import begin_detachable, see_through
 from pi_subagents.surfaces.cli.notices import tell_endings
 from pi_subagents.surfaces.cli.output import remarks
@@ -39,7 +39,12 @@ from pi_subagents.surfaces.cli.views import choose_view, forbids_escapes
     shell_complete=complete_agent,
     help="Profile or preset for tasks that name none.",
 )
-@click.option("--model", metavar="PROVIDER/ID", help="Model for tasks that name none, instead of the agent's own.")
+@click.option(
+    "--model",
+    metavar="PROVIDER/ID",
+    shell_complete=complete_model,
+    help="Model for tasks that name none, instead of the agent's own.",
+)
 @click.option(
     "--thinking",
     type=click.Choice([level.value for level in ThinkingLevel]),

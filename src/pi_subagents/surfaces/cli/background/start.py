@@ -17,7 +17,7 @@ from pi_subagents.profiles import PRESET, UnknownProfile, find_agent
 from pi_subagents.prompts import task_name
 from pi_subagents.rows import run_row
 from pi_subagents.surfaces.cli.background.starting import say_started
-from pi_subagents.surfaces.cli.catalogs import complete_agent
+from pi_subagents.surfaces.cli.catalogs import complete_agent, complete_model
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER
 from pi_subagents.surfaces.cli.output import remarks
@@ -28,7 +28,9 @@ from pi_subagents.surfaces.cli.trust import trust_option
 @click.command()
 @click.argument("agent", shell_complete=complete_agent)
 @click.argument("task")
-@click.option("--model", metavar="PROVIDER/ID", help="Another model than the agent's own.")
+@click.option(
+    "--model", metavar="PROVIDER/ID", shell_complete=complete_model, help="Another model than the agent's own."
+)
 @click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
