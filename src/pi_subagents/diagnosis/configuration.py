@@ -9,6 +9,7 @@ from pathlib import Path
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.errors import SettingsError
+from pi_subagents.login import TRUST_HERE
 from pi_subagents.paths import ancestors, home_dir
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, objection_to
 from pi_subagents.runners import Mechanism, choose_mechanism
@@ -81,7 +82,7 @@ def check_power(situation: Situation) -> Iterator[Finding]:
     for sentence in (*map(str, situation.settings.powerless), *objections):
         yield Finding("power", False, sentence)
     if not (situation.settings.powerless or objections):
-        yield Finding("power", True, "no setting and no profile asks for more than it may have")
+        yield Finding("power", True, "no setting, profile or preset needs more trust than it has")
 
 
 def check_trust(situation: Situation) -> Iterator[Finding]:
@@ -98,7 +99,7 @@ def check_trust(situation: Situation) -> Iterator[Finding]:
         "trust",
         False,
         f"agents do not load {', '.join(protected)}, because pi was not told to trust this directory",
-        "if you trust it, start pi here and use /trust",
+        f"if you trust it, {TRUST_HERE}",
     )
 
 

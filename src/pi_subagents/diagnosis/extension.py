@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.installing.pi_extension import Installed, bridge_command, find_installed
+from pi_subagents.login import TRUST_HERE
 from pi_subagents.runners.query import ask
 from pi_subagents.trust import pi_decision
 
@@ -18,7 +19,8 @@ def check_extension(situation: Situation) -> Iterator[Finding]:
     """What pi itself would find of ours; not to have it there is no fault."""
     installed = list(find_installed(situation.place))
     if not installed:
-        yield Finding(_NAME, True, "not in pi; to have the tools there: pi-subagents install pi")
+        detail = "not installed, and not needed; to have the tools inside pi: pi-subagents install pi"
+        yield Finding(_NAME, True, detail, is_absent=True)
     for one in installed:
         yield _check(situation, one)
 
@@ -42,5 +44,5 @@ def _check(situation: Situation, installed: Installed) -> Finding:
     place = situation.place
     if installed.scope == "project" and pi_decision(place.cwd, place.agent_dir) is not True:
         reason = "because pi was not told to trust this directory"
-        return Finding(_NAME, False, f"pi does not load {where}, {reason}", "start pi here and use /trust")
+        return Finding(_NAME, False, f"pi does not load {where}, {reason}", TRUST_HERE)
     return Finding(_NAME, True, f"{where}, version {version}")

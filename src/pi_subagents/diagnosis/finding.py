@@ -18,12 +18,14 @@ class Finding:
     detail: str
     hint: str = ""
     needed: bool = False
+    is_absent: bool = False
+    """It is not there, which is in order: people may do without."""
 
     @property
     def mark(self) -> str:
-        """✓, ✗ for something needed, ! for the rest."""
+        """✓, ✗ for something needed, ! for the rest; - for what people do without."""
         if self.ok:
-            return "✓"
+            return "-" if self.is_absent else "✓"
         return "✗" if self.needed else "!"
 
     def to_json(self) -> dict[str, Any]:

@@ -152,7 +152,9 @@ def test_the_mechanism_in_use_is_named(choice: str, ok: bool, ready: Machine) ->
 
 
 def test_a_directory_that_brings_nothing_needs_no_trust(ready: Machine) -> None:
-    assert diagnose(ready).one("trust")["ok"]
+    diagnosis = diagnose(ready)
+    assert diagnosis.one("trust")["ok"]
+    assert diagnosis.one("power")["detail"] == "no setting, profile or preset needs more trust than it has"
 
 
 @pytest.mark.parametrize("resource", [".pi/extensions/x.ts", ".pi/settings.json", ".agents/skills/s/SKILL.md"])
@@ -160,7 +162,7 @@ def test_what_agents_do_not_load_for_want_of_trust_is_named(resource: str, ready
     ready.write(ready.project / resource, "{}")
     finding = diagnose(ready).one("trust")
     assert not finding["ok"]
-    assert "/trust" in finding["hint"]
+    assert finding["hint"] == "if you trust it, run `pi-subagents pi` here and type `/trust`"
 
 
 @pytest.mark.parametrize(

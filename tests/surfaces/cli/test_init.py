@@ -27,6 +27,7 @@ def test_examples_are_where_the_project_and_pi_look_for_them(machine: Machine) -
         *(f"{machine.project}/.pi/prompts/{name}" for name in PROMPTS),
     }
     assert "name no model yet" in done.stderr
+    assert "write it into the line `# model: provider/id`; pi-subagents models lists them" in done.stderr
     assert done.returncode == 0
 
 

@@ -112,6 +112,7 @@ def test_doctor_says_whether_pi_has_the_extension_and_what_is_wrong_with_it(mach
     machine.add_pi()
     absent = diagnose(machine).one("extension")
     assert (absent["ok"], "pi-subagents install pi" in absent["detail"]) == (True, True)
+    assert "\n- extension       not installed, and not needed;" in machine.run("doctor").stdout
     machine.run("install", "pi")
     fine = diagnose(machine).one("extension")
     assert (fine["ok"], __version__ in fine["detail"]) == (True, True)
@@ -134,7 +135,7 @@ def test_doctor_says_that_pi_does_not_load_what_it_was_not_told_to_trust(machine
     machine.run("install", "pi", "--project")
     machine.add_program("pi-subagents", f'#!/bin/sh\nexec {sys.executable} -m pi_subagents "$@"\n')
     untrusted = diagnose(machine).one("extension")
-    assert (untrusted["ok"], untrusted["hint"]) == (False, "start pi here and use /trust")
+    assert (untrusted["ok"], untrusted["hint"]) == (False, "run `pi-subagents pi` here and type `/trust`")
     machine.write(machine.agent_dir / "trust.json", json.dumps({str(machine.project.resolve()): True}))
     assert diagnose(machine).one("extension")["ok"]
 

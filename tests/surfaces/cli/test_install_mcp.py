@@ -6,6 +6,8 @@ import json
 import sys
 from pathlib import Path
 
+import pytest
+
 from tests.surfaces.cli.machine import Machine
 
 PROGRAM = str(Path(sys.executable).with_name("pi-subagents"))
@@ -58,12 +60,21 @@ def test_for_other_clients_the_lines_are_printed_with_the_list_of_known_ones(mac
     assert done.returncode == 0
     assert json.loads(done.stdout)["mcpServers"]["pi-subagents"]["command"] == PROGRAM
     assert ", ".join(KNOWN) in done.stderr
-    unknown = machine.run("install", "mcp", "--client", "emacs", "--json")
-    assert unknown.returncode == 2
-    assert json.loads(unknown.stdout)["clients"] == KNOWN
-    assert "There is no client 'emacs' in the list; nothing was written." in unknown.stderr
+    assert json.loads(machine.run("install", "mcp", "--json").stdout)["clients"] == KNOWN
     assert list(machine.home.iterdir()) == []
     assert "--client with one of claude, codex" in machine.run("uninstall", "mcp").stderr
+
+
+@pytest.mark.parametrize("command", ["install", "uninstall"])
+@pytest.mark.parametrize(
+    ("client", "hint"), [("cluade", 'Did you mean "claude"?'), ("emacs", f"It can be one of {', '.join(KNOWN)}.")]
+)
+def test_a_client_that_is_not_known_is_an_error_and_nothing_else(
+    machine: Machine, command: str, client: str, hint: str
+) -> None:
+    done = machine.run(command, "mcp", "--client", client)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.endswith(f'There is no client "{client}" in the list. {hint}\n')
 
 
 def test_a_broken_file_is_an_error_with_the_lines_to_add_and_none_of_its_content(machine: Machine) -> None:

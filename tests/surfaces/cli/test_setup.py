@@ -38,7 +38,9 @@ def test_where_nobody_can_be_asked_it_brings_pi_and_says_what_it_left_out(bare: 
     assert "✓ model           2 to choose from" in done.stdout
     for left_out in ("install pi", "install mcp --client cursor", 'run "Say in three sentences'):
         assert f"left out  → run: pi-subagents {left_out}" in done.stdout
-    assert done.stdout.endswith("\nReady: sub-agents can work here.\n")
+    ready, next_step = done.stdout.splitlines()[-2:]
+    assert ready == "Ready: sub-agents can work here."
+    assert next_step.startswith('Try it: pi-subagents run "Find')
     assert everything_in(bare.home) == {}
 
 

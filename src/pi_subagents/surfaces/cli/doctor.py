@@ -15,7 +15,7 @@ from pi_subagents.planning import Place
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text
 
-_COLOURS = {"✓": "green", "✗": "red", "!": "yellow"}
+_COLOURS = {"✓": "green", "✗": "red", "!": "yellow", "-": None}
 _NAME_WIDTH = 15
 _INDENT = " " * (len("✓ ") + _NAME_WIDTH + 1)
 _NARROW = 60
@@ -29,6 +29,7 @@ def doctor(as_json: bool) -> None:
 
     \b
     ✓  in order
+    -  not there, and not needed
     !  works without, but you should know
     ✗  needed and missing: exit code 1
     """

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
+from pi_subagents.login import TRUST_HERE
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place
 from pi_subagents.profiles import PRESET, Scope, find_profile_file, presets_dir, require_writable, write_new_file
@@ -76,5 +77,6 @@ def _text(example: Path) -> str:
 def _hints(is_global: bool, *, with_presets: bool, with_prompts: bool, model: str | None) -> Iterator[str]:
     if with_presets and model is None:
         yield "the presets name no model yet: the command line takes pi's default, agents that call them must name one"
+        yield f"to give a preset its own, write it into the line `{_MODEL_LINE}`; pi-subagents models lists them"
     if with_prompts and not is_global:
-        yield "pi offers a project's prompt templates once you trust the project: /trust"
+        yield f"pi offers a project's prompt templates once you trust the project: {TRUST_HERE}"

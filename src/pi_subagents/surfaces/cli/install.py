@@ -23,6 +23,7 @@ from pi_subagents.installing import (
 from pi_subagents.installing import install as write_entry
 from pi_subagents.paths import home_dir
 from pi_subagents.planning import Place
+from pi_subagents.suggestions import did_you_mean
 from pi_subagents.surfaces.cli.extension_report import print_folder, warm_up
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_text
@@ -48,11 +49,24 @@ def _complete_client(_ctx: click.Context, _param: click.Parameter, start: str) -
     return [CompletionItem(name, help=client.title) for name, client in CLIENTS.items() if name.startswith(start)]
 
 
+def _require_known(_ctx: click.Context, _param: click.Parameter, client: str | None) -> str | None:
+    if client is not None and client not in CLIENTS:
+        hint = did_you_mean(client, CLIENTS) or f" It can be one of {_NAMES}."
+        raise click.BadParameter(f'There is no client "{client}" in the list.{hint}')
+    return client
+
+
 def client_options(command: _Command) -> _Command:
     """The options that say whose file is meant, and how to tell of it."""
     for option in reversed(
         (
-            click.option("--client", metavar="NAME", help=f"One of {_NAMES}.", shell_complete=_complete_client),
+            click.option(
+                "--client",
+                metavar="NAME",
+                help=f"One of {_NAMES}.",
+                callback=_require_known,
+                shell_complete=_complete_client,
+            ),
             click.option(
                 "--scope",
                 type=click.Choice(["user", "project"]),
@@ -91,11 +105,11 @@ def install() -> None:
 def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) -> None:
     """Write the MCP server of pi-subagents into the configuration of a client.
 
-    Everything else in the file stays as it is, and a copy of it is made beside it first (.bak). Without --client,
-    or with one that is not in the list, the lines to add by hand are printed.
+    Everything else in the file stays as it is, and a copy of it is made beside it first (.bak). Without --client
+    the lines to add by hand are printed, for a client that is not in the list.
     """
-    if client not in CLIENTS:
-        _print_generic(client, as_json=as_json)
+    if client is None:
+        _print_generic(as_json=as_json)
         return
     installation = installation_for(client, scope)
     change = write_entry(installation, dry_run=dry_run)
@@ -125,10 +139,9 @@ def install_extension(project: bool, dry_run: bool, as_json: bool) -> None:
 
 
 def installation_for(client: str | None, scope: Scope) -> Installation:
-    """What is meant, here and now; raises InvalidCall for a client that is not in the list."""
-    if client is None or client not in CLIENTS:
-        said = "Say which client is meant" if client is None else f"There is no client {client!r} in the list"
-        raise InvalidCall(f"{said}: --client with one of {_NAMES}.")
+    """What is meant, here and now; raises InvalidCall if nobody said which client."""
+    if client is None:
+        raise InvalidCall(f"Say which client is meant: --client with one of {_NAMES}.")
     place = Place.here()
     around = Surroundings(home_dir(), place.project, place.environ)
     return Installation(CLIENTS[client], scope, around, find_launch(place.environ))
@@ -167,7 +180,7 @@ def _as_data(change: Change, installation: Installation, *, dry_run: bool) -> di
     }
 
 
-def _print_generic(client: str | None, *, as_json: bool) -> None:
+def _print_generic(*, as_json: bool) -> None:
     launch = find_launch(Place.here().environ)
     snippet = generic_snippet(launch)
     if as_json:
@@ -178,5 +191,3 @@ def _print_generic(client: str | None, *, as_json: bool) -> None:
         echo("Most MCP clients understand these lines in their configuration:", err=True)
         echo_text(snippet)
         echo(f"hint: for these the file is written for you, with --client NAME: {_NAMES}", err=True)
-    if client is not None:
-        raise click.UsageError(f"There is no client {client!r} in the list; nothing was written.")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+
 import click
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models_offered import OfferedModels
 from pi_subagents.planning import Place
 from pi_subagents.profiles import nearest_offered
+from pi_subagents.suggestions import closest
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 
@@ -31,8 +35,13 @@ def models(search: str, as_json: bool) -> None:
         print_json({"models": found, "default": default})
         return
     if not found:
-        nearest = nearest_offered(search, offered.names())
-        hint = f' Did you mean "{nearest}"?' if nearest else ""
-        raise InvalidCall(f'No model has "{search}" in its name.{hint}')
+        raise InvalidCall(f'No model has "{search}" in its name.{_hint(search, offered.names())}')
     for name in found:
         echo(f"{name}  (default)" if name == default else name)
+
+
+def _hint(search: str, names: Sequence[str]) -> str:
+    """What was probably meant: a model, or a word that names of models have in them, such as `sonnet`."""
+    words = dict.fromkeys(word for name in names for word in re.split(r"[^a-zA-Z]+", name) if word)
+    meant = nearest_offered(search, names) or closest(search, words)
+    return f' Did you mean "{meant}"?' if meant else " To list all of them: pi-subagents models"

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _FIRST_TASK = Task("first task", "Say in three sentences what is in this directory. Change nothing.", timeout=120)
 _LOGIN_QUESTION = "pi has no model yet. Start it to log in? Type /login there, and /quit when you are done"
+_NEXT = 'Try it: pi-subagents run "Find a bug in this project" "Find a missing test in this project"'
 _STOPPED = "Stopped. What was done so far stays; to go on: pi-subagents setup"
 
 
@@ -92,7 +93,10 @@ def _set_up(setup: _Setup) -> int:
                 with _going_on(setup, installation.client.title):
                     _offer_client(setup, installation)
         code = _run_first_task(setup, has_model=has_model)
-    return max(code, print_verdict(setup.findings))
+    code = max(code, print_verdict(setup.findings))
+    if code == 0:
+        echo(_NEXT)
+    return code
 
 
 def _get_pi(setup: _Setup) -> bool:
