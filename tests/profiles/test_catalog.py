@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -170,3 +173,16 @@ def test_files_beyond_what_is_read_are_not_passed_over_in_silence(tmp_path: Path
     catalog = load_profiles(tmp_path, tmp_path / "agent")
     assert len(catalog.profiles) == MAX_FILES
     assert catalog.warnings == [f"{folder}: holds 1,001 files; only the first 1,000 are read"]
+
+
+def test_several_threads_can_load_at_once(tmp_path: Path) -> None:
+    times = itertools.count(step=0.5)  # what was loaded goes stale all the time
+    pause = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with ThreadPoolExecutor(8) as pool:
+            folders = [tmp_path / str(number) for number in range(1000)]
+            found = list(pool.map(lambda cwd: load_profiles(cwd, tmp_path / "a", now=lambda: next(times)), folders))
+    finally:
+        sys.setswitchinterval(pause)
+    assert found == [ProfileCatalog()] * len(folders)

@@ -6,6 +6,7 @@ seconds per project and agent directory; saving and deleting a profile drop the 
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -116,6 +117,8 @@ def _holds_files(directory: Path) -> bool:
 
 _DIRECTORIES = {"profile": profiles_dir, "preset": presets_dir}
 _cache: dict[tuple[str, Path, Path], tuple[float, ProfileCatalog]] = {}
+_changing = threading.Lock()
+"""The checks of `doctor` load from several threads."""
 
 
 def load_profiles(cwd: Path, agent_dir: Path, *, now: Callable[[], float] = time.monotonic) -> ProfileCatalog:
@@ -139,15 +142,17 @@ def _load_cached(kind: Format, cwd: Path, agent_dir: Path, moment: float) -> Pro
     if cached and 0 <= moment - cached[0] < CACHE_TTL_S:
         return cached[1]
     catalog = _load(kind, folders)
-    for stale in [other for other, (loaded, _) in _cache.items() if moment - loaded >= CACHE_TTL_S]:
-        del _cache[stale]
-    _cache[key] = (moment, catalog)
+    with _changing:
+        for stale in [other for other, (loaded, _) in _cache.items() if moment - loaded >= CACHE_TTL_S]:
+            del _cache[stale]
+        _cache[key] = (moment, catalog)
     return catalog
 
 
 def invalidate_profiles_cache() -> None:
     """Make the next load read the files again."""
-    _cache.clear()
+    with _changing:
+        _cache.clear()
 
 
 def _load(kind: Format, folders: dict[Scope, Path]) -> ProfileCatalog:
