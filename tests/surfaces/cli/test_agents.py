@@ -167,6 +167,8 @@ def test_models_lists_what_pi_offers_and_marks_its_default(play: Play) -> None:
     done = stage.command("models", "scriptd")
     assert (done.returncode, done.stdout) == (1, "")
     assert f'Did you mean "{MODEL}"?' in done.stderr
+    none = stage.command("models", "--json", "scriptd")
+    assert (none.returncode, json.loads(none.stdout)) == (1, {"models": [], "default": MODEL})
 
 
 @pytest.mark.parametrize("option", ["--model", "--thinking"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 
 import click
@@ -33,7 +34,7 @@ def models(search: str, as_json: bool) -> None:
     default = offered.default()
     if as_json:
         print_json({"models": found, "default": default})
-        return
+        sys.exit(0 if found else 1)
     if not found:
         raise InvalidCall(f'No model has "{search}" in its name.{_hint(search, offered.names())}')
     for name in found:
