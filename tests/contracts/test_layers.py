@@ -68,9 +68,9 @@ DATABASE_LIBRARIES = ("fcntl", "sqlite3")
 # library: (where it may be loaded with the module, where a function may load it)
 HEAVY_LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "click": (("surfaces.cli",), ("surfaces.cli",)),
-    "markdown_it": ((), ("export", "surfaces.watch")),
+    "markdown_it": ((), ("export",)),
     "mcp": (("surfaces.mcp",), ("surfaces.mcp",)),
-    "rich": ((), ("surfaces",)),
+    "rich": (("surfaces.cli.rendering",), ("surfaces",)),
     "ruamel": ((), ("profiles", "settings", "surfaces.cli.task_files")),
     "textual": (("surfaces.watch",), ("surfaces.watch",)),
 }

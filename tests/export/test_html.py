@@ -57,6 +57,10 @@ def test_everything_is_on_the_page() -> None:
     assert ("strong", {}) in page.elements
 
 
+def test_underscores_and_line_breaks_stay() -> None:
+    assert prose_html("__init__.py\n_x_ and *y*") == "<p>__init__.py<br />\n_x_ and <em>y</em></p>\n"
+
+
 def test_a_call_and_its_result_share_one_fold() -> None:
     text = html_of(
         run_of(

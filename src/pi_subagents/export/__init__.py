@@ -1,5 +1,6 @@
 """Whole sessions for people to read and keep: as Markdown and as one HTML page. Pure: events in, text out."""
 
+from pi_subagents.export.answers import answer_parser
 from pi_subagents.export.arguments import Block, argument_blocks
 from pi_subagents.export.containment import code_span
 from pi_subagents.export.entries import (
@@ -32,6 +33,7 @@ __all__ = [
     "RunPage",
     "Said",
     "Thought",
+    "answer_parser",
     "argument_blocks",
     "call_remarks",
     "code_span",

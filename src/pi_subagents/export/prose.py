@@ -8,6 +8,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
+from pi_subagents.export.answers import keep_as_written
 from pi_subagents.export.containment import MAX_PROSE_CHARACTERS
 
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
@@ -35,6 +36,7 @@ def _renderer() -> Callable[[str], str]:
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 50})
     parser.enable(["table", "strikethrough"])
+    keep_as_written(parser)
     parser.validateLink = _is_safe_link  # type: ignore[method-assign]  # the documented way to decide which links stay
     parser.core.ruler.push("tame", _tame)
     parser.add_render_rule("image", _image)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import sys
 from collections.abc import Callable
 
@@ -52,6 +53,22 @@ def test_no_line_is_filled_up_with_blanks(show: Show) -> None:
     lines = show(TEXT).splitlines()
     assert len(lines) > 3
     assert all(line == line.rstrip() for line in lines)
+
+
+def test_no_character_that_means_something_is_lost(show: Show) -> None:
+    written = "src/__main__.py and _x_ in List<String> &amp; [a](b.md)\n38400 total\n  399 src/a.py"
+    assert show(written) == f"{written}\n"
+
+
+def test_asterisks_are_emphasis(show: Show) -> None:
+    assert show("**bold** *words*") == "\x1b[1mbold\x1b[0m \x1b[3mwords\x1b[0m\n"
+
+
+def test_everything_begins_at_the_left_with_one_blank_line_between(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    shown = show("> Quoted", "# Title\n\nWords\n\n```\ncode\n```\n\n| a |\n|---|\n| 1 |\n\n- end")
+    assert re.sub(r"\x1b\[[\d;]*m", "", shown) == "▌ Quoted\nTitle\n\nWords\n\n code\n\na\n─\n1\n\n • end\n"
 
 
 def test_without_colours_it_is_rendered_too(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:

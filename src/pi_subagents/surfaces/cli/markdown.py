@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Sequence
+from itertools import dropwhile
 from typing import TYPE_CHECKING
 
 from pi_subagents.harmless import clean, painted, printable
@@ -49,17 +50,18 @@ def _can_render() -> bool:
 def _render(text: str) -> None:
     """In colour unless NO_COLOR is set; no line is filled up with blanks, which a narrower window would wrap."""
     from rich.console import Console
-    from rich.markdown import Markdown
     from rich.segment import Segment, Segments
 
+    from pi_subagents.surfaces.cli.rendering import Answer
+
     console = Console(file=painted(sys.stdout))
-    markdown = Markdown(printable(text), code_theme="ansi_dark", hyperlinks=False)
-    for line in console.render_lines(markdown, pad=False):
-        console.print(Segments([*_trimmed(line), Segment.line()]), end="", soft_wrap=True)
+    lines = map(_trimmed, console.render_lines(Answer(printable(text)), pad=False))
+    for line in dropwhile(lambda line: not line, lines):  # rich puts a blank line before a list or a quotation
+        console.print(Segments([*line, Segment.line()]), end="", soft_wrap=True)
 
 
 def _trimmed(line: Sequence[Segment]) -> list[Segment]:
-    """Without blanks at its end, and harmless: what `&#8238;` stands for comes to light only when it is rendered."""
+    """Without blanks at its end, and harmless, whatever comes to light only when it is rendered."""
     kept = [segment._replace(text=clean(segment.text)) for segment in line]
     while kept and not kept[-1].text.strip():
         kept.pop()

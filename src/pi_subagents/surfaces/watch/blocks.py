@@ -6,7 +6,7 @@ Text from an agent never passes through textual's markup, and its Markdown throu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -24,6 +24,7 @@ from pi_subagents.export import (
     Returned,
     Said,
     Thought,
+    answer_parser,
     argument_blocks,
     call_remarks,
 )
@@ -66,7 +67,7 @@ def said(text: str, *, unfinished: bool = False) -> Widget:
     if len(text) > MAX_MARKDOWN_CHARACTERS:
         return verbatim(text, "said")
     text = f"{text}\n\n*(unfinished)*" if unfinished else text
-    return Markdown(text, parser_factory=_parser, open_links=False, classes="said")
+    return Markdown(text, parser_factory=answer_parser, open_links=False, classes="said")
 
 
 def verbatim(text: str, kind: str = "") -> Static:
@@ -76,15 +77,6 @@ def verbatim(text: str, kind: str = "") -> Static:
     if more > 0:
         content += Content.styled(f"\n… {more:,} more characters in the run's record", "$foreground-muted")
     return Static(content, classes=kind, markup=False)
-
-
-def _parser() -> Any:
-    from markdown_it import MarkdownIt
-
-    # Links and images stay as they are written, with their addresses; entities could spell control characters.
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 30})
-    parser.enable(["table", "strikethrough"])
-    return parser.disable(["entity", "link", "image", "autolink", "reference"])
 
 
 class Titled(Vertical):
