@@ -35,6 +35,13 @@ def test_calls_and_results_are_there_in_full() -> None:
     assert f"↳ `bash → make …` returned:\n\n```\n{long}\n```" in text
 
 
+def test_a_call_is_told_once_where_its_first_line_says_all_of_it() -> None:
+    calls = says(call("1", "bash", command="sleep 40"), call("2", "bash", command="sleep 50", timeout=9))
+    text = markdown_of(run_of(calls))
+    assert text.count("sleep 40") == 1
+    assert "→ `bash → sleep 50`\n\n```sh\nsleep 50\n```\n\n```\ntimeout: 9\n```" in text
+
+
 def test_a_failed_and_an_empty_result_are_told_apart() -> None:
     text = markdown_of(
         run_of(

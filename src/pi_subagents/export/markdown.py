@@ -10,7 +10,7 @@ from pi_subagents.export.containment import code_span, contained, fenced, inline
 from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
 from pi_subagents.export.facts import RunPage, figures, session_facts, status_words, title
 from pi_subagents.fold import RunState
-from pi_subagents.progress import printable
+from pi_subagents.progress import ARROW, printable
 
 _EMPTY = "*(empty)*"
 _LANGUAGES = {"command": "sh"}
@@ -69,11 +69,17 @@ def _called(entry: Called) -> str:
     first, *more = entry.preview.split("\n")
     lines = [f"→ {code_span(first)}", *map(code_span, more)]
     blocks = ["  \n".join(lines)]
-    for block in argument_blocks(entry.arguments):
+    for block in [] if _is_told_whole(entry) else argument_blocks(entry.arguments):
         if block.label and block.label not in _LANGUAGES:
             blocks.append(f"{code_span(block.label)}:")
         blocks.append(fenced(block.text, _LANGUAGES.get(block.label, "")))
     return "\n\n".join(blocks)
+
+
+def _is_told_whole(entry: Called) -> bool:
+    """Whether the preview says all that the tool was called with, such as a short command."""
+    values = list(entry.arguments.values())
+    return len(values) == 1 and entry.preview == f"{entry.name}{ARROW}{values[0]}"
 
 
 def _returned(entry: Returned) -> str:

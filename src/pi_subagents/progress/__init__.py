@@ -19,7 +19,7 @@ from pi_subagents.progress.paint import (
     tool_clocks,
     tool_status_segments,
 )
-from pi_subagents.progress.previews import preview_tool_call
+from pi_subagents.progress.previews import ARROW, preview_tool_call
 from pi_subagents.progress.results import summarise_tool_result
 from pi_subagents.progress.segments import Line, Segment, Style, fit, plain, style_tool_line
 from pi_subagents.progress.standing import FATES, fate, standing, status_icon, unusual_standing
@@ -29,6 +29,7 @@ from pi_subagents.progress.words import ProgressWords
 from pi_subagents.progress.wrapping import screen_rows, wrap
 
 __all__ = [
+    "ARROW",
     "BULLET",
     "DEFAULT_MAX_LINES",
     "DEFAULT_PREVIEW_WIDTH",
