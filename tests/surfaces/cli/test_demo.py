@@ -2,19 +2,65 @@
 
 from __future__ import annotations
 
-from pi_subagents.offline import DEMO_TASKS, Script
-from tests.pi.stage import Play
+import re
+import shlex
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.offline import DEMO_TASKS, Script, write_sample_project
+from tests.pi.stage import WAIT_S, Play, Stage, files_below
+
+_SHORT_ID = re.compile(r"([0-9a-f]{8})$", re.MULTILINE)
 
 
-def test_the_demo_works_without_a_key_and_leaves_the_users_own_things_alone(play: Play) -> None:
+@pytest.fixture
+def newcomer(play: Play) -> Stage:
+    """Somebody without an agent directory, in a directory that does not suit the demo."""
     stage = play(Script())
     for name in ("PI_AGENT_DIR", "PI_CODING_AGENT_DIR", "PI_OFFLINE"):
         del stage.environ[name]
-    done = stage.command("demo", "--plain")
+    return stage
+
+
+def paste(stage: Stage, line: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """Run a line in the directory where the user stands, or in another one."""
+    return subprocess.run(
+        shlex.split(line), cwd=cwd or stage.project, env=stage.environ, capture_output=True, text=True, timeout=WAIT_S
+    )
+
+
+def test_the_demo_works_without_a_key_and_leaves_the_users_own_things_alone(newcomer: Stage) -> None:
+    done = newcomer.command("demo", "--plain")
     assert done.returncode == 0, done.stdout + done.stderr
     for task in DEMO_TASKS:
         assert f"── {task.name} ─" in done.stdout
         assert f"{task.name}: " in done.stderr
     assert done.stderr.count("✓ completed") == len(DEMO_TASKS)
     assert "What to try next" in done.stdout
-    assert stage.run_dirs == []
+    assert newcomer.run_dirs == []
+
+
+@pytest.mark.parametrize("suits", [False, True], ids=["a sample project", "the user's project"])
+def test_what_it_says_to_try_next_works_where_the_user_stands(newcomer: Stage, suits: bool) -> None:
+    if suits:
+        write_sample_project(newcomer.project)
+    done = newcomer.command("demo", "--plain")
+    ids = _SHORT_ID.findall(done.stderr)
+    assert len(ids) == len(DEMO_TASKS), done.stderr
+    advised = re.search(r"^  (.* )(sessions list.*?)  ", done.stdout, re.MULTILINE)
+    assert advised is not None
+    command, listing = advised.groups()
+    everywhere = paste(newcomer, f"{command} sessions list --all", newcomer.root).stdout
+    here = paste(newcomer, command + listing).stdout
+    assert [name for name in ids if name not in everywhere or name not in here] == []
+    shown = paste(newcomer, f"{command} sessions show {ids[0]}")
+    assert shown.stdout.startswith(f"# {DEMO_TASKS[0].name}\n"), shown.stderr
+
+
+def test_the_scripted_model_stays_out_of_the_users_agent_directory(newcomer: Stage) -> None:
+    newcomer.command("demo", "--plain")
+    agent_dir = Path(newcomer.environ["HOME"]) / ".pi" / "agent"
+    kept = {path.relative_to(agent_dir).parts[:2] for path in files_below(agent_dir)}
+    assert kept == {("subagents", "demo"), ("subagents", "index.sqlite3"), ("subagents", "projects.jsonl")}

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from pi_subagents.listing import Wanted, list_sessions
 from pi_subagents.models import MAX_CONCURRENCY, Task
 from pi_subagents.offline import (
     DEMO_PROFILES,
@@ -21,19 +22,22 @@ from pi_subagents.offline import (
     suits_demo,
     write_sample_project,
 )
-from pi_subagents.paths import data_dir
+from pi_subagents.paths import data_dir, home_dir
 from pi_subagents.planning import Place
 from pi_subagents.programs import find_pi
+from pi_subagents.progress import shorten_path
 from pi_subagents.surfaces.cli.output import echo_text
 from pi_subagents.surfaces.cli.run import run_and_report
 
 _NEXT = """
 What to try next
-  {command} setup                       get a model of your own, and the tools into your agents
-  {command} run "Summarise README.md"   with your own model
-  {command} sessions list               what has been run here, and how it ended
-  {command} --help                      everything else
+  {command} setup                    get a model of your own, and the tools into your agents
+  {command} run "What is in here?"   with your own model
+  {command} {sessions}
+  {command} --help                   everything else
 """
+_SESSIONS_HERE = "sessions list            what has been run here, and how it ended"
+_SESSIONS_ALL = "sessions list --all      what has been run anywhere, and how it ended"
 
 
 @click.command()
@@ -43,25 +47,30 @@ def demo(live: bool, plain: bool) -> None:
     """Watch three sub-agents work side by side: real pi processes and real tools, about ten seconds.
 
     Only the model's words are scripted, so no key and no network are needed. Works on the project you are in, or on a
-    small sample project.
+    small sample project in your agent directory; the records of the runs stay there.
     """
     place = Place.here()
     find_pi(place.settings().pi_command, place.environ, data_dir(place.environ))
     with _stage(place, live=live) as stage:
         model = "your own model" if live else "a scripted model (no key, no network; costs are made up)"
-        where = stage.cwd if stage.cwd == place.cwd else "a small sample project"
+        is_here = stage.cwd == place.cwd
+        where = shorten_path(str(stage.cwd), home=str(home_dir())) if is_here else "a small sample project"
         echo_text(f"Three sub-agents with {model} in {where}\n", err=True)
         tasks = [Task(task.name, task.prompt, profile=task.profile, timeout=120) for task in DEMO_TASKS]
-        code = run_and_report(
-            tasks, stage, profile=None, jobs=MAX_CONCURRENCY, as_json=False, plain=plain, records=stage.cwd == place.cwd
-        )
-    echo_text(_NEXT.format(command=_command()))
+        code = run_and_report(tasks, stage, profile=None, jobs=MAX_CONCURRENCY, as_json=False, plain=plain)
+    # The index in the demo's own agent directory is gone; that in the user's learns of runs when it is asked for them.
+    list_sessions(place, Wanted(project=stage.project))
+    sessions = _SESSIONS_HERE if is_here else _SESSIONS_ALL
+    echo_text(_NEXT.format(command=_command(), sessions=sessions))
     sys.exit(code)
 
 
 def _command() -> str:
     """How the reader can start this program again: by name if that works, else the way they just did."""
-    return "pi-subagents" if shutil.which("pi-subagents") else _relative(Path(sys.argv[0]))
+    if shutil.which("pi-subagents"):
+        return "pi-subagents"
+    started = Path(sys.argv[0])
+    return f"{sys.executable} -m pi_subagents" if started.name == "__main__.py" else _relative(started)
 
 
 def _relative(path: Path) -> str:
@@ -76,7 +85,7 @@ def _stage(place: Place, *, live: bool) -> Iterator[Place]:
     """A place with the demo's profiles, and unless it is live, the scripted model."""
     with tempfile.TemporaryDirectory(prefix="pi-subagents-demo-") as scratch:
         folder = Path(scratch)
-        cwd = place.cwd if suits_demo(place.cwd) else write_sample_project(folder / "tea-timer")
+        cwd = place.cwd if suits_demo(place.cwd) else _sample_project(place.agent_dir)
         if live:
             agent_dir = _borrowed_agent_dir(place.agent_dir, folder / "agent")
             yield Place(cwd, agent_dir, place.environ)
@@ -85,6 +94,13 @@ def _stage(place: Place, *, live: bool) -> Iterator[Place]:
             agent_dir = model.write_agent_dir(folder / "agent")
             _write_profiles(agent_dir)
             yield Place(cwd, agent_dir, {**place.environ, **agent_environment(agent_dir, place.environ)})
+
+
+def _sample_project(agent_dir: Path) -> Path:
+    """One for all demos, where the index of runs is too; its `.pi` makes it a project, whatever is above."""
+    project = write_sample_project(agent_dir / "subagents" / "demo" / "tea-timer")
+    (project / ".pi").mkdir(exist_ok=True)
+    return project
 
 
 def _borrowed_agent_dir(real: Path, borrowed: Path) -> Path:

@@ -85,7 +85,7 @@ def _color(styled: bool) -> bool | None:
     return None if styled else False
 
 
-def print_summary(results: Sequence[RunResult], *, styled: bool = True, records: bool = True) -> None:
+def print_summary(results: Sequence[RunResult], *, styled: bool = True) -> None:
     """One row per task with time, tools, tokens and cost, and where the records are: all of it on standard error."""
     from rich.console import Console
 
@@ -93,7 +93,7 @@ def print_summary(results: Sequence[RunResult], *, styled: bool = True, records:
     console = Console(file=painted(sys.stderr), force_terminal=None if styled else False, width=width)
     console.print()
     console.print(_fitting_table(results, console))
-    if records and (folder := _common_folder(results)):
+    if folder := _common_folder(results):
         words = f"\nRecords: {clean(_short(folder))}"
         console.print(words, style="dim", highlight=False, soft_wrap=True, markup=False)
 

@@ -173,13 +173,11 @@ def run_and_report(
     quiet: bool = False,
     output: Path | None = None,
     tmux: bool | None = None,
-    records: bool = True,
     detachable: bool = False,
 ) -> int:
     """Run tasks, show their progress on stderr and their answers on stdout or in files; the exit code for it.
 
-    Without `records` nothing is said of where they are: in the demo's sample project they go with it. What is
-    `detachable` returns in a child of this process; see `begin_detachable`.
+    What is `detachable` returns in a child of this process; see `begin_detachable`.
     """
     say = remarks(quiet=quiet)
     files = AnswerFiles(output, place.project) if output is not None else None
@@ -215,7 +213,7 @@ def run_and_report(
             print_answers(delegation.results, plain=plain, styled=styled)
     finally:  # also where nobody reads the answers: it says where they are
         if not as_json and not quiet:
-            print_summary(delegation.results, styled=styled, records=records)
+            print_summary(delegation.results, styled=styled)
     for warning in delegation.warnings[len(delegation.settings.warnings) :]:
         say(f"warning: {warning}")
     if not quiet:
