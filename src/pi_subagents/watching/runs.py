@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -89,22 +90,38 @@ class WatchedRun:
 
     @property
     def lacks_words(self) -> bool:
-        """Whether its last words are still on disk alone."""
+        """Whether its answer is still on disk alone."""
         return self._final_words is None and not self.is_active and not self._told
 
     def read_words(self) -> None:
-        """Fetch the first line of what a finished run has left."""
-        self._final_words = next((line for line in _final_text(self.run_dir).split("\n") if line.strip()), "")
+        """Fetch what a finished run has answered."""
+        self._final_words = _first_words(_final_text(self.run_dir))
 
     @property
     def words(self) -> Line:
-        """What the agent said or did last; of a run that went wrong, why."""
+        """What the agent says or does now, or how its answer begins; of a run that went wrong, why."""
         if self._problem is not None:
             return [(Style.ERROR, clean(self._problem))]
-        if self._told or self.is_active or self.state.error:
-            lines = body_segments(self.window)
-            return lines[-1]
-        return [(Style.MUTED, clean(self._final_words or "").strip())]
+        if self.is_active or self.state.error:
+            return body_segments(self.window)[-1]
+        if self._final_words is None and self._told:
+            self._final_words = _first_words(self.state.final_text or "")
+        return [(Style.MUTED, self._final_words or "")]
+
+
+_FENCES = ("```", "~~~")
+_LEADING_MARKS = re.compile(r"\s*(?:(?:#{1,6}|>|[-*+])\s+|>)*")
+_PAIRED_MARKS = re.compile(r"(\*\*|`)(?=\S)(.+?)(?<=\S)\1")
+_MAX_WORDS = 500
+
+
+def _first_words(text: str) -> str:
+    """The first line of a Markdown text that has words, without its marks."""
+    for line in text.split("\n"):
+        words = _LEADING_MARKS.sub("", line[:_MAX_WORDS], count=1)
+        if not words.startswith(_FENCES) and re.search(r"\w", words):
+            return clean(_PAIRED_MARKS.sub(r"\2", words)).strip()
+    return ""
 
 
 class _Result(msgspec.Struct, rename="camel"):

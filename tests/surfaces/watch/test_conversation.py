@@ -91,6 +91,15 @@ async def test_text_streams_in_and_becomes_markdown(bench: Bench) -> None:
         await eyes.until_gone("**")
 
 
+async def test_headings_begin_at_the_left_and_underscores_and_line_breaks_stay(bench: Bench) -> None:
+    bench.tea.add(says("# Title\n\nsrc/__main__.py\n  and _x_"))
+    async with watching(bench) as eyes:
+        await eyes.until_told("src/__main__.py", "_x_")
+        lines = {line.strip(" ▌▎"): line for line in eyes.conversation_text.split("\n")}
+        assert lines["Title"].index("Title") == lines["src/__main__.py"].index("src")
+        assert "and _x_" in lines
+
+
 async def test_thoughts_stream_in_too(bench: Bench) -> None:
     kept = bench.tea.add(ends=None)
     async with watching(bench) as eyes:

@@ -28,15 +28,23 @@ def with_variables(bench: Bench, **variables: str) -> None:
     bench.place = replace(bench.place, environ={**bench.place.environ, **variables})
 
 
-def write_preset(project: Path, name: str, model: str = "acme/large") -> None:
+def write_preset(project: Path, name: str, model: str = "acme/large", about: str = "Works.") -> None:
     folder = project / ".pi" / "subagents"
     folder.mkdir(exist_ok=True)
-    (folder / f"{name}.md").write_text(f"---\nname: {name}\ndescription: Works.\nmodel: {model}\n---\n")
+    (folder / f"{name}.md").write_text(f"---\nname: {name}\ndescription: {about}\nmodel: {model}\n---\n")
 
 
 def dialog_text(eyes: Eyes) -> str:
     """What the dialog says, without its frame and line breaks."""
     return " ".join(eyes.screen.replace("│", " ").split())
+
+
+async def test_every_agent_has_a_line_in_the_dialog(bench: Bench) -> None:
+    for number in range(9):
+        write_preset(bench.tea.project, f"worker{number}", about="Works at many things and tells of them. " * 5)
+    async with watching(bench, (120, 40)) as eyes:
+        await eyes.reach("n", OptionList)
+        await eyes.until_seen("pi as it is", *(f"worker{number}  preset  Works" for number in range(9)))
 
 
 async def test_n_starts_an_agent_in_the_background_that_s_can_tell_something(bench: Bench, tmp_path: Path) -> None:

@@ -63,6 +63,19 @@ async def test_last_words_and_end_come_from_the_journal(bench: Bench) -> None:
         await eyes.until_seen("✓ talker", "Sub-agents: 1 completed")
 
 
+_ANSWER = "```\n---\n```\n\n> ## **Answer** in `a.py`\n\n- more\n\n```sh\nmake\n```"
+
+
+async def test_of_an_ended_run_the_first_words_of_its_answer_are_shown(bench: Bench) -> None:
+    bench.tea.add(says(_ANSWER), name="before", age_s=9)
+    kept = bench.tea.add(says(_ANSWER), name="seen live", ends=None, age_s=3)
+    async with watching(bench) as eyes:
+        await eyes.until_listed("seen live", "before")
+        kept.append(ending(Reason.SETTLED, None, kept.state.last_event_at))
+        kept.let_go()
+        await eyes.until(lambda: eyes.list_text.count("  Answer in a.py ") == 2, "both answers begin the same way")
+
+
 async def test_a_run_whose_holder_dies_is_shown_as_lost(bench: Bench) -> None:
     kept = bench.tea.add(says("Half way"), name="orphan", ends=None)
     async with watching(bench) as eyes:

@@ -34,6 +34,7 @@ Timeline {
 #blocks { height: auto; min-height: 100%; }
 #live { height: auto; margin: 1 0; }
 .said { height: auto; padding: 0; margin: 1 0; }
+.said > MarkdownH1 { content-align: left middle; }
 .said > MarkdownFence { margin: 0 0 1 0; max-height: 40; }
 .said > MarkdownBlock:last-of-type { margin-bottom: 0; }
 .thought { height: auto; margin: 1 0; color: $foreground-muted; text-style: italic; }
@@ -58,7 +59,10 @@ ModalScreen { align: center middle; background: $background 60%; }
 .buttons { height: auto; margin-top: 1; align-horizontal: right; }
 .buttons Button { margin-left: 2; }
 .dialog TextArea { height: 5; margin: 1 0; padding: 0 1; border: round $primary 60%; background: $surface; }
-.dialog OptionList { margin: 1 0 0 0; max-height: 8; background: $surface; }
+StartDialog .dialog { width: 96; }
+.dialog OptionList {
+    margin: 1 0 0 0; max-height: 35vh; background: $surface; text-wrap: nowrap; text-overflow: ellipsis;
+}
 .help { width: 72; max-height: 100%; padding: 0 2; scrollbar-size-vertical: 1; }
 
 /* Without colours, what has the focus or is chosen is told by other means. */
