@@ -196,6 +196,8 @@ def test_while_everything_is_being_stopped_nothing_else_is_offered() -> None:
         ({"has_keys": False}, "ctrl+c stops all"),
         ({"can_leave": True}, "ctrl+o expand • x stop • q leave it running"),
         ({"can_leave": True, "has_keys": False}, "ctrl+c leaves it running"),
+        ({"total": 3, "expanded": True}, "↑↓ select • ctrl+o collapse • x stop • q stop all"),
+        ({"total": 3, "expanded": True, "can_detach": True, "columns": 38}, "^o less • x stop • d detach • q all"),
         ({"question": Stop()}, "Stop all sub-agents? y yes • any other key no"),
         ({"total": 3, "columns": 40}, "↑↓ • ^o expand • x stop • q all"),
         ({"question": Stop(), "columns": 40}, "Stop all? y yes • other keys no"),
@@ -216,15 +218,20 @@ def test_a_long_name_is_cut_in_the_question_and_not_the_answers() -> None:
 
 
 def test_what_stays_in_history() -> None:
-    assert [plain(line) for line in finished_lines(finished(1), 0, 80)] == ["✓ task 1 • 0 tools • 10s/600s"]
+    assert [plain(line) for line in finished_lines(finished(1), 0, 80)] == [" ✓ task 1 • 0 tools • 10s/600s"]
     header, error = finished_lines(window(2, STARTED, FAILED), 0, 80)
-    assert plain(header).startswith("✗ task 2")
-    assert error == [(Style.ERROR, "  Timed out after 7s.")]
+    assert plain(header).startswith(" ✗ task 2")
+    assert error == [(Style.ERROR, "   Timed out after 7s.")]
+
+
+def test_a_window_stays_in_its_column_when_it_ends() -> None:
+    header, *_ = shown(scene(running(1)))
+    (kept,) = finished_lines(finished(1), 0, 80)
+    assert header.index("task 1") == plain(kept).index("task 1")
 
 
 def test_the_end_says_how_many_ended_how() -> None:
     windows = (finished(0), window(1, STARTED, FAILED))
-    first, *rest = closing_lines(scene(*windows))
-    assert plain(first) == "Sub-agents: 1 completed, 1 failed • 10.0s"
-    assert rest == [[]]
+    (line,) = closing_lines(scene(*windows))
+    assert plain(line) == "Sub-agents: 1 completed, 1 failed • 10.0s"
     assert closing_lines(scene()) == []

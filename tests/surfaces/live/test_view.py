@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import io
 import logging
+import re
 import sys
 from functools import partial
 from types import SimpleNamespace
@@ -65,6 +66,19 @@ async def test_what_happens_is_drawn_and_the_end_is_kept() -> None:
     ending = stream.getvalue()
     assert "✓" in ending.rpartition("I am at it.")[2]
     assert ending.endswith("\x1b[?25h")
+
+
+@pytest.mark.parametrize(("same_terminal", "ending"), [(True, "s\n\n"), (False, "s\n")])
+async def test_a_blank_line_follows_only_where_the_answers_do(
+    same_terminal: bool, ending: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stream, state = _Stream(), state_of()
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: same_terminal)
+    view = LiveView(stream)
+    async with view.showing(delegation_of(state)):
+        happened(view, state, STARTED, COMPLETED)
+    shown = re.sub(r"\x1b\[[?\d;]*\w", "", stream.getvalue()).replace("\r", "")
+    assert shown.endswith(ending)
 
 
 async def test_an_exception_in_the_block_leaves_a_sane_terminal() -> None:

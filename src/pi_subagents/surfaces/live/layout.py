@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi_subagents.progress import Line, Style, Window, body_rows, cell_width, clean, clip, header_segments, plain
+from pi_subagents.progress import (
+    Line,
+    Segment,
+    Style,
+    Window,
+    body_rows,
+    cell_width,
+    clean,
+    clip,
+    header_segments,
+    plain,
+)
 from pi_subagents.surfaces.live.scene import Scene
 from pi_subagents.surfaces.live.summary import hint_line, summary_line
 
@@ -12,6 +23,7 @@ SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_STEP_MS = 100
 _INDENT = 3
 """The mark of the selected window and two spaces."""
+_UNMARKED: Segment = (Style.TEXT, " ")
 _HINT_FROM_ROWS = 5
 """In a lower terminal every row is needed for the windows."""
 _LOW_ROWS = 12
@@ -48,11 +60,11 @@ def _rows_if_narrower(frame: Sequence[Line], columns: int) -> int:
 
 
 def finished_lines(window: Window, now_ms: int, columns: int) -> list[Line]:
-    """What stays in history of a run that has ended: its header, and in red what went wrong."""
-    lines = [header_segments(window, now_ms, figures=True, width=columns - 1)]
+    """What stays in history of a run that has ended: its header where it stood, and in red what went wrong."""
+    lines: list[Line] = [[_UNMARKED, *header_segments(window, now_ms, figures=True, width=columns - 2)]]
     error = clean(window.state.error or "", keep_newlines=True).strip()
     if window.status == "error" and error:
-        lines.append([(Style.ERROR, f"  {clip(error.splitlines()[0], _MAX_ERROR_CELLS)}")])
+        lines.append([(Style.ERROR, f"{' ' * _INDENT}{clip(error.splitlines()[0], _MAX_ERROR_CELLS)}")])
     return lines
 
 
@@ -98,7 +110,7 @@ def _fitting(scene: Scene, room: int) -> tuple[list[Window], int]:
 
 def _window(window: Window, scene: Scene, height: int) -> list[Line]:
     selected = scene.has_keys and window.state.run_id == scene.selected and len(scene.running) > 1
-    mark: Line = [(Style.ACCENT, "▌")] if selected else [(Style.TEXT, " ")]
+    mark: Line = [(Style.ACCENT, "▌") if selected else _UNMARKED]
     spinner = SPINNER[scene.now_ms // SPINNER_STEP_MS % len(SPINNER)]
     header = header_segments(window, scene.now_ms, icon=spinner, figures=True, width=scene.columns - 2)
     return [[*mark, *header], *([*mark, (Style.TEXT, "  "), *row] for row in _body(window, scene, height - 1))]

@@ -63,7 +63,7 @@ def closing_lines(scene: Scene) -> list[Line]:
     line = status_segments(scene.started)
     for part in [[(Style.DIM, duration((ended - began) / 1000))], *_totals(scene.windows)]:
         line = [*line, BULLET, *part]
-    return [line, []]
+    return [line]
 
 
 def hint_line(scene: Scene, width: int) -> Line:
@@ -86,6 +86,13 @@ def _question(scene: Scene, width: int) -> tuple[str, ...]:
 
 
 def _help(scene: Scene) -> tuple[str, ...]:
+    variants = _keys(scene)
+    if not scene.expanded:
+        return variants
+    return tuple(words.replace("o expand", "o collapse").replace("o more", "o less") for words in variants)
+
+
+def _keys(scene: Scene) -> tuple[str, ...]:
     if scene.can_leave:
         return _HELP_TO_LEAVE if scene.has_keys else _HELP_TO_LEAVE_WITHOUT_KEYS
     if not scene.has_keys:

@@ -129,7 +129,9 @@ class LiveView:
         try:
             size = self._screen.size()
             closing = closing_lines(self._scene(size))
-            self._screen.draw([], [*self._new_history(size.columns), *closing])
+            # Apart from the answers, where they come to the same terminal; what else follows sees to that itself.
+            gap: list[Line] = [[]] if closing and sys.stdout.isatty() else []
+            self._screen.draw([], [*self._new_history(size.columns), *closing, *gap])
         except OSError:
             pass
         finally:
