@@ -170,6 +170,13 @@ def test_without_an_index_the_sessions_are_listed_all_the_same(desk: Desk) -> No
     assert "here" in desk.run("list").out
 
 
+def test_the_path_of_a_project_goes_on_in_the_next_line_where_it_is_too_long(desk: Desk) -> None:
+    desk.shelf.add()
+    header, *lines = map(clean, desk.at_terminal("list", "--all", columns=80).out.splitlines())
+    at = header.index("project")
+    assert "".join(line[at:].strip() for line in lines[:-1]) == str(desk.project)
+
+
 @pytest.mark.parametrize("columns", [60, 80, 100, 120, 200])
 def test_rows_fit_the_terminal_and_ids_are_never_cut(desk: Desk, columns: int) -> None:
     desk.shelf.add(says("x"), name="a name that is " + "very " * 20 + "long", session_id=SESSION, profile="p" * 20)

@@ -55,7 +55,7 @@ def demo(live: bool, plain: bool) -> None:
         model = "your own model" if live else "a scripted model (no key, no network; costs are made up)"
         is_here = stage.cwd == place.cwd
         where = shorten_path(str(stage.cwd), home=str(home_dir())) if is_here else "a small sample project"
-        echo_text(f"Three sub-agents with {model} in {where}\n", err=True)
+        echo_text(f"Three sub-agents in {where}\nwith {model}\n", err=True)
         tasks = [Task(task.name, task.prompt, profile=task.profile, timeout=120) for task in DEMO_TASKS]
         code = run_and_report(tasks, stage, profile=None, jobs=MAX_CONCURRENCY, as_json=False, plain=plain)
     # The index in the demo's own agent directory is gone; that in the user's learns of runs when it is asked for them.

@@ -6,11 +6,13 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
 from pi_subagents.harmless import clean, painted, wants_colours
 from pi_subagents.models import Status
-from pi_subagents.progress import cell_width, clip, counted, money, standing, status_icon
+from pi_subagents.paths import home_dir
+from pi_subagents.progress import cell_width, clip, counted, money, shorten_path, standing, status_icon
 from pi_subagents.surfaces.cli.output import PIPE_CELLS
 from pi_subagents.surfaces.cli.pager import print_paged
 
@@ -42,6 +44,11 @@ class Column(Generic[Row]):
 def agent_column(agent: Callable[[Row], str | None]) -> Column[Row]:
     """The name of the profile or preset that a run had."""
     return Column("agent", lambda row: clip(clean(agent(row) or "–"), _AGENT_CELLS))
+
+
+def project_column(project: Callable[[Row], Path]) -> Column[Row]:
+    """Where a run was made; a path that is too long goes on in the next line."""
+    return Column("project", lambda row: shorten_path(str(project(row)), home=str(home_dir())), may_wrap=True)
 
 
 def totals(count: int, word: str, tokens: int, cost: float) -> str:
@@ -99,7 +106,12 @@ class Table(Generic[Row]):
         table.add_column("status", no_wrap=True)
         table.add_column("name", no_wrap=True)
         for column in cells:
-            table.add_column(column.title, justify="right" if column.right else "left", no_wrap=not column.may_wrap)
+            table.add_column(
+                column.title,
+                justify="right" if column.right else "left",
+                no_wrap=not column.may_wrap,
+                overflow="fold" if column.may_wrap else "ellipsis",  # a long path is one word: it goes on all the same
+            )
         for number, row in enumerate(rows):
             about = Text(standings[number], style=_COLOURS.get(self.status(row), "yellow"))
             table.add_row(about, Text(names[number]), *(Text(texts[number]) for texts in cells.values()))

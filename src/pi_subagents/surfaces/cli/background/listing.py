@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from pi_subagents.background.registry import KnownRun, newest_runs
@@ -11,12 +9,12 @@ from pi_subagents.clock import now_ms
 from pi_subagents.lookup import short_run_ids
 from pi_subagents.paths import project_of
 from pi_subagents.planning import Place
-from pi_subagents.progress import age_of, clean, duration, money
+from pi_subagents.progress import age_of, duration, money
 from pi_subagents.surfaces.cli.background.rows import background_row
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.pager import pager_option
-from pi_subagents.surfaces.cli.tables import Column, Table, agent_column, totals
+from pi_subagents.surfaces.cli.tables import Column, Table, agent_column, project_column, totals
 
 
 @click.command("list")
@@ -51,7 +49,7 @@ def _table(runs: list[KnownRun], everywhere: bool) -> Table[KnownRun]:
         Column("cost", lambda run: money(run.state.usage.cost), right=True, gives_way=1),
     ]
     if everywhere:
-        columns.append(Column("project", lambda run: clean(str(project_of(Path(run.run_dir)))), may_wrap=True))
+        columns.append(project_column(lambda run: project_of(run.run_dir)))
     usages = [run.state.usage for run in runs]
     return Table(
         columns,

@@ -9,7 +9,7 @@ from pi_subagents.listing import NOTHING_USED, SessionSummary, used_by
 from pi_subagents.models import short_ids
 from pi_subagents.planning import Place
 from pi_subagents.progress import age_of, clean, clip, duration, money
-from pi_subagents.surfaces.cli.tables import Column, Table, agent_column, totals
+from pi_subagents.surfaces.cli.tables import Column, Table, agent_column, project_column, totals
 
 _MODEL_CELLS = 30
 
@@ -30,7 +30,7 @@ def show_sessions(place: Place, sessions: Sequence[SessionSummary], *, with_proj
         Column("model", _model, gives_way=6),
     ]
     if with_project:
-        columns.append(Column("project", lambda session: clean(str(session.project)), may_wrap=True))
+        columns.append(project_column(lambda session: session.project))
     total = sum(used.values(), NOTHING_USED)
     Table(
         columns,
