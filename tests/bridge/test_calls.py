@@ -8,8 +8,6 @@ from pathlib import Path
 import pytest
 
 from pi_subagents import __version__
-from pi_subagents.progress.history import History, WindowLine
-from pi_subagents.surfaces.bridge.patches import Lines
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for
 from pi_subagents.testing.records import (
@@ -160,25 +158,6 @@ def test_a_result_below_an_earlier_call_is_put_in_its_place(desk: Desk, tmp_path
     assert outputs == [None, None, ["x", "y/"], None, ["z"], None]
     assert fold_patches(patches) == details
     assert any("drop" in window for patch in patches for window in patch.get("windows", []))
-
-
-def test_lines_arrive_as_they_are_whatever_is_added_where() -> None:
-    history, sent, told = History(), Lines(), list[WindowLine]()
-    anchors: list[WindowLine] = []
-    for step in range(3000):
-        for number in range(step % 7):
-            line = WindowLine(f"{step % 3} {number}")
-            if anchors and number == 3:
-                history.insert_below(anchors[-1 - step % min(len(anchors), 5)], line)
-            else:
-                history.append(line)
-                anchors.append(line)
-            if number == 5:
-                history.add_output(line, ("it", "returned", "this") * (step % 9))
-        if step % 3 == 0:
-            drop, push = sent.news(history.last())
-            told = [*told[: len(told) - drop], *push][-500:]
-            assert told == history.last()
 
 
 def test_the_clock_of_a_silent_call_goes_on_and_updates_come_at_most_twenty_times_a_second(desk: Desk) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from html.parser import HTMLParser
 
 import pytest
@@ -59,6 +60,11 @@ def test_everything_is_on_the_page() -> None:
 
 def test_underscores_and_line_breaks_stay() -> None:
     assert prose_html("__init__.py\n_x_ and *y*") == "<p>__init__.py<br />\n_x_ and <em>y</em></p>\n"
+
+
+def test_what_is_nested_too_deep_is_there_as_it_was_written() -> None:
+    for marks in (">" * 60, "- " * 40):
+        assert f"{escape(marks)} deep words" in prose_html(f"{marks} deep words")
 
 
 def test_a_call_and_its_result_share_one_fold() -> None:

@@ -247,6 +247,12 @@ def test_expanded_every_call_is_followed_by_what_it_returned_and_collapsed_it_is
     assert [line.text for line in window.all_messages] == collapsed
 
 
+def test_what_a_tool_returns_a_second_time_stands_below_the_first() -> None:
+    asked = assistant(call("1", "bash", command="make"), call("2", "ls"))
+    window = window_of(CREATED, STARTED, asked, result("1", "bash", "first"), result("1", "bash", "second"))
+    assert rows(window, 40, 20, expanded=True) == ["→ bash → make", "  first", "  second", "→ ls → ."]
+
+
 def test_of_many_outputs_the_newest_are_kept_and_every_call_stays() -> None:
     window = window_of(CREATED, STARTED)
     for number in range(90):

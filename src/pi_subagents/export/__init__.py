@@ -1,6 +1,6 @@
 """Whole sessions for people to read and keep: as Markdown and as one HTML page. Pure: events in, text out."""
 
-from pi_subagents.export.answers import answer_parser
+from pi_subagents.export.answers import answer_parser, is_too_deep
 from pi_subagents.export.arguments import Block, argument_blocks
 from pi_subagents.export.containment import code_span
 from pi_subagents.export.entries import (
@@ -41,6 +41,7 @@ __all__ = [
     "entry_size",
     "error_words",
     "figures",
+    "is_too_deep",
     "moment",
     "printable",
     "run_ending",

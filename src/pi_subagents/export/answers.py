@@ -6,6 +6,7 @@ CommonMark makes of them.
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -13,23 +14,46 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.rules_inline import StateInline
 
+_MAX_NESTING = 30
+"""Who renders lists in lists calls itself for each."""
+_DEEP_LINE = re.compile(r"^[ \t>*+\-0-9.)]{14}", re.MULTILINE)
+"""Only what begins so can be nested too deep: a list counts twice, and takes a character at least."""
+
+
+def new_parser() -> MarkdownIt:
+    """CommonMark with tables, which adds nothing to a text and lets underscores and line breaks be what they are."""
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": _MAX_NESTING})
+    parser.enable(["table", "strikethrough"])
+    for rule, ours in (("newline", _line_break), ("emphasis", _emphasis), ("escape", _escape)):
+        parser.inline.ruler.at(rule, ours)
+    return parser
+
 
 @cache
 def answer_parser() -> MarkdownIt:
     """For terminals: links and images stay as they are written too, with their addresses."""
-    from markdown_it import MarkdownIt
-
     # Entities could spell control characters.
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 30})
-    parser.enable(["table", "strikethrough"])
-    keep_as_written(parser)
-    return parser.disable(["entity", "link", "image", "autolink", "reference"])
+    parser = new_parser().disable(["entity", "link", "image", "autolink", "reference"])
+    parser.parse("a")  # its first text makes it put its rules together, which two threads must not do at once
+    return parser
 
 
-def keep_as_written(parser: MarkdownIt) -> None:
-    """Let underscores be underscores, and a line break one, with the indentation behind it."""
-    parser.inline.ruler.at("newline", _line_break)
-    parser.inline.ruler.at("emphasis", _emphasis)
+def is_too_deep(text: str) -> bool:
+    """Whether lists or quotations are nested deeper than the parser goes: what stands there would be lost."""
+    if not _DEEP_LINE.search(text):
+        return False
+    return any(token.level >= _MAX_NESTING - 1 for token in _outliner().parse(text))
+
+
+@cache
+def _outliner() -> MarkdownIt:
+    """Reads how a text is built, without what stands in its lines: that takes most of the time."""
+    parser = new_parser()
+    parser.core.ruler.disable("inline")
+    parser.parse("a")
+    return parser
 
 
 def _line_break(state: StateInline, silent: bool) -> bool:
@@ -40,6 +64,13 @@ def _line_break(state: StateInline, silent: bool) -> bool:
         state.push("hardbreak", "br", 0)
     state.pos += 1
     return True
+
+
+def _escape(state: StateInline, silent: bool) -> bool:
+    """A backslash at the end of a line is one: commands go on in the next line with it."""
+    from markdown_it.rules_inline import escape
+
+    return not state.src.startswith("\\\n", state.pos) and escape(state, silent)
 
 
 def _emphasis(state: StateInline, silent: bool) -> bool:

@@ -8,7 +8,7 @@ from functools import cache
 from html import escape
 from typing import Any
 
-from pi_subagents.export.answers import keep_as_written
+from pi_subagents.export.answers import is_too_deep, new_parser
 from pi_subagents.export.containment import MAX_PROSE_CHARACTERS
 
 _SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
@@ -19,7 +19,7 @@ _HEADING_SHIFT = 2
 
 def prose_html(text: str) -> str:
     """The text rendered; whatever it holds, the result has no script, no style and loads nothing."""
-    if len(text) > MAX_PROSE_CHARACTERS:
+    if len(text) > MAX_PROSE_CHARACTERS or is_too_deep(text):
         return verbatim_html(text)
     return _renderer()(text)
 
@@ -32,11 +32,7 @@ def verbatim_html(text: str, kind: str = "") -> str:
 
 @cache
 def _renderer() -> Callable[[str], str]:
-    from markdown_it import MarkdownIt
-
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False, "maxNesting": 50})
-    parser.enable(["table", "strikethrough"])
-    keep_as_written(parser)
+    parser = new_parser()
     parser.validateLink = _is_safe_link  # type: ignore[method-assign]  # the documented way to decide which links stay
     parser.core.ruler.push("tame", _tame)
     parser.add_render_rule("image", _image)

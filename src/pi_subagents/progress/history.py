@@ -43,14 +43,14 @@ class History:
         for line in lines:
             self.append(line)
 
-    def add_output(self, line: WindowLine, output: tuple[str, ...]) -> bool:
-        """Put what a tool returned below `line`; False if it returned nothing, or the line has gone."""
+    def add_output(self, line: WindowLine, output: tuple[str, ...]) -> WindowLine | None:
+        """Put what a tool returned below `line`; the line as it is then, or None if that has gone."""
         for index in range(len(self._lines) - 1, -1, -1):
-            if output and self._lines[index] is line:
-                self._lines[index] = msgspec.structs.replace(line, output=output)
+            if self._lines[index] is line:
+                told = self._lines[index] = msgspec.structs.replace(line, output=(*line.output, *output))
                 self._forget_old_outputs()
-                return True
-        return False
+                return told
+        return None
 
     def _forget_old_outputs(self) -> None:
         """Half of them at once: whoever follows the lines is told anew of all that stand below a changed one."""

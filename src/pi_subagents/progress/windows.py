@@ -177,9 +177,11 @@ class Window:
         if summary is not None and not event.is_error:
             below.insert(0, WindowLine(f"  {summary}", "tool"))
         self._history.insert_below(call, *below)
-        last = below[-1] if below else call
-        shown = last is not None and self._history.add_output(last, tuple(output_lines(event.text)))
-        return changed or bool(below) or shown
+        if event.tool_call_id and call is not None and (output := tuple(output_lines(event.text))):
+            last = self._history.add_output(below[-1] if below else call, output)
+            self._calls[event.tool_call_id] = last or call  # where a second result goes
+            changed |= last is not None
+        return changed or bool(below)
 
     def _message_started(self, event: ev.MessageStarted) -> bool:
         return event.role == "assistant" and self._live.clear_message()

@@ -121,7 +121,7 @@ def _first_words(text: str) -> str:
         words = _LEADING_MARKS.sub("", line[:_MAX_WORDS], count=1)
         if not words.startswith(_FENCES) and re.search(r"\w", words):
             return clean(_PAIRED_MARKS.sub(r"\2", words)).strip()
-    return ""
+    return clean(text.strip().partition("\n")[0][:_MAX_WORDS])
 
 
 class _Result(msgspec.Struct, rename="camel"):

@@ -157,7 +157,10 @@ def test_a_name_that_a_profile_and_a_preset_share_is_said_to_be_two(background_d
     folder.mkdir()
     (folder / "worker.md").write_text("---\nname: worker\n---\n")
     told = background_desk.call("agents").err
-    assert told == "hint: where \"worker\" is named, 'run -p' takes the profile and 'background start' the preset\n"
+    assert told == (
+        'hint: a profile and a preset share a name: "worker"; '
+        "'run -p' takes the profile, 'background start' the preset\n"
+    )
 
 
 def test_models_lists_what_pi_offers_and_marks_its_default(play: Play) -> None:

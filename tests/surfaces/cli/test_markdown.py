@@ -56,7 +56,21 @@ def test_no_line_is_filled_up_with_blanks(show: Show) -> None:
 
 
 def test_no_character_that_means_something_is_lost(show: Show) -> None:
-    written = "src/__main__.py and _x_ in List<String> &amp; [a](b.md)\n38400 total\n  399 src/a.py"
+    written = "src/__main__.py and _x_ in List<String> &amp; [a](b.md)\n38400 total\n  399 src/a.py\nrun \\\n  --fast"
+    assert show(written) == f"{written}\n"
+
+
+def test_what_is_too_long_for_a_cell_of_a_table_goes_on_below(show: Show) -> None:
+    path = "src/pi_subagents/surfaces/cli/with/a/long/path/to/it.py"
+    shown = show(f"| file | note |\n|---|---|\n| {path} | {'word ' * 20}|\n")
+    assert path in "".join(line[:29].strip() for line in re.sub(r"\x1b\[[\d;]*m", "", shown).splitlines())
+
+
+@pytest.mark.parametrize(
+    "written",
+    [">" * 40 + " deep words", "- " * 20 + "deep words", "|" + "long|" * 30 + "\n|" + "-|" * 30 + "\n|" + "cell|" * 30],
+)
+def test_what_would_lose_words_when_rendered_is_shown_as_written(show: Show, written: str) -> None:
     assert show(written) == f"{written}\n"
 
 

@@ -76,6 +76,12 @@ async def test_of_an_ended_run_the_first_words_of_its_answer_are_shown(bench: Be
         await eyes.until(lambda: eyes.list_text.count("  Answer in a.py ") == 2, "both answers begin the same way")
 
 
+async def test_an_answer_without_a_word_is_shown_too(bench: Bench) -> None:
+    bench.tea.add(says("\n👍 ✓"), name="good")
+    async with watching(bench) as eyes:
+        await eyes.until_listed("👍 ✓")
+
+
 async def test_a_run_whose_holder_dies_is_shown_as_lost(bench: Bench) -> None:
     kept = bench.tea.add(says("Half way"), name="orphan", ends=None)
     async with watching(bench) as eyes:

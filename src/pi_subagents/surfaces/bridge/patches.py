@@ -36,8 +36,9 @@ class Lines:
         """How many of the last lines to take away, and which to add then."""
         if lines == self._told:
             return 0, []
-        # Lines are compared as the objects they are: the same words may well be said twice.
-        start = next((at for at, line in enumerate(self._told) if lines and line is lines[0]), len(self._told))
+        # Lines are compared as the objects they are: the same words may well be said twice. The first may have been
+        # replaced, by itself with its output; then they are all told anew.
+        start = next((at for at, line in enumerate(self._told) if lines and line is lines[0]), 0)
         kept = self._told[start:]
         same = next((at for at, (old, new) in enumerate(zip(kept, lines, strict=False)) if old is not new), None)
         same = min(len(kept), len(lines)) if same is None else same

@@ -53,7 +53,8 @@ def _print_table(found: list[Agent], place: Place) -> None:
     console.print(table)
     if twice := sorted({agent.profile.name for agent in found if agent.kind is PRESET} & _names_of_profiles(found)):
         names = ", ".join(f'"{clean(name)}"' for name in twice)
-        echo(f"hint: where {names} is named, 'run -p' takes the profile and 'background start' the preset", err=True)
+        shared = f"a profile and a preset share a name: {names}"
+        echo(f"hint: {shared}; 'run -p' takes the profile, 'background start' the preset", err=True)
 
 
 def _names_of_profiles(found: list[Agent]) -> set[str]:

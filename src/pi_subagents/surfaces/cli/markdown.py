@@ -48,14 +48,22 @@ def _can_render() -> bool:
 
 
 def _render(text: str) -> None:
-    """In colour unless NO_COLOR is set; no line is filled up with blanks, which a narrower window would wrap."""
+    """In colour unless NO_COLOR is set; no line is filled up with blanks, which a narrower window would wrap.
+
+    What would lose words when it is rendered is printed as it is.
+    """
     from rich.console import Console
     from rich.segment import Segment, Segments
 
+    from pi_subagents.export import is_too_deep
     from pi_subagents.surfaces.cli.rendering import Answer
 
     console = Console(file=painted(sys.stdout))
-    lines = map(_trimmed, console.render_lines(Answer(printable(text)), pad=False))
+    answer = Answer(printable(text))
+    if is_too_deep(text) or not answer.has_room(console.width):
+        echo_text(text)
+        return
+    lines = map(_trimmed, console.render_lines(answer, pad=False))
     for line in dropwhile(lambda line: not line, lines):  # rich puts a blank line before a list or a quotation
         console.print(Segments([*line, Segment.line()]), end="", soft_wrap=True)
 

@@ -11,6 +11,9 @@ from rich.table import Table
 
 from pi_subagents.export import answer_parser
 
+_MIN_CELL = 5
+"""With the blanks and the line around it."""
+
 
 class _Heading(Heading):
     LEVEL_ALIGN: ClassVar = {}
@@ -27,6 +30,8 @@ class _Table(TableElement):
         for table in super().__rich_console__(console, options):
             assert isinstance(table, Table)
             table.show_edge = False
+            for column in table.columns:
+                column.overflow = "fold"  # what is too long for a cell goes on below
             yield table
 
 
@@ -44,3 +49,8 @@ class Answer(Markdown):
     def __init__(self, text: str) -> None:
         super().__init__("", code_theme="ansi_dark", hyperlinks=False)
         self.parsed = answer_parser().parse(text)
+
+    def has_room(self, columns: int) -> bool:
+        """Whether every cell of its tables has more than a letter's width where lines have so many columns."""
+        types = "".join("|" if token.type == "tr_open" else "x" * token.type.startswith("th_") for token in self.parsed)
+        return max(map(len, types.split("|"))) // 2 * _MIN_CELL <= columns

@@ -27,6 +27,7 @@ from pi_subagents.export import (
     answer_parser,
     argument_blocks,
     call_remarks,
+    is_too_deep,
 )
 from pi_subagents.progress import Line, Style, counted, plain, style_tool_line
 from pi_subagents.surfaces.watch.colours import painted_lines
@@ -64,7 +65,7 @@ def block_of(entry: Entry) -> Widget:
 
 def said(text: str, *, unfinished: bool = False) -> Widget:
     """What the agent said, rendered."""
-    if len(text) > MAX_MARKDOWN_CHARACTERS:
+    if len(text) > MAX_MARKDOWN_CHARACTERS or is_too_deep(text):
         return verbatim(text, "said")
     text = f"{text}\n\n*(unfinished)*" if unfinished else text
     return Markdown(text, parser_factory=answer_parser, open_links=False, classes="said")
