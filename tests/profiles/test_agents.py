@@ -66,7 +66,7 @@ def test_an_unknown_name_lists_the_kind_that_was_asked_for_and_hints_at_both(fil
     with pytest.raises(UnknownProfile) as caught:
         files.find("scuot", PROFILE)
     assert str(caught.value) == 'Unknown profile: "scuot". Available profiles: writer'
-    assert caught.value.hint == ' Did you mean "scout"?'
+    assert caught.value.hint == ' Available presets: scout. Did you mean "scout"?'
 
 
 def test_all_agents_are_listed_by_name_a_profile_before_a_preset(files: Files) -> None:

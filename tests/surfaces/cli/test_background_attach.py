@@ -65,7 +65,7 @@ def test_attach_shows_the_live_window_and_q_leaves_the_run_alone(
     terminal.press("x")
     terminal.until_shown("? y yes • any other key no")
     terminal.press("y")
-    assert f"Run {short(run_dir)} is over: ✗ aborted (cancelled) – Cancelled" in terminal.until_prompt()
+    assert f"Run {short(run_dir)} is over: ✗ aborted (cancelled)" in terminal.until_prompt()
     assert load_run(run_dir).reason == "cancelled"
 
 
