@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 
 _MAX_NESTING = 30
 """Who renders lists in lists calls itself for each."""
-_DEEP_LINE = re.compile(r"^[ \t>*+\-0-9.)]{14}", re.MULTILINE)
-"""Only what begins so can be nested too deep: a list counts twice, and takes a character at least."""
+_DEEP_LINE = re.compile(r"^(?:[ >]|[-*+](?= )|\d{1,9}[.)](?= )){27,}(?:>|[-*+] |\d{1,9}[.)] )", re.MULTILINE)
+"""Only what begins so can be nested too deep: a quotation is one level and takes a mark; a list is two, and takes a
+mark with a blank, or two blanks of indentation."""
 
 
 def new_parser() -> MarkdownIt:
@@ -41,19 +42,8 @@ def answer_parser() -> MarkdownIt:
 
 
 def is_too_deep(text: str) -> bool:
-    """Whether lists or quotations are nested deeper than the parser goes: what stands there would be lost."""
-    if not _DEEP_LINE.search(text):
-        return False
-    return any(token.level >= _MAX_NESTING - 1 for token in _outliner().parse(text))
-
-
-@cache
-def _outliner() -> MarkdownIt:
-    """Reads how a text is built, without what stands in its lines: that takes most of the time."""
-    parser = new_parser()
-    parser.core.ruler.disable("inline")
-    parser.parse("a")
-    return parser
+    """Whether lists or quotations may be nested deeper than the parser goes: what stands there would be lost."""
+    return _DEEP_LINE.search(text.expandtabs(4)) is not None
 
 
 def _line_break(state: StateInline, silent: bool) -> bool:

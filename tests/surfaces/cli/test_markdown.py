@@ -74,6 +74,12 @@ def test_what_would_lose_words_when_rendered_is_shown_as_written(show: Show, wri
     assert show(written) == f"{written}\n"
 
 
+def test_lists_are_rendered_as_deep_as_people_nest_them(show: Show) -> None:
+    shown = show("\n".join("  " * depth + f"- word {depth}" for depth in range(12)))
+    assert [f"word {depth}" in shown for depth in range(12)] == [True] * 12
+    assert "- word" not in shown
+
+
 def test_asterisks_are_emphasis(show: Show) -> None:
     assert show("**bold** *words*") == "\x1b[1mbold\x1b[0m \x1b[3mwords\x1b[0m\n"
 

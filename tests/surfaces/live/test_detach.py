@@ -9,6 +9,7 @@ from pathlib import Path
 from pi_subagents.offline import Call, Script, Turn
 from pi_subagents.store import load_run
 from tests.pi.stage import Play, Stage, processes_below
+from tests.surfaces.live.tmux import Terminal
 from tests.surfaces.live.watching import WAITING, Open, assert_shell_is_sane, needs_tmux, start
 from tests.waiting import until
 
@@ -24,16 +25,21 @@ def statuses(stage: Stage) -> list[str]:
     return [load_run(folder).status.value for folder in stage.run_dirs]
 
 
+def detach(terminal: Terminal, *shown: str) -> str:
+    """Leave the live view once an agent is at work; what the shell shows then."""
+    terminal.until_shown("→ bash", "d detach", *shown)
+    terminal.press("d")
+    return terminal.until_prompt()
+
+
 def test_detached_runs_outlive_the_terminal_also_those_that_wait_and_the_next_command_tells_their_ends(
     play: Play, open_terminal: Open
 ) -> None:
     stage = play(PATIENT)
     terminal = open_terminal(stage, 120, 30)
     terminal.run("run", "-j", "1", "alpha", "beta")
-    terminal.until_shown("→ bash", "1 running, 1 waiting", "d detach")
-    terminal.press("d")
+    said = detach(terminal, "1 running, 1 waiting")
     alpha, beta = (folder.name.rpartition("-")[2][:8] for folder in stage.run_dirs)
-    said = terminal.until_prompt()
     assert f"Detached: {alpha} (1: alpha), {beta} (2: beta, waiting) go on in the background.\n" in said
     assert f"'background attach {alpha}'" in said
     assert "x stop" not in said
@@ -54,9 +60,7 @@ def test_detached_runs_are_stopped_one_by_one_and_the_rest_goes_on(play: Play, o
     stage = play(PATIENT)
     terminal = open_terminal(stage, 120, 30)
     terminal.run("run", "-j", "1", "alpha", "beta")
-    terminal.until_shown("→ bash", "1 running, 1 waiting")
-    terminal.press("d")
-    terminal.until_prompt()
+    detach(terminal, "1 running, 1 waiting")
     first, second = stage.run_dirs
     assert stage.command("background", "stop", second.name).returncode == 0
     until(
@@ -78,9 +82,7 @@ def test_a_resumed_session_can_be_detached_too(play: Play, open_terminal: Open) 
     (first,) = stage.run_dirs
     terminal = open_terminal(stage, 120, 30)
     terminal.run("sessions", "resume", first.name, "again")
-    terminal.until_shown("→ bash", "d detach")
-    terminal.press("d")
-    assert "goes on in the background" in terminal.until_prompt()
+    assert "goes on in the background" in detach(terminal)
     (stage.project / "go").touch()
     until(lambda: statuses(stage) == ["completed", "completed"], "it is completed", lambda: str(statuses(stage)))
 
@@ -89,9 +91,7 @@ def test_whoever_detaches_is_told_where_the_answers_are_that_came_before(play: P
     stage = play(PATIENT_BUT_ONE)
     terminal = open_terminal(stage, 120, 30)
     terminal.run("run", "-j", "1", "quick", "patient")
-    terminal.until_shown("→ bash", "1 running, 1 completed")
-    terminal.press("d")
-    said = terminal.until_prompt()
+    said = detach(terminal, "1 running, 1 completed")
     patient = stage.run_dirs[-1].name.rpartition("-")[2][:8]
     assert f"Detached: {patient} (2: patient) goes on in the background.\n" in said
     assert "hint: 1 task has ended already; 'pi-subagents sessions list' names them\n" in said
