@@ -18,6 +18,7 @@ from typing import Any, NoReturn
 
 _BLOCK_BYTES = 1 << 20
 _POLL_S = 0.005
+_NAP_S = 0.1
 _LIFETIME_S = 600
 """What is left behind ends by itself some time, should a test fail to see to it."""
 
@@ -134,6 +135,13 @@ def _wait_for(path: str) -> None:
         time.sleep(_POLL_S)
 
 
+def _pause(seconds: float) -> None:
+    """In short sleeps: a signal that comes just before a sleep is answered only after it."""
+    end = time.monotonic() + seconds
+    while (left := end - time.monotonic()) > 0:
+        time.sleep(min(left, _NAP_S))
+
+
 def _ignore_sigterm() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
@@ -216,7 +224,7 @@ _VERBS: dict[str, Callable[..., None]] = {
     "write": lambda text, times: _write_all(1, text.encode(), times),
     "write_bytes": lambda data, times: _write_all(1, bytes.fromhex(data), times),
     "complain": lambda text, times: _write_all(2, text.encode(), times),
-    "pause": time.sleep,
+    "pause": _pause,
     "touch": _touch,
     "wait_for": _wait_for,
     "ignore_sigterm": _ignore_sigterm,
