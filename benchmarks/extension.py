@@ -20,11 +20,11 @@ from pathlib import Path
 from benchmarks.figures import Figure, Measured, medians, ratios, spread
 from benchmarks.machine import busy_share, say
 from pi_subagents import __version__
+from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.installing import pi_extension
 from pi_subagents.offline import OfflineModel, Say, Script, agent_environment
 from pi_subagents.paths import data_dir
-from pi_subagents.planning import Place
-from pi_subagents.programs import find_pi
+from pi_subagents.place import Place
 
 GOAL = 1.10
 _ANSWER_TIMEOUT_S = 60

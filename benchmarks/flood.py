@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.flood_subject import agent_command
-from pi_subagents.programs import PI_VARIABLE
+from pi_subagents.harness.pi.programs import PI_VARIABLE
 
 ROOT = Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "flood.json"

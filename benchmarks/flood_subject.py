@@ -22,9 +22,9 @@ _SAMPLE_S = 0.25
 
 async def flood(order: dict[str, Any]) -> dict[str, Any]:
     """Run the agents to their end, with windows if the order says so."""
+    from pi_subagents.delegation.delegation import Delegation
     from pi_subagents.models import Task
-    from pi_subagents.planning import Place
-    from pi_subagents.service import Delegation
+    from pi_subagents.place import Place
     from pi_subagents.surfaces.live import LiveView
 
     view = LiveView() if order["view"] else None

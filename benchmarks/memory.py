@@ -79,9 +79,9 @@ def _measure(folder: Path, count: int) -> dict[str, float]:
 async def agents_at_once(folder: Path, count: int) -> dict[str, float]:
     """What this process needs while that many agents are at work."""
     from benchmarks.pipeline import turns
+    from pi_subagents.delegation.delegation import Delegation
     from pi_subagents.models import Task
-    from pi_subagents.planning import Place
-    from pi_subagents.service import Delegation
+    from pi_subagents.place import Place
     from pi_subagents.testing import SCRIPTED_AGENT, answer, prints, script
     from pi_subagents.testing.agent import touches, waits_for
 

@@ -19,14 +19,14 @@ from typing import Any
 from benchmarks.figures import Figure
 from benchmarks.subjects import own_cpu_s
 from pi_subagents.clock import now_ms
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import harness_named
 from pi_subagents.models import Task
 from pi_subagents.models.event import Created, Event
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.progress import Window
 from pi_subagents.redaction import Redactor
-from pi_subagents.service import Delegation
 from pi_subagents.store import RunRecord, publish
 from pi_subagents.supervisor import Limits
 from pi_subagents.supervisor.recorder import Recorder

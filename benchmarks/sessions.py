@@ -24,8 +24,8 @@ from pi_subagents.models import Reason
 from pi_subagents.models.event import Created, Delta, Event, Message, Started, TextPart, ToolCallPart, ToolEnded
 from pi_subagents.models.usage import Usage
 from pi_subagents.outcome import ending
-from pi_subagents.planning import Place
-from pi_subagents.sessions import Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import Index, Journal, publish, read_journal
 
 _BASE_MS = 1_767_225_600_000

@@ -21,13 +21,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.machine import peak_mb
+from pi_subagents.agents.pool import Agents
+from pi_subagents.agents.shared import agents_for
+from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.models import Task
 from pi_subagents.models.event import Event, Started
 from pi_subagents.paths import data_dir
-from pi_subagents.planning import Place
-from pi_subagents.programs import find_pi
-from pi_subagents.service import Delegation, agents_for
-from pi_subagents.supervisor import Agents
+from pi_subagents.place import Place
 
 _MAX_WARMING = 3
 PROMPT = "Run the command and say what it printed."

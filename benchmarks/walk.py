@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import io
+import itertools
 import json
 import os
 import sys
@@ -62,7 +63,7 @@ def measure() -> dict[str, float]:
     """The figures of one walk."""
     passed = walk()
     files = [file for file, _name in passed]
-    changes = sum(one != other for one, other in zip(files, files[1:], strict=False))
+    changes = sum(one != other for one, other in itertools.pairwise(files))
     return {"files": len(set(files)), "functions": len(passed), "changes": changes}
 
 

@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from pi_subagents.steps import Steps  # noqa: E402 - the package is not installed yet
+from pi_subagents.progress.steps import Steps  # noqa: E402 - the package is not installed yet
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -219,7 +219,7 @@ def bring_pi() -> None:
     """Bring pi, Node and ripgrep with the code that users have as `pi-subagents install-pi`."""
     DATA.mkdir(parents=True, exist_ok=True)
     os.environ.update(pinned_environment())
-    from pi_subagents.runners.install import PINNED_PI_VERSION
+    from pi_subagents.processes.install import PINNED_PI_VERSION
 
     chosen = os.environ.get(PI_VERSION_VARIABLE) or PINNED_PI_VERSION
     if not (DATA / "pi" / PINNED_PI_VERSION).exists() and chosen != PINNED_PI_VERSION:
@@ -241,7 +241,7 @@ def bring_newest_pi() -> None:
 def fetch_pi(version: str) -> None:
     """Bring one version of pi and make it the one that is started."""
     from pi_subagents.errors import InstallError
-    from pi_subagents.runners.install import install_pi
+    from pi_subagents.processes.install import install_pi
 
     try:
         install_pi(version, steps=STEPS, data=DATA)
@@ -285,7 +285,7 @@ def npm_install(pin: str, folder: Path) -> Path:
 
 def npm_run(command: str, option: str, folder: Path, *pins: str) -> Path:
     """Let npm put something into an empty folder; returns the Node that did it."""
-    from pi_subagents.runners.install import NPM_OPTIONS, find_node, npm_environment
+    from pi_subagents.processes.install import NPM_OPTIONS, find_node, npm_environment
 
     names = ", ".join(pins)
     node = find_node(DATA)
@@ -319,7 +319,7 @@ def bring_host(host: Host) -> None:
 
 def bring_typescript() -> None:
     """Bring the compiler, and tell it where each pi has the types that the extension uses."""
-    from pi_subagents.runners.install import PINNED_PI_VERSION
+    from pi_subagents.processes.install import PINNED_PI_VERSION
 
     with STEPS.step(f"fetching {TYPESCRIPT_PIN} from npm, for checks only"):
         node = npm_install(TYPESCRIPT_PIN, TYPESCRIPT)
@@ -350,7 +350,7 @@ def bring_newest_types() -> None:
 
 def unpack_types(package: str) -> None:
     """Put a package that was fetched where the compiler looks for it."""
-    from pi_subagents.runners.install import BROKEN_ARCHIVE, unpack
+    from pi_subagents.processes.install import BROKEN_ARCHIVE, unpack
 
     file = NEWEST_TYPES / f"{package[1:].replace('/', '-')}-{NEWEST_PI_VERSION}.tgz"
     folder = NEWEST_TYPES / package

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from pi_subagents.fold import RunState, advance, fold
-from pi_subagents.memory import MAX_MESSAGES_IN_MEMORY
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
+from pi_subagents.models.memory import MAX_MESSAGES_IN_MEMORY
 
 CREATED = ev.Created(
     at=10,

@@ -13,14 +13,14 @@ import msgspec
 import pytest
 from click.testing import CliRunner, Result
 
-from pi_subagents.listing import Wanted, list_sessions
 from pi_subagents.models import Reason, Status, is_run_id
 from pi_subagents.models.run import transition
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.listing import Wanted, list_sessions
+from pi_subagents.runs.roster import Roster
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, load_run, read_journal
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT
-from pi_subagents.watching import Roster
 from tests.session_kit import Shelf
 
 SESSION = "a3f7b9c2d1e8f4a1"

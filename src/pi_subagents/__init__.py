@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pi_subagents.delegation.delegation import Delegation, RunUpdate, delegate
     from pi_subagents.errors import (
         AgentNotFound,
         InvalidCall,
@@ -25,23 +26,22 @@ if TYPE_CHECKING:
     )
     from pi_subagents.fold import RunState
     from pi_subagents.models import FileSlice, Profile, Reason, Status, Task, Usage
-    from pi_subagents.results import RunResult
-    from pi_subagents.service import Delegation, RunUpdate, delegate
+    from pi_subagents.runs.results import RunResult
 
 __version__ = "0.1.0"
 
 _HOMES = {
     "AgentNotFound": "errors",
-    "Delegation": "service",
+    "Delegation": "delegation.delegation",
     "FileSlice": "models",
     "InvalidCall": "errors",
     "PiSubagentsError": "errors",
     "Profile": "models",
     "ProfileError": "errors",
     "Reason": "models",
-    "RunResult": "results",
+    "RunResult": "runs.results",
     "RunState": "fold",
-    "RunUpdate": "service",
+    "RunUpdate": "delegation.delegation",
     "SessionBusy": "errors",
     "SessionNotFound": "errors",
     "SettingsError": "errors",
@@ -49,7 +49,7 @@ _HOMES = {
     "StoreError": "errors",
     "Task": "models",
     "Usage": "models",
-    "delegate": "service",
+    "delegate": "delegation.delegation",
 }
 
 __all__ = [

@@ -21,3 +21,8 @@ def now_ms() -> int:
 def iso_time(milliseconds: int) -> str:
     """A moment as programs and people write it down: `2026-01-31T12:00:00.123000Z`."""
     return datetime.fromtimestamp(milliseconds / 1000, UTC).isoformat().replace("+00:00", "Z")
+
+
+def elapsed_ms(started_at: int | None, completed_at: int | None) -> int:
+    """From one moment to a later one; 0 where either is not known."""
+    return 0 if started_at is None or completed_at is None else completed_at - started_at

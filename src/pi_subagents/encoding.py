@@ -35,3 +35,8 @@ def _encodable(value: Any) -> Any:
     if isinstance(value, dict):
         return {_encodable(key): _encodable(item) for key, item in value.items()}
     return [_encodable(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def as_utf8(text: str) -> str:
+    """The text with a `?` for what no file or pipe can hold: half of a surrogate pair, a byte of another encoding."""
+    return text.encode("utf-8", "replace").decode()

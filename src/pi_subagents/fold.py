@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from pi_subagents.memory import RecentMessages, StreamedText
 from pi_subagents.models import event as ev
+from pi_subagents.models.memory import RecentMessages, StreamedText
 from pi_subagents.models.run import Reason, Status, is_move, transition
 from pi_subagents.models.usage import Usage
 

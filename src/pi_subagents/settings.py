@@ -19,10 +19,10 @@ from typing import Any, Literal, NoReturn, Protocol
 import msgspec
 
 from pi_subagents.files import read_bounded
+from pi_subagents.harness.pi.programs import command_words
 from pi_subagents.models.profile import HARNESS_NAMES
 from pi_subagents.paths import project_root
-from pi_subagents.programs import command_words
-from pi_subagents.suggestions import closest
+from pi_subagents.text.suggestions import closest
 from pi_subagents.trust import SETTINGS, Trust
 
 Containment = Literal["auto", "namespace", "guard", "none"]

@@ -20,9 +20,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, cast
 
-from pi_subagents.background.registry import Registry
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.runners import choose_mechanism
+from pi_subagents.runs.background import Registry
 from pi_subagents.store import Slots
 from pi_subagents.testing import MODELS_VARIABLE, Action, prints, script
 from pi_subagents.testing.records import AGENT_START

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.tools import ToolContext, call_tool
 
 

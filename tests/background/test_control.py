@@ -12,10 +12,11 @@ from typing import cast
 
 import pytest
 
-from pi_subagents import control, paths
-from pi_subagents.control import ask, serving
+from pi_subagents import paths
 from pi_subagents.models.event import SteerRequested
 from pi_subagents.paths import runtime_dir
+from pi_subagents.runs import control
+from pi_subagents.runs.control import ask, serving
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.supervisor import Supervisor
 from pi_subagents.testing import answer, prints
@@ -150,7 +151,7 @@ async def test_without_any_place_for_sockets_runs_are_kept_all_the_same(
     def nowhere() -> Path:
         raise PermissionError("nowhere")
 
-    monkeypatch.setattr("pi_subagents.sockets.runtime_dir", nowhere)
+    monkeypatch.setattr("pi_subagents.store.sockets.runtime_dir", nowhere)
     gate = tmp_path / "gate"
     first = await yard.launch(waits_for(gate), prints(*answer("first")))
     second = await yard.launch(prints(*answer("second")))

@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from pi_subagents import service
 from pi_subagents.background import launch_all
-from pi_subagents.background.registry import Registry
+from pi_subagents.delegation import delegation as service
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import Task
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.runners import containment
-from pi_subagents.service import Delegation
+from pi_subagents.runs.background import Registry
 from pi_subagents.store import JOURNAL_FILE, RunRecord, is_held, publish, read_journal
 from pi_subagents.supervisor import Supervisor
 from pi_subagents.testing import answer, prints, script
@@ -154,7 +154,7 @@ async def test_records_made_while_the_call_is_cancelled_are_ended(yard: Yard, mo
         assert goes_on.wait(WAIT_S)
         return publish(*arguments, **options)
 
-    monkeypatch.setattr("pi_subagents.workshop.publish", publish_slowly)
+    monkeypatch.setattr("pi_subagents.delegation.workshop.publish", publish_slowly)
     work = Delegation([Task("one", DONE), Task("two", DONE)], place=yard.place)._begin()
     await asyncio.to_thread(begun.wait, WAIT_S)
     work.cancel()

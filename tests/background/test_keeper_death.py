@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Reason, Status, Task
 from pi_subagents.outcome import LOST_SENTENCE
-from pi_subagents.service import Delegation
-from pi_subagents.sessions import Sessions
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
 from pi_subagents.testing.agent import Action, leaves_behind, pauses, prints
 from pi_subagents.testing.records import AGENT_SETTLED, agent_end, assistant

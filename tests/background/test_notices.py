@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.background.registry import (
+from pi_subagents.runs.background import (
     LAUNCH_ENTRY,
     UPDATE_ENTRY,
     KnownRun,

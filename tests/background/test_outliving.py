@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.background.registry import mark_announced
+from pi_subagents.runs.background import mark_announced
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, repeats_steering, touches, waits_for
 from tests.background.kit import Yard, answer_of, tell

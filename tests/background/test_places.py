@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.background.registry import KnownRun, counts, mark_announced
 from pi_subagents.models import Status
+from pi_subagents.runs.background import KnownRun, counts, mark_announced
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import Action, pauses, waits_for

@@ -15,7 +15,7 @@ import pytest
 
 from pi_subagents.background import porter as porter_module
 from pi_subagents.background.porter import Porter
-from pi_subagents.control import ask
+from pi_subagents.runs.control import ask
 from pi_subagents.store import Slots, load_run, slots
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches, waits_for

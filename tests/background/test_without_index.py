@@ -15,10 +15,10 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.background.registry import Registry, newest_runs
 from pi_subagents.models import new_run_id, new_session_id, short_id
 from pi_subagents.models.event import Created, Detached, Started
 from pi_subagents.paths import runs_dir
+from pi_subagents.runs.background import Registry, newest_runs
 from pi_subagents.store import Index, index, publish, session_of
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import waits_for

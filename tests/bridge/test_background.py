@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 from unittest.mock import Mock
 
-from pi_subagents.background.registry import LAUNCH_ENTRY
+from pi_subagents.runs.background import LAUNCH_ENTRY
 from pi_subagents.surfaces.bridge.background import BackgroundWatch
 from pi_subagents.surfaces.bridge.entries import Log
 from pi_subagents.surfaces.bridge.host import PiHost

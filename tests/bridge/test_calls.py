@@ -317,7 +317,7 @@ def test_nothing_that_the_handshake_does_not_need_is_loaded_for_it(desk: Desk) -
     program = """
 import sys
 sys.argv = ["pi-subagents", "bridge"]
-from pi_subagents import wire
+from pi_subagents.processes import wire
 write = wire.Wire.write
 def telling(self, message):
     write(self, message)

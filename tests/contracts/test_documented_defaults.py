@@ -13,14 +13,15 @@ from typing import Any
 import pytest
 
 from pi_subagents import Task, delegate
+from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.delegation.prompts import MAX_FILE_BYTES
 from pi_subagents.errors import InvalidCall
-from pi_subagents.memory import MAX_MESSAGES_IN_MEMORY
+from pi_subagents.harness.pi import arguments
 from pi_subagents.models import MAX_CONCURRENCY, Secret
+from pi_subagents.models.memory import MAX_MESSAGES_IN_MEMORY
 from pi_subagents.models.profile import ThinkingLevel
-from pi_subagents.profiles import arguments, catalog
+from pi_subagents.profiles import catalog
 from pi_subagents.progress import windows
-from pi_subagents.prompts import MAX_FILE_BYTES
-from pi_subagents.service import Delegation
 from pi_subagents.settings import Settings, load_settings, preview_width
 from pi_subagents.supervisor import Limits, supervisor
 from pi_subagents.tools import TOOLS, TaskArguments, check_arguments, updates

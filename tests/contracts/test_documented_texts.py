@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from pi_subagents.delegation.prompts import compose_prompt
 from pi_subagents.models.event import Created, Ended
 from pi_subagents.models.run import Reason, Status
 from pi_subagents.outcome import LOOP_SENTENCE, timeout_sentence
 from pi_subagents.paths import runs_dir
-from pi_subagents.planning import Place
-from pi_subagents.prompts import compose_prompt
+from pi_subagents.place import Place
 from pi_subagents.store import RunRecord, load_run, publish
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from pi_subagents.trust import Decisions

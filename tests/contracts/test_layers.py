@@ -18,33 +18,13 @@ SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
 
 # A module imports from its own layer and from those below it.
 LAYERS: Mapping[int, frozenset[str]] = {
-    1: frozenset({"clock", "errors", "examples", "extension", "files", "harmless", "jsonl", "models", "paths"})
-    | frozenset({"encoding", "login", "sockets", "steps", "suggestions", "trees"}),
-    2: frozenset(
-        {"transcripts", "fold", "harness", "outcome", "planning", "profiles", "programs", "progress", "prompts"}
-    )
-    | frozenset({"export", "memory", "missing", "redaction", "results", "settings", "skills", "trust"}),
-    3: frozenset({"runners", "store", "wire"}),
-    4: frozenset(
-        {
-            "answers",
-            "control",
-            "default_models",
-            "following",
-            "listing",
-            "lookup",
-            "models_offered",
-            "pages",
-            "program_version",
-            "retention",
-            "rows",
-            "scheduler",
-            "sessions",
-            "supervisor",
-            "watching",
-        }
-    ),
-    5: frozenset({"background", "diagnosis", "installing", "preparation", "service", "tools", "wizard", "workshop"}),
+    1: frozenset({"clock", "encoding", "errors", "examples", "extension", "files", "jsonl", "models", "paths"})
+    | frozenset({"text", "trees"}),
+    2: frozenset({"export", "fold", "harness", "outcome", "place", "profiles", "progress", "redaction"})
+    | frozenset({"settings", "skills", "trust"}),
+    3: frozenset({"processes", "runners", "store"}),
+    4: frozenset({"agents", "runs", "supervisor"}),
+    5: frozenset({"background", "delegation", "diagnosis", "installing", "tools", "wizard"}),
     6: frozenset({"surfaces", ""}),  # "" is the package itself: the surface for Python programs
     7: frozenset({"__main__"}),
 }
@@ -101,7 +81,7 @@ def upward_imports(tree: SourceTree) -> Iterator[str]:
 def runners_and_store_mixed(tree: SourceTree) -> Iterator[str]:
     """Processes and files know nothing of each other; only the supervisor brings them together."""
     for module, target, found in _internal_imports(tree):
-        if {module.top, target.partition(".")[0]} == {"runners", "store"}:
+        if {module.top, target.partition(".")[0]} in ({"runners", "store"}, {"processes", "store"}):
             yield f"{module.at(found.line)} imports {target}, but runners and store must not know each other"
 
 
@@ -142,7 +122,7 @@ def import_cycles(tree: SourceTree) -> Iterator[str]:
 def processes_outside_runners(tree: SourceTree) -> Iterator[str]:
     """Only `runners` starts, signals or replaces processes."""
     for module in tree.modules:
-        if module.is_in("runners") or module.name in STAND_ALONE:
+        if module.is_in("runners") or module.is_in("processes") or module.name in STAND_ALONE:
             continue
         for found in module.imports:
             if _library(found) in PROCESS_LIBRARIES:
@@ -257,12 +237,12 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (upward_imports, {"fold.py": "from pi_subagents.tools import delegate"}, "imports tools (layer 5)"),
     (
         upward_imports,
-        {"fold.py": "def f():\n    from pi_subagents import service", "service.py": ""},
+        {"fold.py": "def f():\n    from pi_subagents import delegation", "delegation.py": ""},
         "(layer 5)",
     ),
-    (upward_imports, {"fold.py": "if TYPE_CHECKING:\n    from pi_subagents.service import S"}, "(layer 5)"),
+    (upward_imports, {"fold.py": "if TYPE_CHECKING:\n    from pi_subagents.delegation import S"}, "(layer 5)"),
     (upward_imports, {"store/index.py": "from ..supervisor import drive"}, "imports supervisor (layer 4)"),
-    (upward_imports, {"service.py": "from pi_subagents import delegate"}, "imports pi_subagents (layer 6)"),
+    (upward_imports, {"delegation.py": "from pi_subagents import delegate"}, "imports pi_subagents (layer 6)"),
     (runners_and_store_mixed, {"runners/child.py": "from pi_subagents.store import lease"}, "imports store"),
     (
         runners_and_store_mixed,
@@ -276,9 +256,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
         "another surface",
     ),
     (surfaces_mixed, {"surfaces/cli/main.py": "import pi_subagents.surfaces.live"}, "loads surfaces.live"),
-    (aside_entangled, {"offline/demo.py": "from pi_subagents.service import delegate"}, "above layer 2"),
+    (aside_entangled, {"offline/demo.py": "from pi_subagents.delegation import delegate"}, "above layer 2"),
     (aside_entangled, {"testing/fakes.py": "import pi_subagents.offline.server"}, "above layer 2"),
-    (aside_entangled, {"service.py": "import pi_subagents.testing.fakes"}, "only surfaces may use"),
+    (aside_entangled, {"delegation.py": "import pi_subagents.testing.fakes"}, "only surfaces may use"),
     (
         import_cycles,
         {"fold.py": "from pi_subagents import outcome", "outcome.py": "from pi_subagents.fold import f"},
@@ -289,25 +269,25 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
         {"models/__init__.py": "from .run import R", "models/run.py": "from . import R"},
         "models.run",
     ),
-    (processes_outside_runners, {"service.py": "import subprocess"}, "imports subprocess"),
+    (processes_outside_runners, {"delegation.py": "import subprocess"}, "imports subprocess"),
     (
         processes_outside_runners,
         {"store/lease.py": "def f():\n    from signal import SIGTERM"},
         "imports signal",
     ),
-    (processes_outside_runners, {"service.py": "import os\nos.killpg(1, 9)"}, "service:3 uses os.killpg"),
-    (processes_outside_runners, {"service.py": "import os as o\no.kill(1, 9)"}, "uses os.kill"),
-    (processes_outside_runners, {"service.py": "from os import fork"}, "uses os.fork"),
+    (processes_outside_runners, {"delegation.py": "import os\nos.killpg(1, 9)"}, "delegation:3 uses os.killpg"),
+    (processes_outside_runners, {"delegation.py": "import os as o\no.kill(1, 9)"}, "uses os.kill"),
+    (processes_outside_runners, {"delegation.py": "from os import fork"}, "uses os.fork"),
     (processes_outside_runners, {"tools/a.py": "asyncio.create_subprocess_exec('x')"}, "uses asyncio.create"),
     (processes_outside_runners, {"testing/fakes.py": "import signal"}, "imports signal"),
-    (databases_outside_store, {"service.py": "import sqlite3"}, "imports sqlite3"),
+    (databases_outside_store, {"delegation.py": "import sqlite3"}, "imports sqlite3"),
     (databases_outside_store, {"runners/child.py": "def f():\n    import fcntl"}, "imports fcntl"),
     (
         heavy_imports,
         {"surfaces/live/view.py": "from rich.live import Live"},
         "imports rich.live when the module",
     ),
-    (heavy_imports, {"service.py": "def f():\n    import rich"}, "imports rich when a function"),
+    (heavy_imports, {"delegation.py": "def f():\n    import rich"}, "imports rich when a function"),
     (heavy_imports, {"surfaces/live/view.py": "import click"}, "imports click"),
     (heavy_imports, {"export/prose.py": "import markdown_it"}, "imports markdown_it when the module"),
     (heavy_imports, {"profiles/files.py": "from ruamel.yaml import YAML"}, "no module may do so"),
@@ -321,7 +301,7 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
 )
 
 SOUND: Mapping[str, str] = {
-    "__init__.py": "from pi_subagents.service import delegate",
+    "__init__.py": "from pi_subagents.delegation import delegate",
     "jsonl.py": "",
     "models/__init__.py": "from .usage import Usage",
     "models/run.py": "from .usage import Usage\nimport os\nos.getpid()",
@@ -329,7 +309,7 @@ SOUND: Mapping[str, str] = {
     "profiles/files.py": "def f():\n    from ruamel.yaml import YAML",
     "runners/child.py": "import os, signal, subprocess\nos.killpg(1, signal.SIGTERM)",
     "store/lease.py": "import fcntl\nfrom pi_subagents.models import run",
-    "service.py": "from pi_subagents import models\nfrom pi_subagents.runners.child import spawn",
+    "delegation.py": "from pi_subagents import models\nfrom pi_subagents.runners.child import spawn",
     "offline/server.py": "from pi_subagents import jsonl",
     "surfaces/cli/__init__.py": "from .demo import demo",
     "surfaces/cli/demo.py": "import click\ndef f():\n    from ...offline import server\n    import rich",

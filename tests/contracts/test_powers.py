@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
+from pi_subagents.delegation.planning import Plan, plan_tasks
 from pi_subagents.models import Task
-from pi_subagents.planning import Place, Plan, plan_tasks
+from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, PROFILE, invalidate_profiles_cache
 from pi_subagents.settings import _KEYS, Settings, load_settings
 from pi_subagents.trust import FIELDS, SETTINGS

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.tools import TOOLS, ToolContext, call_tool
 
 TASK = {"name": "a", "prompt": "b"}

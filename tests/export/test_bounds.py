@@ -16,7 +16,8 @@ from pi_subagents.export import Returned, Said, argument_blocks
 from pi_subagents.export.containment import _code_spans, contained, quoted
 from pi_subagents.fold import RunState
 from pi_subagents.models import event as ev
-from pi_subagents.progress import Window, wrap
+from pi_subagents.progress import Window
+from pi_subagents.text import wrap
 from tests.export.kit import entries_of, markdown_of
 from tests.session_kit import call, returns, run_of, says
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 
 from pi_subagents.export.entries import Added, Called, Conversation, Given, Noticed, Returned, Said, Thought
-from pi_subagents.harmless import printable
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
+from pi_subagents.text.harmless import printable
 from tests.export.kit import entries_of
 from tests.session_kit import call, returns, run_of, says, was_told
 

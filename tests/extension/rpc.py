@@ -13,7 +13,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from pi_subagents.programs import PI_VARIABLE
+from pi_subagents.harness.pi.programs import PI_VARIABLE
 from tests.pi.stage import Stage
 from tests.waiting import PATIENCE_S
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from pi_subagents.programs import PI_VARIABLE
+from pi_subagents.harness.pi.programs import PI_VARIABLE
 from tests.pi.stage import Stage
 from tests.surfaces.live.tmux import Terminal
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pi_subagents.extension import PROTOCOL
+from pi_subagents.harness.pi.programs import Program
 from pi_subagents.offline import Call, Say, Script
-from pi_subagents.programs import Program
 from pi_subagents.tools import TOOLS
 from scripts.bootstrap import NEWEST_PI_VERSION
 from tests.extension.conftest import PlayWithExtension, change_manifest

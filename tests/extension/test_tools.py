@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from pi_subagents.harness.pi.programs import PI_VARIABLE
 from pi_subagents.offline import Call, Fail, Request, Say, Script, Turn
-from pi_subagents.programs import PI_VARIABLE
 from tests.extension.conftest import PlayWithExtension
 from tests.extension.rpc import WAIT_S, Event, Pi, results, text_of, updates
 from tests.pi.stage import Stage, processes_below

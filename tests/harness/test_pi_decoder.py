@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.harness.pi_decoder import PiDecoder
-from pi_subagents.harness.pi_records import Record
-from pi_subagents.harness.pi_rpc import PiRpc
+from pi_subagents.harness.pi.decoder import PiDecoder
+from pi_subagents.harness.pi.records import Record
+from pi_subagents.harness.pi.rpc_mode import PiRpc
 from pi_subagents.jsonl import Oversized
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev

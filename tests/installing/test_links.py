@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pi_subagents.installing import CLIENTS, Scope
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.app import main
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.installing.kit import User

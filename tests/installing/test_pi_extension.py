@@ -11,7 +11,7 @@ import pytest
 from pi_subagents.errors import InstallError
 from pi_subagents.installing.clients import Scope
 from pi_subagents.installing.pi_extension import extension_folder, find_installed, install, manifest, refresh, uninstall
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 
 
 @pytest.fixture

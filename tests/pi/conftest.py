@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents import control, models_offered, program_version
-from pi_subagents.supervisor import supervisor, warm_run
+from pi_subagents.agents import warm_run
+from pi_subagents.delegation import offered_models as models_offered
+from pi_subagents.delegation import program_version
+from pi_subagents.runs import control
+from pi_subagents.supervisor import supervisor
 from tests.pi.fixtures import pi, play
 from tests.waiting import PATIENCE_S
 

@@ -17,13 +17,13 @@ import pytest
 
 import pi_subagents
 from pi_subagents import RunResult, Task
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import AgentNotFound
+from pi_subagents.harness.pi.programs import PI_VARIABLE, Program, find_pi
 from pi_subagents.offline import OfflineModel, Script, agent_environment
 from pi_subagents.paths import data_dir, runs_dir
-from pi_subagents.planning import Place
-from pi_subagents.programs import PI_VARIABLE, Program, find_pi
-from pi_subagents.runners.install import PI_PACKAGE, find_node
-from pi_subagents.service import Delegation
+from pi_subagents.place import Place
+from pi_subagents.processes.install import PI_PACKAGE, find_node
 from pi_subagents.store import list_runs
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from pi_subagents.trust import Decisions

@@ -10,12 +10,12 @@ import msgspec
 import pytest
 
 from pi_subagents import Reason, RunResult, Status, Task
+from pi_subagents.agents.shared import agents_for
 from pi_subagents.harness import Harness, PiJson, PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Attempts, Call, CutStream, Fail, Hang, Say, Script, Turn
 from pi_subagents.offline.script import Step
 from pi_subagents.runners import Runner
-from pi_subagents.service import agents_for
 from pi_subagents.settings import load_settings
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from tests.pi.stage import Play, Stage, processes_below

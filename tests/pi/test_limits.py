@@ -8,7 +8,7 @@ import pytest
 
 from pi_subagents import Reason, RunResult, Status
 from pi_subagents.offline import Call, Hang, Say, Script
-from pi_subagents.progress import duration
+from pi_subagents.text import duration
 from tests.pi.stage import Play
 
 TIMEOUT_S = 30

@@ -23,8 +23,8 @@ from pi_subagents.models.event import (
     Unknown,
 )
 from pi_subagents.offline import Attempts, Call, Fail, Say, Script, Turn
-from pi_subagents.results import result_document
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
+from pi_subagents.store.result_file import result_document
 from tests.pi.stage import Play, files_below
 
 

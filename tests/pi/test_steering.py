@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents import Reason, Status, Task
-from pi_subagents.control import ask
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.harness import PiJson, PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.offline.request import text_of
-from pi_subagents.service import Delegation
+from pi_subagents.runs.control import ask
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.supervisor import Supervisor
 from pi_subagents.tools import ToolContext, call_tool

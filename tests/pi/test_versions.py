@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.harness import PiJson, PiRpc
-from pi_subagents.harness.pi_versions import NEWEST_KNOWN
+from pi_subagents.harness.pi.versions import NEWEST_KNOWN
 from pi_subagents.models import Reason, Task
 from pi_subagents.offline import Call, OfflineModel, Say, Script
 from pi_subagents.outcome import HANDLED_SENTENCE
-from pi_subagents.runners.install import PINNED_PI_VERSION
+from pi_subagents.processes.install import PINNED_PI_VERSION
 from scripts.bootstrap import NEWEST_PI_VERSION
 from tests.pi.stage import Play, Stage, pi_of_version
 

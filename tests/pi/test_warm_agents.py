@@ -13,15 +13,16 @@ from typing import Any
 import msgspec
 import pytest
 
+from pi_subagents.agents.pool import Agents
+from pi_subagents.agents.shared import agents_for
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.harness import PiRpc
 from pi_subagents.models import Task
 from pi_subagents.models.event import Started
 from pi_subagents.offline import Call, Fail, Hang, Request, Say, Script
 from pi_subagents.profiles import invalidate_profiles_cache
-from pi_subagents.service import Delegation, agents_for
 from pi_subagents.settings import load_settings
 from pi_subagents.store import JOURNAL_FILE, read_journal
-from pi_subagents.supervisor import Agents
 from tests.pi.stage import WAIT_S, Play, Stage
 
 ANSWER = Script().otherwise([Call("bash", {"command": "echo hello"}), Say("Done.")])

@@ -47,7 +47,7 @@ FORKS = """
 import asyncio, os, sys, time
 from pi_subagents import Task
 from pi_subagents.models.event import Output
-from pi_subagents.service import Delegation
+from pi_subagents.delegation.delegation import Delegation
 
 def observer(state, events):
     if any(isinstance(event, Output) for event in events):

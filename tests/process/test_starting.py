@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Task
 from pi_subagents.models import event as ev
-from pi_subagents.planning import Place
-from pi_subagents.service import Delegation
+from pi_subagents.place import Place
 from pi_subagents.testing import SCRIPTED_AGENT, answer, prints, script
 from pi_subagents.testing.agent import exits
 from tests.process.kit import Stage

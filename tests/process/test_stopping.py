@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models.event import Output, Started, Stderr
-from pi_subagents.service import Delegation
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import (
     answers_sigterm,

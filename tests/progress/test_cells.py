@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from pi_subagents.progress import cell_width, clean, clip, clip_start, graphemes
+from pi_subagents.text import cell_width, clean, clip, clip_start, graphemes
 
 FAMILY = "\U0001f468\u200d\U0001f469\u200d\U0001f467\u200d\U0001f466"
 FLAG = "\U0001f1e9\U0001f1ea"

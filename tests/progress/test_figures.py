@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents.progress import age, data_size, duration, money, short_count
+from pi_subagents.text import age, data_size, duration, money, short_count
 
 
 @pytest.mark.parametrize(

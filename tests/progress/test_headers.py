@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.models import Usage
-from pi_subagents.progress import Window, cell_width, header_segments, plain
+from pi_subagents.progress import Window, header_segments
+from pi_subagents.text import cell_width, plain
 from tests.progress.windows_kit import CREATED, STARTED, assistant, window_of
 
 USAGE = Usage(total_tokens=2100, cost=0.0021)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.progress import shorten_path
+from pi_subagents.text import shorten_path
 
 
 @pytest.mark.parametrize(

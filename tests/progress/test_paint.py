@@ -10,17 +10,16 @@ import pytest
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from pi_subagents.progress import (
-    Style,
     Window,
     body_rows,
     body_segments,
     footer_segments,
     header_segments,
-    plain,
     status_line,
     status_segments,
     tool_status_segments,
 )
+from pi_subagents.text import Style, plain
 from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED, assistant, call, result, window_of
 
 

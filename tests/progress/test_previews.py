@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pi_subagents.progress import cell_width, preview_tool_call
+from pi_subagents.progress import preview_tool_call
+from pi_subagents.text import cell_width
 
 CWD = "/home/ann/project"
 HOME = "/home/ann"

@@ -9,20 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.models import event as ev
-from pi_subagents.progress import (
-    ProgressWords,
-    body_segments,
-    cell_width,
-    clean,
-    clip,
-    clip_start,
-    fit,
-    graphemes,
-    header_segments,
-    plain,
-    preview_tool_call,
-    style_tool_line,
-)
+from pi_subagents.progress import ProgressWords, body_segments, header_segments, preview_tool_call
+from pi_subagents.text import cell_width, clean, clip, clip_start, fit, graphemes, plain, style_tool_line
 from tests.progress.windows_kit import CREATED, STARTED, window_of
 
 TOOLS = (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents.progress import Segment, Style, fit, plain, style_tool_line
+from pi_subagents.text import Segment, Style, fit, plain, style_tool_line
 
 MUTED, ADDED, REMOVED = Style.MUTED, Style.ADDED, Style.REMOVED
 

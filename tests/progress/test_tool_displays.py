@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from pi_subagents.progress import Style, call_segments, excerpt_segments, plain
+from pi_subagents.progress import call_segments, excerpt_segments
+from pi_subagents.text import Style, plain
 
 
 def task(profile: object = None) -> dict[str, object]:

@@ -9,7 +9,8 @@ import pytest
 
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
-from pi_subagents.progress import Style, Window
+from pi_subagents.progress import Window
+from pi_subagents.text import Style
 from tests.progress.windows_kit import (
     COMPLETED,
     CREATED,

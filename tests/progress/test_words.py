@@ -8,7 +8,8 @@ import pytest
 
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress import ProgressWords, cell_width
+from pi_subagents.progress import ProgressWords
+from pi_subagents.text import cell_width
 
 
 def said(*events: ev.Event, **options: Any) -> list[str]:

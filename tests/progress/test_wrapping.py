@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi_subagents.progress import cell_width, screen_rows, wrap
+from pi_subagents.text import cell_width, screen_rows, wrap
 
 
 @pytest.mark.parametrize(

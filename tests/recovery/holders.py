@@ -20,10 +20,10 @@ from typing import Any
 import pi_subagents.runners.local as local
 import pi_subagents.store.journal as journal
 import pi_subagents.store.rundir as rundir
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.files import Directory
 from pi_subagents.models import Task
-from pi_subagents.planning import Place
-from pi_subagents.service import Delegation
+from pi_subagents.place import Place
 from pi_subagents.store import Index
 
 

@@ -8,11 +8,11 @@ import random
 
 import pytest
 
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import SessionNotFound
 from pi_subagents.models import Reason, Status, Task
-from pi_subagents.planning import Place
-from pi_subagents.service import Delegation
-from pi_subagents.sessions import Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.testing.agent import Action, pauses, prints, script
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant, tool_call, tool_result
 from tests.process.kit import Stage

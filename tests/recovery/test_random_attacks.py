@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.listing import Wanted, list_sessions
 from pi_subagents.models import Reason, Status
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
 from tests.process.kit import Stage
 from tests.recovery.kit import Holders, check_truth, kill_after

@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.testing.agent import prints, waits_for
 from pi_subagents.testing.records import answer
 from pi_subagents.tools import ToolContext, call_tool

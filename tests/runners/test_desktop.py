@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.runners.desktop import open_on_desktop
+from pi_subagents.processes.desktop import open_on_desktop
 from tests.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="macOS has another opener")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from pi_subagents.runners.query import MAX_ANSWER_BYTES, Answer, ask
+from pi_subagents.processes.query import MAX_ANSWER_BYTES, Answer, ask
 from tests.process.attacks import alive
 from tests.waiting import PATIENCE_S, until
 

@@ -26,10 +26,10 @@ _MAX_FILE_BYTES = 256 << 20
 
 _PRELOADED = (
     *("click", "msgspec", "sqlite3", "asyncio", "ruamel.yaml", "rich.console", "rich.markdown", "rich.live"),
-    *("pi_subagents.service", "pi_subagents.tools", "pi_subagents.surfaces.cli.app"),
+    *("pi_subagents.delegation.delegation", "pi_subagents.tools", "pi_subagents.surfaces.cli.app"),
     *("pi_subagents.surfaces.cli.run", "pi_subagents.surfaces.cli.call"),
     *("pi_subagents.surfaces.bridge", "pi_subagents.diagnosis"),
-    *("pi_subagents.wizard", "pi_subagents.installing.mcp", "pi_subagents.export", "pi_subagents.background.registry"),
+    *("pi_subagents.wizard", "pi_subagents.installing.mcp", "pi_subagents.export", "pi_subagents.runs.background"),
 )
 
 

@@ -16,22 +16,23 @@ from random import Random
 import msgspec
 import pytest
 
-from pi_subagents.background.registry import KnownRun, announcement, counts
+from pi_subagents.delegation.retelling import Told, retelling
 from pi_subagents.export import RunPage, session_markdown
-from pi_subagents.following import follow_run
-from pi_subagents.listing import SessionSummary, Wanted, list_sessions
+from pi_subagents.export.transcripts import session_transcript
 from pi_subagents.models import event as ev
-from pi_subagents.pages import entries
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.progress import ProgressWords, Window, body_segments, header_segments
-from pi_subagents.results import result_document
-from pi_subagents.retention import Rule, find_dispensable
-from pi_subagents.rows import run_row
-from pi_subagents.sessions import Sessions
+from pi_subagents.runs.background import KnownRun, announcement, counts
+from pi_subagents.runs.following import follow_run
+from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
+from pi_subagents.runs.pages import entries
+from pi_subagents.runs.retention import Rule, find_dispensable
+from pi_subagents.runs.rows import run_row
+from pi_subagents.runs.sessions import Sessions
+from pi_subagents.runs.watched import WatchedRun
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, Index
+from pi_subagents.store.result_file import result_document
 from pi_subagents.surfaces.watch.rows import tall_row
-from pi_subagents.transcripts import Told, retelling, session_transcript
-from pi_subagents.watching import WatchedRun
 from tests.security.mutations import Mutation, lines_to_insert, some_mutations, spoilt
 from tests.session_kit import DAY_S, Shelf, call, returns, says, was_told
 

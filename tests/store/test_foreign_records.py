@@ -13,19 +13,19 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from pi_subagents.background.registry import Registry, mark_announced
-from pi_subagents.control import ask
 from pi_subagents.errors import InvalidCall, PiSubagentsError, SessionNotFound, StoreError
-from pi_subagents.following import follow_run
-from pi_subagents.listing import Wanted, list_sessions
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE
-from pi_subagents.pages import run_page
 from pi_subagents.paths import runs_dir, runtime_dir
-from pi_subagents.planning import Place
-from pi_subagents.retention import Rule, apply_retention, find_dispensable
-from pi_subagents.sessions import Sessions, StoredRun, claim_for_resume, resumed_task
+from pi_subagents.place import Place
+from pi_subagents.runs.background import Registry, mark_announced
+from pi_subagents.runs.control import ask
+from pi_subagents.runs.following import follow_run
+from pi_subagents.runs.listing import Wanted, list_sessions
+from pi_subagents.runs.pages import run_page
+from pi_subagents.runs.retention import Rule, apply_retention, find_dispensable
+from pi_subagents.runs.sessions import Sessions, StoredRun, claim_for_resume, resumed_task
 from pi_subagents.settings import Settings
 from pi_subagents.store import (
     FOREIGN,

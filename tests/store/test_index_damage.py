@@ -17,8 +17,8 @@ from pi_subagents.models import Reason
 from pi_subagents.models.event import Created, Message, Started, TextPart
 from pi_subagents.models.usage import Usage
 from pi_subagents.outcome import ending
-from pi_subagents.planning import Place
-from pi_subagents.sessions import Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import Index, publish
 from pi_subagents.store.migrations import MIGRATIONS, migrate
 from tests.waiting import PATIENCE_S

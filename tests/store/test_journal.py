@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.errors import StoreError
-from pi_subagents.harness.pi_decoder import PiDecoder
+from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 from pi_subagents.store import Journal, read_journal

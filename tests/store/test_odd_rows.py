@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from pi_subagents.background.registry import newest_runs
-from pi_subagents.listing import SessionSummary, Wanted, list_sessions
-from pi_subagents.lookup import find_run_dir, sessions_beginning
 from pi_subagents.models import Status
-from pi_subagents.planning import Place
-from pi_subagents.sessions import Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.background import newest_runs
+from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
+from pi_subagents.runs.lookup import find_run_dir, sessions_beginning
+from pi_subagents.runs.sessions import Sessions
 from tests.session_kit import Kept, Shelf, says
 
 SESSION = "a3f7b9c2d1e8f4a1"
@@ -87,7 +87,7 @@ FALSE_IDS = [
 def test_rows_that_lead_to_no_run_hide_none(
     session_id: str, shelf: Shelf, kept: Kept, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("pi_subagents.listing._PAGE", 1)
+    monkeypatch.setattr("pi_subagents.runs.listing._PAGE", 1)
     for run_id in FALSE_IDS:
         columns = "project, run_dir, name, status"
         values = f"{run_id}, {session_id}, {columns}"

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.listing import Wanted, list_sessions
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.listing import Wanted, list_sessions
 from tests.session_kit import Shelf
 
 

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.listing import Wanted, list_sessions
-from pi_subagents.lookup import find_run_dir
 from pi_subagents.paths import runs_dir
-from pi_subagents.planning import Place
-from pi_subagents.retention import Rule, find_dispensable
-from pi_subagents.sessions import Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.listing import Wanted, list_sessions
+from pi_subagents.runs.lookup import find_run_dir
+from pi_subagents.runs.retention import Rule, find_dispensable
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import remove_session, session_runs
 from tests.session_kit import Shelf
 

@@ -9,10 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pi_subagents.agents.pool import PATIENCE_S, Agents, Keeping
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import Footprint, Sink, SpawnFailed, Stream
-from pi_subagents.supervisor import Agents, Keeping
-from pi_subagents.supervisor.agents import PATIENCE_S
 from pi_subagents.testing import run_on_virtual_clock
 
 START_S = 0.5

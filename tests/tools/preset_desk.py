@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents.paths import runs_dir
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
 from pi_subagents.tools import OnUpdate, ToolContext, ToolResult, call_tool
 from pi_subagents.trust import Decisions

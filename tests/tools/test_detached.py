@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.background import launch
-from pi_subagents.background.registry import KnownRun
+from pi_subagents.delegation.workshop import PreparedRun
 from pi_subagents.errors import StoreError
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.background import KnownRun
 from pi_subagents.settings import Settings
 from pi_subagents.store import load_run
 from pi_subagents.testing import script
 from pi_subagents.testing.agent import pauses
 from pi_subagents.tools import ToolContext, detached
-from pi_subagents.workshop import PreparedRun
 from tests.process.conftest import plain_stage
 from tests.process.kit import Stage
 from tests.waiting import until_async

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from pi_subagents.login import LOGIN
-from pi_subagents.sessions import Sessions, resumed_task
+from pi_subagents.harness.pi.login import LOGIN
+from pi_subagents.runs.sessions import Sessions, resumed_task
 from pi_subagents.testing import MODELS_VARIABLE, answer, assistant, prints, script, tool_call
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for
 from pi_subagents.tools import ToolContext, call_tool

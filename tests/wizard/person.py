@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import Scope, invalidate_profiles_cache
 from pi_subagents.wizard import Cancelled, Host, Level
 

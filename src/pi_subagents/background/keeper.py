@@ -10,12 +10,14 @@ import os
 import sys
 from pathlib import Path
 
+from pi_subagents.agents.pool import Agents
 from pi_subagents.background.orders import Order, unseal
-from pi_subagents.control import serving
 from pi_subagents.harness import default_provider, harness_named
-from pi_subagents.runners import Interrupted, LocalRunner, run_until_signalled
+from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
+from pi_subagents.runners import LocalRunner
+from pi_subagents.runs.control import serving
 from pi_subagents.store import Index, Lease, Pace, Places, adopt
-from pi_subagents.supervisor import Agents, Observer, Pacing, Supervisor
+from pi_subagents.supervisor import Observer, Pacing, Supervisor
 
 
 def main() -> None:

@@ -9,20 +9,20 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from pi_subagents.background.orders import Order, seal
-from pi_subagents.background.registry import KnownRun
+from pi_subagents.delegation.missing import PlanCheck
+from pi_subagents.delegation.preparation import prepare_runs
+from pi_subagents.delegation.workshop import PreparedRun
 from pi_subagents.errors import PiSubagentsError, StoreError
 from pi_subagents.harness import PiRpc
-from pi_subagents.missing import PlanCheck
+from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import Task
-from pi_subagents.planning import Place
-from pi_subagents.preparation import prepare_runs
-from pi_subagents.profiles import BUILTIN_TOOLS
+from pi_subagents.place import Place
 from pi_subagents.runners import choose_mechanism, room_for_agents, start_keeper, start_porter
-from pi_subagents.sessions import Remembered, nothing_remembered
+from pi_subagents.runs.background import KnownRun
+from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import Settings
 from pi_subagents.store import Index, Slots, request_stop
 from pi_subagents.supervisor import answering_for
-from pi_subagents.workshop import PreparedRun
 
 _log = logging.getLogger(__name__)
 

@@ -16,19 +16,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pi_subagents.background.orders import Order, seal
+from pi_subagents.delegation.queue import in_thread
+from pi_subagents.delegation.workshop import PreparedRun
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
-from pi_subagents.following import watch_run
 from pi_subagents.models.event import Created
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.runners import SpawnFailed
 from pi_subagents.runners.tmux import TmuxPanes
-from pi_subagents.scheduler import in_thread
-from pi_subagents.sockets import new_address
+from pi_subagents.runs.following import watch_run
 from pi_subagents.store import is_held, request_stop
+from pi_subagents.store.sockets import new_address
 from pi_subagents.supervisor import Observer, Supervisor
-from pi_subagents.workshop import PreparedRun
 
 PROGRAM = "pi_subagents.surfaces.live.pane"
 _CONNECT_S = 30.0

@@ -12,14 +12,14 @@ from pathlib import Path
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.interpreter import node_command
 from pi_subagents.diagnosis.situation import Situation, tilde
-from pi_subagents.harness.pi_models import LIST_MODELS, parse_models
-from pi_subagents.harness.pi_versions import NEWEST_KNOWN, Version, version_in
-from pi_subagents.login import LOGIN
+from pi_subagents.harness.pi.login import LOGIN
+from pi_subagents.harness.pi.models import LIST_MODELS, parse_models
+from pi_subagents.harness.pi.programs import GET_PI
+from pi_subagents.harness.pi.versions import NEWEST_KNOWN, Version, version_in
+from pi_subagents.processes.install import MINIMUM_NODE, find_node
+from pi_subagents.processes.query import Answer, ask
 from pi_subagents.profiles import load_presets, load_profiles
-from pi_subagents.programs import GET_PI
 from pi_subagents.redaction import Redactor, secrets_in
-from pi_subagents.runners.install import MINIMUM_NODE, find_node
-from pi_subagents.runners.query import Answer, ask
 
 MINIMUM_PYTHON = (3, 11)
 _VERSION_TIMEOUT_S = 10.0  # a first start from a cold disk

@@ -9,7 +9,7 @@ from pathlib import Path
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, tilde
 from pi_subagents.errors import SettingsError
-from pi_subagents.login import TRUST_HERE
+from pi_subagents.harness.pi.login import TRUST_HERE
 from pi_subagents.paths import ancestors, home_dir
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, objection_to
 from pi_subagents.runners import Mechanism, choose_mechanism

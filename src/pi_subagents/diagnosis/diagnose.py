@@ -19,7 +19,7 @@ from pi_subagents.diagnosis.extension import check_extension
 from pi_subagents.diagnosis.finding import Check, Finding
 from pi_subagents.diagnosis.records import check_records, check_unfinished_runs
 from pi_subagents.diagnosis.situation import Situation
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 
 CHECKS: tuple[Check, ...] = (
     check_python,

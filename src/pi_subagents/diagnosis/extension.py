@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from pi_subagents.diagnosis.finding import Finding
 from pi_subagents.diagnosis.situation import Situation, tilde
+from pi_subagents.harness.pi.login import TRUST_HERE
 from pi_subagents.installing.pi_extension import Installed, bridge_command, find_installed
-from pi_subagents.login import TRUST_HERE
-from pi_subagents.runners.query import ask
+from pi_subagents.processes.query import ask
 from pi_subagents.trust import pi_decision
 
 _NAME = "extension"

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from pi_subagents.errors import AgentNotFound
+from pi_subagents.harness.pi.programs import Program, child_path, find_pi
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir, home_dir, runs_dir
-from pi_subagents.planning import Place
-from pi_subagents.programs import Program, child_path, find_pi
-from pi_subagents.runners.query import Answer, ask
+from pi_subagents.place import Place
+from pi_subagents.processes.query import Answer, ask
 from pi_subagents.settings import Settings
 
 

@@ -19,7 +19,6 @@ from pi_subagents.export.facts import RunPage, error_words, figures, moment, sec
 from pi_subagents.export.html import session_html
 from pi_subagents.export.markdown import entry_markdown, run_ending, run_heading, session_heading, session_markdown
 from pi_subagents.export.remarks import call_remarks
-from pi_subagents.progress import printable
 
 __all__ = [
     "Added",
@@ -43,7 +42,6 @@ __all__ = [
     "figures",
     "is_too_deep",
     "moment",
-    "printable",
     "run_ending",
     "run_heading",
     "seconds",

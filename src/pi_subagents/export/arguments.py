@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.harmless import clean, escape_json, printable
-from pi_subagents.memory import size_of
+from pi_subagents.models.memory import size_of
+from pi_subagents.text.harmless import clean, escape_json, printable
 
 _LONG = 80
 _MAX_DEPTH = 8

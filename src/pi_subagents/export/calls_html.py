@@ -9,7 +9,7 @@ from pi_subagents.export.arguments import Block, argument_blocks
 from pi_subagents.export.entries import Called, Returned
 from pi_subagents.export.prose import verbatim_html
 from pi_subagents.export.remarks import call_remarks
-from pi_subagents.progress import Style, style_tool_line
+from pi_subagents.text import Style, style_tool_line
 
 _CLASSES = {Style.MUTED: "", Style.ADDED: "added", Style.REMOVED: "removed"}
 _BLOCK_CLASSES = {"oldText": "removed", "newText": "added"}

@@ -11,10 +11,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from pi_subagents.memory import StreamedText, size_of
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress import clip, counted, notice, preview_tool_call, printable
+from pi_subagents.models.memory import StreamedText, size_of
+from pi_subagents.progress import notice, preview_tool_call
+from pi_subagents.text import clip, counted, printable
 
 _PREVIEW_CELLS = 160
 _WORD_CELLS = 40

@@ -11,7 +11,8 @@ from pi_subagents.export.entries import Entry
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, Usage
 from pi_subagents.models.run import Reason
-from pi_subagents.progress import counted, duration, money, printable, status_icon
+from pi_subagents.progress import status_icon
+from pi_subagents.text import counted, duration, money, printable
 
 Fact = tuple[str, str]
 """A name and a value, both printable."""

@@ -18,7 +18,7 @@ from pi_subagents.export.prose import prose_html, verbatim_html
 from pi_subagents.export.stylesheet import STYLESHEET
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
-from pi_subagents.progress import counted, printable
+from pi_subagents.text import counted, printable
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _TONES = {Status.COMPLETED: "good", Status.FAILED: "bad", Status.ABORTED: "bad"}

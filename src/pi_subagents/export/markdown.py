@@ -10,7 +10,8 @@ from pi_subagents.export.containment import code_span, contained, fenced, inline
 from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
 from pi_subagents.export.facts import RunPage, figures, session_facts, status_words, title
 from pi_subagents.fold import RunState
-from pi_subagents.progress import ARROW, printable
+from pi_subagents.progress import ARROW
+from pi_subagents.text import printable
 
 _EMPTY = "*(empty)*"
 _LANGUAGES = {"command": "sh"}

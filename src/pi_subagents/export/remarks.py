@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pi_subagents.export.entries import Called, Returned
-from pi_subagents.progress import counted, duration, summarise_tool_result
+from pi_subagents.progress import summarise_tool_result
+from pi_subagents.text import counted, duration
 
 _WORTH_TELLING_MS = 100
 

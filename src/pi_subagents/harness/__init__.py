@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from pi_subagents.harness.contract import Decoder, Harness, Invocation, Launch, Renewal, RunFile
-from pi_subagents.harness.pi_json import PiJson
-from pi_subagents.harness.pi_rpc import PiRpc
-from pi_subagents.harness.pi_surroundings import default_model, default_provider, has_extensions, surroundings
+from pi_subagents.harness.pi.json_mode import PiJson
+from pi_subagents.harness.pi.rpc_mode import PiRpc
+from pi_subagents.harness.pi.surroundings import default_model, default_provider, has_extensions, surroundings
 
 HARNESSES: dict[str, type[PiJson] | type[PiRpc]] = {harness.name: harness for harness in (PiJson, PiRpc)}
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal
 
 from pi_subagents.errors import ClientConfigError
-from pi_subagents.harmless import clean
+from pi_subagents.text.harmless import clean
 from pi_subagents.trees import Tree
 
 Status = Literal["created", "added", "updated", "unchanged", "deleted", "restored", "removed", "absent"]

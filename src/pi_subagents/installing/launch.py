@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pi_subagents.harness.pi.programs import PI_VARIABLE
 from pi_subagents.paths import AGENT_DIR_VARIABLES, directory_named_by
-from pi_subagents.programs import PI_VARIABLE
 
 PROGRAM = "pi-subagents"
 ARGUMENT = "mcp"

@@ -19,7 +19,7 @@ from pi_subagents.extension import EXTENSION_FILES, PROTOCOL
 from pi_subagents.installing import files
 from pi_subagents.installing.change import Change, Status
 from pi_subagents.installing.clients import Scope
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.tools import TOOLS, Tool
 from pi_subagents.trees import Tree, explain
 

@@ -1,7 +1,6 @@
 """Profiles and presets: reading, listing, writing them, and what they mean for the agent's command line."""
 
 from pi_subagents.profiles.agents import Agent, all_agents, find_agent
-from pi_subagents.profiles.arguments import check_extra_args, profile_arguments
 from pi_subagents.profiles.catalog import (
     BrokenProfile,
     ProfileCatalog,
@@ -30,7 +29,6 @@ from pi_subagents.profiles.model_choice import (
 from pi_subagents.profiles.powers import home_of, objection_to, powers_of, refusal
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
 from pi_subagents.profiles.summary import detail_text, profile_detail, profile_summary
-from pi_subagents.profiles.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools, is_tool
 from pi_subagents.profiles.writing import (
     create_preset,
     delete_profile,
@@ -41,7 +39,6 @@ from pi_subagents.profiles.writing import (
 )
 
 __all__ = [
-    "BUILTIN_TOOLS",
     "PRESET",
     "PROFILE",
     "Agent",
@@ -57,10 +54,7 @@ __all__ = [
     "UnknownModel",
     "UnknownProfile",
     "all_agents",
-    "apply_exclude_tools",
-    "check_extra_args",
     "check_own_model",
-    "check_tools",
     "choose_model",
     "create_preset",
     "delete_profile",
@@ -71,7 +65,6 @@ __all__ = [
     "find_profile_file",
     "home_of",
     "invalidate_profiles_cache",
-    "is_tool",
     "load_presets",
     "load_profiles",
     "nearest_offered",
@@ -79,7 +72,6 @@ __all__ = [
     "only_model_of",
     "powers_of",
     "presets_dir",
-    "profile_arguments",
     "profile_detail",
     "profile_summary",
     "profile_to_markdown",

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.files import read_bounded
+from pi_subagents.harness.pi.arguments import flag_of
 from pi_subagents.models import Profile, Secret, ThinkingLevel
 from pi_subagents.models.profile import HARNESS_NAMES
-from pi_subagents.profiles.arguments import flag_of
 from pi_subagents.profiles.fields import NAME_RULE, Field
 from pi_subagents.profiles.formats import PROFILE, Format
 from pi_subagents.profiles.frontmatter import (
@@ -24,7 +24,7 @@ from pi_subagents.profiles.frontmatter import (
     parse_frontmatter,
     split_frontmatter,
 )
-from pi_subagents.suggestions import closest
+from pi_subagents.text.suggestions import closest
 
 Scope = Literal["global", "project"]
 

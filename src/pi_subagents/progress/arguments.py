@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from pi_subagents.harmless import clean
-from pi_subagents.progress.cells import ELLIPSIS
-from pi_subagents.progress.locations import shorten_path
+from pi_subagents.text.cells import ELLIPSIS
+from pi_subagents.text.harmless import clean
+from pi_subagents.text.locations import shorten_path
 
 MAX_VALUE_CHARS = 4096
 """More than any line shows; longer values are cut before they are looked at closely."""
@@ -107,11 +107,6 @@ def _whole_number(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return int(value) if 0 <= value < _MAX_NUMBER and value == value // 1 else None
-
-
-def counted(number: int, singular: str, plural: str | None = None) -> str:
-    """`1 file`, `2 files`."""
-    return f"{number} {singular if number == 1 else plural or singular + 's'}"
 
 
 def unique(values: Iterable[str]) -> list[str]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pi_subagents.progress.arguments import counted, one_line
-from pi_subagents.progress.cells import cell_width, clip
-from pi_subagents.progress.figures import money, short_count
-from pi_subagents.progress.segments import Line, Segment, Style, fit, plain
+from pi_subagents.progress.arguments import one_line
 from pi_subagents.progress.windows import Window
+from pi_subagents.text import counted
+from pi_subagents.text.cells import cell_width, clip
+from pi_subagents.text.figures import money, short_count
+from pi_subagents.text.segments import Line, Segment, Style, fit, plain
 
 ICONS = {"running": "⏳", "completed": "✓", "error": "✗"}
 ICON_STYLES = {"running": Style.WARNING, "completed": Style.SUCCESS, "error": Style.ERROR}

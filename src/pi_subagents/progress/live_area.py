@@ -11,10 +11,10 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Literal
 
-from pi_subagents.harmless import clean
 from pi_subagents.models import event as ev
-from pi_subagents.progress.cells import clip, clip_start
-from pi_subagents.progress.segments import Segment, Style
+from pi_subagents.text.cells import clip, clip_start
+from pi_subagents.text.harmless import clean
+from pi_subagents.text.segments import Segment, Style
 
 MAX_PARTIAL_CHARS = 8192
 """Only the end of what is being written is ever shown: this fills a large screen."""

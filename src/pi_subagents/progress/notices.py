@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from pi_subagents.models import event as ev
-from pi_subagents.progress.arguments import counted, one_line
+from pi_subagents.progress.arguments import one_line
+from pi_subagents.text import counted
 
 _MEGABYTE = 1_000_000
 _NOUNS = {"turn": "Model error", "summary": "Summary failed"}

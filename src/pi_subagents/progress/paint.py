@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pi_subagents.harmless import clean
-from pi_subagents.progress.cells import cell_width
-from pi_subagents.progress.figures import duration
 from pi_subagents.progress.headers import BULLET, ICON_STYLES, name_of
 from pi_subagents.progress.history import WindowLine
-from pi_subagents.progress.segments import Line, Segment, Style, fit, plain, style_tool_line
 from pi_subagents.progress.standing import FATES, fate
 from pi_subagents.progress.windows import Window
-from pi_subagents.progress.wrapping import wrap
+from pi_subagents.text.cells import cell_width
+from pi_subagents.text.figures import duration
+from pi_subagents.text.harmless import clean
+from pi_subagents.text.segments import Line, Segment, Style, fit, plain, style_tool_line
+from pi_subagents.text.wrapping import wrap
 
 _LONG_S = 3
 """A tool that runs for longer is worth a clock; most are done before anybody looks."""

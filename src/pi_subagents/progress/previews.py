@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from pi_subagents.harmless import clean
-from pi_subagents.progress.arguments import Arguments, compact_json, counted, one_line, parse_json, unique
-from pi_subagents.progress.cells import cell_width, clip, clip_start
+from pi_subagents.progress.arguments import Arguments, compact_json, one_line, parse_json, unique
 from pi_subagents.progress.shell import first_line, layout
+from pi_subagents.text import counted
+from pi_subagents.text.cells import cell_width, clip, clip_start
+from pi_subagents.text.harmless import clean
 
 ARROW = " → "
 _NARROW = 8

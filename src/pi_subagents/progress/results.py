@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pi_subagents.harmless import clean
-from pi_subagents.progress.arguments import counted
-from pi_subagents.progress.cells import clip
+from pi_subagents.text import counted
+from pi_subagents.text.cells import clip
+from pi_subagents.text.harmless import clean
 
 _CUT_KEYS = ("entryLimitReached", "resultLimitReached", "truncation", "truncated")
 _MAX_CHARACTERS = 1024 * 1024

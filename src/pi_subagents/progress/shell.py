@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import deque
 
-from pi_subagents.harmless import clean
 from pi_subagents.progress.arguments import bounded
-from pi_subagents.progress.cells import ELLIPSIS, cell_width, clip
-from pi_subagents.progress.locations import same_directory, shorten_path
+from pi_subagents.text.cells import ELLIPSIS, cell_width, clip
+from pi_subagents.text.harmless import clean
+from pi_subagents.text.locations import same_directory, shorten_path
 
 MAX_COMMAND_LINES = 4
 """One long command must not push everything else out of a window of fifteen lines."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pi_subagents.harmless import clean
-from pi_subagents.progress.arguments import Arguments, counted, one_line, unique
-from pi_subagents.progress.segments import Line, Style
+from pi_subagents.progress.arguments import Arguments, one_line, unique
+from pi_subagents.text import counted
+from pi_subagents.text.harmless import clean
+from pi_subagents.text.segments import Line, Style
 
 
 def call_segments(arguments: Mapping[str, object]) -> Line:

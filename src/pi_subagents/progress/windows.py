@@ -9,16 +9,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
-from pi_subagents.harmless import clean
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
-from pi_subagents.progress.cells import clip
 from pi_subagents.progress.history import MAX_MESSAGES, History, WindowLine
 from pi_subagents.progress.live_area import MAX_LINE_CELLS, LiveArea
 from pi_subagents.progress.notices import notice
 from pi_subagents.progress.previews import preview_tool_call
 from pi_subagents.progress.results import output_lines, summarise_tool_result
-from pi_subagents.progress.segments import Segment
+from pi_subagents.text.cells import clip
+from pi_subagents.text.harmless import clean
+from pi_subagents.text.segments import Segment
 
 DEFAULT_MAX_LINES = 15
 DEFAULT_PREVIEW_WIDTH = 160

@@ -10,13 +10,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pi_subagents.harmless import clean
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from pi_subagents.progress.arguments import Arguments, one_line
-from pi_subagents.progress.cells import clip
 from pi_subagents.progress.notices import notice
 from pi_subagents.progress.shell import first_line
+from pi_subagents.text.cells import clip
+from pi_subagents.text.harmless import clean
 
 COMMAND_CELLS = 100
 """A shell command is cut here even where lines may be longer: its beginning says what it does."""

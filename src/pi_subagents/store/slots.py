@@ -9,8 +9,8 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-from pi_subagents.sockets import new_address
 from pi_subagents.store.lease import Lease
+from pi_subagents.store.sockets import new_address
 
 _GATE_S = 3.0
 """Nobody is in the gate for longer than it takes to start a process, unless it was stopped."""

@@ -1,6 +1,5 @@
 """Drives runs: limits, loops, stops, and the one path every run takes."""
 
-from pi_subagents.supervisor.agents import Agents, Keeping
 from pi_subagents.supervisor.custody import answering_for
 from pi_subagents.supervisor.limits import Limits
 from pi_subagents.supervisor.pacing import Pacing
@@ -9,8 +8,6 @@ from pi_subagents.supervisor.supervisor import REQUEST_INTERVAL_S, Supervisor
 
 __all__ = [
     "REQUEST_INTERVAL_S",
-    "Agents",
-    "Keeping",
     "Limits",
     "Observer",
     "Pacing",

@@ -8,13 +8,13 @@ from contextlib import contextmanager, suppress
 from typing import Protocol
 
 from pi_subagents.clock import now_ms
+from pi_subagents.encoding import as_utf8
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation
 from pi_subagents.models.event import Ended
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE, ending
-from pi_subagents.planning import as_utf8
 from pi_subagents.store import RunRecord
 
 _CANCELLED = (asyncio.CancelledError, KeyboardInterrupt)

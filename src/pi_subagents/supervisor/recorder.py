@@ -13,10 +13,11 @@ from pi_subagents.clock import iso_time
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, advance
 from pi_subagents.models import event as ev
-from pi_subagents.progress import ProgressWords, clean
-from pi_subagents.results import result_document
+from pi_subagents.progress import ProgressWords
 from pi_subagents.store import RunRecord
+from pi_subagents.store.result_file import result_document
 from pi_subagents.supervisor.journal_bound import is_full, within_bound
+from pi_subagents.text import clean
 
 Observer = Callable[[RunState, Sequence[ev.Event]], None]
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from pi_subagents.clock import NowMs, now_ms
+from pi_subagents.encoding import as_utf8
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, Invocation
@@ -29,7 +30,6 @@ from pi_subagents.outcome import (
     full_sentence,
     timeout_sentence,
 )
-from pi_subagents.planning import as_utf8
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import Process, Runner, SpawnFailed, Stream
 from pi_subagents.store import RunRecord, stop_request

@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 from typing import Any, Literal
 
-from pi_subagents.programs import PI_VARIABLE
+from pi_subagents.harness.pi.programs import PI_VARIABLE
 from pi_subagents.testing.records import Record
 
 Action = list[Any]

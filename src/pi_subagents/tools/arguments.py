@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.suggestions import closest
+from pi_subagents.text.suggestions import closest
 
 T = TypeVar("T")
 

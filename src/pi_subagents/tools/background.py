@@ -9,15 +9,16 @@ from typing import Annotated, Any
 import msgspec
 
 from pi_subagents.background import launch_all
-from pi_subagents.background.registry import KnownRun, Registry, counts
+from pi_subagents.delegation.missing import require_startable
+from pi_subagents.delegation.prompts import task_name
 from pi_subagents.errors import InvalidCall
-from pi_subagents.missing import require_startable
 from pi_subagents.models import Task
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.progress import clean, standing
-from pi_subagents.prompts import task_name
-from pi_subagents.rows import run_row
+from pi_subagents.progress import standing
+from pi_subagents.runs.background import KnownRun, Registry, counts
+from pi_subagents.runs.rows import run_row
 from pi_subagents.store import request_stop
+from pi_subagents.text import clean
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import COUNTS, RUN, listed, record, run_content

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.fold import RunState
+from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import Task
-from pi_subagents.planning import Place
-from pi_subagents.profiles import BUILTIN_TOOLS
+from pi_subagents.place import Place
 from pi_subagents.progress import Window
 from pi_subagents.runners import Runner
-from pi_subagents.service import Delegation
-from pi_subagents.sessions import Remembered, Sessions, nothing_remembered
+from pi_subagents.runs.sessions import Remembered, Sessions, nothing_remembered
 from pi_subagents.supervisor import Observer
 
 Details = dict[str, Any]

@@ -7,19 +7,20 @@ from typing import Annotated, Any
 
 import msgspec
 
+from pi_subagents.delegation.delegation import DelegatedRun, Delegation
+from pi_subagents.export.transcripts import documented_status
 from pi_subagents.fold import RunState
 from pi_subagents.models import MAX_TASKS, Status, Task
 from pi_subagents.models.event import Event
-from pi_subagents.progress import Window, clean
-from pi_subagents.service import DelegatedRun, Delegation
+from pi_subagents.progress import Window
 from pi_subagents.settings import Settings, preview_width
+from pi_subagents.text import clean
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import TASKS, tasks_content
 from pi_subagents.tools.spoken import Spoken
 from pi_subagents.tools.tasks import TASK_SCHEMA, TaskArguments
 from pi_subagents.tools.updates import Updates
-from pi_subagents.transcripts import documented_status
 
 
 class DelegateArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

@@ -15,21 +15,21 @@ from typing import Any
 import msgspec
 
 from pi_subagents.background import launch_all
-from pi_subagents.background.registry import KnownRun, Registry
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InvalidCall
+from pi_subagents.export.transcripts import documented_status
 from pi_subagents.models import Status, Task
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.progress import clean
-from pi_subagents.rows import run_row
+from pi_subagents.runs.background import KnownRun, Registry
+from pi_subagents.runs.rows import run_row
 from pi_subagents.settings import Settings
 from pi_subagents.store import JOURNAL_FILE, META_FILE, read_file, read_journal, request_stop
+from pi_subagents.text import clean
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import ToolContext, ToolResult
 from pi_subagents.tools.delegate import DelegateArguments, details_of, new_window, summary_line
 from pi_subagents.tools.outputs import tasks_content
 from pi_subagents.tools.subagent import SubagentArguments, nothing_started, text_of
-from pi_subagents.transcripts import documented_status
 
 _SEPARATOR = "."
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
-from pi_subagents.progress import clean
+from pi_subagents.text import clean
 
 Schema = Mapping[str, Any]
 Content = dict[str, Any]

@@ -9,13 +9,13 @@ from typing import Annotated
 import msgspec
 
 from pi_subagents.errors import SessionNotFound
+from pi_subagents.export.transcripts import NO_OUTPUT, documented_status, session_transcript, was_cut
 from pi_subagents.fold import RunState
-from pi_subagents.sessions import Session, Sessions, gone_before, session_not_found
+from pi_subagents.runs.sessions import Session, Sessions, gone_before, session_not_found
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import SESSION, record, session_content
-from pi_subagents.transcripts import NO_OUTPUT, documented_status, session_transcript, was_cut
 
 
 class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):

@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.models.event import Event
-from pi_subagents.progress import ProgressWords, clean
+from pi_subagents.progress import ProgressWords
+from pi_subagents.text import clean
 from pi_subagents.tools.contract import OnProgress
 
 _LINE_CELLS = 200

@@ -7,19 +7,19 @@ from typing import Annotated, Any
 
 import msgspec
 
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import InvalidCall
+from pi_subagents.export.transcripts import NO_OUTPUT
 from pi_subagents.fold import RunState
 from pi_subagents.models import MAX_TASKS, Reason, Status, Task
 from pi_subagents.models.event import Event
-from pi_subagents.progress import clean
-from pi_subagents.rows import run_row
-from pi_subagents.service import Delegation
+from pi_subagents.runs.rows import run_row
+from pi_subagents.text import clean
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import TASKS, tasks_content
 from pi_subagents.tools.spoken import Spoken
 from pi_subagents.tools.updates import Updates
-from pi_subagents.transcripts import NO_OUTPUT
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import ProfileCatalog, load_profiles, profile_summary
 from pi_subagents.wizard.words import ACTIONS, MEANINGS, Action
 

@@ -12,17 +12,10 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.errors import ProfileError
+from pi_subagents.harness.pi.arguments import check_extra_args
+from pi_subagents.harness.pi.tools import check_tools
 from pi_subagents.models import Profile, Secret
-from pi_subagents.profiles import (
-    Scope,
-    check_extra_args,
-    check_tools,
-    delete_profile,
-    detail_text,
-    objection_to,
-    read_profile,
-    save_profile,
-)
+from pi_subagents.profiles import Scope, delete_profile, detail_text, objection_to, read_profile, save_profile
 from pi_subagents.skills import check_skills
 from pi_subagents.trust import Trust
 from pi_subagents.wizard.dialogs import Cancelled, Dialogs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 
 
 @dataclass(frozen=True)

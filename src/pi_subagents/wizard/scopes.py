@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.paths import home_dir
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import Scope, find_profile_file, load_profiles, profiles_dir
 from pi_subagents.profiles.fields import NAME_RULE
 from pi_subagents.wizard.questions import Questions

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from pi_subagents.harness.pi.tools import is_tool
 from pi_subagents.models import ThinkingLevel
-from pi_subagents.profiles import UnknownModel, find_pattern, is_tool, nearest_offered
-from pi_subagents.suggestions import closest
+from pi_subagents.profiles import UnknownModel, find_pattern, nearest_offered
+from pi_subagents.text.suggestions import closest
 from pi_subagents.wizard.doubts import settle
 from pi_subagents.wizard.draft import Draft
 from pi_subagents.wizard.host import Host

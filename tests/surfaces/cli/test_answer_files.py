@@ -9,7 +9,7 @@ import pytest
 
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
-from pi_subagents.results import run_result
+from pi_subagents.runs.results import run_result
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 
 

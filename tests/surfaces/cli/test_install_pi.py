@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.runners.install import PINNED_PI_VERSION
+from pi_subagents.processes.install import PINNED_PI_VERSION
 from tests.surfaces.cli.machine import PI, Machine, diagnose
 
 NPM = """#!/bin/sh

@@ -7,7 +7,7 @@ import threading
 import click
 import pytest
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.notices import tell_endings
 from pi_subagents.testing import answer, prints
 from tests.surfaces.cli.background_desk import BackgroundDesk

@@ -13,10 +13,10 @@ import pytest
 
 from pi_subagents.files import Directory
 from pi_subagents.fold import RunState, fold
-from pi_subagents.progress import cell_width
-from pi_subagents.results import RunResult, run_result
+from pi_subagents.runs.results import RunResult, run_result
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.report import print_answers, print_summary, write_answers
+from pi_subagents.text import cell_width
 from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED
 
 NAMES = ("map the project and everything in it", "日本語の名前はここでも切られる", "[red]short")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.models import Reason
-from pi_subagents.progress import cell_width, clean
+from pi_subagents.text import cell_width, clean
 from tests.session_kit import DAY_S, HOUR_S, Shelf, call, says
 from tests.surfaces.cli.session_desk import Desk
 

@@ -7,7 +7,7 @@ import os
 import re
 from dataclasses import dataclass, field
 
-from pi_subagents.progress import graphemes, screen_rows
+from pi_subagents.text import graphemes, screen_rows
 
 _TOKEN = re.compile(r"\x1b\[(\??)([\d;]*)([A-Za-z])|\r|\n|[^\x1b\r\n]+")
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi_subagents.progress import Line, Style
 from pi_subagents.surfaces.live.colours import paint
 from pi_subagents.surfaces.live.screen import Screen, reflows
+from pi_subagents.text import Line, Style
 from tests.surfaces.live.emulator import EmulatedStream, Emulator
 from tests.waiting import until
 

@@ -13,8 +13,8 @@ from typing import Any, cast
 
 import pytest
 
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.fold import RunState, fold
-from pi_subagents.service import Delegation
 from pi_subagents.settings import Settings
 from pi_subagents.surfaces.live import LiveView
 from pi_subagents.surfaces.live import view as view_module

@@ -156,7 +156,7 @@ def test_nothing_that_is_needed_for_it_loads_the_sdk(desk: Desk) -> None:
     program = """
 import sys
 sys.argv = ["pi-subagents", "mcp"]
-from pi_subagents import wire
+from pi_subagents.processes import wire
 write = wire.Wire.write
 def telling(self, message):
     write(self, message)

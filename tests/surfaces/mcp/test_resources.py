@@ -12,7 +12,7 @@ from mcp import MCPError
 from mcp.client.subscriptions import ResourcesListChanged
 
 from pi_subagents.models.event import Created
-from pi_subagents.sessions import Session, StoredRun
+from pi_subagents.runs.sessions import Session, StoredRun
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.surfaces.mcp import resources
 from pi_subagents.testing import prints

@@ -12,7 +12,7 @@ from pathlib import Path
 from textual.pilot import Pilot
 from textual.widget import Widget
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.surfaces.watch import WatchApp
 from pi_subagents.surfaces.watch.blocks import Fold
 from pi_subagents.testing import SCRIPTED_AGENT

@@ -10,7 +10,7 @@ from textual.widgets import OptionList, TextArea
 
 from pi_subagents.models import Reason
 from pi_subagents.paths import runs_dir
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.store import is_held, list_runs, load_run, request_stop
 from pi_subagents.surfaces.watch.dialogs import PromptArea
 from pi_subagents.surfaces.watch.launching import resume

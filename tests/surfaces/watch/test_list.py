@@ -7,10 +7,10 @@ import math
 import pytest
 from textual.widgets import Input
 
-from pi_subagents.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.models import Reason
 from pi_subagents.outcome import ending
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE
 from tests.session_kit import call, returns, says
 from tests.surfaces.watch.kit import NARROW, WIDE, Bench, watching
@@ -170,8 +170,8 @@ async def test_nothing_is_listed_again_while_nothing_changes(bench: Bench, monke
         listed.append(wanted)
         return list_sessions(place, wanted)
 
-    monkeypatch.setattr("pi_subagents.watching.roster.list_sessions", counted)
-    monkeypatch.setattr("pi_subagents.watching.roster._RELIST_S", math.inf)  # however long all this takes
+    monkeypatch.setattr("pi_subagents.runs.roster.list_sessions", counted)
+    monkeypatch.setattr("pi_subagents.runs.roster._RELIST_S", math.inf)  # however long all this takes
     bench.tea.add(name="working", ends=None)
     async with watching(bench) as eyes:
         before = len(listed)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
-from pi_subagents import control
 from pi_subagents.errors import PiSubagentsError, with_advice
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.progress import clean
+from pi_subagents.runs import control
+from pi_subagents.runs.watched import WatchedRun
 from pi_subagents.store import request_stop
 from pi_subagents.surfaces.bridge.dialogs import PiDialogs
-from pi_subagents.watching import WatchedRun
+from pi_subagents.text import clean
 
 
 async def stop(run: WatchedRun, dialogs: PiDialogs) -> None:

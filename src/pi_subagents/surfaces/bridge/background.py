@@ -12,7 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from pi_subagents.background.registry import (
+from pi_subagents.errors import StoreError
+from pi_subagents.fold import RunState
+from pi_subagents.models import Status
+from pi_subagents.place import Place
+from pi_subagents.progress import excerpt_segments, standing
+from pi_subagents.runners import collect_ended
+from pi_subagents.runs.background import (
     LAUNCH_ENTRY,
     UPDATE_ENTRY,
     KnownRun,
@@ -21,19 +27,14 @@ from pi_subagents.background.registry import (
     footer,
     mark_announced,
 )
-from pi_subagents.errors import StoreError
-from pi_subagents.fold import RunState
-from pi_subagents.listing import Wanted, list_sessions
-from pi_subagents.models import Status
-from pi_subagents.planning import Place
-from pi_subagents.progress import clean, clip, excerpt_segments, standing
-from pi_subagents.rows import run_row
-from pi_subagents.runners import collect_ended
+from pi_subagents.runs.listing import Wanted, list_sessions
+from pi_subagents.runs.rows import run_row
 from pi_subagents.store import RESULT_FILE, is_held, load_run
 from pi_subagents.surfaces.bridge.entries import DONE_MESSAGE, spend
 from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.surfaces.bridge.views import end_line, ended_view, pieces
+from pi_subagents.text import clean, clip
 from pi_subagents.tools.outputs import cut_answer
 
 _POLL_S = 0.5

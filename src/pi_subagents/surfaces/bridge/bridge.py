@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.processes.wire import Wire
 from pi_subagents.surfaces.bridge.background import BackgroundWatch
 from pi_subagents.surfaces.bridge.calls import Calls
 from pi_subagents.surfaces.bridge.commands import Commands
@@ -26,7 +27,6 @@ from pi_subagents.surfaces.bridge.parameters import (
 )
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.surfaces.bridge.screens import Screens
-from pi_subagents.wire import Wire
 
 logger = logging.getLogger(__name__)
 

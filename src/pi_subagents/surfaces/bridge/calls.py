@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pi_subagents.agents.shared import SharedAgents
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.fold import RunState
 from pi_subagents.models import Usage
-from pi_subagents.service import SharedAgents
 from pi_subagents.surfaces.bridge.entries import RUN_ENTRY, run_entry, spend
 from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.parameters import ToolCall

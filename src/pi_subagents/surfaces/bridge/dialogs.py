@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi_subagents.harmless import clean
 from pi_subagents.surfaces.bridge.messages import Params, Refusal
 from pi_subagents.surfaces.bridge.peer import HungUp, Peer
+from pi_subagents.text.harmless import clean
 from pi_subagents.wizard import Cancelled, Level
 
 

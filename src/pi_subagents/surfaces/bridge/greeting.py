@@ -33,6 +33,6 @@ def greet(params: Params) -> dict[str, Any]:
 def _refresh(folder: str) -> str | None:
     """Bring the installed files up to date; what there is to say about it."""
     from pi_subagents.installing.pi_extension import refresh
-    from pi_subagents.planning import Place
+    from pi_subagents.place import Place
 
     return refresh(Path(folder), __version__, Place.here())

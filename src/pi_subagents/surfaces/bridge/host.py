@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.paths import ancestors, home_dir
-from pi_subagents.planning import Place
-from pi_subagents.profiles import BUILTIN_TOOLS
-from pi_subagents.sessions import Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.surfaces.bridge.entries import Log
 from pi_subagents.surfaces.bridge.parameters import HostColumns, HostModels, HostTools, SessionStart
 from pi_subagents.tools import TOOLS

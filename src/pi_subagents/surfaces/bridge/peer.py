@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from pi_subagents.errors import PiSubagentsError
-from pi_subagents.harmless import printable
 from pi_subagents.jsonl import Frame, Oversized
+from pi_subagents.processes.wire import Wire
 from pi_subagents.surfaces.bridge.messages import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
@@ -27,7 +27,7 @@ from pi_subagents.surfaces.bridge.messages import (
     encode,
     refuse,
 )
-from pi_subagents.wire import Wire
+from pi_subagents.text.harmless import printable
 
 OnRequest = Callable[[Params], Awaitable[Any]]
 OnNotice = Callable[[Params], None]

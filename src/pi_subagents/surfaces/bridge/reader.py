@@ -9,13 +9,13 @@ from itertools import takewhile
 from pathlib import Path
 
 from pi_subagents.errors import StoreError
+from pi_subagents.export.transcripts import session_transcript
 from pi_subagents.fold import RunState, fold
-from pi_subagents.following import RunFollower
-from pi_subagents.progress import Line, Style, clean, wrap
-from pi_subagents.sessions import MAX_RUNS_IN_MEMORY
+from pi_subagents.runs.following import RunFollower
+from pi_subagents.runs.sessions import MAX_RUNS_IN_MEMORY
 from pi_subagents.store import load_run, session_runs
 from pi_subagents.surfaces.bridge.screens import Screen
-from pi_subagents.transcripts import session_transcript
+from pi_subagents.text import Line, Style, clean, wrap
 
 _HINTS: Line = [(Style.DIM, "↑↓ scroll • esc back")]
 _TICK_S = 0.5

@@ -5,13 +5,15 @@ from __future__ import annotations
 import asyncio
 
 from pi_subagents.clock import now_ms
-from pi_subagents.planning import Place
-from pi_subagents.progress import Line, Style, clean, header_segments, plain
+from pi_subagents.place import Place
+from pi_subagents.progress import header_segments
+from pi_subagents.runs.roster import Roster
+from pi_subagents.runs.watched import WatchedRun
 from pi_subagents.surfaces.bridge.actions import steer, stop
 from pi_subagents.surfaces.bridge.dialogs import PiDialogs
 from pi_subagents.surfaces.bridge.reader import Transcript, read_run
 from pi_subagents.surfaces.bridge.screens import Screen, Screens
-from pi_subagents.watching import Roster, WatchedRun
+from pi_subagents.text import Line, Style, clean, plain
 
 TITLE = "Sub-agents"
 _NOTHING = "No sub-agents have worked in this project yet."

@@ -6,11 +6,11 @@ import asyncio
 from contextlib import suppress
 from itertools import count
 
-from pi_subagents.progress import Line
 from pi_subagents.surfaces.bridge.messages import Params, Refusal
 from pi_subagents.surfaces.bridge.parameters import ScreenEvent
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.surfaces.bridge.views import pieces
+from pi_subagents.text import Line
 
 _USUAL_HEIGHT = 16
 _USUAL_COLUMNS = 78

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from pi_subagents.jsonl import Frame
+from pi_subagents.processes.wire import Wire
 from pi_subagents.surfaces.bridge.greeting import greet
 from pi_subagents.surfaces.bridge.messages import MAX_MESSAGE_BYTES, Refusal, answer, decode, refuse
-from pi_subagents.wire import Wire
 
 
 def serve(once_greeted: Callable[[], None]) -> int:
@@ -30,7 +30,7 @@ def serve(once_greeted: Callable[[], None]) -> int:
     except BrokenPipeError:
         return 0
     once_greeted()
-    from pi_subagents.runners import Interrupted, run_until_signalled
+    from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
     from pi_subagents.surfaces.bridge.bridge import Bridge
 
     try:

@@ -7,21 +7,17 @@ from typing import Any
 
 from pi_subagents.clock import now_ms
 from pi_subagents.progress import (
-    Line,
-    Style,
     Window,
     WindowLine,
-    clean,
-    duration,
     error_segments,
     excerpt_segments,
     footer_segments,
     header_parts,
     nothing_words,
-    style_tool_line,
     tool_clocks,
     tool_status_segments,
 )
+from pi_subagents.text import Line, Style, clean, duration, style_tool_line
 from pi_subagents.tools import ToolResult
 
 Members = dict[str, Any]

@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
-from pi_subagents.harmless import clean, painted
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, PROFILE, Agent, all_agents, load_presets, load_profiles, objection_to
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo
+from pi_subagents.text.harmless import clean, painted
 
 _NONE_FOUND = "No agents yet. Run 'pi-subagents init --presets' for examples, or 'pi-subagents profile create NAME'."
 

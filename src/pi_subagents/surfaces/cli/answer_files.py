@@ -9,9 +9,9 @@ from pathlib import Path
 
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
-from pi_subagents.harmless import clean
 from pi_subagents.models import short_id
-from pi_subagents.results import RunResult
+from pi_subagents.runs.results import RunResult
+from pi_subagents.text.harmless import clean
 from pi_subagents.trees import folder_to_fill
 
 _BETWEEN_WORDS = re.compile(r"\W+")

@@ -7,8 +7,8 @@ import sys
 import click
 
 from pi_subagents.encoding import JsonError, decode_json
-from pi_subagents.planning import Place
-from pi_subagents.runners import Interrupted, run_until_signalled
+from pi_subagents.place import Place
+from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.trust import trust_option

@@ -9,9 +9,8 @@ import click
 from click.shell_completion import CompletionItem
 
 from pi_subagents.errors import PiSubagentsError
-from pi_subagents.harmless import clean
 from pi_subagents.models import Profile
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import (
     ProfileCatalog,
     detail_text,
@@ -23,6 +22,7 @@ from pi_subagents.profiles import (
 )
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_text
+from pi_subagents.text.harmless import clean
 
 _MENU_S = 5.0
 """How long somebody who has pressed Tab is kept waiting for a list of models."""
@@ -103,7 +103,7 @@ def _purpose(profile: Profile) -> str:
 
 def complete_model(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """The models that pi has listed, or lists within the time that somebody waits for a menu."""
-    from pi_subagents.models_offered import OfferedModels
+    from pi_subagents.delegation.offered_models import OfferedModels
 
     place = Place.here()
     try:

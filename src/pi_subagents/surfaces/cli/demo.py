@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from pi_subagents.listing import Wanted, list_sessions
+from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.models import MAX_CONCURRENCY, Task
 from pi_subagents.offline import (
     DEMO_PROFILES,
@@ -23,11 +23,11 @@ from pi_subagents.offline import (
     write_sample_project,
 )
 from pi_subagents.paths import data_dir, home_dir
-from pi_subagents.planning import Place
-from pi_subagents.programs import find_pi
-from pi_subagents.progress import shorten_path
+from pi_subagents.place import Place
+from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.surfaces.cli.output import echo_text
 from pi_subagents.surfaces.cli.run import run_and_report
+from pi_subagents.text import shorten_path
 
 _NEXT = """
 What to try next

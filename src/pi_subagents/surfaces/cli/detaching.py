@@ -6,14 +6,14 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
+from pi_subagents.delegation.delegation import DelegatedRun, Delegation
 from pi_subagents.models import Status, short_id
-from pi_subagents.planning import Place
-from pi_subagents.progress import clip, counted
-from pi_subagents.runners import Worker, fork_worker
-from pi_subagents.service import DelegatedRun, Delegation
+from pi_subagents.place import Place
+from pi_subagents.processes.worker import Worker, fork_worker
 from pi_subagents.surfaces.cli.notices import OWNER
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.views import View, shows_windows
+from pi_subagents.text import clip, counted
 
 _NAME_CELLS = 40
 _MAX_NAMED = 4

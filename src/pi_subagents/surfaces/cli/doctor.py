@@ -10,10 +10,10 @@ from textwrap import fill
 import click
 
 from pi_subagents.diagnosis import Finding, diagnose
-from pi_subagents.harmless import clean
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text
+from pi_subagents.text.harmless import clean
 
 _COLOURS = {"✓": "green", "✗": "red", "!": "yellow", "-": None}
 _NAME_WIDTH = 15

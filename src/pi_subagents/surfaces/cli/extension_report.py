@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness.pi_models import LIST_MODELS
+from pi_subagents.harness.pi.models import LIST_MODELS
+from pi_subagents.harness.pi.programs import child_environ, find_pi
 from pi_subagents.paths import data_dir
-from pi_subagents.planning import Place
-from pi_subagents.programs import child_environ, find_pi
-from pi_subagents.runners.query import ask
+from pi_subagents.place import Place
+from pi_subagents.processes.query import ask
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 

@@ -22,11 +22,11 @@ from pi_subagents.installing import (
 )
 from pi_subagents.installing import install as write_entry
 from pi_subagents.paths import home_dir
-from pi_subagents.planning import Place
-from pi_subagents.suggestions import did_you_mean
+from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.extension_report import print_folder, warm_up
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_text
+from pi_subagents.text.suggestions import did_you_mean
 
 _NAMES = ", ".join(CLIENTS)
 _SENTENCES = {

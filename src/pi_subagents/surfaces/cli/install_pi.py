@@ -8,11 +8,11 @@ from pathlib import Path
 import click
 
 from pi_subagents.errors import InstallError
+from pi_subagents.harness.pi.programs import Program, find_pi
 from pi_subagents.paths import data_dir
-from pi_subagents.planning import Place
-from pi_subagents.programs import Program, find_pi
-from pi_subagents.runners import install
-from pi_subagents.steps import Steps
+from pi_subagents.place import Place
+from pi_subagents.processes import install
+from pi_subagents.progress.steps import Steps
 from pi_subagents.surfaces.cli.output import echo, steps_of
 
 _DETAIL_LINES = 15

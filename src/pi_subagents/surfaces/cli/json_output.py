@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from pi_subagents.encoding import encode_any
-from pi_subagents.harmless import escape_json
 from pi_subagents.surfaces.cli.output import echo_text
+from pi_subagents.text.harmless import escape_json
 
 
 def print_json(value: Any) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 import click
 
-from pi_subagents.suggestions import closest
 from pi_subagents.surfaces.cli.help_format import HelpContext
+from pi_subagents.text.suggestions import closest
 
 REST = "Commands"
 _WHOLE = 1000

@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from itertools import dropwhile
 from typing import TYPE_CHECKING
 
-from pi_subagents.harmless import clean, painted, printable
 from pi_subagents.surfaces.cli.output import echo_text
+from pi_subagents.text.harmless import clean, painted, printable
 
 if TYPE_CHECKING:
     from rich.segment import Segment

@@ -116,7 +116,7 @@ def _check_streams() -> None:
 
 
 def _until_signalled(serve: Callable[[], None]) -> None:
-    from pi_subagents.runners import Interrupted
+    from pi_subagents.processes.interrupts import Interrupted
 
     try:
         serve()

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 import click
 
+from pi_subagents.delegation.offered_models import OfferedModels
 from pi_subagents.errors import InvalidCall
-from pi_subagents.models_offered import OfferedModels
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import nearest_offered
-from pi_subagents.suggestions import closest
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.text.suggestions import closest
 
 
 @click.command()

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi_subagents.background.registry import TERMINAL, Registry, announcement, mark_announced
 from pi_subagents.fold import RunState
-from pi_subagents.lookup import short_run_ids
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.background import TERMINAL, Registry, announcement, mark_announced
+from pi_subagents.runs.lookup import short_run_ids
 from pi_subagents.store import wait_for_file
 from pi_subagents.surfaces.cli.output import echo
 

@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 import click
 
-from pi_subagents.harmless import painted
 from pi_subagents.surfaces.cli.output import echo_in_pager
+from pi_subagents.text.harmless import painted
 
 F = TypeVar("F", bound=Callable[..., Any])
 

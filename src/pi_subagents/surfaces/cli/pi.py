@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
+from pi_subagents.harness.pi.programs import child_environ, find_pi
 from pi_subagents.paths import data_dir
-from pi_subagents.planning import Place
-from pi_subagents.programs import child_environ, find_pi
+from pi_subagents.place import Place
 
 
 class _Untouched(click.Command):
@@ -24,7 +24,7 @@ def pi(ctx: click.Context) -> None:
 
     Type /login there to give it a key or a subscription; sub-agents use the same. All arguments are passed on.
     """
-    from pi_subagents.runners.foreground import become
+    from pi_subagents.processes.foreground import become
 
     argv, environ = terminal_launch(Place.here())
     become([*argv, *ctx.args], environ)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import Scope, create_preset, load_presets
 from pi_subagents.surfaces.cli.catalogs import complete_preset, load_here, print_catalog, print_detail
 from pi_subagents.surfaces.cli.output import echo

@@ -23,8 +23,8 @@ from pi_subagents.errors import (
     NothingStarted,
     PiSubagentsError,
 )
-from pi_subagents.harmless import HarmlessStream
 from pi_subagents.surfaces.cli.output import echo, echo_text
+from pi_subagents.text.harmless import HarmlessStream
 
 _LEAST_DESCRIPTORS = 8
 """An event loop and a database, for a start."""

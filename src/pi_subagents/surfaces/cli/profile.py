@@ -12,10 +12,10 @@ import click
 import msgspec
 
 from pi_subagents.errors import InvalidCall, PiSubagentsError
+from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import Profile, Secret
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import (
-    BUILTIN_TOOLS,
     Scope,
     UnknownModel,
     delete_profile,
@@ -179,7 +179,7 @@ def _warn_of_model(model: str) -> None:
 
 
 def _models(place: Place) -> tuple[str, ...]:
-    from pi_subagents.models_offered import OfferedModels
+    from pi_subagents.delegation.offered_models import OfferedModels
 
     try:
         return OfferedModels(place, place.settings()).names()

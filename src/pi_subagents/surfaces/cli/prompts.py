@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import click
 from msgspec.structs import replace
 
+from pi_subagents.delegation.prompts import task_name
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
-from pi_subagents.prompts import task_name
 from pi_subagents.surfaces.cli.output import Say
 from pi_subagents.surfaces.cli.standard_input import read_asked, read_offered
 

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pi_subagents.errors import StoreError
-from pi_subagents.harmless import clean, painted
 from pi_subagents.models import short_id
-from pi_subagents.progress import cell_width, clip, money
-from pi_subagents.results import RunResult
+from pi_subagents.runs.results import RunResult
 from pi_subagents.surfaces.cli import json_output
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.markdown import markdown_printer
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, Say, echo, echo_painted
+from pi_subagents.text import cell_width, clip, money
+from pi_subagents.text.harmless import clean, painted
 
 if TYPE_CHECKING:
     from rich.console import Console

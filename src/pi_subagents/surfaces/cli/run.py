@@ -10,12 +10,13 @@ from pathlib import Path
 import click
 from msgspec.structs import replace
 
-from pi_subagents.default_models import with_default_models
-from pi_subagents.missing import require_everything
+from pi_subagents.delegation.default_models import with_default_models
+from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.delegation.missing import require_everything
+from pi_subagents.delegation.planning import Plan
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
-from pi_subagents.planning import Place, Plan
-from pi_subagents.runners import Interrupted, run_until_signalled
-from pi_subagents.service import Delegation
+from pi_subagents.place import Place
+from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.background.starting import refuse_foreground_options, start_in_background
 from pi_subagents.surfaces.cli.catalogs import complete_agent, complete_model

@@ -21,7 +21,7 @@ from pi_subagents.installing import CLIENTS, Installation
 from pi_subagents.installing import install as write_entry
 from pi_subagents.models import Task
 from pi_subagents.paths import data_dir
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.doctor import print_finding, print_verdict
 from pi_subagents.surfaces.cli.extension_report import warm_up
 from pi_subagents.surfaces.cli.install import installation_for, print_hints
@@ -30,7 +30,7 @@ from pi_subagents.surfaces.cli.profile_dialogs import ask_yes
 from pi_subagents.wizard import Cancelled
 
 if TYPE_CHECKING:
-    from pi_subagents.steps import Steps
+    from pi_subagents.progress.steps import Steps
 
 _FIRST_TASK = Task("first task", "Say in three sentences what is in this directory. Change nothing.", timeout=120)
 _LOGIN_QUESTION = "pi has no model yet. Start it to log in? Type /login there, and /quit when you are done"
@@ -101,7 +101,7 @@ def _set_up(setup: _Setup) -> int:
 
 def _get_pi(setup: _Setup) -> bool:
     if Situation.at(setup.place).program is None:
-        from pi_subagents.runners.install import PINNED_PI_VERSION
+        from pi_subagents.processes.install import PINNED_PI_VERSION
         from pi_subagents.surfaces.cli.install_pi import bring_pi
 
         bring_pi(PINNED_PI_VERSION, setup.steps, data_dir(setup.place.environ))
@@ -114,7 +114,7 @@ def _get_pi(setup: _Setup) -> bool:
 def _get_model(setup: _Setup) -> bool:
     found = _ask_for_models(setup)
     if setup.asks and found[0].needed and not found[0].ok and ask_yes(_LOGIN_QUESTION, initial=True):
-        from pi_subagents.runners.foreground import run_in_terminal
+        from pi_subagents.processes.foreground import run_in_terminal
         from pi_subagents.surfaces.cli.pi import terminal_launch
 
         run_in_terminal(*terminal_launch(setup.place))

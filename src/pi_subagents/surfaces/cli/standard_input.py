@@ -15,8 +15,8 @@ import time
 from contextlib import suppress
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.progress import data_size
 from pi_subagents.surfaces.cli.output import Say, echo
+from pi_subagents.text import data_size
 
 MAX_BYTES = 10_000_000
 """More than any model reads at once."""

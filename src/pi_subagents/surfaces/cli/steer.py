@@ -6,10 +6,10 @@ import sys
 
 import click
 
-from pi_subagents.control import steer as tell
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models import short_id
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.control import steer as tell
 from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run
 from pi_subagents.surfaces.cli.output import echo

@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
-from pi_subagents.harmless import clean, painted, wants_colours
 from pi_subagents.models import Status
 from pi_subagents.paths import home_dir
-from pi_subagents.progress import cell_width, clip, counted, money, shorten_path, standing, status_icon
+from pi_subagents.progress import standing, status_icon
 from pi_subagents.surfaces.cli.output import PIPE_CELLS
 from pi_subagents.surfaces.cli.pager import print_paged
+from pi_subagents.text import cell_width, clip, counted, money, shorten_path
+from pi_subagents.text.harmless import clean, painted, wants_colours
 
 if TYPE_CHECKING:
     from rich.table import Table as RichTable

@@ -10,9 +10,9 @@ import click
 import msgspec
 
 from pi_subagents.errors import PiSubagentsError
-from pi_subagents.harness.pi_launch import depth_in
+from pi_subagents.harness.pi.launch import depth_in
 from pi_subagents.paths import project_root
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import home_of, load_presets, load_profiles, powers_of
 from pi_subagents.settings import load_settings
 from pi_subagents.surfaces.cli.json_output import print_json

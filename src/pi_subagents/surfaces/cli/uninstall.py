@@ -6,7 +6,7 @@ import click
 
 from pi_subagents.installing import Scope
 from pi_subagents.installing import uninstall as remove_entry
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.extension_report import print_folder
 from pi_subagents.surfaces.cli.install import client_options, extension_options, installation_for, print_change
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents.fold import RunState
 from pi_subagents.models.event import Ended, Event, Started
-from pi_subagents.progress import ProgressWords, Window, clip, name_of, status_line
+from pi_subagents.progress import ProgressWords, Window, name_of, status_line
 from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.text import clip
 
 if TYPE_CHECKING:
     from pi_subagents.surfaces.live import Shown

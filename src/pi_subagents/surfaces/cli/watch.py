@@ -8,7 +8,7 @@ import sys
 import click
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.harmless import wants_colours
+from pi_subagents.text.harmless import wants_colours
 
 
 @click.command()
@@ -22,8 +22,8 @@ def watch(only_project: bool) -> None:
         raise InvalidCall("watch needs a terminal; 'pi-subagents sessions list --all' prints the runs anywhere")
     if wants_colours(os.environ):
         os.environ.pop("NO_COLOR", None)  # textual would obey an empty one, too
-    from pi_subagents.planning import Place
-    from pi_subagents.runners import Interrupted, run_until_signalled
+    from pi_subagents.place import Place
+    from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
     from pi_subagents.surfaces.watch import watch as watch_runs
 
     place = Place.here()

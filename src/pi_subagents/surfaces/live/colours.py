@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pi_subagents.progress import Line, Style
+from pi_subagents.text import Line, Style
 
 _COLOURED = {
     Style.TEXT: "",

@@ -4,20 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi_subagents.progress import (
-    Line,
-    Segment,
-    Style,
-    Window,
-    body_rows,
-    cell_width,
-    clean,
-    clip,
-    header_segments,
-    plain,
-)
+from pi_subagents.progress import Window, body_rows, header_segments
 from pi_subagents.surfaces.live.scene import Scene
 from pi_subagents.surfaces.live.summary import hint_line, summary_line
+from pi_subagents.text import Line, Segment, Style, cell_width, clean, clip, plain
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 SPINNER_STEP_MS = 100

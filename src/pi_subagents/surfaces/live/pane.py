@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pi_subagents.background.keeper import see_through, supervise
 from pi_subagents.background.orders import unseal
-from pi_subagents.runners import Interrupted, run_until_signalled
+from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.settings import load_settings
 from pi_subagents.store import Lease
 from pi_subagents.surfaces.live.shown import OneRun

@@ -15,8 +15,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TextIO
 
-from pi_subagents.progress import Line, fit, plain, screen_rows
 from pi_subagents.surfaces.live.colours import paint
+from pi_subagents.text import Line, fit, plain, screen_rows
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 # Terminals that know it show a frame at once or not at all; others ignore it.

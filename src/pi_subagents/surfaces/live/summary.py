@@ -4,20 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pi_subagents.progress import (
-    BULLET,
-    Line,
-    Style,
-    Window,
-    cell_width,
-    clip,
-    duration,
-    name_of,
-    plain,
-    status_segments,
-    usage_parts,
-)
+from pi_subagents.progress import BULLET, Window, name_of, status_segments, usage_parts
 from pi_subagents.surfaces.live.scene import Scene
+from pi_subagents.text import Line, Style, cell_width, clip, duration, plain
 
 _MIN_FINISHED_FOR_ESTIMATE = 3
 _BAR_CELLS = 10

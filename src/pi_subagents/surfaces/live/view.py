@@ -16,10 +16,9 @@ from typing import TextIO
 
 from pi_subagents.clock import now_ms
 from pi_subagents.fold import RunState
-from pi_subagents.harmless import clean, painted, wants_colours
 from pi_subagents.models.event import Event
-from pi_subagents.progress import Line, Style, Window
-from pi_subagents.runners import job_control
+from pi_subagents.processes.job_control import job_control
+from pi_subagents.progress import Window
 from pi_subagents.settings import preview_width
 from pi_subagents.surfaces.live.controls import Controls
 from pi_subagents.surfaces.live.interjections import Interjections, diverted_stderr
@@ -29,6 +28,8 @@ from pi_subagents.surfaces.live.scene import Scene
 from pi_subagents.surfaces.live.screen import Screen, reflows
 from pi_subagents.surfaces.live.shown import Shown
 from pi_subagents.surfaces.live.summary import closing_lines
+from pi_subagents.text import Line, Style
+from pi_subagents.text.harmless import clean, painted, wants_colours
 
 FRAME_S = 0.05
 IDLE_FRAME_S = 0.2

@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.message import ServerMessageMetadata
 from pydantic import ValidationError
 
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.surfaces.mcp.identity import TASKS_EXTENSION
 
 Context = ServerRequestContext[Any, Any]

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
-from pi_subagents.progress import duration
+from pi_subagents.text import duration
 
 MIN_INTERVAL_S = 0.25
 MAX_INTERVAL_S = 10.0

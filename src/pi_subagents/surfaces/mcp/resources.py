@@ -13,13 +13,13 @@ import msgspec
 from mcp.shared.exceptions import MCPError
 
 from pi_subagents.errors import PiSubagentsError
-from pi_subagents.listing import Wanted, list_sessions
-from pi_subagents.planning import Place
+from pi_subagents.export.transcripts import NO_OUTPUT, documented_status, session_transcript
+from pi_subagents.place import Place
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, profile_detail, profile_summary
-from pi_subagents.sessions import Session, Sessions
+from pi_subagents.runs.listing import Wanted, list_sessions
+from pi_subagents.runs.sessions import Session, Sessions
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.surfaces.mcp.clients import Context, place_of
-from pi_subagents.transcripts import NO_OUTPUT, documented_status, session_transcript
 
 SCHEME = "subagent://"
 RESOURCE_NOT_FOUND = -32002

@@ -15,8 +15,8 @@ from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
 from mcp.shared.message import SessionMessage
 
-from pi_subagents.service import SharedAgents
-from pi_subagents.sessions import Sessions
+from pi_subagents.agents.shared import SharedAgents
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.surfaces.mcp import identity, prompts, resources
 from pi_subagents.surfaces.mcp.calls import Calls
 from pi_subagents.surfaces.mcp.clients import Context, owner_of, place_of, takes_tasks

@@ -9,10 +9,10 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.harmless import escape_json
+from pi_subagents.processes.wire import Wire
 from pi_subagents.surfaces.mcp.handshake import Greeting, Id
 from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
-from pi_subagents.wire import Wire
+from pi_subagents.text.harmless import escape_json
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
@@ -35,7 +35,7 @@ def serve_stdio(tools: Sequence[str] | None, once_greeted: Callable[[], None]) -
     if not _greet(wire, greeting):
         return
     once_greeted()
-    from pi_subagents.runners import run_until_signalled
+    from pi_subagents.processes.interrupts import run_until_signalled
 
     run_until_signalled(_serve(wire, tools, greeting.answered))
 

@@ -10,22 +10,22 @@ from pathlib import Path
 from textual.app import App
 
 from pi_subagents.clock import now_ms
-from pi_subagents.control import steer, why_not_steered
 from pi_subagents.errors import PiSubagentsError, StoreError, with_advice
-from pi_subagents.export import printable, session_html
+from pi_subagents.export import session_html
 from pi_subagents.models import short_id
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.pages import run_page
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.processes.desktop import open_on_desktop
 from pi_subagents.profiles import Agent
-from pi_subagents.progress import clean, counted, data_size
-from pi_subagents.runners.desktop import open_on_desktop
+from pi_subagents.runs.control import steer, why_not_steered
+from pi_subagents.runs.pages import run_page
+from pi_subagents.runs.watched import WatchedRun
 from pi_subagents.store import load_run, request_stop, session_runs
 from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
 from pi_subagents.surfaces.watch.launching import resume, start
 from pi_subagents.surfaces.watch.start_dialog import StartDialog
+from pi_subagents.text import clean, counted, data_size, printable
 from pi_subagents.trees import writing_to
-from pi_subagents.watching.runs import WatchedRun
 
 
 class RunActions:

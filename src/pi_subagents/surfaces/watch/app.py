@@ -14,10 +14,12 @@ from textual.containers import Container, Vertical
 from textual.events import Resize
 from textual.widgets import Footer, Input, Static
 
-from pi_subagents.following import POLL_S
 from pi_subagents.paths import home_dir
-from pi_subagents.planning import Place
-from pi_subagents.progress import Line, Style, clean, money, shorten_path, status_segments
+from pi_subagents.place import Place
+from pi_subagents.progress import status_segments
+from pi_subagents.runs.following import POLL_S
+from pi_subagents.runs.roster import Roster
+from pi_subagents.runs.watched import WatchedRun
 from pi_subagents.surfaces.watch.actions import RunActions
 from pi_subagents.surfaces.watch.colours import painted
 from pi_subagents.surfaces.watch.conversation import ConversationView
@@ -27,8 +29,7 @@ from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
 from pi_subagents.surfaces.watch.selection import Selection
 from pi_subagents.surfaces.watch.stylesheet import STYLESHEET
 from pi_subagents.surfaces.watch.terminal import LastingDriver
-from pi_subagents.watching.roster import Roster
-from pi_subagents.watching.runs import WatchedRun
+from pi_subagents.text import Line, Style, clean, money, shorten_path
 
 IDLE_S = 1.0
 """How long a new run may stay unseen while no other is active."""

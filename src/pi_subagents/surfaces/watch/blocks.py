@@ -29,8 +29,8 @@ from pi_subagents.export import (
     call_remarks,
     is_too_deep,
 )
-from pi_subagents.progress import Line, Style, counted, plain, style_tool_line
 from pi_subagents.surfaces.watch.colours import painted_lines
+from pi_subagents.text import Line, Style, counted, plain, style_tool_line
 
 MAX_MARKDOWN_CHARACTERS = 60_000
 """Longer texts are shown as they are: laying them out would hold the screen up."""

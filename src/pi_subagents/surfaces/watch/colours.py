@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from textual.content import Content
 
-from pi_subagents.harmless import printable
-from pi_subagents.progress import Line, Style
+from pi_subagents.text import Line, Style
+from pi_subagents.text.harmless import printable
 
 _STYLES = {
     Style.TEXT: "",

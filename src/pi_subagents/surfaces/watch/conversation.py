@@ -12,13 +12,14 @@ from textual.widgets import Static
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import StoreError
-from pi_subagents.export import Added, Entry, Noticed, printable
-from pi_subagents.following import POLL_S
-from pi_subagents.progress import Line, Style, header_segments
+from pi_subagents.export import Added, Entry, Noticed
+from pi_subagents.progress import header_segments
+from pi_subagents.runs.following import POLL_S
 from pi_subagents.surfaces.watch.colours import painted_lines
 from pi_subagents.surfaces.watch.items import Items
 from pi_subagents.surfaces.watch.reading import Reading
 from pi_subagents.surfaces.watch.timeline import PART, Timeline
+from pi_subagents.text import Line, Style, printable
 
 _SETTLE_S = 0.08
 """Somebody who runs down the list does not want every conversation on the way."""

@@ -15,7 +15,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Button, Static, TextArea
 
 from pi_subagents.errors import PiSubagentsError, with_advice
-from pi_subagents.harmless import printable
+from pi_subagents.text.harmless import printable
 
 
 class Confirmation(ModalScreen[bool]):

@@ -8,16 +8,16 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.background import launch_all
-from pi_subagents.background.registry import TERMINAL
-from pi_subagents.default_models import with_default_models
+from pi_subagents.delegation.default_models import with_default_models
+from pi_subagents.delegation.missing import require_everything
+from pi_subagents.delegation.prompts import task_name
 from pi_subagents.fold import RunState
-from pi_subagents.missing import require_everything
 from pi_subagents.models import Task
 from pi_subagents.paths import project_of
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, Agent
-from pi_subagents.prompts import task_name
-from pi_subagents.sessions import Sessions, resumed_task
+from pi_subagents.runs.background import TERMINAL
+from pi_subagents.runs.sessions import Sessions, resumed_task
 from pi_subagents.store import session_of
 
 Say = Callable[[str], None]

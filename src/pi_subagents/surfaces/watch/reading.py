@@ -6,9 +6,9 @@ from pathlib import Path
 
 from pi_subagents.export import Conversation, Entry
 from pi_subagents.fold import RunState, fold
-from pi_subagents.following import RunFollower
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.progress import Window
+from pi_subagents.runs.following import RunFollower
 
 
 class Reading:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from pi_subagents.models import Status
-from pi_subagents.progress import (
+from pi_subagents.progress import unusual_standing
+from pi_subagents.runs.watched import WatchedRun
+from pi_subagents.text import (
     Line,
     Style,
     age,
@@ -18,9 +20,7 @@ from pi_subagents.progress import (
     money,
     plain,
     short_count,
-    unusual_standing,
 )
-from pi_subagents.watching.runs import WatchedRun
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _ICONS = {"completed": ("✓", Style.SUCCESS), "error": ("✗", Style.ERROR)}

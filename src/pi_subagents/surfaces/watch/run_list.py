@@ -16,10 +16,10 @@ from textual.style import Style as VisualStyle
 from textual.visual import Visual
 
 from pi_subagents.clock import now_ms
-from pi_subagents.progress import Line, Style
+from pi_subagents.runs.watched import WatchedRun
 from pi_subagents.surfaces.watch.colours import painted
 from pi_subagents.surfaces.watch.rows import flat_row, name_cells, tall_row
-from pi_subagents.watching.runs import WatchedRun
+from pi_subagents.text import Line, Style
 
 TALL, FLAT = 3, 1
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from pi_subagents.progress import FATES, clean, fate
-from pi_subagents.watching.runs import WatchedRun
+from pi_subagents.progress import FATES, fate
+from pi_subagents.runs.watched import WatchedRun
+from pi_subagents.text import clean
 
 _STATUSES = ("", *FATES)
 

@@ -10,12 +10,12 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import OptionList
 
-from pi_subagents.harmless import printable
 from pi_subagents.paths import home_dir
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import Agent, all_agents
-from pi_subagents.progress import clean, shorten_path
 from pi_subagents.surfaces.watch.dialogs import PromptArea, PromptDialog
+from pi_subagents.text import clean, shorten_path
+from pi_subagents.text.harmless import printable
 
 Start = Callable[[Place, Agent | None, str], Awaitable[None]]
 

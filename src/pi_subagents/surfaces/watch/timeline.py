@@ -15,10 +15,10 @@ from textual.widget import Widget
 from textual.widgets import Static
 
 from pi_subagents.export import Entry
-from pi_subagents.progress import Line, counted
 from pi_subagents.surfaces.watch.blocks import Fold
 from pi_subagents.surfaces.watch.colours import painted_lines
 from pi_subagents.surfaces.watch.items import Item, Items
+from pi_subagents.text import Line, counted
 
 PART = 100
 """Blocks that are laid out at a time."""

@@ -11,7 +11,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from pi_subagents.errors import SessionNotFound
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -26,7 +26,7 @@ def run_argument(function: F) -> F:
 
 def find_run(place: Place, text: str) -> Path:
     """The directory of the run that `text` names; raises SessionNotFound and InvalidCall."""
-    from pi_subagents.lookup import find_run_dir
+    from pi_subagents.runs.lookup import find_run_dir
 
     try:
         return find_run_dir(place, text)
@@ -36,9 +36,9 @@ def find_run(place: Place, text: str) -> Path:
 
 def complete_run(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:
     """Ids of background runs for the shell, newest first: as the list shows them, or whole where more was typed."""
-    from pi_subagents.lookup import short_run_ids
-    from pi_subagents.progress import clean
+    from pi_subagents.runs.lookup import short_run_ids
     from pi_subagents.store import Index
+    from pi_subagents.text import clean
 
     logging.disable()  # nothing may be printed into the line that somebody is typing
     where = "background = 1 AND {0} >= ? AND {0} < ?"

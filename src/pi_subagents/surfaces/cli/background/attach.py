@@ -9,13 +9,13 @@ from pathlib import Path
 import click
 
 from pi_subagents.fold import RunState, fold
-from pi_subagents.following import watch_run
-from pi_subagents.lookup import short_run_id
 from pi_subagents.models import Status
 from pi_subagents.models.event import Created
 from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.planning import Place
-from pi_subagents.runners import Interrupted, run_until_signalled
+from pi_subagents.place import Place
+from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
+from pi_subagents.runs.following import watch_run
+from pi_subagents.runs.lookup import short_run_id
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal, request_stop
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told

@@ -31,7 +31,7 @@ def background(context: click.Context) -> None:
 
 
 def _tell_endings() -> None:
-    from pi_subagents.planning import Place
+    from pi_subagents.place import Place
     from pi_subagents.surfaces.cli.notices import tell_endings
 
     tell_endings(Place.here())

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import click
 
-from pi_subagents.background.registry import KnownRun, newest_runs
 from pi_subagents.clock import now_ms
-from pi_subagents.lookup import short_run_ids
 from pi_subagents.paths import project_of
-from pi_subagents.planning import Place
-from pi_subagents.progress import age_of, duration, money
+from pi_subagents.place import Place
+from pi_subagents.runs.background import KnownRun, newest_runs
+from pi_subagents.runs.lookup import short_run_ids
 from pi_subagents.surfaces.cli.background.rows import background_row
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.pager import pager_option
 from pi_subagents.surfaces.cli.tables import Column, Table, agent_column, project_column, totals
+from pi_subagents.text import age_of, duration, money
 
 
 @click.command("list")

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from pi_subagents.following import follow_run
 from pi_subagents.models.event import AnyEvent
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.progress import ProgressWords
+from pi_subagents.runs.following import follow_run
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told

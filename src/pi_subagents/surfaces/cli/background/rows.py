@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi_subagents.background.registry import KnownRun
 from pi_subagents.paths import project_of
-from pi_subagents.rows import run_row
+from pi_subagents.runs.background import KnownRun
+from pi_subagents.runs.rows import run_row
 
 
 def background_row(run: KnownRun) -> dict[str, Any]:

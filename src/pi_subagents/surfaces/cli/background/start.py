@@ -8,14 +8,14 @@ from pathlib import Path
 import click
 
 from pi_subagents.background import launch_all
-from pi_subagents.background.registry import Registry, counts
-from pi_subagents.default_models import with_default_models
-from pi_subagents.missing import require_everything
+from pi_subagents.delegation.default_models import with_default_models
+from pi_subagents.delegation.missing import require_everything
+from pi_subagents.delegation.prompts import task_name
 from pi_subagents.models import Task
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, UnknownProfile, find_agent
-from pi_subagents.prompts import task_name
-from pi_subagents.rows import run_row
+from pi_subagents.runs.background import Registry, counts
+from pi_subagents.runs.rows import run_row
 from pi_subagents.surfaces.cli.background.starting import say_started
 from pi_subagents.surfaces.cli.catalogs import complete_agent, complete_model
 from pi_subagents.surfaces.cli.json_output import print_json

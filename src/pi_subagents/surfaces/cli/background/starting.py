@@ -8,9 +8,9 @@ import click
 from click.core import ParameterSource
 
 from pi_subagents.background import launch_all
-from pi_subagents.missing import require_everything
+from pi_subagents.delegation.missing import require_everything
 from pi_subagents.models import Task, short_id
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.background.rows import background_row
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import click
 
-from pi_subagents.background.registry import KnownRun
 from pi_subagents.clock import now_ms
 from pi_subagents.export import status_words
 from pi_subagents.fold import RunState
-from pi_subagents.lookup import short_run_id
-from pi_subagents.planning import Place
-from pi_subagents.progress import age, counted, duration, money
+from pi_subagents.place import Place
+from pi_subagents.runs.background import KnownRun
+from pi_subagents.runs.lookup import short_run_id
 from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.background.rows import background_row
@@ -20,6 +19,7 @@ from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.markdown import markdown_printer
 from pi_subagents.surfaces.cli.notices import count_as_told
 from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.text import age, counted, duration, money
 
 
 @click.command()

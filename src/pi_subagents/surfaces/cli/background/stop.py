@@ -6,8 +6,8 @@ import sys
 
 import click
 
-from pi_subagents.lookup import short_run_id
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.lookup import short_run_id
 from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told

@@ -9,11 +9,10 @@ from pathlib import Path
 
 import click
 
-from pi_subagents.background.registry import KnownRun, Registry
-from pi_subagents.lookup import short_run_id
 from pi_subagents.models import Status
-from pi_subagents.planning import Place
-from pi_subagents.progress import clip, counted
+from pi_subagents.place import Place
+from pi_subagents.runs.background import KnownRun, Registry
+from pi_subagents.runs.lookup import short_run_id
 from pi_subagents.store import is_held, load_run
 from pi_subagents.surfaces.cli.background.argument import complete_run, find_run
 from pi_subagents.surfaces.cli.background.rows import background_row
@@ -22,6 +21,7 @@ from pi_subagents.surfaces.cli.notices import OWNER, count_as_told
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.stopping import ending_words, tell_where_to_read
 from pi_subagents.surfaces.cli.times import Duration
+from pi_subagents.text import clip, counted
 
 _POLL_S = 0.1
 _TIMED_OUT = 124

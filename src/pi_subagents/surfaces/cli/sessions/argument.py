@@ -10,7 +10,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from pi_subagents.errors import SessionNotFound
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,7 +25,7 @@ def session_argument(function: F) -> F:
 
 def find_session(place: Place, text: str) -> str:
     """The id of the session that `text` names; raises SessionNotFound and InvalidCall."""
-    from pi_subagents.lookup import find_session_id
+    from pi_subagents.runs.lookup import find_session_id
 
     try:
         return find_session_id(place, text)
@@ -35,9 +35,9 @@ def find_session(place: Place, text: str) -> str:
 
 def complete_session(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:
     """Ids of sessions for the shell, newest first: as the list shows them, or whole where more was typed."""
-    from pi_subagents.lookup import sessions_beginning
     from pi_subagents.models import short_ids
-    from pi_subagents.progress import clean
+    from pi_subagents.runs.lookup import sessions_beginning
+    from pi_subagents.text import clean
 
     logging.disable()  # nothing may be printed into the line that somebody is typing
     found = sessions_beginning(Place.here(), start, _MAX_COMPLETIONS)

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from pi_subagents.planning import Place
-from pi_subagents.retention import Rule, find_dispensable, find_leftovers
+from pi_subagents.place import Place
+from pi_subagents.runs.retention import Rule, find_dispensable, find_leftovers
 from pi_subagents.store import Index, disk_size
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.sessions.deleting import Unwanted, announce, delete_all, require_consent

@@ -9,9 +9,9 @@ import click
 
 from pi_subagents.errors import InvalidCall, SessionBusy
 from pi_subagents.models import short_id
-from pi_subagents.planning import Place
-from pi_subagents.retention import Dispensable, dispensable
-from pi_subagents.sessions import Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.retention import Dispensable, dispensable
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.surfaces.cli.sessions.argument import complete_session, find_session
 from pi_subagents.surfaces.cli.sessions.deleting import Unwanted, announce, delete_all, require_consent
 

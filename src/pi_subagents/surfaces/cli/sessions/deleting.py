@@ -12,11 +12,11 @@ import click
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import PiSubagentsError, SessionBusy
 from pi_subagents.models import short_ids
-from pi_subagents.planning import Place
-from pi_subagents.progress import age, clean, counted, data_size
-from pi_subagents.retention import Dispensable, remove
+from pi_subagents.place import Place
+from pi_subagents.runs.retention import Dispensable, remove
 from pi_subagents.store import Index, remove_leftover
 from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.text import age, clean, counted, data_size
 
 _MAX_LISTED = 20
 _NOT_AGREED = 2

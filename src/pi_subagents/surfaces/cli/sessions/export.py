@@ -11,12 +11,12 @@ import click
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import StoreError
 from pi_subagents.export import RunPage, session_html, session_markdown
-from pi_subagents.pages import run_page
-from pi_subagents.planning import Place
-from pi_subagents.progress import data_size
+from pi_subagents.place import Place
+from pi_subagents.runs.pages import run_page
 from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
 from pi_subagents.surfaces.cli.sessions.pages import find_runs
+from pi_subagents.text import data_size
 from pi_subagents.trees import explain, writing_to
 
 _FORMATS = {".md": "md", ".markdown": "md", ".txt": "md", ".html": "html", ".htm": "html"}

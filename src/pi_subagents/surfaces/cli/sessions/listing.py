@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from pi_subagents.listing import Wanted, list_sessions, used_by
 from pi_subagents.models import Status
 from pi_subagents.paths import project_root
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.listing import Wanted, list_sessions, used_by
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo

@@ -8,14 +8,14 @@ from typing import Any
 import click
 
 from pi_subagents.export import error_words, seconds
+from pi_subagents.export.transcripts import NO_OUTPUT
 from pi_subagents.models import Status
-from pi_subagents.planning import Place
-from pi_subagents.sessions import Session, Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.sessions import Session, Sessions
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.markdown import markdown_printer
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
-from pi_subagents.transcripts import NO_OUTPUT
 
 _STILL_RUNNING = 3
 

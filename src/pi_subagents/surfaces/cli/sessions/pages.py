@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models import short_id
-from pi_subagents.planning import Place
-from pi_subagents.progress import counted
-from pi_subagents.sessions import Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.surfaces.cli.sessions.argument import find_session
+from pi_subagents.text import counted
 
 
 def find_runs(place: Place, session: str, number: int | None = None) -> list[Path]:

@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from pi_subagents.paths import runs_dir
-from pi_subagents.planning import Place
-from pi_subagents.progress import counted
+from pi_subagents.place import Place
 from pi_subagents.store import Index
 from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.text import counted
 
 
 @click.command()

@@ -10,8 +10,8 @@ import click
 from pi_subagents.errors import SessionNotFound
 from pi_subagents.models import DEFAULT_TIMEOUT_S
 from pi_subagents.paths import project_of
-from pi_subagents.planning import Place
-from pi_subagents.sessions import Sessions, StoredRun, resumed_task
+from pi_subagents.place import Place
+from pi_subagents.runs.sessions import Sessions, StoredRun, resumed_task
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.output import remarks
 from pi_subagents.surfaces.cli.prompts import read_prompts

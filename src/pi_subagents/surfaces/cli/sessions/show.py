@@ -19,10 +19,10 @@ from pi_subagents.export import (
     session_heading,
 )
 from pi_subagents.fold import RunState, fold
-from pi_subagents.following import follow_run
 from pi_subagents.models.event import AnyEvent
-from pi_subagents.pages import entries, facts_of
-from pi_subagents.planning import Place
+from pi_subagents.place import Place
+from pi_subagents.runs.following import follow_run
+from pi_subagents.runs.pages import entries, facts_of
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
 from pi_subagents.surfaces.cli.json_output import as_json as to_json
 from pi_subagents.surfaces.cli.markdown import print_block

@@ -7,8 +7,8 @@ import sys
 import click
 
 from pi_subagents.models import short_id
-from pi_subagents.planning import Place
-from pi_subagents.sessions import Sessions
+from pi_subagents.place import Place
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
 from pi_subagents.surfaces.cli.stopping import stop_runs
 

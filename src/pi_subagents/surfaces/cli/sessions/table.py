@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pi_subagents.clock import now_ms
-from pi_subagents.listing import NOTHING_USED, SessionSummary, used_by
 from pi_subagents.models import short_ids
-from pi_subagents.planning import Place
-from pi_subagents.progress import age_of, clean, clip, duration, money
+from pi_subagents.place import Place
+from pi_subagents.runs.listing import NOTHING_USED, SessionSummary, used_by
 from pi_subagents.surfaces.cli.tables import Column, Table, agent_column, project_column, totals
+from pi_subagents.text import age_of, clean, clip, duration, money
 
 _MODEL_CELLS = 30
 

@@ -1,0 +1,1 @@
+"""The pool of agent processes: a runner on top of a runner."""

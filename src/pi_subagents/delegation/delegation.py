@@ -1,0 +1,287 @@
+"""The composition root: puts planning, store, harness, runner and supervisor together for one call."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+from pi_subagents.agents.pool import Agents
+from pi_subagents.agents.shared import agents_for
+from pi_subagents.background.launch import order_for
+from pi_subagents.background.panes import PaneRun
+from pi_subagents.delegation.missing import PlanCheck
+from pi_subagents.delegation.planning import Plan
+from pi_subagents.delegation.preparation import prepare_runs
+from pi_subagents.delegation.queue import in_thread, run_bounded
+from pi_subagents.delegation.workshop import PreparedRun
+from pi_subagents.fold import RunState
+from pi_subagents.harness import Harness, default_provider, harness_named
+from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
+from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
+from pi_subagents.models.event import Event
+from pi_subagents.outcome import CANCELLED_SENTENCE
+from pi_subagents.paths import project_of
+from pi_subagents.place import Place
+from pi_subagents.runners import Runner
+from pi_subagents.runners.tmux import TmuxPanes
+from pi_subagents.runs.control import serving
+from pi_subagents.runs.results import RunResult, run_result
+from pi_subagents.runs.retention import apply_retention_aside
+from pi_subagents.runs.sessions import Remembered, nothing_remembered
+from pi_subagents.store import Index, Pace
+from pi_subagents.supervisor import REQUEST_INTERVAL_S, Observer, Pacing, Supervisor, answering_for
+
+
+@dataclass(frozen=True, slots=True)
+class RunUpdate:
+    """Something happened in a run: what, and the run's state after it."""
+
+    state: RunState
+    event: Event
+
+
+@dataclass(frozen=True)
+class DelegatedRun:
+    """One task of a delegation with the run that works on it."""
+
+    plan: Plan
+    run_dir: Path
+    supervisor: Supervisor | PaneRun
+
+    @property
+    def state(self) -> RunState:
+        return self.supervisor.state
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether it has not ended, and nobody has asked it to."""
+        return not self.state.status.is_terminal and self.state.stop is None
+
+
+class Delegation:
+    """Tasks handed to sub-agents.
+
+    Await it for the results, or iterate over it for everything that happens meanwhile; used with `async with`,
+    leaving the block stops what is still running. `prepare` raises what is the caller's mistake, before anything
+    has started; `check` decides whether that is also what is wrong with a single task.
+    """
+
+    def __init__(
+        self,
+        tasks: Sequence[Task],
+        *,
+        profile: str | None = None,
+        place: Place | None = None,
+        concurrency: int = MAX_CONCURRENCY,
+        observer: Observer | None = None,
+        available_tools: Sequence[str] = BUILTIN_TOOLS,
+        on_ended: Callable[[RunState, Path], None] | None = None,
+        harness: Harness | None = None,
+        runner: Runner | None = None,
+        tmux: bool | None = None,
+        remembered: Remembered = nothing_remembered,
+        check: PlanCheck | None = None,
+    ) -> None:
+        self.place = place or Place.here()
+        self.settings = self.place.settings()
+        self.runs: list[DelegatedRun] = []
+        self._prepared: list[PreparedRun] = []
+        self._index = Index(self.place.agent_dir)
+        self._tasks = list(tasks)
+        self._profile = profile
+        self.concurrency = concurrency
+        self._observer = observer
+        self._available_tools = available_tools
+        self._remembered = remembered
+        self._check = check
+        self._on_ended = on_ended
+        self._harness = harness or harness_named(self.settings.harness_name)
+        self._runner = runner
+        self._own_agents: Agents | None = None
+        provider = default_provider(self.place.cwd, self.place.agent_dir)
+        self._pacing = Pacing(Pace(self.place.agent_dir), provider)
+        in_panes = self.settings.runner == "tmux" and runner is None if tmux is None else tmux
+        self.panes = TmuxPanes(self.place.environ) if in_panes else None
+        self._work: asyncio.Task[list[RunResult]] | None = None
+        self._updates: asyncio.Queue[RunUpdate | None] | None = None
+        self._stopped = False
+
+    # --- for callers ----------------------------------------------------------------------------------------
+
+    def __await__(self) -> Generator[Any, None, list[RunResult]]:
+        return self._results().__await__()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.stop()
+        if self._work is not None:
+            await asyncio.wait([self._work])
+
+    async def __aiter__(self) -> AsyncIterator[RunUpdate]:
+        updates: asyncio.Queue[RunUpdate | None] = asyncio.Queue()
+        self._updates = updates
+        self._begin().add_done_callback(lambda _work: updates.put_nowait(None))
+        while (update := await updates.get()) is not None:
+            yield update
+        await self._results()
+
+    @property
+    def task_count(self) -> int:
+        return len(self._tasks)
+
+    @property
+    def results(self) -> list[RunResult]:
+        """How every task stands, in the order of the tasks."""
+        return [run_result(run.state, run.run_dir) for run in self.runs]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What the caller should know of the settings and, once they are planned, of the tasks' profiles and models."""
+        notes = (run.plan.note for run in self.runs if run.plan.note)
+        return [*self.settings.warnings, *dict.fromkeys(notes)]
+
+    def stop(self, session_id: str | None = None, message: str = CANCELLED_SENTENCE) -> None:
+        """Ask one run, or all of them, to end; returns at once."""
+        self._stopped = self._stopped or session_id is None
+        for run in self.runs:
+            if session_id in (None, run.state.session_id):
+                run.supervisor.stop(Reason.CANCELLED, message)
+
+    def detach(self, owner: str) -> list[DelegatedRun]:
+        """Make background runs of those that have not ended; whoever runs this delegation is their keeper."""
+        left = [run for run in self.runs if run.goes_on]
+        for run in left:
+            if isinstance(run.supervisor, Supervisor):
+                run.supervisor.detach(owner)
+        self._take_note(left)
+        return left
+
+    def prepare(self) -> None:
+        """Plan every task and make its record; nothing is started. Raises PiSubagentsError."""
+        if self.runs:
+            return
+        if self.panes is not None:
+            self.panes.check()
+        if self._runner is None:
+            self._runner = self._own_agents = agents_for(self.place, self.settings)
+        prepared = prepare_runs(
+            self._tasks,
+            self.place,
+            self.settings,
+            harness=self._harness,
+            default_profile=self._profile,
+            available_tools=self._available_tools,
+            remembered=self._remembered,
+            check=self._check,
+        )
+        with answering_for(prepared):
+            self.runs = [self._supervised(run, self._runner) for run in prepared]
+            self._take_note(self.runs)
+        self._prepared += prepared
+
+    def _take_note(self, runs: Sequence[DelegatedRun]) -> None:
+        for project in {project_of(run.run_dir) for run in runs}:
+            there = [(run.state, run.run_dir) for run in runs if project_of(run.run_dir) == project]
+            self._index.record(project, there)
+
+    def _supervised(self, run: PreparedRun, runner: Runner) -> DelegatedRun:
+        supervisor = Supervisor(
+            run.record,
+            run.state,
+            run.invocation,
+            run.harness,
+            runner,
+            run.limits,
+            problem=run.plan.problem,
+            pacing=self._pacing,
+            observer=self._observe,
+        )
+        holder: Supervisor | PaneRun = supervisor
+        if self.panes is not None:
+            order = order_for(run, self.place, self.settings)
+            holder = PaneRun(run, order, supervisor, self.panes, self._observe)
+        return DelegatedRun(run.plan, run.record.path, holder)
+
+    # --- inside ---------------------------------------------------------------------------------------------
+
+    def _begin(self) -> asyncio.Task[list[RunResult]]:
+        if self._work is None:
+            self._work = asyncio.get_running_loop().create_task(self._run_all())
+        return self._work
+
+    async def _results(self) -> list[RunResult]:
+        work = self._begin()
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            # Stopping is asked for here and done by the supervisors; wait until nothing is left of any agent.
+            self.stop()
+            if not work.cancelled():
+                await asyncio.wait([work])
+            raise
+
+    async def _run_all(self) -> list[RunResult]:
+        with answering_for(self._prepared):
+            await in_thread(self.prepare)
+            await self._see_through()
+        apply_retention_aside(self.place.project, self.place.agent_dir, self.settings)
+        return self.results
+
+    async def _see_through(self) -> None:
+        if self._stopped:  # asked for while the records were being made
+            self.stop()
+        watching = asyncio.create_task(self._watch_requests())
+        try:
+            async with serving(self._steerable()):
+                await run_bounded([partial(self._run_one, run) for run in self.runs], self.concurrency)
+        finally:
+            watching.cancel()
+            if self._own_agents is not None:
+                await self._own_agents.close()
+
+    def _steerable(self) -> dict[Path, Supervisor]:
+        held_here = [(run.run_dir, run.supervisor) for run in self.runs if isinstance(run.supervisor, Supervisor)]
+        return {run_dir: supervisor for run_dir, supervisor in held_here if supervisor.can_steer}
+
+    async def _watch_requests(self) -> None:
+        """Another process may ask for a run to be stopped that still waits for its turn."""
+        while any(run.state.status is Status.QUEUED for run in self.runs):
+            await asyncio.sleep(REQUEST_INTERVAL_S)
+            for run in self.runs:
+                if run.state.status is Status.QUEUED:
+                    run.supervisor.heed_request()
+
+    async def _run_one(self, run: DelegatedRun) -> None:
+        await run.supervisor.run()
+        if self._on_ended is not None:
+            self._on_ended(run.state, run.run_dir)
+        await asyncio.to_thread(self._index.record, project_of(run.run_dir), [(run.state, run.run_dir)])
+
+    def _observe(self, state: RunState, events: Sequence[Event]) -> None:
+        if self._observer is not None:
+            self._observer(state, events)
+        if self._updates is not None:
+            for event in events:
+                self._updates.put_nowait(RunUpdate(state, event))
+
+
+def delegate(
+    tasks: Sequence[Task],
+    *,
+    profile: str | None = None,
+    cwd: Path | str | None = None,
+    concurrency: int = MAX_CONCURRENCY,
+    trust: bool = False,
+) -> Delegation:
+    """Hand tasks to sub-agents: `await` it for the results, or `async for` over it for what happens meanwhile.
+
+    `trust` the project for this call: its files may do what otherwise only your own may.
+    """
+    place = Place.here(Path(cwd) if cwd is not None else None, trusts_project=trust)
+    return Delegation(tasks, profile=profile, place=place, concurrency=concurrency)

@@ -1,0 +1,96 @@
+"""What tasks name that is not there: agents, models, skills, tools, files, directories.
+
+Models are told of it task by task, while the other tasks run. A person who misspelled something wants to hear of it
+before anything is started and paid for, and of everything at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from pi_subagents.delegation.planning import Plan
+from pi_subagents.delegation.prompts import file_problems
+from pi_subagents.errors import InvalidCall, NothingStarted
+from pi_subagents.harness import has_extensions
+from pi_subagents.harness.pi.tools import BUILTIN_TOOLS, is_tool
+from pi_subagents.models import Profile
+from pi_subagents.place import Place
+from pi_subagents.profiles import PRESET, PROFILE, UnknownProfile, find_agent
+from pi_subagents.text.suggestions import did_you_mean
+
+PlanCheck = Callable[[Sequence[Plan], Place], None]
+"""Raises InvalidCall where tasks as planned should not even be tried."""
+
+
+def require_startable(plans: Sequence[Plan], _place: Place) -> None:
+    """Raise InvalidCall with the first reason for which one of the tasks could not be started."""
+    for plan in plans:
+        if plan.problem:
+            raise InvalidCall(plan.problem)
+
+
+def require_everything(plans: Sequence[Plan], place: Place) -> None:
+    """Raise NothingStarted with all that is missing, if anything is."""
+    found: dict[str, list[str]] = {}
+    for plan in plans:
+        for sentence in dict.fromkeys(_missing(plan, place)):
+            found.setdefault(sentence, []).append(plan.task.name)
+    if found:
+        # What concerns every task is said once; else it is said whose it is.
+        raise NothingStarted(
+            [
+                sentence if len(names) == len(plans) else f"{', '.join(names)}: {sentence}"
+                for sentence, names in found.items()
+            ]
+        )
+
+
+def _missing(plan: Plan, place: Place) -> Iterator[str]:
+    for problem in plan.problems:
+        yield _asking(problem.sentence, problem.hint)
+    for sentence in file_problems(plan.task.files, plan.cwd) if plan.cwd.is_dir() else ():
+        yield _asking(sentence, _file_hint(sentence, plan.cwd))
+    yield from _unknown_tools(plan, place)
+
+
+def _asking(sentence: str, hint: str) -> str:
+    return f"{sentence.rstrip('.')}.{hint}" if hint else sentence
+
+
+def _file_hint(sentence: str, cwd: Path) -> str:
+    kind, _colon, named = sentence.partition(": ")
+    if kind == "could not read file" and (cwd / named).is_dir():
+        return " It is a directory: name its files."
+    if kind != "file not found":
+        return ""
+    folder = Path(named).parent
+    with suppress(OSError, ValueError):
+        return did_you_mean(named, [str(folder / path.name) for path in (cwd / folder).iterdir()])
+    return ""
+
+
+def _unknown_tools(plan: Plan, place: Place) -> Iterator[str]:
+    """Tools in an agent's lists that nothing brings; where extensions may bring tools, nobody can say."""
+    profile = _as_written(plan, place)
+    if profile is None or profile.no_tools or _may_have_more_tools(profile, plan, place):
+        return
+    for key, names in (("tools", profile.tools), ("excludeTools", profile.exclude_tools)):
+        for name in names or ():
+            if not is_tool(name):
+                sentence = f'Unknown tool: "{name}" in "{key}" of {profile.path}'
+                yield _asking(sentence, did_you_mean(name, BUILTIN_TOOLS))
+
+
+def _as_written(plan: Plan, place: Place) -> Profile | None:
+    """The agent as its file has it, before its lists were turned into what `pi` is told."""
+    name, asked = (plan.preset, PRESET) if plan.preset is not None else (plan.profile_name, PROFILE)
+    with suppress(UnknownProfile):
+        return find_agent(name, asked, place.cwd, place.agent_dir).profile if name else None
+    return None
+
+
+def _may_have_more_tools(profile: Profile, plan: Plan, place: Place) -> bool:
+    named = profile.extensions is not None or bool(profile.extra_args)
+    return named or (not profile.no_extensions and has_extensions(place.agent_dir, plan.cwd / ".pi"))

@@ -1,0 +1,184 @@
+"""Which models the agent program offers here, asked of itself and remembered on disk.
+
+Asking costs a start of the program, so the answer is kept under the agent directory for as long as nothing changes
+that it depends on: the program, its configuration, the names of the variables with credentials. A model is refused
+only on a fresh answer; where there is none, it is passed on unchecked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from pi_subagents.delegation.answers import Answers
+from pi_subagents.delegation.program_version import ProgramVersion
+from pi_subagents.harness import default_model
+from pi_subagents.harness.pi.launch import approval_arguments
+from pi_subagents.harness.pi.login import LOGIN
+from pi_subagents.harness.pi.models import ANSWER_REQUESTS, GET_STATE, LIST_MODELS, default_in, parse_models
+from pi_subagents.harness.pi.programs import Program, child_path, file_stamp, find_pi, fingerprint
+from pi_subagents.harness.pi.versions import line_of
+from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
+from pi_subagents.place import Place
+from pi_subagents.processes.query import Answer, ask
+from pi_subagents.profiles import CheckedModel, UnknownModel, find_offered, find_pattern, only_model_of
+from pi_subagents.redaction import Redactor, secrets_in
+from pi_subagents.settings import Settings
+
+CACHE_FILE = "models-offered.json"
+DEFAULTS_FILE = "models-default.json"
+_TIMEOUT_S = 10.0
+_MAX_REASON_CHARACTERS = 200
+
+# Variables that decide which providers have a credential; only their names are looked at.
+_CREDENTIALS = re.compile(r"(_KEY|_KEY_ID|_TOKEN|_CREDENTIALS)$|^(AWS|AZURE|CLOUDFLARE|GOOGLE)_")
+_CONFIGURATION = ("auth.json", "models.json", "settings.json", "trust.json", "extensions")
+
+
+@dataclass(frozen=True)
+class _Listing:
+    models: tuple[str, ...]
+    is_fresh: bool
+    problem: str = ""
+
+
+class OfferedModels:
+    """The models on offer to agents that are started from one place."""
+
+    def __init__(self, place: Place, settings: Settings, *, timeout_s: float = _TIMEOUT_S) -> None:
+        self._place = place
+        self._timeout_s = timeout_s
+        data = data_dir(place.environ)
+        self._program: Program = find_pi(settings.pi_command, place.environ, data)
+        self._version = ProgramVersion(self._program, place)
+        self._path = child_path(place.environ, data)
+        self._known: Answers[tuple[str, ...]] = Answers(place.agent_dir / "subagents" / CACHE_FILE, tuple[str, ...])
+        self._defaults: Answers[str] = Answers(place.agent_dir / "subagents" / DEFAULTS_FILE, str)
+        self._listing: _Listing | None = None
+
+    def names(self) -> tuple[str, ...]:
+        """All of them as `provider/id`, in the order in which the program lists them; none if it cannot say."""
+        return self._list().models
+
+    @property
+    def problem(self) -> str:
+        """Why there are no names; empty if there are."""
+        return self._list().problem
+
+    def check(self, wanted: str) -> CheckedModel:
+        """The model that a text means; raises UnknownModel. It is passed on with a warning if there is no list."""
+        return self._found(wanted, find_offered)
+
+    def check_pattern(self, pattern: str) -> CheckedModel:
+        """The same for what may be a part of a model's name, which is passed on as it is; raises UnknownModel."""
+        return self._found(pattern, find_pattern)
+
+    def _found(self, wanted: str, find: Callable[[str, Sequence[str]], str]) -> CheckedModel:
+        listing = self._list()
+        with suppress(UnknownModel):
+            if not listing.problem:
+                return CheckedModel(find(wanted, listing.models))
+        if not listing.is_fresh:
+            listing = self._list(fresh=True)
+        if listing.problem:
+            return CheckedModel(wanted, f'The model "{wanted}" was not checked: {listing.problem}.')
+        return CheckedModel(find(wanted, listing.models))
+
+    def default(self) -> str | None:
+        """The model that the program takes here if it is told none, as it says itself; None if it has or says none."""
+        key = self._key()
+        known = self._defaults.get(key)
+        if known is None:
+            known = default_in(self._asked(*ANSWER_REQUESTS, *self._approval(), stdin=GET_STATE).text)
+            if known is not None:
+                self._defaults.keep(self._key(), known)
+        return known
+
+    def default_of(self, provider: str) -> str | None:
+        """The model to name with a provider, for a version of the program that wants both; raises UnknownModel."""
+        if not line_of(self._version.value).provider_needs_model:
+            return None
+        return self._obvious_of(provider)
+
+    def obvious_of(self, provider: str) -> str | None:
+        """The model as `provider/id` that a provider named alone stands for; None if several could be meant."""
+        with suppress(UnknownModel):
+            return f"{provider}/{self._obvious_of(provider)}"
+        return None
+
+    def _obvious_of(self, provider: str) -> str:
+        return default_model(self._pi_folders(), provider) or only_model_of(provider, self.names())
+
+    def _pi_folders(self) -> list[Path]:
+        """Where `pi` itself would look for its settings: in a project only where it trusts it."""
+        place = self._place
+        return [*([place.cwd / ".pi"] if place.is_approved(place.cwd) else []), place.agent_dir]
+
+    def _list(self, *, fresh: bool = False) -> _Listing:
+        if self._listing is None and self._place.models and not fresh:
+            self._listing = _Listing(self._place.models, False)
+        if self._listing is None or (fresh and not self._listing.is_fresh):
+            known = None if fresh else self._known.get(self._key())
+            self._listing = _Listing(known, False) if known else self._ask()
+        return self._listing
+
+    def _approval(self) -> list[str]:
+        """What an agent would be told about trusting this place: it decides whose settings name the default."""
+        return approval_arguments(self._place.approval(self._place.cwd))
+
+    def _asked(self, *arguments: str, stdin: bytes = b"") -> Answer:
+        return ask(
+            [*self._program.argv, *arguments],
+            environ=self._environ(),
+            timeout_s=self._timeout_s,
+            cwd=self._place.cwd,
+            stdin=stdin,
+        )
+
+    def _ask(self) -> _Listing:
+        answer = self._asked(LIST_MODELS)
+        models = parse_models(answer.text) if answer.ok else ()
+        if not models:
+            return _Listing((), True, self._problem(answer))
+        # By now: a program that is started for the first time writes its configuration.
+        self._known.keep(self._key(), models)
+        return _Listing(models, True)
+
+    def _environ(self) -> dict[str, str]:
+        own = dict.fromkeys(AGENT_DIR_VARIABLES, str(self._place.agent_dir))
+        return {
+            **self._place.environ,
+            **own,
+            "PATH": self._path,
+            "PI_SKIP_VERSION_CHECK": "1",
+            "PI_SUBAGENTS_CHILD": "1",
+        }
+
+    def _problem(self, answer: Answer) -> str:
+        if answer.ok:
+            return f"pi lists no models; {LOGIN}"
+        lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
+        why = lines[-1].rstrip(".") if lines else f"exit code {answer.exit_code}"
+        why = Redactor(secrets_in(self._place.environ)).text(why)[:_MAX_REASON_CHARACTERS]
+        return f"the list of models could not be had from pi ({why})"
+
+    def _key(self) -> str:
+        place = self._place
+        configuration = [
+            folder / name for folder in (place.agent_dir, place.project / ".pi") for name in _CONFIGURATION
+        ]
+        parts = [
+            fingerprint(self._program.argv, self._path),
+            *self._approval(),
+            *map(file_stamp, configuration),
+            *_credential_names(place.environ),
+        ]
+        return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def _credential_names(environ: Mapping[str, str]) -> Iterator[str]:
+    yield from sorted(name for name, value in environ.items() if value and _CREDENTIALS.search(name))

@@ -1,0 +1,324 @@
+"""From tasks to runs that can be started: profile or preset, model, skills, directory and prompt are settled here.
+
+A contradiction in a profile is the caller's mistake and fails the whole call before anything starts. What concerns
+one task alone (an unknown profile, preset, model or skill, a bad directory) becomes that task's recorded outcome.
+
+A run of a preset is a task like any other: `plan_tasks([Task(name, prompt, preset=…, model=…, cwd=…)], place,
+models=…)`, with `models_offered.OfferedModels`.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import msgspec
+
+from pi_subagents.delegation.prompts import compose_prompt
+from pi_subagents.encoding import as_utf8
+from pi_subagents.files import is_below
+from pi_subagents.harness.pi.arguments import check_extra_args
+from pi_subagents.harness.pi.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
+from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task, ThinkingLevel
+from pi_subagents.place import Place
+from pi_subagents.profiles import (
+    PRESET,
+    PROFILE,
+    Format,
+    Models,
+    UncheckedModels,
+    UnknownModel,
+    UnknownProfile,
+    check_own_model,
+    choose_model,
+    find_agent,
+    objection_to,
+    profile_summary,
+    refusal,
+)
+from pi_subagents.settings import ResumeMode
+from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
+from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.trust import trust_command
+
+
+@dataclass(frozen=True)
+class Continuation:
+    """What a resumed task builds on: earlier runs retold, or the agent's own conversation to go on with.
+
+    `conversation` is used if the profile or else the setting wants that; where there is none, the retelling is.
+    """
+
+    session_id: str
+    previously: str
+    conversation: bytes = b""
+
+
+@dataclass(frozen=True)
+class _Configuration:
+    """The profile or preset of a task as its agent will get it, or why it cannot have it."""
+
+    profile: Profile | None = None
+    summary: str | None = None
+    problems: tuple[Problem, ...] = ()
+    note: str | None = None
+    requested_model: str | None = None
+
+    def with_problem(self, error: Exception) -> _Configuration:
+        return replace(self, problems=(*self.problems, Problem(str(error), getattr(error, "hint", ""))))
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Why a task cannot be run, as its caller is told; `hint` asks what was meant, where people are told."""
+
+    sentence: str
+    hint: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """One task, ready to be run or with the reasons why it cannot be."""
+
+    task: Task
+    cwd: Path
+    prompt: str
+    profile: Profile | None = None
+    profile_name: str | None = None
+    summary: str | None = None
+    problems: tuple[Problem, ...] = ()
+    continuation: Continuation | None = None
+    resume_mode: ResumeMode | None = None
+    note: str | None = None
+    preset: str | None = None
+    requested_model: str | None = None
+
+    @property
+    def problem(self) -> str | None:
+        """What its run fails with, if it cannot be started."""
+        return self.problems[0].sentence if self.problems else None
+
+
+def plan_tasks(
+    tasks: Sequence[Task],
+    place: Place,
+    *,
+    default_profile: str | None = None,
+    available_tools: Iterable[str] = BUILTIN_TOOLS,
+    continuations: Mapping[str, Continuation] | None = None,
+    resume_mode: ResumeMode = "retell",
+    models: Models = UncheckedModels(),  # noqa: B008 - it has no state
+) -> list[Plan]:
+    """A plan for every task, in order; raises ProfileError for a profile that contradicts itself.
+
+    `continuations` has what the sessions that tasks resume have come to, by session id. `models` is asked about
+    every model that a call, a profile or a preset names.
+    """
+    planner = _Planner(place, tuple(available_tools), continuations or {}, resume_mode, models)
+    return [planner.plan(task, as_utf8(task.profile or default_profile or "") or None) for task in tasks]
+
+
+class _Planner:
+    """Makes each profile ready and looks for skills at most once in each directory for all tasks of a call."""
+
+    def __init__(
+        self,
+        place: Place,
+        available_tools: tuple[str, ...],
+        continuations: Mapping[str, Continuation],
+        resume_mode: ResumeMode,
+        models: Models,
+    ) -> None:
+        self._place = place
+        self._available_tools = available_tools
+        self._continuations = continuations
+        self._resume_mode = resume_mode
+        self._models = models
+        self._skills: dict[tuple[Path, bool], dict[str, Skill]] = {}
+        self._resolved: dict[tuple[str, str, Path], Profile | UnknownSkill] = {}
+
+    def plan(self, task: Task, profile_name: str | None) -> Plan:
+        cwd, cwd_problem = _directory(task.cwd, self._place.cwd)
+        preset = as_utf8(task.preset) if task.preset is not None else None
+        if preset is not None:
+            profile_name = None
+        chosen = self._configuration(task, preset, profile_name, self._place.cwd if cwd_problem else cwd)
+        problems = (*chosen.problems, *([Problem(cwd_problem)] if cwd_problem else []))
+        continuation = self._continuations.get(task.resume or "")
+        mode, note = self._mode(continuation, chosen.profile)
+        previously = continuation.previously if continuation and mode == "retell" else None
+        prompt = task.prompt if problems else compose_prompt(task.prompt, task.files, cwd, previously=previously)
+        told = as_utf8(prompt)
+        if not problems and not told.strip():
+            problems = (Problem("prompt is empty"),)
+        return Plan(
+            _recordable(task, chosen.profile),
+            cwd,
+            told,
+            chosen.profile,
+            profile_name,
+            chosen.summary,
+            problems,
+            continuation=continuation,
+            resume_mode=mode,
+            note=_joined(chosen.note, note),
+            preset=preset,
+            requested_model=chosen.requested_model,
+        )
+
+    def _configuration(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> _Configuration:
+        wanted = as_utf8(task.model or "") or None
+        if preset is not None:
+            chosen = self._with_model(self._resolve(PRESET, preset, cwd), wanted)
+        elif profile:
+            chosen = self._resolve(PROFILE, profile, cwd)
+            chosen = self._with_model(chosen, wanted) if wanted else self._with_own_model(chosen)
+        elif wanted:
+            chosen = self._with_model(_Configuration(_NOTHING_SAID), wanted)
+        else:
+            chosen = _Configuration(_NOTHING_SAID if task.thinking_level else None)
+        return _with_thinking(chosen, as_utf8(task.thinking_level)) if task.thinking_level else chosen
+
+    def _with_own_model(self, chosen: _Configuration) -> _Configuration:
+        if chosen.profile is None:
+            return chosen
+        try:
+            model = check_own_model(chosen.profile, self._models)
+        except UnknownModel as unknown:
+            return chosen.with_problem(unknown)
+        return replace(chosen, profile=model.profile, note=_joined(chosen.note, model.warning))
+
+    def _with_model(self, chosen: _Configuration, wanted: str | None) -> _Configuration:
+        if chosen.profile is None:
+            # Whoever misspelled both wants to hear of both.
+            alone = self._with_model(_Configuration(_NOTHING_SAID), wanted) if wanted else _Configuration()
+            return replace(chosen, problems=(*chosen.problems, *alone.problems))
+        try:
+            model = choose_model(chosen.profile, wanted, self._models.check)
+        except UnknownModel as unknown:
+            return replace(chosen.with_problem(unknown), requested_model=wanted or chosen.profile.model)
+        note = _joined(chosen.note, model.warning)
+        return replace(chosen, profile=model.profile, note=note, requested_model=model.requested)
+
+    def _mode(self, continuation: Continuation | None, profile: Profile | None) -> tuple[ResumeMode | None, str | None]:
+        if continuation is None:
+            return None, None
+        wanted = (profile.resume_mode if profile else None) or self._resume_mode
+        if wanted == "retell":
+            return "retell", None
+        if continuation.conversation:
+            return "native", None
+        return "retell", "The earlier agent left no conversation to continue; its runs are retold instead."
+
+    def _resolve(self, asked: Format, name: str, cwd: Path) -> _Configuration:
+        """The agent of that name, looked for first among those that the call asks for."""
+        place = self._place
+        try:
+            agent = find_agent(name, asked, place.cwd, place.agent_dir)
+        except UnknownProfile as unknown:
+            return _Configuration(summary=name).with_problem(unknown)
+        profile, summary = agent.profile, profile_summary(agent.profile, asked)
+        if objection := objection_to(profile, place.trust):
+            return _Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
+        key = (agent.kind.word, name, cwd)
+        if key not in self._resolved:
+            self._resolved[key] = self._ready(profile, cwd)
+        resolved = self._resolved[key]
+        if isinstance(resolved, UnknownSkill):
+            return _Configuration(profile, summary).with_problem(resolved)
+        return _Configuration(resolved, summary, note=_joined(*agent.warnings))
+
+    def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
+        check_tools(profile)
+        check_skills(profile)
+        check_extra_args(profile)
+        profile = apply_exclude_tools(profile, self._available_tools)
+        if not (profile.suggested_skills or profile.load_skills):
+            return profile
+        try:
+            return resolve_skills(profile, self._skills_for(profile, cwd))
+        except UnknownSkill as unknown:
+            return unknown
+
+    def _skills_for(self, profile: Profile, cwd: Path) -> dict[str, Skill]:
+        """The skills that a profile can name; one of the user's own is not given those of a stranger in their place.
+
+        Of two with one name, `pi` takes what it finds by itself where the agent works before what it is told of.
+        """
+        place, of_project = self._place, profile.scope == "project"
+        trusted = place.trust.trusts(place.project)
+        skills = self._skills_in(place.cwd, of_project=of_project or trusted)
+        if of_project and not trusted:
+            _check_skills_are_below(place.project, profile, skills)
+            return skills
+        return skills | self._skills_in(cwd, of_project=place.is_approved(cwd))
+
+    def _skills_in(self, cwd: Path, *, of_project: bool) -> dict[str, Skill]:
+        if (cwd, of_project) not in self._skills:
+            self._skills[cwd, of_project] = discover_skills(cwd, self._place.agent_dir, of_project=of_project)
+        return self._skills[cwd, of_project]
+
+
+def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str, Skill]) -> None:
+    for name in (*(profile.suggested_skills or ()), *(profile.load_skills or ())):
+        path = skills[name].path if name in skills else project
+        if not is_below(path, project):
+            raise UnknownSkill(
+                f'{profile.path}: skill "{name}" ({path}) is outside of the project and cannot be used, because '
+                f"{project} is not trusted; if you trust it, run: {trust_command(project)}"
+            )
+
+
+_NOTHING_SAID = Profile(name="")
+"""Where a call names no agent, but says something of how it should be."""
+
+
+def _with_thinking(chosen: _Configuration, level: str) -> _Configuration:
+    levels = tuple(ThinkingLevel)
+    if level not in levels:
+        sentence = f'Unknown thinking level: "{level}". Available levels: {", ".join(levels)}'
+        return replace(chosen, problems=(*chosen.problems, Problem(sentence, did_you_mean(level, levels))))
+    profile = chosen.profile and msgspec.structs.replace(chosen.profile, thinking_level=level)
+    return replace(chosen, profile=profile)
+
+
+def _joined(*notes: str | None) -> str | None:
+    return " ".join(filter(None, notes)) or None
+
+
+def _recordable(task: Task, profile: Profile | None) -> Task:
+    return msgspec.structs.replace(
+        task,
+        name=as_utf8(task.name),
+        prompt=as_utf8(task.prompt),
+        files=tuple(_recordable_file(file) for file in task.files),
+        timeout=_timeout(task, profile),
+    )
+
+
+def _timeout(task: Task, profile: Profile | None) -> float | None:
+    nobody_chose = task.timeout in (None, DEFAULT_TIMEOUT_S)
+    return profile.timeout_s if profile and profile.timeout_s and nobody_chose else task.timeout
+
+
+def _recordable_file(file: FileSpec) -> FileSpec:
+    return as_utf8(file) if isinstance(file, str) else msgspec.structs.replace(file, path=as_utf8(file.path))
+
+
+def _directory(asked: str | None, default: Path) -> tuple[Path, str | None]:
+    if not asked:
+        return default, None
+    path = Path(asked)
+    if not path.is_absolute():
+        return path, "cwd must be an absolute path"
+    if ".." in path.parts:
+        return path, "cwd must not contain '..' path segments"
+    try:
+        is_directory = stat.S_ISDIR(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a null byte
+        return path, f"cwd does not exist: {as_utf8(asked)}"
+    except OSError as error:
+        return path, f"cwd cannot be used ({error.strerror}): {as_utf8(asked)}"
+    return path, None if is_directory else f"cwd is not a directory: {as_utf8(asked)}"

@@ -1,0 +1,86 @@
+"""The `pi` coding agent in RPC mode: a conversation over standard input and output that can be steered.
+
+The process stays after the agent has settled; closing its standard input ends it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+
+from pi_subagents.harness.contract import Decoder, Invocation, Launch
+from pi_subagents.harness.pi.decoder import PiDecoder, repair
+from pi_subagents.harness.pi.launch import SESSION_FILE, pi_invocation
+from pi_subagents.harness.pi.normalise import DIALOGS
+from pi_subagents.harness.pi.records import UiRequest
+from pi_subagents.harness.pi.renewal import PiRenewal, renewal_for
+from pi_subagents.jsonl import Frame
+from pi_subagents.models import event as ev
+
+_UI_REQUEST = msgspec.json.Decoder(UiRequest)
+
+
+class PiRpc:
+    """`pi --mode rpc`."""
+
+    name = "pi-rpc"
+    conversation_file = SESSION_FILE
+    can_steer = True
+
+    def invocation(self, launch: Launch) -> Invocation:
+        """How to start `pi` for one task."""
+        # The state tells the agent's own name for its conversation, which JSON mode says by itself.
+        prompt = launch.prompt.encode("utf-8", "replace").decode()
+        opening = _command("get_state", id="state") + _command("prompt", id="prompt", message=prompt)
+        invocation = pi_invocation(launch, ("--mode", "rpc"), opening, interactive=True)
+        return replace(invocation, renewal=_renewal(launch, invocation))
+
+    def decoder(self) -> Decoder:
+        """A fresh decoder for one run."""
+        return _RpcDecoder()
+
+    def steer(self, text: str) -> bytes:
+        """What to send so that the agent hears `text` before its next turn."""
+        return _command("steer", id="steer", message=text)
+
+    def abort(self) -> bytes:
+        """What to send so that the agent stops by itself."""
+        return _command("abort", id="abort")
+
+
+class _RpcDecoder:
+    """Decodes, and answers extensions that wait for a person who is not there."""
+
+    def __init__(self) -> None:
+        self._decoder = PiDecoder()
+        self._replies = b""
+
+    def decode(self, frame: Frame, at: int) -> list[ev.AnyEvent]:
+        """The events one record stands for; never raises."""
+        events = self._decoder.decode(frame, at)
+        if isinstance(frame, bytes) and any(isinstance(event, ev.DialogDismissed) for event in events):
+            self._dismiss(frame)
+        return events
+
+    def take_replies(self) -> bytes:
+        """What must be sent to the agent because of what was decoded since the last call."""
+        replies, self._replies = self._replies, b""
+        return replies
+
+    def _dismiss(self, frame: bytes) -> None:
+        request = _UI_REQUEST.decode(repair(frame) or frame)
+        assert request.method in DIALOGS
+        self._replies += _command("extension_ui_response", id=request.id, cancelled=True)
+
+
+def _renewal(launch: Launch, invocation: Invocation) -> PiRenewal | None:
+    # A key of its own is in a directory that ends with the run; a continued conversation is not a fresh one.
+    if launch.conversation or (launch.profile is not None and launch.profile.api_key is not None):
+        return None
+    return renewal_for(launch, invocation, launch.run_dir / SESSION_FILE)
+
+
+def _command(kind: str, **fields: Any) -> bytes:
+    return msgspec.json.encode({"type": kind, **fields}) + b"\n"

@@ -1,0 +1,33 @@
+"""Text for people: how wide it is, how it wraps, figures in plain words, and nothing that a terminal would obey."""
+
+from pi_subagents.text.cells import cell_width, clip, clip_start, graphemes
+from pi_subagents.text.figures import age, age_of, counted, data_size, duration, money, short_count
+from pi_subagents.text.harmless import clean, printable
+from pi_subagents.text.locations import shorten_path
+from pi_subagents.text.segments import Line, Segment, Style, fit, plain, style_tool_line
+from pi_subagents.text.wrapping import screen_rows, wrap
+
+__all__ = [
+    "Line",
+    "Segment",
+    "Style",
+    "age",
+    "age_of",
+    "cell_width",
+    "clean",
+    "clip",
+    "clip_start",
+    "counted",
+    "data_size",
+    "duration",
+    "fit",
+    "graphemes",
+    "money",
+    "plain",
+    "printable",
+    "screen_rows",
+    "short_count",
+    "shorten_path",
+    "style_tool_line",
+    "wrap",
+]
