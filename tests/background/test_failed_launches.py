@@ -154,7 +154,7 @@ async def test_records_made_while_the_call_is_cancelled_are_ended(yard: Yard, mo
         assert goes_on.wait(WAIT_S)
         return publish(*arguments, **options)
 
-    monkeypatch.setattr("pi_subagents.delegation.workshop.publish", publish_slowly)
+    monkeypatch.setattr("pi_subagents.delegation.preparation.publish", publish_slowly)
     work = Delegation([Task("one", DONE), Task("two", DONE)], place=yard.place)._begin()
     await asyncio.to_thread(begun.wait, WAIT_S)
     work.cancel()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.delegation.program_version import ProgramVersion
+from pi_subagents.delegation.program_facts import ProgramVersion
 from pi_subagents.harness.pi.programs import Program
 from pi_subagents.harness.pi.versions import NEWEST_KNOWN, line_of, version_in
 from pi_subagents.place import Place

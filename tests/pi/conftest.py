@@ -6,7 +6,7 @@ import pytest
 
 from pi_subagents.agents import warm_run
 from pi_subagents.delegation import offered_models as models_offered
-from pi_subagents.delegation import program_version
+from pi_subagents.delegation import program_facts
 from pi_subagents.runs import control
 from pi_subagents.supervisor import supervisor
 from tests.pi.fixtures import pi, play
@@ -18,7 +18,7 @@ __all__ = ["pi", "play"]
 @pytest.fixture(autouse=True)
 def _patience_with_pi(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pi that is slow because the machine is busy does what it would have done: it is not given up before."""
-    for module in (control, models_offered, program_version):
+    for module in (control, models_offered, program_facts):
         monkeypatch.setattr(module, "_TIMEOUT_S", PATIENCE_S)
     for name in ("ABORT_GRACE_S", "SETTLE_GRACE_S", "STOP_GRACE_S"):
         monkeypatch.setattr(supervisor, name, PATIENCE_S)

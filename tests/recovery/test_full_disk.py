@@ -112,7 +112,7 @@ async def test_when_a_later_record_cannot_be_made_the_earlier_runs_of_the_call_a
             raise StoreError("No space left on device")
         return still_room(*arguments, **options)
 
-    monkeypatch.setattr("pi_subagents.delegation.workshop.publish", run_out_of_space)
+    monkeypatch.setattr("pi_subagents.delegation.preparation.publish", run_out_of_space)
     with pytest.raises(StoreError, match="No space left"):
         await delegation
     assert [load_run(run_dir).reason for run_dir in stage.run_dirs] == ["record", "record"]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.background import launch
-from pi_subagents.delegation.workshop import PreparedRun
+from pi_subagents.delegation.preparation import PreparedRun
 from pi_subagents.errors import StoreError
 from pi_subagents.place import Place
 from pi_subagents.runs.background import KnownRun

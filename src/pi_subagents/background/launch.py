@@ -10,8 +10,7 @@ from contextlib import contextmanager, suppress
 
 from pi_subagents.background.orders import Order, seal
 from pi_subagents.delegation.missing import PlanCheck
-from pi_subagents.delegation.preparation import prepare_runs
-from pi_subagents.delegation.workshop import PreparedRun
+from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
 from pi_subagents.errors import PiSubagentsError, StoreError
 from pi_subagents.harness import PiRpc
 from pi_subagents.harness.pi.tools import BUILTIN_TOOLS

@@ -16,8 +16,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from pi_subagents.background.orders import Order, seal
+from pi_subagents.delegation.preparation import PreparedRun
 from pi_subagents.delegation.queue import in_thread
-from pi_subagents.delegation.workshop import PreparedRun
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models.event import Created

@@ -15,9 +15,8 @@ from pi_subagents.background.launch import order_for
 from pi_subagents.background.panes import PaneRun
 from pi_subagents.delegation.missing import PlanCheck
 from pi_subagents.delegation.planning import Plan
-from pi_subagents.delegation.preparation import prepare_runs
+from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
 from pi_subagents.delegation.queue import in_thread, run_bounded
-from pi_subagents.delegation.workshop import PreparedRun
 from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, default_provider, harness_named
 from pi_subagents.harness.pi.tools import BUILTIN_TOOLS

@@ -1,9 +1,4 @@
-"""Which models the agent program offers here, asked of itself and remembered on disk.
-
-Asking costs a start of the program, so the answer is kept under the agent directory for as long as nothing changes
-that it depends on: the program, its configuration, the names of the variables with credentials. A model is refused
-only on a fresh answer; where there is none, it is passed on unchecked.
-"""
+"""Which models the agent program offers here, asked of itself and remembered on disk, and which one is its default."""
 
 from __future__ import annotations
 
@@ -14,18 +9,29 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pi_subagents.delegation.answers import Answers
-from pi_subagents.delegation.program_version import ProgramVersion
+import msgspec
+
+from pi_subagents.delegation.program_facts import Answers, ProgramVersion
 from pi_subagents.harness import default_model
 from pi_subagents.harness.pi.launch import approval_arguments
 from pi_subagents.harness.pi.login import LOGIN
 from pi_subagents.harness.pi.models import ANSWER_REQUESTS, GET_STATE, LIST_MODELS, default_in, parse_models
 from pi_subagents.harness.pi.programs import Program, child_path, file_stamp, find_pi, fingerprint
 from pi_subagents.harness.pi.versions import line_of
+from pi_subagents.models import Task
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 from pi_subagents.place import Place
 from pi_subagents.processes.query import Answer, ask
-from pi_subagents.profiles import CheckedModel, UnknownModel, find_offered, find_pattern, only_model_of
+from pi_subagents.profiles import (
+    PRESET,
+    CheckedModel,
+    UnknownModel,
+    UnknownProfile,
+    find_agent,
+    find_offered,
+    find_pattern,
+    only_model_of,
+)
 from pi_subagents.redaction import Redactor, secrets_in
 from pi_subagents.settings import Settings
 
@@ -182,3 +188,28 @@ class OfferedModels:
 
 def _credential_names(environ: Mapping[str, str]) -> Iterator[str]:
     yield from sorted(name for name, value in environ.items() if value and _CREDENTIALS.search(name))
+
+
+def with_default_models(tasks: Sequence[Task], place: Place, say: Callable[[str], None]) -> list[Task]:
+    """The tasks, those that need a model and have none with `pi`'s default, which is said once for each agent."""
+    if not any(task.preset and not task.model for task in tasks):
+        return list(tasks)
+    offered = OfferedModels(place, place.settings())
+    chosen: dict[str, str | None] = {}
+    for task in tasks:
+        if task.preset and not task.model and task.preset not in chosen:
+            chosen[task.preset] = _default_for(task.preset, place, offered)
+            if model := chosen[task.preset]:
+                say(f'"{task.preset}" names no model: using {model}, the default of pi')
+    return [
+        task if task.model else msgspec.structs.replace(task, model=chosen.get(task.preset or "")) for task in tasks
+    ]
+
+
+def _default_for(name: str, place: Place, offered: OfferedModels) -> str | None:
+    """None where the agent has a model, or where no obvious one is to be had from the provider that it names."""
+    with suppress(UnknownProfile):
+        agent = find_agent(name, PRESET, place.cwd, place.agent_dir).profile
+        if agent.model is None:
+            return offered.obvious_of(agent.provider) if agent.provider else offered.default()
+    return None

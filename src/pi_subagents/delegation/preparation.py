@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
+import msgspec
+
+from pi_subagents.clock import now_ms
 from pi_subagents.delegation.missing import PlanCheck
 from pi_subagents.delegation.offered_models import OfferedModels
-from pi_subagents.delegation.planning import Continuation, plan_tasks
+from pi_subagents.delegation.planning import Continuation, Plan, plan_tasks
+from pi_subagents.delegation.program_facts import ProgramVersion
 from pi_subagents.delegation.retelling import Told, retelling
-from pi_subagents.delegation.workshop import PreparedRun, Workshop
-from pi_subagents.fold import RunState
-from pi_subagents.harness import Harness
-from pi_subagents.harness.pi.launch import PROMPT_FILE
+from pi_subagents.encoding import as_utf8
+from pi_subagents.errors import InvalidCall
+from pi_subagents.files import read_bounded
+from pi_subagents.fold import RunState, fold
+from pi_subagents.harness import Harness, Invocation, Launch, RunFile, harness_named
+from pi_subagents.harness.pi.launch import COPILOT, PROMPT_FILE, SYSTEM_PROMPT_FILE, depth_in
+from pi_subagents.harness.pi.programs import Program, child_path, find_pi
 from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
-from pi_subagents.models import Task
+from pi_subagents.models import Task, new_run_id, new_session_id
+from pi_subagents.models.event import Created
+from pi_subagents.paths import data_dir, runs_dir
 from pi_subagents.place import Place
+from pi_subagents.redaction import Redactor
+from pi_subagents.runners import choose_mechanism
 from pi_subagents.runs.sessions import (
     Remembered,
     Session,
@@ -25,7 +40,8 @@ from pi_subagents.runs.sessions import (
     session_busy,
 )
 from pi_subagents.settings import Settings
-from pi_subagents.store import read_file
+from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, read_file, session_runs, tidying_note
+from pi_subagents.supervisor import Limits, answering_for
 
 
 def prepare_runs(
@@ -55,7 +71,7 @@ def prepare_runs(
     continuations = {one: Continuation(one, _retold(remembered(one), settings)) for one in from_memory}
     try:
         homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-        workshop = Workshop(place, settings, harness, homes)
+        preparer = RunPreparer(place, settings, harness, homes)
         plans = plan_tasks(
             tasks,
             place,
@@ -68,7 +84,7 @@ def prepare_runs(
         )
         if check is not None:
             check(plans, place)
-        return workshop.prepare_all(plans, owner=owner)
+        return preparer.prepare_all(plans, owner=owner)
     finally:
         for claim in claims:
             claim.lease.release()
@@ -84,3 +100,188 @@ def _continuation(session: Session, settings: Settings, harness: Harness, rememb
     told = retelling([*map(Told, gone), *kept], settings.max_resume_characters, len(gone) + session.run_count)
     conversation = read_file(session.latest.run_dir / harness.conversation_file)
     return Continuation(session.id, told, conversation)
+
+
+@dataclass(frozen=True)
+class PreparedRun:
+    """Everything a supervisor needs to see a run through."""
+
+    plan: Plan
+    record: RunRecord
+    state: RunState
+    invocation: Invocation
+    harness: Harness
+    limits: Limits
+
+
+def _check_depth(place: Place, settings: Settings) -> None:
+    """Raise InvalidCall where a sub-agent may not start agents of its own; here, because every run begins here."""
+    depth = depth_in(place.environ)
+    if depth >= settings.max_depth:
+        raise InvalidCall(
+            f"A sub-agent at depth {depth} cannot start further sub-agents: the setting subagents.maxDepth is "
+            f"{settings.max_depth}. Do the work yourself, or ask whoever started you to hand it out."
+        )
+
+
+def _has_copilot(place: Place) -> bool:
+    """Whether there is a credential with which `pi` could choose a model of GitHub Copilot's by itself."""
+    if place.environ.get("COPILOT_GITHUB_TOKEN"):
+        return True
+    with suppress(OSError):
+        return f'"{COPILOT}"'.encode() in read_bounded(place.agent_dir / "auth.json")
+    return False
+
+
+class RunPreparer:
+    """Makes runs from plans: their records exist and are held, nothing is started.
+
+    A profile may name its harness; `harness` is for those that do not.
+    Raises InvalidCall where no further agents may be started, SettingsError where none could be, and AgentNotFound.
+    """
+
+    def __init__(
+        self,
+        place: Place,
+        settings: Settings,
+        harness: Harness,
+        homes: Mapping[str, Path] | None = None,
+    ) -> None:
+        _check_depth(place, settings)
+        choose_mechanism(settings.containment)  # it is chosen again by whoever starts the agent, but then it is late
+        self._homes = homes or {}
+        self._place = place
+        self._settings = settings
+        self._harness = harness
+        data = data_dir(place.environ)
+        self._program: Program = find_pi(settings.pi_command, place.environ, data)
+        self._version = ProgramVersion(self._program, place)
+        self._environ = {**place.environ, "PATH": child_path(place.environ, data)}
+        self._runs_dir = runs_dir(place.project)
+        self._has_copilot = _has_copilot(place)
+
+    def prepare_all(self, plans: Sequence[Plan], *, owner: str | None = None) -> list[PreparedRun]:
+        """A record for every plan, or none that is left open; raises StoreError."""
+        made: list[PreparedRun] = []
+        with answering_for(made):
+            for plan in plans:
+                made.append(self.prepare(plan, owner=owner, forced=owner is not None))
+            for folder in {run.record.path.parent for run in made}:
+                force_directory(folder)
+        return made
+
+    def prepare(self, plan: Plan, *, owner: str | None = None, forced: bool = True) -> PreparedRun:
+        """Publish the record of a run and hold it; raises StoreError.
+
+        With an `owner` it is a background run: the session, client or terminal is told of its end.
+        """
+        session_id = plan.continuation.session_id if plan.continuation else new_session_id()
+        # A session's runs stay together, wherever it is resumed from.
+        home = self._homes.get(session_id, self._runs_dir)
+        earlier = session_runs(home, session_id) if plan.continuation else []
+        run_id = new_run_id(session_id, after=max((folder.name for folder in earlier), default=None))
+        run_dir = home / run_id
+        harness = self._harness_for(plan)
+        invocation = harness.invocation(self._launch(plan, run_dir))
+        created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
+        created = msgspec.structs.replace(created, background=owner is not None, owner=owner)
+        files = () if plan.problem else (*invocation.files, *_tidying(invocation))
+        meta = _meta(plan, created, invocation, self._program, run_dir)
+        state, limits = fold(RunState(), [created]), self._limits(plan)
+        record = publish(run_dir, meta, created, files, forced=forced)
+        return PreparedRun(plan, record, state, invocation, harness, limits)
+
+    def _harness_for(self, plan: Plan) -> Harness:
+        named = plan.profile.harness if plan.profile else None
+        return harness_named(named) if named else self._harness
+
+    def _launch(self, plan: Plan, run_dir: Path) -> Launch:
+        entries: tuple[str, ...] = ()
+        if plan.profile is not None and plan.profile.api_key is not None and self._place.agent_dir.is_dir():
+            entries = tuple(sorted(path.name for path in self._place.agent_dir.iterdir()))
+        return Launch(
+            program=self._program.argv,
+            prompt=plan.prompt,
+            cwd=plan.cwd,
+            run_dir=run_dir,
+            agent_dir=self._place.agent_dir,
+            environ=self._environ,
+            profile=plan.profile,
+            agent_dir_entries=entries,
+            conversation=plan.continuation.conversation if plan.continuation and plan.resume_mode == "native" else b"",
+            max_depth=self._settings.max_depth,
+            has_copilot=self._has_copilot,
+            version=self._version.value if plan.profile and plan.profile.restricts_tools else None,
+            trusted=self._place.approval(plan.cwd),
+        )
+
+    def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:
+        profile = plan.profile
+        return Created(
+            at=now_ms(),
+            run_id=run_id,
+            session_id=session_id,
+            name=redactor.text(plan.task.name),
+            prompt=redactor.text(plan.task.prompt),
+            cwd=as_utf8(str(plan.cwd)),
+            harness=self._harness_for(plan).name,
+            profile=plan.profile_name,
+            provider=profile.provider if profile else None,
+            model=profile.model if profile else None,
+            thinking_level=profile.thinking_level if profile else None,
+            timeout_s=plan.task.timeout,
+            file_count=len(plan.task.files),
+            resume_mode=plan.resume_mode,
+            note=plan.note,
+            preset=plan.preset,
+            requested_model=plan.requested_model,
+            requested_thinking=plan.task.thinking_level,
+            resolved_model=profile.model if profile and plan.requested_model and not plan.problem else None,
+        )
+
+    def _limits(self, plan: Plan) -> Limits:
+        return Limits(
+            timeout_s=plan.task.timeout,
+            extension_s=self._settings.extend_timeout_debounce_s,
+            loop_count=self._settings.looping_tool_count,
+            journal_bytes=self._settings.max_journal_mb * 1_000_000,
+        )
+
+
+def _tidying(invocation: Invocation) -> Iterator[RunFile]:
+    """What somebody else needs to tidy up in our place, should we be killed; nothing where there is nothing to tidy."""
+    redactor = Redactor(invocation.secrets)
+    made = {file.name.partition("/")[0] for file in invocation.files}
+    temporary = [name for name in invocation.temporary if name in made]
+    if redactor or temporary:
+        yield RunFile(TIDY_FILE, tidying_note(temporary, invocation.written_by_agent, redactor.forms))
+
+
+def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program, run_dir: Path) -> dict[str, Any]:
+    profile = plan.profile
+    prompt = next((file.content for file in invocation.files if file.name == SYSTEM_PROMPT_FILE), None)
+    return {
+        "runId": created.run_id,
+        "sessionId": created.session_id,
+        "name": created.name,
+        "cwd": created.cwd,
+        "createdAt": created.at,
+        "harness": created.harness,
+        "program": {"argv": program.argv, "foundIn": program.found_in},
+        "argv": invocation.argv,
+        "profile": plan.profile_name,
+        "summary": plan.summary,
+        "profilePath": str(profile.path) if profile and profile.path else None,
+        "preset": plan.preset,
+        "presetSource": profile.scope if profile and plan.preset is not None else None,
+        "requestedModel": created.requested_model,
+        "resolvedModel": created.resolved_model,
+        "provider": created.provider,
+        "model": created.model,
+        "thinkingLevel": created.thinking_level,
+        "tools": profile.tools if profile else None,
+        "systemPrompt": Redactor(invocation.secrets).text(prompt.decode()) if prompt is not None else None,
+        "systemPromptPath": str(run_dir / SYSTEM_PROMPT_FILE) if prompt is not None else None,
+        "timeout": created.timeout_s,
+        "files": [file if isinstance(file, str) else file.path for file in plan.task.files],
+    }
