@@ -21,7 +21,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.machine import peak_mb
-from pi_subagents.agents.pool import Agents
 from pi_subagents.agents.shared import agents_for
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.harness.pi.programs import find_pi
@@ -29,6 +28,7 @@ from pi_subagents.models import Task
 from pi_subagents.models.event import Event, Started
 from pi_subagents.paths import data_dir
 from pi_subagents.place import Place
+from pi_subagents.runners import Runner
 
 _MAX_WARMING = 3
 PROMPT = "Run the command and say what it printed."
@@ -117,7 +117,7 @@ def _pi() -> Sequence[str]:
     return find_pi(None, os.environ, data_dir(os.environ)).argv
 
 
-async def _delegate(folder: Path, tasks: int, jobs: int, agents: Agents | None) -> Done:
+async def _delegate(folder: Path, tasks: int, jobs: int, agents: Runner | None) -> Done:
     starts: list[Started] = []
 
     def observe(_state: object, events: Sequence[Event]) -> None:
@@ -125,7 +125,7 @@ async def _delegate(folder: Path, tasks: int, jobs: int, agents: Agents | None) 
 
     asked = [Task(f"task {number}", PROMPT) for number in range(tasks)]
     place = Place.here(folder)
-    results = await Delegation(asked, place=place, concurrency=jobs, observer=observe, runner=agents)
+    results = await Delegation(asked, place=place, concurrency=jobs, observer=observe, agents=agents)
     new = sum(not start.reused for start in starts)
     return Done(sum(result.ok for result in results), len({start.pid for start in starts}), new)
 

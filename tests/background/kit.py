@@ -1,6 +1,6 @@
 """A project from which background runs are launched, and eyes for everybody who takes part in them.
 
-Agents carry the mark of their stage in the environment; keepers and porters carry another, which they inherit from
+Agents carry the mark of their stage in the environment; keepers and queues carry another, which they inherit from
 whoever launched the run.
 """
 
@@ -23,7 +23,7 @@ from typing import Any, cast
 from pi_subagents.place import Place
 from pi_subagents.runners import choose_mechanism
 from pi_subagents.runs.background import Registry
-from pi_subagents.store import Slots
+from pi_subagents.store import BackgroundSlots
 from pi_subagents.testing import MODELS_VARIABLE, Action, prints, script
 from pi_subagents.testing.records import AGENT_START
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
@@ -64,8 +64,8 @@ class Yard:
         return Registry(self.place, self.owner)
 
     @property
-    def slots(self) -> Slots:
-        return Slots(self.place.agent_dir, self.limit)
+    def slots(self) -> BackgroundSlots:
+        return BackgroundSlots(self.place.agent_dir, self.limit)
 
     def preset(self, name: str, *fields: str) -> None:
         """Write a preset; each field is a line of its frontmatter."""
@@ -109,9 +109,9 @@ class Yard:
         """The keepers at work."""
         return self._processes("pi_subagents.background.keeper")
 
-    def porters(self) -> list[int]:
-        """The porters, of whom there should be one at most."""
-        return self._processes("pi_subagents.background.porter")
+    def queues(self) -> list[int]:
+        """The queues, of whom there should be one at most."""
+        return self._processes("pi_subagents.background.queue")
 
     def keeper_of(self, run_dir: Path) -> int | None:
         """The process that holds a run's lease, once it is a keeper."""
@@ -122,7 +122,7 @@ class Yard:
         until(lambda: not self._kill_those_who_are_there())  # again: one of them may have been starting another
 
     def _kill_those_who_are_there(self) -> list[int]:
-        everybody = [*self.keepers(), *self.porters(), *self.stage.processes()]
+        everybody = [*self.keepers(), *self.queues(), *self.stage.processes()]
         for pid in everybody:
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGSTOP)

@@ -171,7 +171,7 @@ async def test_launchers_with_different_runtime_directories_meet_the_same_porter
     try:
         monkeypatch.setenv("XDG_RUNTIME_DIR", str(short))
         third = await yard.launch(pauses(300))
-        until(lambda: len(yard.porters()) == 1)
+        until(lambda: len(yard.queues()) == 1)
         assert (await yard.row(third))["queued"]
         assert list(short.iterdir()) == []
     finally:

@@ -13,35 +13,34 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.background import porter as porter_module
-from pi_subagents.background.porter import Porter
+from pi_subagents.background import queue
 from pi_subagents.runs.control import ask
-from pi_subagents.store import Slots, load_run, slots
+from pi_subagents.store import BackgroundSlots, load_run, slots
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches, waits_for
 from tests.background.kit import Yard, kill
 from tests.background.test_control import socket_of
-from tests.background.test_places import overlap
-from tests.background.test_porter import knock
+from tests.background.test_queue import bring
+from tests.background.test_slots import overlap
 from tests.waiting import PATIENCE_S, until
 
 _STOPS_IN_THE_GATE = """
 import os, signal, sys
 from pathlib import Path
-from pi_subagents.store import Slots
-gate = Slots(Path(sys.argv[1]), 1).gate()
+from pi_subagents.store import BackgroundSlots
+gate = BackgroundSlots(Path(sys.argv[1]), 1).launch_lock()
 os.kill(os.getpid(), signal.SIGSTOP)
 gate.release()
 """
 
 
 @contextmanager
-def stopped_in_the_gate(yard: Yard) -> Iterator[subprocess.Popen[bytes]]:
-    """A launcher that has come as far as the gate, and no further."""
+def stopped_with_the_lock(yard: Yard) -> Iterator[subprocess.Popen[bytes]]:
+    """A launcher that has come as far as the lock, and no further."""
     launcher = subprocess.Popen([sys.executable, "-c", _STOPS_IN_THE_GATE, str(yard.place.agent_dir)])
     try:
         os.waitpid(launcher.pid, os.WUNTRACED)
-        assert yard.slots.try_gate() is None
+        assert yard.slots.try_launch_lock() is None
         yield launcher
     finally:
         launcher.kill()
@@ -49,38 +48,38 @@ def stopped_in_the_gate(yard: Yard) -> Iterator[subprocess.Popen[bytes]]:
 
 
 @pytest.mark.parametrize("yard", [1], indirect=True)
-async def test_a_launcher_stopped_in_the_gate_is_overtaken_and_the_limit_is_kept(
+async def test_a_launcher_stopped_with_the_lock_is_overtaken_and_the_limit_is_kept(
     yard: Yard, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     go = tmp_path / "go"
-    monkeypatch.setattr(slots, "_GATE_S", 0.2)
-    with stopped_in_the_gate(yard) as launcher:
+    monkeypatch.setattr(slots, "_LAUNCH_S", 0.2)
+    with stopped_with_the_lock(yard) as launcher:
         run_dirs = [await yard.launch(waits_for(go), prints(*answer(str(number)))) for number in range(4)]
         assert caplog.text.count("this one overtakes it") == 4
-        until(lambda: len(yard.porters()) == 1)
+        until(lambda: len(yard.queues()) == 1)
         go.touch()
         until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs))
         assert [load_run(run_dir).text for run_dir in run_dirs] == ["0", "1", "2", "3"]
         assert overlap(yard.registry.runs()) == 1
         launcher.send_signal(signal.SIGCONT)
         assert launcher.wait(PATIENCE_S) == 0
-        monkeypatch.setattr(slots, "_GATE_S", PATIENCE_S)  # the porter, which leaves now, comes out, sooner or later
+        monkeypatch.setattr(slots, "_LAUNCH_S", PATIENCE_S)  # the queue, which ends now, lets go, sooner or later
         await yard.launch(prints(*answer("as ever")))
     assert caplog.text.count("this one overtakes it") == 4
-    until(lambda: not yard.porters())
+    until(lambda: not yard.queues())
 
 
 class LateGuest(socket.socket):
-    """A door at which somebody knocks at the very last moment."""
+    """A socket to which somebody connects at the very last moment."""
 
     guest: Path
 
     def shutdown(self, how: int) -> None:
-        knock(Path(self.getsockname()), self.guest)
+        bring(Path(self.getsockname()), self.guest)
         super().shutdown(how)
 
 
-def test_who_comes_past_the_gate_while_the_porter_leaves_is_not_forgotten(
+def test_who_comes_past_the_lock_while_the_queue_ends_is_not_forgotten(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started: list[str] = []
@@ -88,17 +87,17 @@ def test_who_comes_past_the_gate_while_the_porter_leaves_is_not_forgotten(
     def start(lease: int, order: int, slot: int) -> None:
         started.append(Path(f"/proc/self/fd/{lease}").readlink().parent.name)
 
-    monkeypatch.setattr(porter_module, "start_keeper", start)
-    places = Slots(tmp_path / "agent", 1)
-    address = places.move_door()
-    with LateGuest(socket.AF_UNIX) as door:
-        door.guest = tmp_path / "late"
-        door.guest.mkdir()
-        door.bind(str(address))
-        door.listen()
-        Porter(door, places).work()
+    monkeypatch.setattr(queue, "start_keeper", start)
+    places = BackgroundSlots(tmp_path / "agent", 1)
+    address = places.new_queue_address()
+    with LateGuest(socket.AF_UNIX) as listener:
+        listener.guest = tmp_path / "late"
+        listener.guest.mkdir()
+        listener.bind(str(address))
+        listener.listen()
+        queue.Queue(listener, places).serve()
     assert started == ["late"]
-    assert (places.door, address.exists()) == (None, False)
+    assert (places.queue_address, address.exists()) == (None, False)
 
 
 async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Yard, tmp_path: Path) -> None:
@@ -116,14 +115,14 @@ async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Ya
 
 
 @pytest.mark.parametrize("yard", [1], indirect=True)
-async def test_the_door_of_a_killed_porter_is_removed_by_the_next_launch(yard: Yard, tmp_path: Path) -> None:
+async def test_the_address_of_a_killed_queue_is_removed_by_the_next_launch(yard: Yard, tmp_path: Path) -> None:
     first, _waiting = [await yard.launch(touches(tmp_path / "begun"), pauses(300)) for _ in range(2)]
-    door = yard.slots.door
-    assert door is not None
-    until(lambda: len(yard.porters()) == 1)
-    kill(yard.porters()[0])
+    address = yard.slots.queue_address
+    assert address is not None
+    until(lambda: len(yard.queues()) == 1)
+    kill(yard.queues()[0])
     until((tmp_path / "begun").exists)  # before, a child that is about to become the agent has the place too
     kill(yard.keeper_of(first) or 0)
     last = await yard.launch(prints(*answer("there is a place")))
-    assert (yard.slots.door, door.exists()) == (None, False)
+    assert (yard.slots.queue_address, address.exists()) == (None, False)
     assert (await yard.see_the_end(last))["finalText"] == "there is a place"

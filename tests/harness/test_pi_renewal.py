@@ -25,5 +25,5 @@ RENEWAL = PiRenewal("", Path("/run/child-session.jsonl"), {})
 )
 def test_a_state_that_makes_no_sense_is_none_to_go_on_from(data: bytes) -> None:
     frame = b'{"type":"response","id":"renewal","command":"get_state","success":true,"data":' + data + b"}"
-    assert RENEWAL.nature(frame) is None
+    assert RENEWAL.identity(frame) is None
     assert RENEWAL.heard(frame) in (False, b"")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents.agents import warm_run
+from pi_subagents.agents import agent
 from pi_subagents.delegation import offered_models as models_offered
 from pi_subagents.delegation import program_facts
 from pi_subagents.runs import control
-from pi_subagents.supervisor import supervisor
+from pi_subagents.supervisor import stopping, supervisor
 from tests.pi.fixtures import pi, play
 from tests.waiting import PATIENCE_S
 
@@ -20,6 +20,6 @@ def _patience_with_pi(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pi that is slow because the machine is busy does what it would have done: it is not given up before."""
     for module in (control, models_offered, program_facts):
         monkeypatch.setattr(module, "_TIMEOUT_S", PATIENCE_S)
-    for name in ("ABORT_GRACE_S", "SETTLE_GRACE_S", "STOP_GRACE_S"):
-        monkeypatch.setattr(supervisor, name, PATIENCE_S)
-    monkeypatch.setattr(warm_run, "RENEWAL_S", PATIENCE_S)
+    for module, name in ((stopping, "ABORT_GRACE_S"), (supervisor, "SETTLE_GRACE_S"), (stopping, "STOP_GRACE_S")):
+        monkeypatch.setattr(module, name, PATIENCE_S)
+    monkeypatch.setattr(agent, "RENEWAL_S", PATIENCE_S)

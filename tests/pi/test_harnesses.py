@@ -50,9 +50,9 @@ CASES: dict[str, tuple[list[Step], dict[str, Any]]] = {
 
 
 async def run_with(
-    stage: Stage, harness: Harness, prompt: str = "Go.", runner: Runner | None = None, **task: Any
+    stage: Stage, harness: Harness, prompt: str = "Go.", agents: Runner | None = None, **task: Any
 ) -> RunResult:
-    (result,) = await stage.delegate(Task("t", prompt, **task), harness=harness, runner=runner)
+    (result,) = await stage.delegate(Task("t", prompt, **task), harness=harness, agents=agents)
     return result
 
 
@@ -60,8 +60,8 @@ async def run_with_kept(stage: Stage, **task: Any) -> RunResult:
     """The same in a process that has done another task before."""
     settings = msgspec.structs.replace(load_settings(stage.project, stage.agent_dir), warm_agents=True)
     agents = agents_for(stage.place, settings)
-    await run_with(stage, PiRpc(), WARM_UP, runner=agents)
-    result = await run_with(stage, PiRpc(), runner=agents, **task)
+    await run_with(stage, PiRpc(), WARM_UP, agents=agents)
+    result = await run_with(stage, PiRpc(), agents=agents, **task)
     await agents.close()
     assert any(isinstance(event, ev.Started) and event.reused for event in read_journal(result.run_dir / JOURNAL_FILE))
     return result

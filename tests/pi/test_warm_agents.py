@@ -13,7 +13,6 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi_subagents.agents.pool import Agents
 from pi_subagents.agents.shared import agents_for
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.harness import PiRpc
@@ -21,6 +20,7 @@ from pi_subagents.models import Task
 from pi_subagents.models.event import Started
 from pi_subagents.offline import Call, Fail, Hang, Request, Say, Script
 from pi_subagents.profiles import invalidate_profiles_cache
+from pi_subagents.runners import Runner
 from pi_subagents.settings import load_settings
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from tests.pi.stage import WAIT_S, Play, Stage
@@ -34,13 +34,13 @@ class House:
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         settings = msgspec.structs.replace(load_settings(stage.project, stage.agent_dir), warm_agents=True)
-        self.agents: Agents = agents_for(stage.place, settings)
+        self.agents: Runner = agents_for(stage.place, settings)
 
     async def run(self, *prompts: str, concurrency: int = 1, **fields: Any) -> list[Started]:
         """See tasks through, one after the other unless told otherwise; how each of their agents was started."""
         tasks = [Task(f"task {number}", prompt, **fields) for number, prompt in enumerate(prompts)]
         delegation = Delegation(
-            tasks, place=self.stage.place, concurrency=concurrency, harness=PiRpc(), runner=self.agents
+            tasks, place=self.stage.place, concurrency=concurrency, harness=PiRpc(), agents=self.agents
         )
         async with asyncio.timeout(WAIT_S):
             self.results = await delegation

@@ -85,7 +85,8 @@ def test_a_fake_process_prints_exits_once_and_is_silent_after_it() -> None:
     async def main() -> tuple[Heard, list[tuple[str, float]]]:
         heard = Heard()
         runner: Runner = FakeRunner(play)
-        process: Process = runner.start(INVOCATION, heard)
+        async with runner.slot(INVOCATION) as slot:
+            process: Process = slot.start(heard)
         await asyncio.sleep(1)
         process.terminate()
         assert isinstance(process, FakeProcess)
@@ -106,7 +107,8 @@ def test_a_fake_process_ends_as_a_real_one_would(ignored: tuple[str, ...], exit_
 
     async def main() -> list[int]:
         heard = Heard()
-        process = FakeRunner(play, ignores=ignored).start(INVOCATION, heard)
+        async with FakeRunner(play, ignores=ignored).slot(INVOCATION) as slot:
+            process = slot.start(heard)
         process.terminate()
         await asyncio.sleep(1)
         process.kill()

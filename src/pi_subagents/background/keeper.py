@@ -1,6 +1,6 @@
 """The keeper: a process that owns one detached run from start to end, with the same supervisor as any other run.
 
-Started with three inherited descriptors: the run's lease, the sealed order, and its place among the background runs of
+Started with three inherited descriptors: the run's lease, the sealed order, and its slot among the background runs of
 this machine. It has a session of its own and no terminal: what happens to whoever started it does not reach it.
 """
 
@@ -10,13 +10,12 @@ import os
 import sys
 from pathlib import Path
 
-from pi_subagents.agents.pool import Agents
 from pi_subagents.background.orders import Order, unseal
 from pi_subagents.harness import default_provider, harness_named
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners import LocalRunner
 from pi_subagents.runs.control import serving
-from pi_subagents.store import Index, Lease, Pace, Places, adopt
+from pi_subagents.store import Index, Lease, Pace, Slots, adopt
 from pi_subagents.supervisor import Observer, Pacing, Supervisor
 
 
@@ -45,7 +44,7 @@ def supervise(order: Order, lease: Lease, observer: Observer | None = None) -> S
         state,
         order.invocation,
         harness_named(order.harness),
-        Agents(LocalRunner(order.mechanism), places=Places.for_processes(agent_dir, order.max_processes)),
+        LocalRunner(order.mechanism, Slots.for_processes(agent_dir, order.max_processes)),
         order.limits,
         problem=order.problem,
         pacing=Pacing(Pace(agent_dir), default_provider(Path(order.cwd), agent_dir)),

@@ -1,4 +1,4 @@
-"""From tasks to runs that keepers hold: at once where there is a place, else the porter has them wait in order."""
+"""From tasks to runs that keepers hold: at once where there is a slot, else the queue has them wait in order."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pi_subagents.harness import PiRpc
 from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import Task
 from pi_subagents.place import Place
-from pi_subagents.runners import choose_mechanism, room_for_agents, start_keeper, start_porter
+from pi_subagents.runners import choose_mechanism, room_for_agents, start_keeper, start_queue
 from pi_subagents.runs.background import KnownRun
 from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import Settings
-from pi_subagents.store import Index, Slots, request_stop
+from pi_subagents.store import BackgroundSlots, Index, request_stop
 from pi_subagents.supervisor import answering_for
 
 _log = logging.getLogger(__name__)
 
 _HANDOVER_S = 2.0
-_MAX_KNOCKING = 1024
-"""How many may come before a porter who is still on the way takes the first."""
+_MAX_PENDING = 1024
+"""How many runs may come before a queue that is still starting takes the first."""
 
 
 def launch_all(
@@ -82,14 +82,14 @@ def launch(run: PreparedRun, place: Place, settings: Settings) -> KnownRun:
     with answering_for([run]):
         try:
             Index(place.agent_dir).record(place.project, [(run.state, run_dir)])
-            _give_away(run, order_for(run, place, settings), Slots(place.agent_dir, settings.max_background))
+            _give_away(run, order_for(run, place, settings), BackgroundSlots(place.agent_dir, settings.max_background))
         except (OSError, ValueError, OverflowError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {why}") from error
     return KnownRun(run.state, run_dir)
 
 
-def _give_away(run: PreparedRun, order: Order, slots: Slots) -> None:
+def _give_away(run: PreparedRun, order: Order, slots: BackgroundSlots) -> None:
     sealed = seal(order)
     try:
         _hand_over(run, sealed, slots)
@@ -98,13 +98,13 @@ def _give_away(run: PreparedRun, order: Order, slots: Slots) -> None:
     run.record.leave()
 
 
-def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
+def _hand_over(run: PreparedRun, order: int, slots: BackgroundSlots) -> None:
     lease = run.record.lease_fd
-    gate = slots.gate()
-    if gate is None:
+    lock = slots.launch_lock()
+    if lock is None:
         _log.warning("another launch does not get on (is its program stopped?); this one overtakes it")
     try:
-        if _give_to_porter(run, order, slots):
+        if _give_to_queue(run, order, slots):
             return
         slot = slots.take()
         if slot is not None:
@@ -114,43 +114,43 @@ def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
                 slot.leave()
             return
         with suppress(OSError):
-            _open_door(slots)
-        if not _give_to_porter(run, order, slots):
+            _open_queue(slots)
+        if not _give_to_queue(run, order, slots):
             start_keeper(lease, order, -1)  # better one too many than one that nobody keeps
     finally:
-        if gate is not None:
-            gate.release()
+        if lock is not None:
+            lock.release()
 
 
-def _give_to_porter(run: PreparedRun, order: int, slots: Slots) -> bool:
-    """Put a run into the porter's hands, if there is one.
+def _give_to_queue(run: PreparedRun, order: int, slots: BackgroundSlots) -> bool:
+    """Have a run wait in the queue, if there is one.
 
-    Sent is handed over: the descriptors are on their way in the kernel, and should the porter die before it takes
+    Sent is handed over: the descriptors are on their way in the kernel, and should the queue die before it takes
     them, the kernel frees the lease and the run counts as lost. Waiting for an answer could only lead to two keepers.
     """
-    if (door := slots.door) is None:
+    if (address := slots.queue_address) is None:
         return False
     try:
-        with socket.socket(socket.AF_UNIX) as knock:
-            knock.settimeout(_HANDOVER_S)
-            knock.connect(str(door))
-            socket.send_fds(knock, [os.fsencode(run.record.path)], [run.record.lease_fd, order])
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_HANDOVER_S)
+            connection.connect(str(address))
+            socket.send_fds(connection, [os.fsencode(run.record.path)], [run.record.lease_fd, order])
     except ConnectionRefusedError:  # it was killed
-        slots.close_door(door)
+        slots.remove_queue_address(address)
         return False
     except OSError:
         return False
     return True
 
 
-def _open_door(slots: Slots) -> None:
-    """Open the porter's door before there is a porter, so that nobody has to wait for it to come."""
-    path = slots.move_door()
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(str(path))
+def _open_queue(slots: BackgroundSlots) -> None:
+    """Listen before there is a queue, so that nobody has to wait until it has started."""
+    path = slots.new_queue_address()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
         path.chmod(0o600)
-        door.listen(_MAX_KNOCKING)
-        start_porter(door.fileno(), str(slots.agent_dir), slots.limit)
+        listener.listen(_MAX_PENDING)
+        start_queue(listener.fileno(), str(slots.agent_dir), slots.limit)
 
 
 def order_for(run: PreparedRun, place: Place, settings: Settings) -> Order:

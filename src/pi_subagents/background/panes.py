@@ -64,6 +64,18 @@ class PaneRun:
             except StoreError as error:
                 _log.error("%s", error)
 
+    can_steer = False
+    """Others speak to the keeper in the pane."""
+
+    def steer(self, _text: str) -> str | None:
+        """The keeper in the pane takes what its agent is to be told."""
+        return "the run is held elsewhere"
+
+    def detach(self, owner: str) -> None:
+        """A run in a pane ends with whoever asked for it."""
+        if not self._handed_over:
+            self._waiting.detach(owner)
+
     def heed_request(self) -> None:
         """Stop if another process has asked for it; in its pane, the keeper looks by itself."""
         if not self._handed_over:
@@ -102,38 +114,38 @@ class PaneRun:
 
     def _hand_over(self) -> socket.socket:
         """Open a pane and give it the run; raises SpawnFailed and OSError, and then the run is still ours."""
-        with _door() as (door, address):
+        with _listening() as (listener, address):
             pane = self._panes.open([sys.executable, "-P", "-m", PROGRAM, address])
-            guest = self._let_in(door, pane)
+            connection = self._accept(listener, pane)
         order = seal(self._order)
         try:
-            socket.send_fds(guest, [b"."], [self._run.record.lease_fd, order])
+            socket.send_fds(connection, [b"."], [self._run.record.lease_fd, order])
         except OSError:
-            guest.close()
+            connection.close()
             raise
         finally:
             os.close(order)
         self._run.record.leave()
-        return guest
+        return connection
 
-    def _let_in(self, door: socket.socket, pane: str) -> socket.socket:
+    def _accept(self, listener: socket.socket, pane: str) -> socket.socket:
         deadline = time.monotonic() + _CONNECT_S
         while time.monotonic() < deadline and self._panes.is_open(pane):
             with suppress(TimeoutError):
-                return door.accept()[0]
+                return listener.accept()[0]
         self._panes.close(pane)
         raise SpawnFailed("the program in the tmux pane did not start")
 
 
 @contextmanager
-def _door() -> Iterator[tuple[socket.socket, str]]:
+def _listening() -> Iterator[tuple[socket.socket, str]]:
     path = new_address("pane")
-    with socket.socket(socket.AF_UNIX) as door:
-        door.bind(str(path))
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
         try:
             path.chmod(0o600)
-            door.listen(1)
-            door.settimeout(_LOOK_S)
-            yield door, str(path)
+            listener.listen(1)
+            listener.settimeout(_LOOK_S)
+            yield listener, str(path)
         finally:
             path.unlink(missing_ok=True)

@@ -9,16 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from pi_subagents.agents.pool import Agents
-from pi_subagents.agents.shared import agents_for
-from pi_subagents.background.launch import order_for
-from pi_subagents.background.panes import PaneRun
+from pi_subagents.delegation.holders import HOLDERS
 from pi_subagents.delegation.missing import PlanCheck
 from pi_subagents.delegation.planning import Plan
 from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
 from pi_subagents.delegation.queue import in_thread, run_bounded
 from pi_subagents.fold import RunState
-from pi_subagents.harness import Harness, default_provider, harness_named
+from pi_subagents.harness import Harness, harness_named
 from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
 from pi_subagents.models.event import Event
@@ -26,13 +23,13 @@ from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
-from pi_subagents.runners.tmux import TmuxPanes
 from pi_subagents.runs.control import serving
 from pi_subagents.runs.results import RunResult, run_result
 from pi_subagents.runs.retention import apply_retention_aside
 from pi_subagents.runs.sessions import Remembered, nothing_remembered
-from pi_subagents.store import Index, Pace
-from pi_subagents.supervisor import REQUEST_INTERVAL_S, Observer, Pacing, Supervisor, answering_for
+from pi_subagents.settings import RunnerName
+from pi_subagents.store import Index
+from pi_subagents.supervisor import REQUEST_INTERVAL_S, Holder, Observer, answering_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,11 +46,11 @@ class DelegatedRun:
 
     plan: Plan
     run_dir: Path
-    supervisor: Supervisor | PaneRun
+    holder: Holder
 
     @property
     def state(self) -> RunState:
-        return self.supervisor.state
+        return self.holder.state
 
     @property
     def goes_on(self) -> bool:
@@ -80,8 +77,8 @@ class Delegation:
         available_tools: Sequence[str] = BUILTIN_TOOLS,
         on_ended: Callable[[RunState, Path], None] | None = None,
         harness: Harness | None = None,
-        runner: Runner | None = None,
-        tmux: bool | None = None,
+        runner: RunnerName | None = None,
+        agents: Runner | None = None,
         remembered: Remembered = nothing_remembered,
         check: PlanCheck | None = None,
     ) -> None:
@@ -99,12 +96,8 @@ class Delegation:
         self._check = check
         self._on_ended = on_ended
         self._harness = harness or harness_named(self.settings.harness_name)
-        self._runner = runner
-        self._own_agents: Agents | None = None
-        provider = default_provider(self.place.cwd, self.place.agent_dir)
-        self._pacing = Pacing(Pace(self.place.agent_dir), provider)
-        in_panes = self.settings.runner == "tmux" and runner is None if tmux is None else tmux
-        self.panes = TmuxPanes(self.place.environ) if in_panes else None
+        name = runner or ("local" if agents is not None else self.settings.runner)
+        self._holders = HOLDERS[name](self.place, self.settings, self._observe, agents)
         self._work: asyncio.Task[list[RunResult]] | None = None
         self._updates: asyncio.Queue[RunUpdate | None] | None = None
         self._stopped = False
@@ -145,19 +138,27 @@ class Delegation:
         notes = (run.plan.note for run in self.runs if run.plan.note)
         return [*self.settings.warnings, *dict.fromkeys(notes)]
 
+    @property
+    def hint(self) -> str | None:
+        """How to look at the runs, where they are shown elsewhere."""
+        return self._holders.hint
+
+    def check_runner(self) -> None:
+        """Raise InvalidCall where the runner cannot work on this machine."""
+        self._holders.check()
+
     def stop(self, session_id: str | None = None, message: str = CANCELLED_SENTENCE) -> None:
         """Ask one run, or all of them, to end; returns at once."""
         self._stopped = self._stopped or session_id is None
         for run in self.runs:
             if session_id in (None, run.state.session_id):
-                run.supervisor.stop(Reason.CANCELLED, message)
+                run.holder.stop(Reason.CANCELLED, message)
 
     def detach(self, owner: str) -> list[DelegatedRun]:
         """Make background runs of those that have not ended; whoever runs this delegation is their keeper."""
         left = [run for run in self.runs if run.goes_on]
         for run in left:
-            if isinstance(run.supervisor, Supervisor):
-                run.supervisor.detach(owner)
+            run.holder.detach(owner)
         self._take_note(left)
         return left
 
@@ -165,10 +166,7 @@ class Delegation:
         """Plan every task and make its record; nothing is started. Raises PiSubagentsError."""
         if self.runs:
             return
-        if self.panes is not None:
-            self.panes.check()
-        if self._runner is None:
-            self._runner = self._own_agents = agents_for(self.place, self.settings)
+        self.check_runner()
         prepared = prepare_runs(
             self._tasks,
             self.place,
@@ -180,7 +178,7 @@ class Delegation:
             check=self._check,
         )
         with answering_for(prepared):
-            self.runs = [self._supervised(run, self._runner) for run in prepared]
+            self.runs = [DelegatedRun(run.plan, run.record.path, self._holders.hold(run)) for run in prepared]
             self._take_note(self.runs)
         self._prepared += prepared
 
@@ -188,24 +186,6 @@ class Delegation:
         for project in {project_of(run.run_dir) for run in runs}:
             there = [(run.state, run.run_dir) for run in runs if project_of(run.run_dir) == project]
             self._index.record(project, there)
-
-    def _supervised(self, run: PreparedRun, runner: Runner) -> DelegatedRun:
-        supervisor = Supervisor(
-            run.record,
-            run.state,
-            run.invocation,
-            run.harness,
-            runner,
-            run.limits,
-            problem=run.plan.problem,
-            pacing=self._pacing,
-            observer=self._observe,
-        )
-        holder: Supervisor | PaneRun = supervisor
-        if self.panes is not None:
-            order = order_for(run, self.place, self.settings)
-            holder = PaneRun(run, order, supervisor, self.panes, self._observe)
-        return DelegatedRun(run.plan, run.record.path, holder)
 
     # --- inside ---------------------------------------------------------------------------------------------
 
@@ -241,12 +221,10 @@ class Delegation:
                 await run_bounded([partial(self._run_one, run) for run in self.runs], self.concurrency)
         finally:
             watching.cancel()
-            if self._own_agents is not None:
-                await self._own_agents.close()
+            await self._holders.close()
 
-    def _steerable(self) -> dict[Path, Supervisor]:
-        held_here = [(run.run_dir, run.supervisor) for run in self.runs if isinstance(run.supervisor, Supervisor)]
-        return {run_dir: supervisor for run_dir, supervisor in held_here if supervisor.can_steer}
+    def _steerable(self) -> dict[Path, Holder]:
+        return {run.run_dir: run.holder for run in self.runs if run.holder.can_steer}
 
     async def _watch_requests(self) -> None:
         """Another process may ask for a run to be stopped that still waits for its turn."""
@@ -254,10 +232,10 @@ class Delegation:
             await asyncio.sleep(REQUEST_INTERVAL_S)
             for run in self.runs:
                 if run.state.status is Status.QUEUED:
-                    run.supervisor.heed_request()
+                    run.holder.heed_request()
 
     async def _run_one(self, run: DelegatedRun) -> None:
-        await run.supervisor.run()
+        await run.holder.run()
         if self._on_ended is not None:
             self._on_ended(run.state, run.run_dir)
         await asyncio.to_thread(self._index.record, project_of(run.run_dir), [(run.state, run.run_dir)])

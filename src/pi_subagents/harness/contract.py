@@ -49,12 +49,12 @@ class RunFile:
 class Renewal(Protocol):
     """How a process that has done another task is made ready for this one, with nothing left of the other.
 
-    Only a process of the same `likeness` can be: one that was started with the same program, arguments, instructions,
-    environment and directory.
+    Only a process of the same `fingerprint` can be: one that was started with the same program, arguments,
+    instructions, environment and directory.
     """
 
     @property
-    def likeness(self) -> str: ...
+    def fingerprint(self) -> str: ...
 
     @property
     def reads(self) -> Mapping[Path, bytes]:
@@ -66,7 +66,7 @@ class Renewal(Protocol):
         """What to send to a process that has nothing to do."""
         ...
 
-    def nature(self, frame: bytes) -> str | None:
+    def identity(self, frame: bytes) -> str | None:
         """What the process says it is, if this record tells: which model, and how it thinks."""
         ...
 

@@ -1,19 +1,22 @@
 """Where agent processes live. The only code that starts processes or sends signals."""
 
 from pi_subagents.runners.containment import Mechanism, choose_mechanism, namespace_works
-from pi_subagents.runners.contract import Process, Runner, Sink, SpawnFailed, Stream
-from pi_subagents.runners.detached import collect_ended, start_keeper, start_porter
+from pi_subagents.runners.contract import Lease, Process, Runner, Sink, Slot, Slots, SpawnFailed, Stream
+from pi_subagents.runners.detached import collect_ended, start_keeper, start_queue
 from pi_subagents.runners.footprint import Footprint, room_for_agents
 from pi_subagents.runners.local import LocalProcess, LocalRunner
 
 __all__ = [
     "Footprint",
+    "Lease",
     "LocalProcess",
     "LocalRunner",
     "Mechanism",
     "Process",
     "Runner",
     "Sink",
+    "Slot",
+    "Slots",
     "SpawnFailed",
     "Stream",
     "choose_mechanism",
@@ -21,5 +24,5 @@ __all__ = [
     "namespace_works",
     "room_for_agents",
     "start_keeper",
-    "start_porter",
+    "start_queue",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Literal, Protocol
 
 from pi_subagents.harness import Invocation
@@ -63,13 +63,35 @@ class Process(Protocol):
         ...
 
 
+class Slot(Protocol):
+    """Room for one agent. Once started, the agent has it until nothing is left of it."""
+
+    def start(self, sink: Sink) -> Process:
+        """Start the agent whose output goes to `sink`; once, and raises SpawnFailed."""
+        ...
+
+
 class Runner(Protocol):
     """Starts agents somewhere."""
 
-    async def turn(self, invocation: Invocation, is_wanted: Callable[[], bool]) -> None:
-        """Wait until an agent may be started for this task, as long as it is wanted."""
+    def slot(self, invocation: Invocation) -> AbstractAsyncContextManager[Slot]:
+        """Wait for a slot for this task. Whoever leaves the block without a start gives it back."""
         ...
 
-    def start(self, invocation: Invocation, sink: Sink) -> Process:
-        """Start an agent whose output goes to `sink`; raises SpawnFailed."""
+    async def close(self) -> None:
+        """End every process that has no run; those with one are their supervisors' business."""
+        ...
+
+
+class Lease(Protocol):
+    """A slot on this machine, which nobody else has until it is released."""
+
+    def release(self) -> None: ...
+
+
+class Slots(Protocol):
+    """How many agents may live on this machine, whoever starts them."""
+
+    def take(self) -> Lease | None:
+        """A free one, or None."""
         ...

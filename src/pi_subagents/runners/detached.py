@@ -15,13 +15,13 @@ def collect_ended() -> None:
 
 
 def start_keeper(lease: int, order: int, slot: int) -> None:
-    """Start a keeper that inherits a run's lease, its order, and its place (-1 for none)."""
+    """Start a keeper that inherits a run's lease, its order, and its slot (-1 for none)."""
     _start("pi_subagents.background.keeper", [str(lease), str(order), str(slot)], (lease, order, slot))
 
 
-def start_porter(door: int, agent_dir: str, limit: int) -> None:
-    """Start a porter that inherits its open door."""
-    _start("pi_subagents.background.porter", [str(door), agent_dir, str(limit)], (door,))
+def start_queue(listener: int, agent_dir: str, limit: int) -> None:
+    """Start a queue that inherits the socket on which it listens."""
+    _start("pi_subagents.background.queue", [str(listener), agent_dir, str(limit)], (listener,))
 
 
 def _start(module: str, arguments: list[str], fds: tuple[int, ...]) -> None:

@@ -12,13 +12,14 @@ import os
 import shutil
 import subprocess
 from collections import deque
-from collections.abc import Callable
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import IO
 
 from pi_subagents.harness import Invocation
 from pi_subagents.runners.containment import Containment, Mechanism, contain
-from pi_subagents.runners.contract import Sink, SpawnFailed, Stream
+from pi_subagents.runners.contract import Lease, Sink, Slots, SpawnFailed, Stream
 from pi_subagents.runners.footprint import Footprint, weigh
 
 _CHUNK_BYTES = 256 * 1024
@@ -29,19 +30,56 @@ _FORCE_S = 1.0
 _SWEEP_S = 3.0
 """How long we try to end what a killed wrapper has left behind."""
 _LOOK_AGAIN_S = 0.02
+_FREE_SLOT_S = 0.1
+
+
+class LocalSlot:
+    """Room for one agent here."""
+
+    def __init__(self, runner: LocalRunner, invocation: Invocation, lease: Lease | None) -> None:
+        self._runner = runner
+        self._invocation = invocation
+        self._lease = lease
+
+    def start(self, sink: Sink) -> LocalProcess:
+        """Start the agent; raises SpawnFailed."""
+        process = self._runner.start(self._invocation, sink, self._lease)
+        self._lease = None
+        return process
+
+    def give_back(self) -> None:
+        """Whoever is next may have the room, unless an agent is in it."""
+        if self._lease is not None:
+            self._lease.release()
 
 
 class LocalRunner:
-    """Starts agents here, each in a session of its own and contained."""
+    """Starts agents here, each in a session of its own and contained. Without `slots` there is always room."""
 
-    def __init__(self, mechanism: Mechanism) -> None:
+    def __init__(self, mechanism: Mechanism, slots: Slots | None = None) -> None:
         self._mechanism = mechanism
+        self._slots = slots
 
-    async def turn(self, invocation: Invocation, is_wanted: Callable[[], bool]) -> None:
-        """There is always room."""
+    @asynccontextmanager
+    async def slot(self, invocation: Invocation) -> AsyncIterator[LocalSlot]:
+        """Wait for room on this machine."""
+        slot = LocalSlot(self, invocation, await self._wait_for_lease() if self._slots is not None else None)
+        try:
+            yield slot
+        finally:
+            slot.give_back()
 
-    def start(self, invocation: Invocation, sink: Sink) -> LocalProcess:
-        """Start an agent whose output goes to `sink`; raises SpawnFailed."""
+    async def _wait_for_lease(self) -> Lease:
+        assert self._slots is not None
+        while (lease := self._slots.take()) is None:  # noqa: ASYNC110 - other programs free them, too
+            await asyncio.sleep(_FREE_SLOT_S)
+        return lease
+
+    async def close(self) -> None:
+        """Every agent here has a run."""
+
+    def start(self, invocation: Invocation, sink: Sink, lease: Lease | None = None) -> LocalProcess:
+        """Start an agent whose output goes to `sink`, and which has the lease until its end; raises SpawnFailed."""
         _check_program(invocation)
         containment = _contain(self._mechanism)
         try:
@@ -60,7 +98,7 @@ class LocalRunner:
             containment.close()
             raise SpawnFailed(str(error)) from error
         containment.started(popen.pid)
-        return LocalProcess(popen, containment, invocation, sink)
+        return LocalProcess(popen, containment, invocation, sink, lease)
 
 
 def _contain(mechanism: Mechanism) -> Containment:
@@ -90,11 +128,17 @@ class LocalProcess:
     reused = False
 
     def __init__(
-        self, popen: subprocess.Popen[bytes], containment: Containment, invocation: Invocation, sink: Sink
+        self,
+        popen: subprocess.Popen[bytes],
+        containment: Containment,
+        invocation: Invocation,
+        sink: Sink,
+        lease: Lease | None,
     ) -> None:
         self._popen = popen
         self._containment = containment
         self._sink = sink
+        self._lease = lease
         self._loop = asyncio.get_running_loop()
         self._unsent: deque[memoryview] = deque([memoryview(invocation.stdin)] if invocation.stdin else [])
         self._closing_input = not invocation.interactive
@@ -196,6 +240,8 @@ class LocalProcess:
         for stream in list(self._open):
             self._close_output(stream)
         self._containment.close()
+        if self._lease is not None:
+            self._lease.release()
         assert self._exit_code is not None
         self._sink.on_exit(self._exit_code)
 

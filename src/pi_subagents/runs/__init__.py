@@ -1,1 +1,1 @@
-"""The one door to what was run: found, read, followed, spoken to, deleted."""
+"""The one way to what was run: found, read, followed, spoken to, deleted."""

@@ -24,14 +24,14 @@ from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import is_own_socket
 from pi_subagents.store import address_of, load_run, put_address, take_address_away
 from pi_subagents.store.sockets import new_address, remove_if_dead
-from pi_subagents.supervisor import Supervisor
+from pi_subagents.supervisor import Holder
 
 _MAX_REQUEST_BYTES = 16 * 1024 * 1024
 _TIMEOUT_S = 5.0
 
 
 @asynccontextmanager
-async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
+async def serving(runs: Mapping[Path, Holder]) -> AsyncIterator[None]:
     """Take requests for these runs, if any, while the block runs; where there can be no socket, do without."""
     if not runs:
         yield
@@ -64,16 +64,16 @@ async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
             take_address_away(run_dir)
 
 
-def _answer(line: bytes, runs: Mapping[Path, Supervisor]) -> dict[str, Any]:
+def _answer(line: bytes, runs: Mapping[Path, Holder]) -> dict[str, Any]:
     try:
         request = json.loads(line)
-        supervisor = runs[Path(request["run"])]
+        holder = runs[Path(request["run"])]
         match request:
             case {"op": "steer", "text": str(text)}:
-                problem = supervisor.steer(as_utf8(text))
+                problem = holder.steer(as_utf8(text))
                 return {"ok": problem is None, "error": problem}
             case {"op": "stop"}:
-                supervisor.stop(Reason.CANCELLED, as_utf8(str(request.get("message") or CANCELLED_SENTENCE)))
+                holder.stop(Reason.CANCELLED, as_utf8(str(request.get("message") or CANCELLED_SENTENCE)))
                 return {"ok": True}
     except (ValueError, KeyError, TypeError, RecursionError):
         pass

@@ -33,7 +33,7 @@ from pi_subagents.store.record import (
 )
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session, require_removable
 from pi_subagents.store.rundir import RunRecord, force_directory, publish
-from pi_subagents.store.slots import Places, Slots, wait_for_file
+from pi_subagents.store.slots import BackgroundSlots, Slots, wait_for_file
 from pi_subagents.store.tail import JournalTail
 from pi_subagents.store.tidying import tidying_note
 
@@ -44,12 +44,12 @@ __all__ = [
     "META_FILE",
     "RESULT_FILE",
     "TIDY_FILE",
+    "BackgroundSlots",
     "Index",
     "Journal",
     "JournalTail",
     "Lease",
     "Pace",
-    "Places",
     "RunRecord",
     "Slots",
     "address_of",

@@ -1,6 +1,6 @@
-"""How many may be at work at once on this machine: so many files, each locked by who works.
+"""How many may be at work at once on this machine: a file for each, locked by whoever works.
 
-A lock is freed by the kernel when its holder dies, so a place can never be lost.
+A lock is freed by the kernel when its holder dies, so a slot can never be lost.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 from pi_subagents.store.lease import Lease
 from pi_subagents.store.sockets import new_address
 
-_GATE_S = 3.0
-"""Nobody is in the gate for longer than it takes to start a process, unless it was stopped."""
+_LAUNCH_S = 3.0
+"""Nobody has the launch lock for longer than it takes to start a process, unless it was stopped."""
 _POLL_S = 0.005
 
 
@@ -25,8 +25,8 @@ def wait_for_file(path: Path, wait_s: float) -> Lease | None:
     return lease
 
 
-class Places:
-    """So many places in a directory."""
+class Slots:
+    """A number of slots in a directory."""
 
     def __init__(self, folder: Path, limit: int) -> None:
         self.limit = limit
@@ -34,56 +34,60 @@ class Places:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     @classmethod
-    def for_processes(cls, agent_dir: Path, limit: int) -> Places | None:
-        """The places for agent processes of everybody with this agent directory; None where they cannot be kept."""
+    def for_processes(cls, agent_dir: Path, limit: int) -> Slots | None:
+        """The slots for agent processes of everybody with this agent directory; None where they cannot be kept."""
         try:
             return cls(agent_dir / "subagents" / "processes", limit)
         except OSError:
             return None
 
     def take(self) -> Lease | None:
-        """A free place, or None."""
+        """A free one, or None."""
         for number in range(self.limit):
             if (lease := Lease.of_file(self._folder / str(number))) is not None:
                 return lease
         return None
 
 
-class Slots(Places):
-    """The places of background runs, and the gate through which launchers go one at a time."""
+class BackgroundSlots(Slots):
+    """The slots of background runs, the lock that has launchers go one at a time, and where the queue is reached."""
+
+    # An older version may be running beside this one: these names do not change.
+    _LOCK_FILE = "gate"
+    _ADDRESS_FILE = "door"
 
     def __init__(self, agent_dir: Path, limit: int) -> None:
         super().__init__(agent_dir / "subagents" / "slots", limit)
         self.agent_dir = agent_dir
 
-    def gate(self) -> Lease | None:
-        """Wait for the gate; None if whoever is in it does not come out, because it was stopped there."""
-        return wait_for_file(self._folder / "gate", _GATE_S)
+    def launch_lock(self) -> Lease | None:
+        """Wait for the lock; None if its holder does not let go, because it was stopped."""
+        return wait_for_file(self._folder / self._LOCK_FILE, _LAUNCH_S)
 
-    def try_gate(self) -> Lease | None:
-        """The gate, if nobody is in it."""
-        return Lease.of_file(self._folder / "gate")
+    def try_launch_lock(self) -> Lease | None:
+        """The lock, if nobody has it."""
+        return Lease.of_file(self._folder / self._LOCK_FILE)
 
     @property
-    def door(self) -> Path | None:
-        """Where the porter is reached, if there is one.
+    def queue_address(self) -> Path | None:
+        """Where the queue is reached, if there is one.
 
         A socket's path must be short, so it is elsewhere, and where may differ between launchers: a file here tells.
         """
         with suppress(OSError):
-            return Path((self._folder / "door").read_text())
+            return Path((self._folder / self._ADDRESS_FILE).read_text())
         return None
 
-    def move_door(self) -> Path:
-        """A new address for a porter, so that one who is thought to be dead and is not keeps out of its way."""
-        if (old := self.door) is not None:
+    def new_queue_address(self) -> Path:
+        """An address for a new queue, so that one that is thought to be dead and is not keeps out of its way."""
+        if (old := self.queue_address) is not None:
             old.unlink(missing_ok=True)
-        path = new_address("porter")
-        (self._folder / "door").write_text(str(path))
+        path = new_address("queue")
+        (self._folder / self._ADDRESS_FILE).write_text(str(path))
         return path
 
-    def close_door(self, path: Path) -> None:
-        """Take away the door of a porter who leaves."""
+    def remove_queue_address(self, path: Path) -> None:
+        """Take away the address of a queue that ends."""
         path.unlink(missing_ok=True)
-        if self.door == path:
-            (self._folder / "door").unlink(missing_ok=True)
+        if self.queue_address == path:
+            (self._folder / self._ADDRESS_FILE).unlink(missing_ok=True)

@@ -31,20 +31,15 @@ from pi_subagents.outcome import (
     timeout_sentence,
 )
 from pi_subagents.redaction import Redactor
-from pi_subagents.runners import Process, Runner, SpawnFailed, Stream
+from pi_subagents.runners import Process, Runner, Slot, SpawnFailed, Stream
 from pi_subagents.store import RunRecord, stop_request
 from pi_subagents.supervisor.limits import Deadline, Limits, LoopDetector
 from pi_subagents.supervisor.pacing import Pacing
 from pi_subagents.supervisor.recorder import Observer, Recorder
+from pi_subagents.supervisor.stopping import Stopping
 from pi_subagents.supervisor.stream import Output
 from pi_subagents.supervisor.timers import Timers
 
-ABORT_GRACE_S = 1.0
-"""How long an agent that can be asked in its own protocol may take before it is sent a signal."""
-STOP_GRACE_S = 5.0
-"""From the polite request to the kill, as documented."""
-REAP_S = 5.0
-"""How long the kernel may take to end what was killed; longer means a process stuck in the kernel."""
 SETTLE_GRACE_S = 2.0
 """How long an agent that has nothing left to do may take to exit."""
 START_GRACE_S = 60.0
@@ -93,10 +88,11 @@ class Supervisor:
         self._nested_loops = LoopDetector(limits.loop_count)
         self._process: Process | None = None
         self._gone: asyncio.Future[int] | None = None
-        self._stopping = False
         self._stopped_after_settling = False
         self._released = False
+        self._waiting: asyncio.Task[None] | None = None
         self._timers = Timers()
+        self._stopping = Stopping(harness.abort(), self._timers, self._cannot_reap)
         self._looked_at = 0.0
 
     # --- what others may ask ------------------------------------------------------------------------------
@@ -106,10 +102,12 @@ class Supervisor:
         if self.state.status.is_terminal or self.state.stop is not None or self._is_gone:
             return
         self._happened([ev.StopRequested(at=self._now_ms(), reason=reason, message=message)])
-        if self._process is None:
-            self._end(self._verdict())  # still waiting for its turn: there is nothing to stop
-        else:
-            self._escalate()
+        if self._process is not None:
+            self._end_process()
+            return
+        self._end(self._verdict())  # still waiting for a slot: there is nothing to stop
+        if self._waiting is not None:
+            self._waiting.cancel()
 
     def detach(self, owner: str) -> None:
         """Make the run a background run, of whose end `owner` is to be told."""
@@ -126,7 +124,7 @@ class Supervisor:
             return (
                 f"this run cannot be steered: its agent runs in a mode ({self._harness.name}) that hears nothing more"
             )
-        if self._process is None or self.state.status.is_terminal or self.state.settled or self._stopping:
+        if self._process is None or self.state.status.is_terminal or self.state.settled or self._stopping.has_begun:
             return "the agent has finished and would not hear it" if self._process else "the agent has not started yet"
         self._happened([ev.SteerRequested(at=self._now_ms(), text=self._redactor.text(text))])
         self._process.send(self._harness.steer(text))
@@ -136,7 +134,7 @@ class Supervisor:
         """Stop if another process has asked for it; while the agent works, this looks again by itself."""
         if (message := stop_request(self._record.path)) is not None:
             self.stop(Reason.CANCELLED, message or CANCELLED_SENTENCE)
-        elif self._process is not None:
+        elif self._waiting is not None:
             self._timers.set("request", REQUEST_INTERVAL_S, self._look_again)
 
     def _look_again(self) -> None:
@@ -145,8 +143,7 @@ class Supervisor:
         late_s = now - self._looked_at - REQUEST_INTERVAL_S
         self._looked_at = now
         if late_s > _STOPPED_S:
-            self._deadline.put_off(late_s)
-            self._arm_deadline()
+            self._put_off_deadline(late_s)
         self.heed_request()
 
     async def run(self) -> RunState:
@@ -172,45 +169,55 @@ class Supervisor:
 
     async def _start_and_wait(self) -> None:
         loop = asyncio.get_running_loop()
-        await self._see_through(loop.create_task(self._wait_for_turn()))
-        if self.state.status.is_terminal:
+        self._waiting = loop.create_task(self._start_in_turn())
+        self._looked_at = loop.time()
+        self.heed_request()
+        await self._see_through(self._waiting)
+        if self._process is None or self._gone is None:
             return
+        await self._see_through(loop.run_in_executor(None, self._recorder.sync))
+        if self._recorder.broken is not None:
+            self._end_process()
+        await self._see_through(self._gone)
+
+    async def _start_in_turn(self) -> None:
+        """Start the agent as soon as its provider and the machine allow it; no slot is held for a busy provider."""
+        while self._process is None and not self.state.status.is_terminal:
+            await self._wait_for_provider()
+            async with self._runner.slot(self._invocation) as slot:
+                if self._held_back_until() == 0:
+                    self._start(slot)
+
+    async def _wait_for_provider(self) -> None:
+        told = 0
+        while until := self._held_back_until():
+            if until > told:
+                self._happened([ev.HeldBack(at=self._now_ms(), provider=self._provider, until=until)])
+                told = until
+            # Not for all of that time at once: it may be shortened.
+            await asyncio.sleep(min((until - self._now_ms()) / 1000, REQUEST_INTERVAL_S))
+
+    def _start(self, slot: Slot) -> None:
+        loop = asyncio.get_running_loop()
         self._gone = loop.create_future()
         try:
-            self._process = self._runner.start(self._invocation, self)
+            process = self._process = slot.start(self)
         except SpawnFailed as failure:
             why = as_utf8(self._redactor.text(str(failure)))
             self._happened([ev.Stderr(at=self._now_ms(), text=why)])
             self._end(ending(Reason.SPAWN, SPAWN_SENTENCE, self._now_ms()))
             return
         self._deadline = Deadline(self._limits, loop.time())
-        self._looked_at = loop.time()
-        process = self._process
         started = ev.Started(at=self._now_ms(), pid=process.pid, containment=process.containment, reused=process.reused)
         self._happened([started])
         self._arm_deadline()
-        self.heed_request()
-        await self._see_through(loop.run_in_executor(None, self._recorder.sync))
-        if self._recorder.broken is not None:
-            self._escalate()
-        await self._see_through(self._gone)
 
-    async def _wait_for_turn(self) -> None:
-        await self._runner.turn(self._invocation, self._still_waits)
-        told = 0
-        while self._pacing is not None and self._still_waits():
-            until = self._pacing.hold(self.state, self._now_ms())
-            if until > told:
-                held = ev.HeldBack(at=self._now_ms(), provider=self._pacing.provider_of(self.state), until=until)
-                self._happened([held])
-                told = until
-            if not until:
-                return
-            await asyncio.sleep(min((until - self._now_ms()) / 1000, REQUEST_INTERVAL_S))
+    def _held_back_until(self) -> int:
+        return self._pacing.hold(self.state, self._now_ms()) if self._pacing is not None else 0
 
-    def _still_waits(self) -> bool:
-        self.heed_request()
-        return not self.state.status.is_terminal
+    @property
+    def _provider(self) -> str:
+        return self._pacing.provider_of(self.state) if self._pacing is not None else ""
 
     async def _see_through(self, future: asyncio.Future[Any]) -> None:
         # A cancelled caller asks for a stop and still waits for the end: it never leaves a process behind.
@@ -219,7 +226,8 @@ class Supervisor:
                 await asyncio.wait([future])
             except asyncio.CancelledError:
                 self.stop()
-        future.result()
+        if not future.cancelled():
+            future.result()
 
     async def _finish(self) -> None:
         """Record the verdict; the result is drafted before, so that what cannot be kept is never called completed."""
@@ -238,7 +246,7 @@ class Supervisor:
         """The journal has the end of the run: its agent need not wait for the rest of the paperwork."""
         process, self._released = self._process, True
         if process is not None:
-            process.release(reusable=self.state.status is Status.COMPLETED and not self._stopping)
+            process.release(reusable=self.state.status is Status.COMPLETED and not self._stopping.has_begun)
 
     def _tidy_up(self, ended: ev.Ended | None) -> None:
         for name in self._invocation.temporary:
@@ -284,7 +292,7 @@ class Supervisor:
         if self._recorder.happened(self._with_stops_noticed(events)):
             self._react(events)
         else:
-            self._escalate()
+            self._end_process()
 
     def _with_stops_noticed(self, events: Sequence[ev.AnyEvent]) -> Sequence[ev.AnyEvent]:
         """The events, and right behind the call that makes a loop of them, the request to stop.
@@ -315,7 +323,7 @@ class Supervisor:
         for event in events:
             self._heed_work(event)
         if self.state.stop is not None:
-            self._escalate()
+            self._end_process()
         if self.state.settled and self._process is not None:
             self._process.finish()  # an interactive agent waits for this before it exits
         if self.state.disposition == "handled" and not self.state.begun:
@@ -328,7 +336,7 @@ class Supervisor:
 
     def _watch(self, name: str, is_idle: bool, grace_s: float, action: Callable[[], None] | None = None) -> None:
         if is_idle:
-            self._timers.set(name, grace_s, action or self._escalate)
+            self._timers.set(name, grace_s, action or self._end_process)
         else:
             self._timers.cancel(name)
 
@@ -351,37 +359,25 @@ class Supervisor:
             delay_s = self._deadline.at - asyncio.get_running_loop().time()
             self._timers.set("deadline", delay_s, self._deadline_reached)
 
+    def _put_off_deadline(self, late_s: float) -> None:
+        if self._process is not None:
+            self._deadline.put_off(late_s)
+            self._arm_deadline()
+
     def _deadline_reached(self) -> None:
         if not self._deadline.passed(asyncio.get_running_loop().time()):
             self._arm_deadline()
             return
         self.stop(Reason.TIMEOUT, timeout_sentence(self._limits.timeout_s or 0))
 
-    # --- ending the process: timers, not a task, because a task could be cancelled half-way ------------------
+    # --- ending the process -------------------------------------------------------------------------------
 
-    def _escalate(self) -> None:
-        if self._process is None or self._stopping or self._is_gone:
+    def _end_process(self) -> None:
+        if self._process is None or self._stopping.has_begun or self._is_gone:
             return
-        self._stopping = True
         self._stopped_after_settling = self.state.stop is None and (self.state.settled or self.state.pass_ended)
-        if request := self._harness.abort():
-            self._process.send(request)
-            self._process.close_input()
-            self._timers.set("terminate", ABORT_GRACE_S, self._terminate)
-        else:
-            self._terminate()
+        self._stopping.begin(self._process)
 
-    def _terminate(self) -> None:
-        assert self._process is not None
-        self._process.terminate()
-        self._timers.set("kill", STOP_GRACE_S, self._kill)
-
-    def _kill(self) -> None:
-        assert self._process is not None
-        self._process.kill()
-        self._timers.set("reap", REAP_S, self._cannot_reap)
-
-    def _cannot_reap(self) -> None:
-        assert self._process is not None
-        _log.error("process %s of run %s does not end after SIGKILL", self._process.pid, self.state.run_id)
+    def _cannot_reap(self, process: Process) -> None:
+        _log.error("process %s of run %s does not end after SIGKILL", process.pid, self.state.run_id)
         self.on_exit(128 + 9)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Literal, Protocol
 
 from pi_subagents.harness import Invocation
@@ -94,13 +97,24 @@ class FakeRunner:
         self._ignores = frozenset(ignores)
         self._fails_with = fails_with
 
-    async def turn(self, invocation: Invocation, is_wanted: Callable[[], bool]) -> None:
+    @asynccontextmanager
+    async def slot(self, invocation: Invocation) -> AsyncIterator[FakeSlot]:
         """As the contract says; there is always room."""
+        yield FakeSlot(partial(self._start, invocation))
 
-    def start(self, invocation: Invocation, sink: _Sink) -> FakeProcess:
-        """Start an agent, as the contract says."""
+    async def close(self) -> None:
+        """As the contract says; nothing is kept."""
+
+    def _start(self, invocation: Invocation, sink: _Sink) -> FakeProcess:
         if self._fails_with is not None:
             raise self._fails_with
         process = FakeProcess(invocation, sink, self._play, self._ignores)
         self.processes.append(process)
         return process
+
+
+@dataclass(frozen=True)
+class FakeSlot:
+    """Room for one fake agent."""
+
+    start: Callable[[_Sink], FakeProcess]

@@ -80,7 +80,7 @@ class ToolContext:
             observer=observer,
             available_tools=self.available_tools,
             on_ended=self.on_ended,
-            runner=self.runner,
+            agents=self.runner,
             remembered=self.remembered,
         )
 

@@ -49,7 +49,7 @@ _STATE = msgspec.json.Decoder(_State)
 class PiRenewal:
     """The renewal for one run."""
 
-    likeness: str
+    fingerprint: str
     session_file: Path
     reads: Mapping[Path, bytes]
 
@@ -58,7 +58,7 @@ class PiRenewal:
         """Switch to the run's own file."""
         return _command("switch_session", sessionPath=str(self.session_file))
 
-    def nature(self, frame: bytes) -> str | None:
+    def identity(self, frame: bytes) -> str | None:
         """Model and thinking level, as an answer to `get_state` tells them."""
         answer = _read(frame)
         if answer is None or answer.command != "get_state" or not answer.success:
@@ -90,10 +90,10 @@ def renewal_for(launch: Launch, invocation: Invocation, session_file: Path) -> P
     argv = [word for word in invocation.argv if word != str(session_file)]
     files = {launch.run_dir / file.name: file.content for file in invocation.files}
     reads = {path: content for path, content in files.items() if str(path) in argv}
-    return PiRenewal(_likeness(launch, argv, invocation, reads), session_file, reads)
+    return PiRenewal(_fingerprint(launch, argv, invocation, reads), session_file, reads)
 
 
-def _likeness(launch: Launch, argv: Sequence[str], invocation: Invocation, reads: Mapping[Path, bytes]) -> str:
+def _fingerprint(launch: Launch, argv: Sequence[str], invocation: Invocation, reads: Mapping[Path, bytes]) -> str:
     """A name for everything that decides how a process behaves before it is told its task."""
     # What is in the run directory differs in its path alone; what counts is in the files.
     words = [word.replace(str(launch.run_dir), "") for word in argv]

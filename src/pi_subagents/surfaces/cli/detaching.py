@@ -10,6 +10,7 @@ from pi_subagents.delegation.delegation import DelegatedRun, Delegation
 from pi_subagents.models import Status, short_id
 from pi_subagents.place import Place
 from pi_subagents.processes.worker import Worker, fork_worker
+from pi_subagents.settings import RunnerName
 from pi_subagents.surfaces.cli.notices import OWNER
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.views import View, shows_windows
@@ -45,13 +46,13 @@ class Detaching:
         self._worker.dismiss_parent()
 
 
-def begin_detachable(place: Place, *, plain: bool, tmux: bool | None) -> Detaching | None:
+def begin_detachable(place: Place, *, plain: bool, runner: RunnerName | None) -> Detaching | None:
     """Go on in a process that can leave the terminal; None where nobody could ask for it: without windows or keys.
 
     An agent in a tmux pane has a keeper there, and ends with the pane.
     """
-    in_panes = place.settings().runner == "tmux" if tmux is None else tmux
-    if in_panes or not shows_windows(plain=plain) or not sys.stdin.isatty():
+    is_elsewhere = (runner or place.settings().runner) != "local"
+    if is_elsewhere or not shows_windows(plain=plain) or not sys.stdin.isatty():
         return None
     return Detaching(fork_worker())
 

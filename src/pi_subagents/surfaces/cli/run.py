@@ -17,6 +17,7 @@ from pi_subagents.delegation.planning import Plan
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
+from pi_subagents.settings import RunnerName
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.background.starting import refuse_foreground_options, start_in_background
 from pi_subagents.surfaces.cli.catalogs import complete_agent, complete_model
@@ -140,7 +141,7 @@ def run(
             plain=plain,
             quiet=quiet,
             output=output,
-            tmux=tmux or None,
+            runner="tmux" if tmux else None,
             detachable=True,
         )
     )
@@ -173,7 +174,7 @@ def run_and_report(
     plain: bool,
     quiet: bool = False,
     output: Path | None = None,
-    tmux: bool | None = None,
+    runner: RunnerName | None = None,
     detachable: bool = False,
 ) -> int:
     """Run tasks, show their progress on stderr and their answers on stdout or in files; the exit code for it.
@@ -182,7 +183,7 @@ def run_and_report(
     """
     say = remarks(quiet=quiet)
     files = AnswerFiles(output, place.project) if output is not None else None
-    detaching = begin_detachable(place, plain=plain or quiet or as_json, tmux=tmux) if detachable else None
+    detaching = begin_detachable(place, plain=plain or quiet or as_json, runner=runner) if detachable else None
     view = choose_view(plain=plain, quiet=quiet, detach=detaching.ask if detaching else None)
     delegation = Delegation(
         tasks,
@@ -190,14 +191,14 @@ def run_and_report(
         place=place,
         concurrency=jobs,
         observer=view.observe,
-        tmux=tmux,
+        runner=runner,
         check=lambda plans, place: _check(plans, place, files),
     )
     for warning in delegation.settings.warnings:
         say(f"warning: {warning}")
-    if delegation.panes is not None:
-        delegation.panes.check()
-        say(f"hint: {delegation.panes.hint}")
+    delegation.check_runner()
+    if delegation.hint is not None:
+        say(f"hint: {delegation.hint}")
     interrupted = None
     try:
         run_until_signalled(see_through(delegation, view, detaching))

@@ -47,8 +47,8 @@ async def test_fifty_runs_of_several_launchers_share_the_places_in_the_order_the
     assert {run.state.status for run in runs} == {Status.COMPLETED}
     assert overlap(runs) <= LIMIT
     _check_order(runs)
-    until(lambda: not (yard.porters() or yard.keepers()))
-    assert yard.slots.door is None
+    until(lambda: not (yard.queues() or yard.keepers()))
+    assert yard.slots.queue_address is None
     assert doors
     assert not any(door.exists() for door in doors)
     told = [run.run_dir for run in yard.registry.unannounced() if mark_announced(run.run_dir)]
@@ -74,15 +74,15 @@ async def _watch(yard: Yard) -> set[Path]:
             over = found["completed"]
             # One that has given its place away already may still be leaving.
             await until_async(lambda: len(yard.keepers()) <= LIMIT)
-            await until_async(lambda: len(yard.porters()) <= 1)
-            if (door := yard.slots.door) is not None:
+            await until_async(lambda: len(yard.queues()) <= 1)
+            if (door := yard.slots.queue_address) is not None:
                 doors.add(door)
             await asyncio.sleep(0.05)
     return doors
 
 
 def _check_order(runs: list[KnownRun]) -> None:
-    # Places are given out in order, but whoever has one must start a process first, and so many do so at once; while
+    # Slots are given out in order, but whoever has one must start a process first, and so many do so at once; while
     # one takes twice as long as the others, all of these start, end, and make room for the next.
     created = sorted(runs, key=lambda run: (run.state.created_at, run.state.run_id))
     started = sorted(runs, key=lambda run: run.state.started_at or 0)
@@ -106,17 +106,17 @@ async def test_those_who_wait_cost_no_process_and_this_process_no_descriptor(yar
     waiting = [await yard.launch(pauses(300)) for _ in range(98)]
     assert descriptors() == before
     until(lambda: all(load_run(run_dir).status is Status.RUNNING for run_dir in working))
-    until(lambda: (len(yard.keepers()), len(yard.porters())) == (2, 1))
+    until(lambda: (len(yard.keepers()), len(yard.queues())) == (2, 1))
     details = await yard.status()
     assert details["counts"]["running"] == 100
     assert [row.get("queued", False) for row in details["runs"]].count(True) == 98
-    # Only the porter has to go, and all who waited with it are told so.
-    kill(yard.porters()[0])
+    # Only the queue has to go, and all who waited with it are told so.
+    kill(yard.queues()[0])
     rows = {row["runId"]: row for row in (await yard.status(includeCompleted=True))["runs"]}
     assert {(rows[run.name]["status"], rows[run.name]["reason"]) for run in waiting} == {("failed", "lost")}
     assert {rows[run.name]["status"] for run in working} == {"running"}
-    # A door without a porter does not keep the next one out.
-    assert yard.slots.door is not None
+    # A door without a queue does not keep the next one out.
+    assert yard.slots.queue_address is not None
     late = await yard.launch(prints(*answer("after all")))
     assert (await yard.row(late))["queued"]
     keeper = yard.keeper_of(working[0])

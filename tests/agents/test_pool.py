@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pi_subagents.agents.pool import PATIENCE_S, Agents, Keeping
+from pi_subagents.agents.pool import PATIENCE_S, AgentPool, Keeping
 from pi_subagents.harness import Invocation
-from pi_subagents.runners import Footprint, Sink, SpawnFailed, Stream
+from pi_subagents.runners import Footprint, Lease, Sink, SpawnFailed, Stream
 from pi_subagents.testing import run_on_virtual_clock
 
 START_S = 0.5
@@ -22,11 +22,11 @@ STATE = b'{"state": "fresh"}'
 class FakeRenewal:
     """A process renews itself when it is asked to, and says so."""
 
-    likeness: str = "kind"
+    fingerprint: str = "kind"
     reads: Mapping[Path, bytes] = field(default_factory=dict)
     request: bytes = b"renew"
 
-    def nature(self, frame: bytes) -> str | None:
+    def identity(self, frame: bytes) -> str | None:
         return "model" if b"state" in frame else None
 
     def heard(self, frame: bytes) -> bytes | bool:
@@ -39,10 +39,11 @@ class FakeAgentProcess:
     reused = False
     containment = "fake"
 
-    def __init__(self, world: World, invocation: Invocation, sink: Sink, pid: int) -> None:
+    def __init__(self, world: World, invocation: Invocation, sink: Sink, lease: Lease | None, pid: int) -> None:
         self.pid = pid
         self.world = world
         self.sink = sink
+        self.lease = lease
         self.heard: list[bytes] = [invocation.stdin]
         self.gone = False
         self.footprint = Footprint(3, 100)
@@ -70,32 +71,34 @@ class FakeAgentProcess:
     def exits(self, code: int) -> None:
         if not self.gone:
             self.gone = True
+            if self.lease is not None:
+                self.lease.release()
             self.sink.on_exit(code)
 
 
 class World:
     """A runner whose processes cost nothing, and the agents on top of it."""
 
-    def __init__(self, *, starts_at_once: int = 2, idle_s: float = 60, places: Any = None) -> None:
+    def __init__(self, *, starts_at_once: int = 2, idle_s: float = 60, slots: Any = None) -> None:
         self.processes: list[FakeAgentProcess] = []
         self.renews = STATE
         self.fails = False
         self.surroundings: dict[Path, str] | None = {}
         keeping = Keeping(idle_s, 1000, lambda _invocation: self.surroundings)
-        self.agents = Agents(self, keeping=keeping, places=places, starts_at_once=starts_at_once)
+        self.agents = AgentPool(self, keeping, slots=slots, starts_at_once=starts_at_once)
 
-    def start(self, invocation: Invocation, sink: Sink) -> FakeAgentProcess:
+    def start(self, invocation: Invocation, sink: Sink, lease: Lease | None = None) -> FakeAgentProcess:
         if self.fails:
             raise SpawnFailed("no")
-        self.processes.append(FakeAgentProcess(self, invocation, sink, len(self.processes) + 1))
+        self.processes.append(FakeAgentProcess(self, invocation, sink, lease, len(self.processes) + 1))
         return self.processes[-1]
 
     async def task(self, task_s: float = 0.0, *, ok: bool = True, renewal: FakeRenewal | None = None) -> Job:
-        """One task from its turn to its release."""
+        """One task from its slot to its release."""
         invocation = Invocation(("pi",), {}, Path("/"), b"task", interactive=True, renewal=renewal or FakeRenewal())
         job = Job()
-        await self.agents.turn(invocation, lambda: True)
-        job.process = self.agents.start(invocation, job)
+        async with self.agents.slot(invocation) as slot:
+            job.process = slot.start(job)
         job.reused = job.process.reused
         while True:
             if job.exit_code is not None or self._told(job):
@@ -269,8 +272,8 @@ def test_an_idle_process_of_another_kind_goes_when_there_are_enough() -> None:
     assert play(scene)[1] == [True, False, False, False, False]
 
 
-class FakePlaces:
-    """So many places."""
+class FakeSlots:
+    """A number of slots."""
 
     def __init__(self, count: int) -> None:
         self.free = count
@@ -285,7 +288,7 @@ class FakePlaces:
         self.free += 1
 
 
-def test_there_are_never_more_processes_than_places_and_an_idle_one_makes_room() -> None:
+def test_there_are_never_more_processes_than_slots_and_an_idle_one_makes_room() -> None:
     most = 0
 
     async def scene(world: World) -> None:
@@ -296,7 +299,7 @@ def test_there_are_never_more_processes_than_places_and_an_idle_one_makes_room()
             most = max(most, sum(not process.gone for process in world.processes))
             await asyncio.sleep(0.05)
 
-    places = FakePlaces(2)
-    play(scene, places=places)
+    slots = FakeSlots(2)
+    play(scene, slots=slots)
     assert most == 2
-    assert places.free == 2
+    assert slots.free == 2

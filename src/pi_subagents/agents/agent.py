@@ -1,0 +1,283 @@
+"""One agent process that may work for several runs, one after the other, and a run's handle on it.
+
+Before another run is told to it, a process must confirm that it has begun a fresh conversation; if it does not, it is
+ended and another one started in its place. A supervisor sees no difference.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from pathlib import Path
+from typing import Protocol
+
+from pi_subagents.harness import Invocation
+from pi_subagents.jsonl import Framer
+from pi_subagents.runners import Footprint, Lease, Process, Sink, SpawnFailed, Stream
+
+RENEWAL_S = 5.0
+"""How long a kept process may take to begin a fresh conversation; it usually takes 20 ms."""
+_END_GRACE_S = 1.0
+_NOT_STARTED = 127
+
+
+class State(StrEnum):
+    """What an agent does. It goes from top to bottom, and from idle back to renewing."""
+
+    NEW = "new"
+    """Started with a task; it has not said what it is."""
+    RENEWING = "renewing"
+    """Beginning a fresh conversation; it has not been told its task."""
+    BUSY = "busy"
+    """At work for a run."""
+    IDLE = "idle"
+    """Kept for the next run."""
+    ENDING = "ending"
+    """It is not used again."""
+    ENDED = "ended"
+    """Nothing is left of it."""
+
+
+class WeighedProcess(Process, Protocol):
+    """A process that can tell what it takes."""
+
+    def weigh(self) -> Footprint: ...
+
+
+class Starter(Protocol):
+    """Starts such processes; each has its lease until its end."""
+
+    def start(self, invocation: Invocation, sink: Sink, lease: Lease | None = None) -> WeighedProcess: ...
+
+
+class Owner(Protocol):
+    """Whoever decides what becomes of an agent."""
+
+    @property
+    def starter(self) -> Starter: ...
+
+    def surroundings(self, invocation: Invocation) -> Mapping[Path, str] | None:
+        """What a process reads only once, as it is now; None if an agent for this task cannot be kept."""
+        ...
+
+    def changed(self, agent: Agent) -> None: ...
+
+    def forget(self, agent: Agent) -> None: ...
+
+    def take_back(self, agent: Agent, *, reusable: bool) -> None: ...
+
+
+class Agent:
+    """One process with everything below it, and the handle of the run that it works for."""
+
+    def __init__(self, owner: Owner, invocation: Invocation, lease: Lease | None) -> None:
+        self.owner = owner
+        self.state = State.NEW
+        self.handle: Handle | None = None
+        self.renewal = invocation.renewal
+        self.identity: str | None = None
+        self.weight_at_first: Footprint | None = None
+        self.surroundings = owner.surroundings(invocation)
+        self._invocation = invocation
+        self._framer = Framer()
+        self._timer: asyncio.TimerHandle | None = None
+        self.process = owner.starter.start(invocation, self, lease)
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether it is sound, and nothing around it speaks against another task."""
+        return self.surroundings is not None and self.state not in (State.ENDING, State.ENDED)
+
+    def on_output(self, stream: Stream, data: bytes) -> None:
+        """Called by the process; what it says while it has no run is nobody's business."""
+        if self.state is State.NEW and stream == "stdout":
+            self._hear_identity(data)
+        if self.handle is not None:
+            self.handle.on_output(stream, data)
+
+    def on_exit(self, exit_code: int) -> None:
+        """Called by the process when nothing of it is left."""
+        was, self.state = self.state, State.ENDED
+        self.cancel_timer()
+        self.owner.forget(self)
+        if self.handle is not None:
+            self.handle.on_exit(exit_code, untold=was is State.RENEWING)
+
+    def end(self) -> None:
+        """Let it go: it has no run, so there is nothing to wait for."""
+        if self.state is not State.ENDED:
+            self.state = State.ENDING
+            self.process.close_input()
+            self.set_timer(_END_GRACE_S, self.process.kill)
+
+    def set_timer(self, delay_s: float, action: Callable[[], None]) -> None:
+        """At most one thing is waited for at a time."""
+        self.cancel_timer()
+        self._timer = asyncio.get_running_loop().call_later(delay_s, action)
+
+    def cancel_timer(self) -> None:
+        """Nothing is waited for any more."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+
+    def is_unchanged(self) -> bool:
+        """Whether the files it was started with, which it will read again, still say the same."""
+        reads = self.renewal.reads if self.renewal else {}
+        try:
+            return all(path.read_bytes() == content for path, content in reads.items())
+        except OSError:
+            return False
+
+    def _hear_identity(self, data: bytes) -> None:
+        """It says what it is before anything else happens."""
+        for frame in self._framer.feed(data):
+            self.identity = self.renewal.identity(frame) if self.renewal and isinstance(frame, bytes) else None
+            self.state = State.BUSY
+            before, self.surroundings = self.surroundings, self.owner.surroundings(self._invocation)
+            # What it made itself is no change; what was changed while it started, it may have read before or after.
+            if before is None or self.surroundings is None or not before.items() <= self.surroundings.items():
+                self.surroundings = None
+            self.weight_at_first = self.process.weigh() if self.can_be_kept else None
+            self.owner.changed(self)
+            return
+
+
+class Handle:
+    """A process, as the run that it works for at the moment sees it."""
+
+    def __init__(self, agent: Agent, invocation: Invocation, sink: Sink) -> None:
+        self.reused = False
+        self._agent = agent
+        self._invocation = invocation
+        self._sink = sink
+        self._untold: list[bytes] = []
+        """The task and what was said since, while the process begins a fresh conversation."""
+        self._framer = Framer()
+        self._ended = False
+        agent.handle = self
+
+    def renew(self, start_new: Callable[[], Agent]) -> None:
+        """Have a kept process begin a fresh conversation; it is told its task when it has."""
+        assert self._invocation.renewal is not None
+        self.reused, self._start_new, self._untold = True, start_new, [self._invocation.stdin]
+        self._agent.state = State.RENEWING
+        self._agent.set_timer(RENEWAL_S, self._start_over)
+        self._agent.process.send(self._invocation.renewal.request)
+
+    # --- for the supervisor -------------------------------------------------------------------------------
+
+    @property
+    def pid(self) -> int:
+        return self._agent.process.pid
+
+    @property
+    def containment(self) -> str:
+        return self._agent.process.containment
+
+    def send(self, data: bytes) -> None:
+        """Say something, after the task has been told."""
+        if self._untold:
+            self._untold.append(data)
+        else:
+            self._agent.process.send(data)
+
+    def close_input(self) -> None:
+        """Nothing more will be said; that is the end of the process."""
+        self._spoil()
+        self._agent.process.close_input()
+
+    def finish(self) -> None:
+        """The agent has settled: where it can be kept, the run ends here and the process waits."""
+        if self._agent.can_be_kept:
+            asyncio.get_running_loop().call_soon(self._end, 0)
+        else:
+            self._agent.process.close_input()
+
+    def release(self, *, reusable: bool) -> None:
+        """The run is recorded; the process goes back to where it came from."""
+        self._agent.handle = None
+        self._agent.cancel_timer()
+        self._agent.owner.take_back(self._agent, reusable=reusable and self._ended)
+
+    def terminate(self) -> None:
+        """Ask the process to end; it is not used again."""
+        self._spoil()
+        self._agent.process.terminate()
+
+    def kill(self) -> None:
+        """End the process and every descendant."""
+        self._spoil()
+        self._agent.process.kill()
+
+    def _spoil(self) -> None:
+        self._agent.cancel_timer()
+        if self._agent.state is not State.ENDED:
+            self._agent.state = State.ENDING
+
+    # --- what the process reports -------------------------------------------------------------------------
+
+    def on_output(self, stream: Stream, data: bytes) -> None:
+        """Called by the agent; until the fresh conversation has begun, its output is not the run's."""
+        if self._ended:
+            return
+        if not self._untold:
+            self._sink.on_output(stream, data)
+        elif stream == "stdout" and self._agent.state is State.RENEWING:
+            self._renew(data)
+
+    def on_exit(self, exit_code: int, *, untold: bool) -> None:
+        """Called by the agent when nothing of it is left."""
+        if untold:
+            self._start_over()
+        else:
+            self._end(exit_code)
+
+    def _end(self, exit_code: int) -> None:
+        if not self._ended:
+            self._ended = True
+            self._sink.on_exit(exit_code)
+
+    # --- a fresh conversation -----------------------------------------------------------------------------
+
+    def _renew(self, data: bytes) -> None:
+        renewal = self._invocation.renewal
+        assert renewal is not None
+        for frame in self._framer.feed(data):
+            if not isinstance(frame, bytes):
+                continue
+            verdict = renewal.heard(frame)
+            if isinstance(verdict, bytes):
+                self._agent.process.send(verdict)
+            elif verdict and renewal.identity(frame) == self._agent.identity:
+                return self._tell()
+            else:  # no fresh conversation, or with another model than it was started with
+                return self._start_over()
+        return None
+
+    def _tell(self) -> None:
+        self._agent.cancel_timer()
+        self._agent.state = State.BUSY
+        self._send_untold()
+
+    def _send_untold(self) -> None:
+        untold, self._untold = self._untold, []
+        for data in untold:
+            self._agent.process.send(data)
+
+    def _start_over(self) -> None:
+        """Another process takes over from one that could not be renewed."""
+        old = self._agent
+        old.handle = None
+        old.end()
+        try:
+            self._agent = self._start_new()
+        except SpawnFailed as failure:
+            self._sink.on_output("stderr", str(failure).encode())
+            self._end(_NOT_STARTED)
+            return
+        self._agent.handle = self
+        self.reused = False
+        del self._untold[0]  # it was started with the task
+        self._send_untold()

@@ -1,0 +1,66 @@
+"""The queue alone: what it holds is safe with it, whatever the machine refuses."""
+
+from __future__ import annotations
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.background import queue
+from pi_subagents.store import BackgroundSlots
+
+
+def bring(address: Path, run_dir: Path, descriptors: int = 2) -> None:
+    """Bring the queue a run, or something less."""
+    with socket.socket(socket.AF_UNIX) as line, run_dir.joinpath("lease").open("w") as file:
+        line.connect(str(address))
+        socket.send_fds(line, [os.fsencode(run_dir)], [file.fileno()] * descriptors)
+
+
+@pytest.fixture
+def slots(tmp_path: Path) -> BackgroundSlots:
+    return BackgroundSlots(tmp_path / "agent", 1)
+
+
+def test_who_waits_keeps_their_turn_when_no_process_can_be_started(
+    tmp_path: Path, slots: BackgroundSlots, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[str] = []
+    refusals = [BlockingIOError("no more processes")] * 3
+
+    def start(lease: int, order: int, slot: int) -> None:
+        if refusals:
+            raise refusals.pop()
+        started.append(Path(f"/proc/self/fd/{lease}").readlink().parent.name)
+
+    monkeypatch.setattr(queue, "start_keeper", start)
+    address = slots.new_queue_address()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(address))
+        listening.listen()
+        for name in ("first", "second"):
+            (tmp_path / name).mkdir()
+            bring(address, tmp_path / name)
+        # Nonsense: somebody who says nothing, and somebody with half of what is needed.
+        bring(address, tmp_path / "first", descriptors=1)
+        with socket.socket(socket.AF_UNIX) as silent:
+            silent.connect(str(address))
+        before = len(list(Path("/proc/self/fd").iterdir()))
+        queue.Queue(listening, slots).serve()
+        assert len(list(Path("/proc/self/fd").iterdir())) == before
+    assert started == ["first", "second"]
+    assert (slots.queue_address, address.exists()) == (None, False)
+
+
+def test_a_queue_that_ends_late_does_not_take_its_successors_address_away(slots: BackgroundSlots) -> None:
+    old = slots.new_queue_address()
+    new = slots.new_queue_address()
+    new.touch()
+    try:
+        slots.remove_queue_address(old)
+        assert slots.queue_address == new
+        assert new.exists()
+    finally:
+        new.unlink()
