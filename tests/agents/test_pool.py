@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pi_subagents.agents.agent import RENEWAL_S
 from pi_subagents.agents.pool import PATIENCE_S, AgentPool, Keeping
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import Footprint, Lease, Sink, SpawnFailed, Stream
@@ -31,6 +32,9 @@ class FakeRenewal:
 
     def heard(self, frame: bytes) -> bytes | bool:
         return bool(json.loads(frame)["state"] == "fresh")
+
+
+INVOCATION = Invocation(("pi",), {}, Path("/"), b"task", interactive=True, renewal=FakeRenewal())
 
 
 class FakeAgentProcess:
@@ -303,3 +307,38 @@ def test_there_are_never_more_processes_than_slots_and_an_idle_one_makes_room() 
     play(scene, slots=slots)
     assert most == 2
     assert slots.free == 2
+
+
+async def test_a_slot_that_nobody_uses_is_given_back() -> None:
+    slots = FakeSlots(1)
+    world = World(slots=slots)
+    async with world.agents.slot(INVOCATION):
+        assert slots.free == 0
+    assert (slots.free, world.processes) == (1, [])
+
+
+def test_a_kept_process_that_was_meant_for_a_run_which_did_not_start_serves_the_next() -> None:
+    async def scene(world: World) -> bool:
+        await world.task()
+        async with world.agents.slot(INVOCATION):
+            pass
+        return (await world.task()).reused
+
+    world, reused = play(scene)
+    assert reused
+    assert len(world.processes) == 1
+
+
+def test_what_is_said_while_a_process_begins_anew_also_reaches_the_one_that_takes_over() -> None:
+    async def scene(world: World) -> list[bytes]:
+        await world.task()
+        world.renews = b""
+        async with world.agents.slot(INVOCATION) as slot:
+            handle = slot.start(Job())
+        handle.send(b"look at the tests")
+        await asyncio.sleep(RENEWAL_S + 1)
+        handle.kill()
+        await asyncio.sleep(1)
+        return world.processes[1].heard
+
+    assert play(scene)[1] == [b"task", b"look at the tests"]

@@ -9,8 +9,10 @@ import pytest
 
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation, PiJson
+from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.progress import Window, notice
+from pi_subagents.runners import LocalRunner, Runner
 from pi_subagents.store import JOURNAL_FILE, Pace, publish, read_journal, request_stop
 from pi_subagents.supervisor import Limits, Pacing, Supervisor
 from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
@@ -19,7 +21,7 @@ from pi_subagents.testing.records import AGENT_START, answer
 START_MS = 1_000_000
 
 
-def supervised(folder: Path, pace: Pace, runner: FakeRunner, provider: str | None = "acme") -> Supervisor:
+def supervised(folder: Path, pace: Pace, runner: Runner, provider: str | None = "acme") -> Supervisor:
     """A run in `folder` whose clock is the loop's."""
     created = ev.Created(run_id=folder.name, session_id="s", name="task", prompt="do", cwd="/", harness="pi-json")
     record = publish(folder, {}, created)
@@ -117,3 +119,56 @@ def test_a_directory_that_cannot_be_written_costs_nothing(tmp_path: Path) -> Non
     pace = Pace(tmp_path)
     pace.slow_down("acme", 5000, 1000)
     assert pace.resumes_at("acme", 1000) == 0
+
+
+class OneSlot:
+    """Room for one agent on the whole machine."""
+
+    def __init__(self) -> None:
+        self.is_free = True
+
+    def take(self) -> OneSlot | None:
+        was_free, self.is_free = self.is_free, False
+        return self if was_free else None
+
+    def release(self) -> None:
+        self.is_free = True
+
+
+def test_a_run_that_its_provider_holds_back_leaves_the_slot_to_others_and_stopping_it_loses_none(
+    tmp_path: Path,
+) -> None:
+    slots = OneSlot()
+
+    async def main() -> RunState:
+        pace = Pace(tmp_path)
+        pace.slow_down("acme", START_MS + 60_000, START_MS)
+        waiting = supervised(tmp_path / "one", pace, LocalRunner("none", slots))
+        run = asyncio.ensure_future(waiting.run())
+        await asyncio.sleep(5)
+        assert slots.is_free
+        waiting.stop()
+        return await run
+
+    assert run_on_virtual_clock(main()).reason is Reason.CANCELLED
+    assert slots.is_free
+
+
+def test_a_provider_that_becomes_busy_while_a_run_waits_for_a_slot_is_waited_for_without_one(tmp_path: Path) -> None:
+    slots = OneSlot()
+    taken = slots.take()
+    assert taken is not None
+
+    async def main() -> None:
+        pace = Pace(tmp_path)
+        waiting = supervised(tmp_path / "one", pace, LocalRunner("none", slots))
+        run = asyncio.ensure_future(waiting.run())
+        await asyncio.sleep(1)
+        pace.slow_down("acme", START_MS + 60_000, START_MS + 1000)
+        taken.release()
+        await asyncio.sleep(5)
+        assert slots.is_free
+        waiting.stop()
+        await run
+
+    run_on_virtual_clock(main())
