@@ -29,6 +29,15 @@ def encode_any(value: Any) -> bytes:
         return msgspec.json.encode(_encodable(msgspec.to_builtins(value)))
 
 
+def is_encodable(value: Any) -> bool:
+    """Whether JSON can say the value: half of a surrogate pair is no character."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _encodable(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode("utf-8", "replace").decode()

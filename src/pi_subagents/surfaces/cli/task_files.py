@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import is_encodable
 from pi_subagents.errors import InvalidCall
 from pi_subagents.files import read_bounded
 from pi_subagents.models import Task, ThinkingLevel
@@ -52,11 +53,10 @@ def read_tasks(path: Path) -> list[Task]:
         value = value["tasks"]
     try:
         tasks = [task.to_task() for task in check_arguments(value, list[_FileTask])]
-        msgspec.json.encode(tasks)
     except InvalidCall as error:
         raise InvalidCall(f"{path}: {error}") from None
-    except UnicodeEncodeError:
-        raise InvalidCall(f"{path}: a text holds half of a surrogate pair, which is no character") from None
+    if not is_encodable(tasks):
+        raise InvalidCall(f"{path}: a text holds half of a surrogate pair, which is no character")
     return tasks
 
 
