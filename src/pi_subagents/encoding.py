@@ -14,7 +14,11 @@ class JsonError(ValueError):
 
 
 def decode_json(data: bytes | str, kind: type[T]) -> T:
-    """The value that somebody else has written down; raises JsonError, whatever is wrong with it."""
+    """The value that somebody else has written down; raises JsonError, whatever is wrong with it.
+
+    Half of a surrogate pair is wrong, too; `json.loads` takes it, where `pi` may have cut a character in two or a path
+    is no UTF-8.
+    """
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
@@ -27,6 +31,15 @@ def encode_any(value: Any) -> bytes:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
         return msgspec.json.encode(_encodable(msgspec.to_builtins(value)))
+
+
+def is_encodable(value: Any) -> bool:
+    """Whether JSON can say the value: half of a surrogate pair is no character."""
+    try:
+        msgspec.json.encode(value)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _encodable(value: Any) -> Any:

@@ -86,7 +86,7 @@ def calls_to(module: Module, library: str, names: frozenset[str]) -> Iterator[tu
             yield from ((alias.name, node.lineno) for alias in node.names if alias.name in names)
     for node in ast.walk(module.tree):
         match node:
-            case ast.Attribute(value=ast.Name(id=owner), attr=name) if owner in aliases and name in names:
+            case ast.Attribute(value=owner, attr=name) if name in names and ast.unparse(owner) in aliases:
                 yield name, node.lineno
 
 

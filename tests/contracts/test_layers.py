@@ -55,6 +55,12 @@ HEAVY_LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "textual": (("surfaces.watch",), ("surfaces.watch",)),
 }
 
+JSON_WRITERS = {
+    "json": frozenset({"JSONEncoder", "dump", "dumps", "encode", "format"}),
+    "msgspec.json": frozenset({"Encoder", "encode", "format"}),
+    "pi_subagents.encoding": frozenset({"encode_any"}),
+}
+
 MAX_LINES = 400
 
 Rule = Callable[[SourceTree], Iterator[str]]
@@ -161,6 +167,15 @@ def printing_elsewhere(tree: SourceTree) -> Iterator[str]:
                 yield f"{module.at(line)} uses click.{name}; use surfaces/cli/output.py"
 
 
+def json_printed_elsewhere(tree: SourceTree) -> Iterator[str]:
+    """One module of the command writes JSON; there everything is escaped that a terminal would obey."""
+    for module in tree.modules:
+        if module.is_in("surfaces.cli") and module.name != "surfaces.cli.json_output":
+            for library, names in JSON_WRITERS.items():
+                for name, line in calls_to(module, library, names):
+                    yield f"{module.at(line)} uses {library}.{name}; use surfaces/cli/json_output.py"
+
+
 def missing_docstrings(tree: SourceTree) -> Iterator[str]:
     """Every module says what it is for."""
     for module in tree.modules:
@@ -210,6 +225,7 @@ RULES: tuple[Rule, ...] = (
     databases_outside_store,
     heavy_imports,
     printing_elsewhere,
+    json_printed_elsewhere,
     missing_docstrings,
     long_files,
 )
@@ -295,6 +311,12 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (heavy_imports, {"surfaces/cli/main.py": "import textual.app"}, "imports textual.app"),
     (printing_elsewhere, {"surfaces/cli/run.py": "import click\nclick.echo('x')"}, "run:3 uses click.echo"),
     (printing_elsewhere, {"surfaces/cli/run.py": "from click import secho"}, "uses click.secho"),
+    (json_printed_elsewhere, {"surfaces/cli/a.py": "import json\necho(json.dumps(1))"}, "a:3 uses json.dumps"),
+    (json_printed_elsewhere, {"surfaces/cli/b/a.py": "from json import dump"}, "b/a:2 uses json.dump"),
+    (json_printed_elsewhere, {"surfaces/cli/a.py": "from msgspec import json\njson.encode(1)"}, "uses json.encode"),
+    (json_printed_elsewhere, {"surfaces/cli/a.py": "import msgspec\nmsgspec.json.format(b'')"}, "msgspec.json.format"),
+    (json_printed_elsewhere, {"surfaces/cli/a.py": "import msgspec.json as j\nj.Encoder()"}, "msgspec.json.Encoder"),
+    (json_printed_elsewhere, {"surfaces/cli/a.py": "from pi_subagents.encoding import encode_any"}, "encode_any"),
     (missing_docstrings, {"clock.py": "-"}, "clock:1 has no docstring"),
     (long_files, {"clock.py": "\n" * MAX_LINES}, f"has {MAX_LINES + 1} lines"),
     (long_files, {"extension/index.ts": "\n" * (MAX_LINES + 1)}, "extension/index.ts has"),
@@ -302,6 +324,7 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
 
 SOUND: Mapping[str, str] = {
     "__init__.py": "from pi_subagents.delegation import delegate",
+    "encoding.py": "",
     "jsonl.py": "",
     "models/__init__.py": "from .usage import Usage",
     "models/run.py": "from .usage import Usage\nimport os\nos.getpid()",
@@ -313,8 +336,10 @@ SOUND: Mapping[str, str] = {
     "offline/server.py": "from pi_subagents import jsonl",
     "surfaces/cli/__init__.py": "from .demo import demo",
     "surfaces/cli/demo.py": "import click\ndef f():\n    from ...offline import server\n    import rich",
+    "surfaces/cli/json_output.py": "from pi_subagents.encoding import encode_any",
     "surfaces/cli/live.py": "def f():\n    from pi_subagents.surfaces.watch import app",
-    "surfaces/watch/app.py": "import textual.app",
+    "surfaces/cli/tasks.py": "import json, msgspec\njson.loads('1')\nmsgspec.json.decode('1')",
+    "surfaces/watch/app.py": "import json, textual.app\njson.dumps(1)",
 }
 
 

@@ -404,8 +404,6 @@ def faults(done: Done) -> list[str]:
     if done.at_terminal:
         return found + (["the terminal was commanded"] if _OBEYED.search(done.stdout) else [])
     for name, data in (("stdout", done.stdout), ("stderr", done.stderr)):
-        if _is_json(data):  # for programs, and nothing below U+0020 can be in it
-            continue
         if control := _CONTROL.search(data.decode(errors="replace")):
             start = max(0, control.start() - 30)
             found.append(f"raw control characters on {name}: {data.decode(errors='replace')[start : start + 60]!r}")
@@ -414,14 +412,6 @@ def faults(done: Done) -> list[str]:
             continue
         found.append(f"{name} is not UTF-8")
     return found
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        json.loads(data)
-    except ValueError:
-        return False
-    return True
 
 
 def files_with(text: str, *folders: Path) -> list[str]:

@@ -3,7 +3,7 @@
 from pi_subagents.installing.change import Change, Status
 from pi_subagents.installing.clients import CLIENTS, SERVER_NAME, Client, Scope, Surroundings
 from pi_subagents.installing.launch import Launch, find_launch
-from pi_subagents.installing.mcp import Installation, generic_snippet, hints, install, snippet, uninstall
+from pi_subagents.installing.mcp import Installation, generic_configuration, hints, install, snippet, uninstall
 
 __all__ = [
     "CLIENTS",
@@ -16,7 +16,7 @@ __all__ = [
     "Status",
     "Surroundings",
     "find_launch",
-    "generic_snippet",
+    "generic_configuration",
     "hints",
     "install",
     "snippet",

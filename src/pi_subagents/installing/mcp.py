@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
@@ -65,9 +64,9 @@ def snippet(installation: Installation) -> str:
     return merge(installation.client.file_format, "", installation.patch(installation.entry))
 
 
-def generic_snippet(launch: Launch) -> str:
-    """The lines that most clients understand."""
-    return json.dumps({"mcpServers": {SERVER_NAME: generic_entry(launch)}}, indent=2)
+def generic_configuration(launch: Launch) -> dict[str, Any]:
+    """What most clients understand in their configuration."""
+    return {"mcpServers": {SERVER_NAME: generic_entry(launch)}}
 
 
 def hints(installation: Installation) -> Iterator[str]:

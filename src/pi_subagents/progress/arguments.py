@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import msgspec
-
+from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.text.cells import ELLIPSIS
 from pi_subagents.text.harmless import clean
 from pi_subagents.text.locations import shorten_path
@@ -90,10 +89,9 @@ def compact_json(value: object, max_chars: int) -> str:
 def parse_json(text: str) -> object:
     """The value a JSON text stands for, None if it is no JSON."""
     try:
-        value: object = msgspec.json.decode(text)
-    except (ValueError, RecursionError):
+        return decode_json(text, object)
+    except JsonError:
         return None
-    return value
 
 
 def _cut_texts(value: object) -> object:

@@ -35,7 +35,8 @@ _HIDDEN_CLASS = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u180e\u200b\u202a-\u20
 _HIDDEN = re.compile(f"[{_HIDDEN_CLASS}]")
 """Controls, bidirectional overrides and isolates, what has no width, and what some terminals show and others do not."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_JSON_SUSPECT = re.compile(f"[{_HIDDEN_CLASS}\x85\u2028\u2029]")
+_JSON_SUSPECT = re.compile(f"[{_HIDDEN_CLASS}\x85\u061c\u200e\u200f\u2028\u2029]")
+"""Marks of direction, too: prose in Arabic or Hebrew needs them, while in JSON an escape loses nothing."""
 _SUSPECT = re.compile(f"[{_HIDDEN_CLASS}\t\x0b\x0c\r\x85\u2028\u2029\ud800-\udfff]")
 
 
@@ -55,7 +56,7 @@ def printable(text: str) -> str:
 
 
 def escape_json(document: str) -> str:
-    """A JSON document in which everything that `clean` would take out of its strings is escaped."""
+    """The same JSON document with everything escaped that a terminal would obey, or that would reorder or hide text."""
     return _JSON_SUSPECT.sub(lambda found: f"\\u{ord(found[0]):04x}", document)
 
 

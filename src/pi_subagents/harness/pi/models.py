@@ -7,6 +7,8 @@ from contextlib import suppress
 
 import msgspec
 
+from pi_subagents.encoding import JsonError, decode_json
+
 _HEADER = re.compile(r"^provider +model .*\n", re.MULTILINE)
 
 LIST_MODELS = "--list-models"
@@ -40,7 +42,7 @@ def parse_models(table: str) -> tuple[str, ...]:
 def default_in(answers: str) -> str | None:
     """The model in the answer to `GET_STATE` as `provider/id`; None if there is no such answer, or no model in it."""
     for line in answers.splitlines():
-        with suppress(msgspec.DecodeError):
-            model = msgspec.json.decode(line, type=_Response).data.model
+        with suppress(JsonError):
+            model = decode_json(line, _Response).data.model
             return f"{model.provider}/{model.id}" if _UNKNOWN not in (model.provider, model.id) else None
     return None

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pi_subagents.text.harmless import escape_json
+
 MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 
 PARSE_ERROR = -32700
@@ -28,7 +30,7 @@ class Refusal(Exception):  # noqa: N818 - an answer, not a fault
 def encode(message: dict[str, Any]) -> bytes:
     """A message with its line ending; half of a surrogate pair, which UTF-8 cannot hold, becomes `?`."""
     text = json.dumps({"jsonrpc": "2.0", **message}, ensure_ascii=False, separators=(",", ":"))
-    return text.encode("utf-8", "replace") + b"\n"
+    return escape_json(text).encode("utf-8", "replace") + b"\n"
 
 
 def answer(number: Any, result: Any) -> bytes:

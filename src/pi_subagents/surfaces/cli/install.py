@@ -17,7 +17,7 @@ from pi_subagents.installing import (
     Scope,
     Surroundings,
     find_launch,
-    generic_snippet,
+    generic_configuration,
     hints,
 )
 from pi_subagents.installing import install as write_entry
@@ -181,13 +181,10 @@ def _as_data(change: Change, installation: Installation, *, dry_run: bool) -> di
 
 
 def _print_generic(*, as_json: bool) -> None:
-    launch = find_launch(Place.here().environ)
-    snippet = generic_snippet(launch)
+    configuration = generic_configuration(find_launch(Place.here().environ))
     if as_json:
-        import msgspec
-
-        print_json({"clients": list(CLIENTS), "snippet": msgspec.json.decode(snippet)})
+        print_json({"clients": list(CLIENTS), "snippet": configuration})
     else:
         echo("Most MCP clients understand these lines in their configuration:", err=True)
-        echo_text(snippet)
+        print_json(configuration)
         echo(f"hint: for these the file is written for you, with --client NAME: {_NAMES}", err=True)

@@ -1,4 +1,4 @@
-"""JSON on standard output, for programs, and harmless should a terminal get it."""
+"""JSON for programs, harmless should a terminal get it: the only place that prints it."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ from typing import Any
 import msgspec
 
 from pi_subagents.encoding import encode_any
-from pi_subagents.surfaces.cli.output import echo_text
+from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.text.harmless import escape_json
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, *, err: bool = False) -> None:
     """One document, indented."""
-    echo_text(as_json(value, indent=2))
+    echo_text(escape_json(msgspec.json.format(encode_any(value), indent=2).decode()), err=err)
 
 
-def as_json(value: Any, indent: int = 0) -> str:
-    """A value as JSON text; on one line unless indented."""
-    document = encode_any(value)
-    return escape_json((msgspec.json.format(document, indent=indent) if indent else document).decode())
+def print_json_line(value: Any) -> None:
+    """One document of several, each on a line of its own."""
+    echo(escape_json(encode_any(value).decode()))

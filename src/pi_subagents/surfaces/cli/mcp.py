@@ -10,7 +10,7 @@ import click
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.paths import agent_dir
-from pi_subagents.surfaces.cli.output import echo, echo_text
+from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.process import require_open_streams
 from pi_subagents.surfaces.cli.times import Duration
 
@@ -83,12 +83,12 @@ def _explain_token(url: str, file: Path, token: str | None) -> None:
     if token is None:
         echo("warning: without a token every user and every program on this machine can start agents as you", err=True)
         return
-    from pi_subagents.surfaces.cli.json_output import as_json
+    from pi_subagents.surfaces.cli.json_output import print_json
 
     headers = {"Authorization": f"Bearer {token}"}
     entry = {"mcpServers": {"pi-subagents": {"type": "http", "url": url, "headers": headers}}}
     echo(f"clients need the token in {file}; most understand these lines in their configuration:", err=True)
-    echo_text(as_json(entry, indent=2), err=True)
+    print_json(entry, err=True)
 
 
 def _chosen(tools: str | None) -> list[str] | None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import JsonError, decode_json, is_encodable
 from pi_subagents.errors import InvalidCall
 from pi_subagents.files import read_bounded
 from pi_subagents.models import Task, ThinkingLevel
@@ -44,19 +45,16 @@ def read_tasks(path: Path) -> list[Task]:
         value = parse(read_bounded(path, _MAX_BYTES).decode())
     except OSError as error:
         raise InvalidCall(f"{path}: {error.strerror}") from error
-    except RecursionError as error:
-        raise InvalidCall(f"{path}: nested too deeply") from error
     except ValueError as error:
         raise InvalidCall(f"{path}: {error}") from error
     if isinstance(value, dict) and "tasks" in value:
         value = value["tasks"]
     try:
         tasks = [task.to_task() for task in check_arguments(value, list[_FileTask])]
-        msgspec.json.encode(tasks)
     except InvalidCall as error:
         raise InvalidCall(f"{path}: {error}") from None
-    except UnicodeEncodeError:
-        raise InvalidCall(f"{path}: a text holds half of a surrogate pair, which is no character") from None
+    if not is_encodable(tasks):
+        raise InvalidCall(f"{path}: a text holds half of a surrogate pair, which is no character")
     return tasks
 
 
@@ -65,8 +63,8 @@ def _json_lines(text: str) -> list[Any]:
     for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             try:
-                values.append(msgspec.json.decode(line))
-            except msgspec.DecodeError as error:
+                values.append(decode_json(line, object))
+            except JsonError as error:
                 raise ValueError(f"line {number}: {error}") from error
     return values
 
@@ -76,14 +74,14 @@ def _yaml(text: str) -> Any:
 
     try:
         return YAML(typ="safe", pure=True).load(text)
-    except RecursionError:
-        raise
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
     except Exception as error:  # besides its own errors it fails with assertions, missing keys and more
         raise ValueError(f"not valid YAML: {error}") from error
 
 
 _PARSERS: dict[str, Callable[[str], Any]] = {
-    ".json": msgspec.json.decode,
+    ".json": lambda text: decode_json(text, object),
     ".jsonl": _json_lines,
     ".yaml": _yaml,
     ".yml": _yaml,

@@ -24,7 +24,7 @@ from pi_subagents.place import Place
 from pi_subagents.runs.following import follow_run
 from pi_subagents.runs.pages import entries, facts_of
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
-from pi_subagents.surfaces.cli.json_output import as_json as to_json
+from pi_subagents.surfaces.cli.json_output import print_json_line
 from pi_subagents.surfaces.cli.markdown import print_block
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
@@ -60,7 +60,7 @@ def _write_events(folders: list[Path], follow: bool) -> RunState:
     for folder in folders:
         state = RunState.of_run(folder.name)
         for event in _told(state, _events(folder, follow)):
-            echo(to_json(event))
+            print_json_line(event)
     return state
 
 
