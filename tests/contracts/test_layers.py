@@ -53,6 +53,7 @@ HEAVY_LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "rich": (("surfaces.cli.rendering",), ("surfaces",)),
     "ruamel": ((), ("profiles", "settings", "surfaces.cli.task_files")),
     "textual": (("surfaces.watch",), ("surfaces.watch",)),
+    "wcwidth": ((), ("text.cells",)),
 }
 
 JSON_WRITERS = {
@@ -309,6 +310,7 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (heavy_imports, {"profiles/files.py": "from ruamel.yaml import YAML"}, "no module may do so"),
     (heavy_imports, {"surfaces/cli/main.py": "def f():\n    import mcp"}, "imports mcp"),
     (heavy_imports, {"surfaces/cli/main.py": "import textual.app"}, "imports textual.app"),
+    (heavy_imports, {"text/cells.py": "from wcwidth import wcswidth"}, "imports wcwidth when the module"),
     (printing_elsewhere, {"surfaces/cli/run.py": "import click\nclick.echo('x')"}, "run:3 uses click.echo"),
     (printing_elsewhere, {"surfaces/cli/run.py": "from click import secho"}, "uses click.secho"),
     (json_printed_elsewhere, {"surfaces/cli/a.py": "import json\necho(json.dumps(1))"}, "a:3 uses json.dumps"),

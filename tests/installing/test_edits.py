@@ -184,3 +184,66 @@ def test_nonsense_is_refused(text: str) -> None:
 def test_strings_are_written_so_that_toml_reads_them_back() -> None:
     value = 'quote " backslash \\ tab \t é 😀 \x7f'
     assert tomllib.loads(merge(Toml(), "", {"t": {"a.b": value}})) == {"t": {"a.b": value}}
+
+
+ENTRY = {"t": {"us": {"command": "x", "env": {"A": "b"}}}}
+ADDED = '[t.us]\ncommand = "x"\n\n[t.us.env]\nA = "b"\n'
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[t.a]\nx=1\n\n[b]\ny=1\n\n[t.c]\nz=1\n",
+        "t.a.x = 1\nb=1\n[c]\n",
+        "[[many]]\nx=1\n[[many]]\nx=2\n[many.sub]\ny=1\n",
+        "\ufeffa=1\n",
+        "a=1",
+        "# no value at all",
+        "[a]   \nb   =   0x1F   # c   \n\t\n",
+        "a=1\r\n\r\n[b]\r\nc=1\r\n",
+        "a=1\r\nb=2\n[c]\r\nd=1\n",
+    ],
+)
+def test_a_new_toml_table_leaves_every_byte_before_it(text: str) -> None:
+    newline = "\r\n" if "\r\n" in text else "\n"
+    end = "" if text.endswith("\n") else newline
+    assert merge(Toml(), text, ENTRY) == text + end + newline + ADDED.replace("\n", newline)
+
+
+@pytest.mark.parametrize(
+    ("text", "updated", "removed"),
+    [
+        pytest.param(
+            '["t"."us"]\n"command" = "old" # c\nmine = [1,\n 2]\n\n# of a\n[a]\nb  =  1\n',
+            '["t"."us"]\ncommand = "x"\nmine = [1,\n 2]\n\n[t.us.env]\nA = "b"\n\n# of a\n[a]\nb  =  1\n',
+            "\n# of a\n[a]\nb  =  1\n",
+            id="quoted names",
+        ),
+        pytest.param(
+            '[t.us]\ncommand = "x"\n[t.us.env]\nZ="q"\n\n# of a\n[a]\n',
+            '[t.us]\ncommand = "x"\n[t.us.env]\nZ="q"\nA = "b"\n\n# of a\n[a]\n',
+            "\n# of a\n[a]\n",
+            id="a comment of the next table",
+        ),
+        pytest.param(
+            '[t.us.env]\nA="b"\n[x]\n[t.us]\ncommand="q"\n[y]\nk=1\n',
+            '[t.us.env]\nA="b"\n[x]\n[t.us]\ncommand = "x"\n[y]\nk=1\n',
+            "[x]\n[y]\nk=1\n",
+            id="in two places",
+        ),
+    ],
+)
+def test_a_toml_table_changes_and_goes_without_what_stands_around_it(text: str, updated: str, removed: str) -> None:
+    assert merge(Toml(), text, ENTRY) == updated
+    assert remove(Toml(), text, ("t", "us")) == removed
+
+
+@pytest.mark.parametrize(
+    "text", ['t.us.command = "old"\n[a]\n', '[t]\nus = { command = "old" } # c\n', 't = { us = { command = "old" } }\n']
+)
+def test_an_entry_without_a_table_of_its_own_is_left_and_no_line_is_named_that_is_not_there(text: str) -> None:
+    reason = "^it is written in a way that cannot be changed safely$"
+    with pytest.raises(CannotEdit, match=reason):
+        merge(Toml(), text, ENTRY)
+    with pytest.raises(CannotEdit, match=reason):
+        remove(Toml(), text, ("t", "us"))

@@ -23,6 +23,11 @@ def test_what_fits_somewhere_is_found(pattern: str, path: str) -> None:
     assert matches_glob(path, pattern)
 
 
+def test_a_class_of_characters_matches_no_slash() -> None:
+    assert matches_glob("acb", "a[!b]b")
+    assert not matches_glob("a/b", "a[!b]b")
+
+
 @pytest.mark.parametrize(
     ("pattern", "path"),
     [

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 Table = Mapping[str, Any]
+_WRITTEN_OTHERWISE = "it is written in a way that cannot be changed safely"
 
 
 class CannotEdit(ValueError):  # noqa: N818 - reads as a sentence where it is raised
@@ -76,10 +77,13 @@ def _without(tables: Table, path: Sequence[str]) -> dict[str, Any]:
 
 
 def _checked(file_format: Format, text: str, wanted: dict[str, Any], ignoring_empty: Sequence[str] = ()) -> str:
-    found = file_format.parse(text)
+    try:
+        found = file_format.parse(text)
+    except CannotEdit:  # it speaks of lines that the user's file does not have
+        raise CannotEdit(_WRITTEN_OTHERWISE) from None
     # In TOML a table is gone with the last one inside it.
     if ignoring_empty and value_at(found, ignoring_empty) is None and not value_at(wanted, ignoring_empty):
         wanted = {key: value for key, value in wanted.items() if key != ignoring_empty[0]}
     if found != wanted:
-        raise CannotEdit("it is written in a way that cannot be changed safely")
+        raise CannotEdit(_WRITTEN_OTHERWISE)
     return text

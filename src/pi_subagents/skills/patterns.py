@@ -81,7 +81,7 @@ def _segment(text: str, *, hidden: bool) -> str:
         elif token.startswith("[") and len(token) > 1:
             negated = token[1] in "!^"
             inner = token[2 if negated else 1 : -1].replace("\\", r"\\").replace("[", r"\[")
-            pieces.append(f"[{'^' if negated else ''}{inner}]")
+            pieces.append(f"[{'^/' if negated else ''}{inner}]")
         else:
             pieces.append(re.escape(token[-1]))
     guard = r"(?!\.)" if not hidden and text[:1] in ("*", "?", "[") else ""

@@ -9,94 +9,40 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from enum import IntEnum
 from functools import lru_cache
 
 ELLIPSIS = "…"
-
-
-class _Kind(IntEnum):
-    BASE = 0
-    EXTEND = 1
-    SPACING_MARK = 2
-    JOINER = 3
-    EMOJI_STYLE = 4
-    SKIN_TONE = 5
-    REGIONAL = 6
-    PICTOGRAPH = 7
-    KEYCAP = 8
-
-
-_KEYCAPS = frozenset("#*0123456789\u203c\u2049")
-"""What is no picture but becomes one when it is asked for in emoji style."""
-_VISIBLE_FORMAT = frozenset("\u0600\u0601\u0602\u0603\u0604\u0605\u06dd\u070f\u0890\u0891\u08e2")
-
-
-@lru_cache(maxsize=8192)
-def _look_up(char: str) -> tuple[_Kind, int]:
-    """What a character does to its neighbours, and how many cells it takes on its own."""
-    if char == "\u200d":
-        return _Kind.JOINER, 0
-    if char in _KEYCAPS:
-        return _Kind.KEYCAP, 1
-    if char == "\ufe0f":
-        return _Kind.EMOJI_STYLE, 0
-    if "\U0001f3fb" <= char <= "\U0001f3ff":
-        return _Kind.SKIN_TONE, 2
-    if "\U0001f1e6" <= char <= "\U0001f1ff":
-        return _Kind.REGIONAL, 1
-    return _look_up_by_category(char)
-
-
-def _look_up_by_category(char: str) -> tuple[_Kind, int]:
-    category = unicodedata.category(char)
-    if category == "Mc":
-        return _Kind.SPACING_MARK, 1
-    if category in ("Mn", "Me", "Cc") or (category == "Cf" and char not in _VISIBLE_FORMAT):
-        return _Kind.EXTEND, 0
-    if "\u1160" <= char <= "\u11ff" or "\ud7b0" <= char <= "\ud7ff":
-        return _Kind.EXTEND, 0  # vowels and finals that a Korean syllable absorbs
-    wide = unicodedata.east_asian_width(char) in ("W", "F")
-    pictograph = category in ("So", "Sm") or (category == "Cn" and wide)
-    return (_Kind.PICTOGRAPH if pictograph else _Kind.BASE), 2 if wide else 1
+_FILLERS = {"\u3164": 2, "\uffa0": 1}
+"""Blank Korean letters: no cells for wcwidth and for new terminals, and these for all others."""
+_MAX_REMEMBERED = 16
+"""Longer ones are made to be long: remembering them would fill the memory."""
 
 
 def graphemes(text: str) -> Iterator[tuple[str, int]]:
     """Each character as people see it (a flag, a family, a letter with its marks) with its width in cells."""
-    start, width, base, previous = 0, 0, _Kind.BASE, _Kind.BASE
-    for index, char in enumerate(text):
-        kind, own = _look_up(char)
-        if index and _joins(kind, base, previous, index - start):
-            width = _joined_width(kind, base, width, own)
-        else:
-            if index:
-                yield text[start:index], width
-            start, width, base = index, own, kind
-        previous = kind
-    if text:
-        yield text[start:], width
+    from wcwidth import iter_graphemes  # takes its time to load, and most texts are plain
+
+    for cluster in iter_graphemes(text):
+        yield cluster, _cells(cluster) if len(cluster) <= _MAX_REMEMBERED else _measure(cluster)
 
 
-def _joins(kind: _Kind, base: _Kind, previous: _Kind, length: int) -> bool:
-    if kind in (_Kind.BASE, _Kind.KEYCAP):
-        return False
-    if kind is _Kind.PICTOGRAPH:
-        return previous is _Kind.JOINER and base is _Kind.PICTOGRAPH
-    if kind is _Kind.SKIN_TONE:
-        return base is _Kind.PICTOGRAPH
-    if kind is _Kind.REGIONAL:
-        return base is _Kind.REGIONAL and length == 1
-    return True
+def _measure(cluster: str) -> int:
+    from wcwidth import wcswidth, wcwidth
+
+    # Never `wcswidth` on a whole text: on a row of flags its time grows with the square of their number.
+    widths = {char: wcwidth(char) for char in set(cluster)}
+    widest = max(widths.values())  # not every terminal knows the selector that makes a picture narrow
+    alone = {char: _width_alone(char, width) for char, width in widths.items()}
+    return max(wcswidth(cluster), widest, sum(alone[char] for char in cluster))
 
 
-def _joined_width(kind: _Kind, base: _Kind, width: int, own: int) -> int:
-    if kind is _Kind.SPACING_MARK:
-        return width + own
-    if kind is _Kind.EMOJI_STYLE and base not in (_Kind.PICTOGRAPH, _Kind.KEYCAP):
-        return width
-    return width if kind in (_Kind.EXTEND, _Kind.JOINER) else max(width, 2)
+def _width_alone(char: str, width: int) -> int:
+    """The cells of a letter or mark where a terminal does not join it to its neighbours; in Indic scripts some do."""
+    category = unicodedata.category(char)
+    return _FILLERS.get(char, width) if category == "Lo" else int(category == "Mc")
 
 
+_cells = lru_cache(maxsize=8192)(_measure)
 _PLAIN = re.compile("[ -~→•…–—✓✗]*")
 """What our own lines are made of besides what agents say: each takes one cell, whatever stands beside it."""
 

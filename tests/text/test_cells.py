@@ -45,10 +45,28 @@ ENGLAND = "\U0001f3f4\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007
         (ENGLAND, 2),
         ("\U0001f642\u200d\u2194\ufe0f", 2),
         ("…→│✓✗", 5),
+        ("\U0001fae9\u2630", 4),  # wide since Unicode 16, whatever this Python knows
+        # Where terminals disagree, the wider reading:
+        ("\U0001f1e9", 2),
+        ("\u231a\ufe0e", 2),
+        ("\u0938\u094d\u0924\u094d\u0930\u0940", 4),
+        ("\u0915\u0903\u0903", 3),
+        ("\u3164\uffa0", 3),
     ],
 )
 def test_width_is_counted_in_terminal_cells(text: str, width: int) -> None:
     assert cell_width(text) == width
+
+
+@pytest.mark.parametrize(
+    "piece", ["\U0001f1e9", "\u0301", "\u200d\U0001f468", "\u0915\u094d", "\u2764\ufe0f", "\u0903"]
+)
+def test_hostile_text_is_measured_and_cut_in_linear_time(piece: str) -> None:
+    started = time.process_time()
+    text = "é" + piece * 100_000
+    assert cell_width(clip(text, 80)) <= 80
+    assert cell_width(clip_start(text, 80)) <= 80
+    assert time.process_time() - started < 10  # the square of it would take minutes
 
 
 @pytest.mark.parametrize("whole", [FAMILY, FLAG, THUMB, HEART, ENGLAND, "e\u0301\u0323", "\u1112\u1161\u11ab"])
