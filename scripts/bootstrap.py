@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
-from pi_subagents.progress.steps import Steps  # noqa: E402 - the package is not installed yet
+from pi_subagents.text.steps import Steps  # noqa: E402 - the package is not installed yet
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -35,7 +35,7 @@ LOG = VENV / "setup.log"
 
 PYPROJECT = ROOT / "pyproject.toml"
 CONSTRAINTS = ROOT / "constraints.txt"
-INSTALLER = ROOT / "src" / "pi_subagents" / "runners" / "install.py"
+INSTALLER = ROOT / "src" / "pi_subagents" / "processes" / "install.py"
 
 STEPS = Steps(sys.stdout, "setup: ")
 

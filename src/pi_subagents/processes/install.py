@@ -32,7 +32,7 @@ from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InstallError
 from pi_subagents.harness.pi.programs import node_in_wheel
 from pi_subagents.paths import data_dir
-from pi_subagents.progress.steps import Steps
+from pi_subagents.text.steps import Steps
 
 PI_PACKAGE = "@earendil-works/pi-coding-agent"
 PINNED_PI_VERSION = "0.87.1"

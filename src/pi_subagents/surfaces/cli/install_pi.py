@@ -12,8 +12,8 @@ from pi_subagents.harness.pi.programs import Program, find_pi
 from pi_subagents.paths import data_dir
 from pi_subagents.place import Place
 from pi_subagents.processes import install
-from pi_subagents.progress.steps import Steps
 from pi_subagents.surfaces.cli.output import echo, steps_of
+from pi_subagents.text.steps import Steps
 
 _DETAIL_LINES = 15
 

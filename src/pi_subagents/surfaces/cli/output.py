@@ -16,7 +16,7 @@ import click
 from pi_subagents.text.harmless import clean, painted, printable, wants_colours
 
 if TYPE_CHECKING:
-    from pi_subagents.progress.steps import Steps
+    from pi_subagents.text.steps import Steps
 
 PIPE_CELLS = 1000
 """How wide a line may be where no terminal is: nothing is cut there."""
@@ -55,7 +55,7 @@ def take_back(echoed: str) -> None:
 
 def steps_of(command: str) -> Steps:
     """Where a command tells of its long steps: on standard error, after its name."""
-    from pi_subagents.progress.steps import Steps  # not for every command
+    from pi_subagents.text.steps import Steps  # not for every command
 
     return Steps(painted(sys.stderr) if sys.stderr.isatty() else sys.stderr, f"{command}: ")
 

@@ -30,7 +30,7 @@ from pi_subagents.surfaces.cli.profile_dialogs import ask_yes
 from pi_subagents.wizard import Cancelled
 
 if TYPE_CHECKING:
-    from pi_subagents.progress.steps import Steps
+    from pi_subagents.text.steps import Steps
 
 _FIRST_TASK = Task("first task", "Say in three sentences what is in this directory. Change nothing.", timeout=120)
 _LOGIN_QUESTION = "pi has no model yet. Start it to log in? Type /login there, and /quit when you are done"

@@ -8,7 +8,7 @@ import re
 import pytest
 
 from pi_subagents.progress import steps
-from pi_subagents.progress.steps import Steps
+from pi_subagents.text.steps import Steps
 from tests.waiting import until
 
 
