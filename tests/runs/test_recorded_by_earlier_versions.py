@@ -13,8 +13,7 @@ from click.testing import CliRunner, Result
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT
 
-RECORDED = Path(__file__).parents[1] / "data" / "recorded"
-VERSIONS = sorted(path.name for path in RECORDED.iterdir() if path.is_dir())
+RECORDED = Path(__file__).parents[1] / "data" / "recorded" / "0.1.0"
 
 TEAS = "c028b60066dddeda"
 MORE = "a33b52ba9d1bfcb7"
@@ -38,11 +37,11 @@ KNOWN: dict[str, tuple[str, str, str, int, int, str]] = {
 }
 
 
-@pytest.fixture(params=VERSIONS)
-def runs(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The records of one version in the project of a user who is there; git keeps no modes, so they are set anew."""
+@pytest.fixture
+def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The records in the project of a user who is there; git keeps no modes, so they are set anew."""
     runs = tmp_path / "project" / ".pi" / "subagents" / "runs"
-    shutil.copytree(RECORDED / request.param, runs)
+    shutil.copytree(RECORDED, runs)
     for path in (runs, *runs.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
     monkeypatch.chdir(tmp_path / "project")
