@@ -89,3 +89,12 @@ def test_a_task_file_in_the_handbook_can_be_used_as_it_stands(block: Block, tmp_
 @pytest.mark.parametrize(("page", "target"), links(), ids=lambda value: str(value).removeprefix(f"{ROOT}/"))
 def test_a_link_leads_somewhere(page: Path, target: str) -> None:
     assert (page.parent / target.partition("#")[0]).exists()
+
+
+GUIDES = [page for folder in ("guides", "concepts") for page in sorted((ROOT / "docs" / folder).glob("*.md"))]
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=lambda page: page.stem)
+def test_the_documentation_lists_every_guide_and_concept(page: Path) -> None:
+    contents = ROOT / "docs" / "README.md"
+    assert page in {contents.parent / target for origin, target in links() if origin == contents}

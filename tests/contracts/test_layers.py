@@ -12,26 +12,17 @@ from pathlib import Path
 
 import pytest
 
+from tests.contracts.layers import (
+    ASIDE,
+    ASIDE_IS_USED_FROM,
+    ASIDE_USES_UP_TO,
+    CONTRIBUTING,
+    LAYERS,
+    with_drawing,
+)
 from tests.contracts.source_tree import PACKAGE, Import, Module, SourceTree, When, calls_to, read_source_tree
 
 SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
-
-# A module imports from its own layer and from those below it.
-LAYERS: Mapping[int, frozenset[str]] = {
-    1: frozenset({"clock", "encoding", "errors", "examples", "extension", "files", "jsonl", "models", "paths"})
-    | frozenset({"text", "trees"}),
-    2: frozenset({"export", "fold", "harness", "outcome", "place", "profiles", "progress", "redaction"})
-    | frozenset({"settings", "skills", "trust"}),
-    3: frozenset({"processes", "runners", "store"}),
-    4: frozenset({"agents", "runs", "supervisor"}),
-    5: frozenset({"background", "delegation", "diagnosis", "installing", "tools", "wizard"}),
-    6: frozenset({"surfaces", ""}),  # "" is the package itself: the surface for Python programs
-    7: frozenset({"__main__"}),
-}
-# These stand beside the layers: they use layers 1 and 2, and only surfaces use them.
-ASIDE = frozenset({"offline", "testing"})
-ASIDE_USES_UP_TO = 2
-ASIDE_IS_USED_FROM = 6
 
 PROCESS_LIBRARIES = ("multiprocessing", "pty", "signal", "subprocess")
 PROCESS_CALLS = {
@@ -69,11 +60,10 @@ Rule = Callable[[SourceTree], Iterator[str]]
 
 def unknown_modules(tree: SourceTree) -> Iterator[str]:
     """Every top-level module has a place in the architecture."""
-    placed = ASIDE.union(*LAYERS.values())
+    placed = {*ASIDE, *(room for rooms in LAYERS.values() for room in rooms)}
     for top in sorted({module.top for module in tree.modules} - placed):
         yield (
-            f"{PACKAGE}/{top} is in no layer: decide where it belongs and add it to LAYERS in "
-            "tests/contracts/test_layers.py"
+            f"{PACKAGE}/{top} is in no layer: decide where it belongs and add it to LAYERS in tests/contracts/layers.py"
         )
 
 
@@ -239,6 +229,16 @@ def package() -> SourceTree:
 
 def test_the_package_is_found(package: SourceTree) -> None:
     assert {"errors", "models", "paths"} <= {module.top for module in package.modules}
+
+
+def test_every_room_of_the_table_exists(package: SourceTree) -> None:
+    rooms = {*ASIDE, *(room for rooms in LAYERS.values() for room in rooms)}
+    assert not rooms - {module.top for module in package.modules}
+
+
+def test_the_drawing_of_the_layers_is_up_to_date() -> None:
+    page = CONTRIBUTING.read_text(encoding="utf-8")
+    assert page == with_drawing(page), "CONTRIBUTING.md shows other layers; run ./scripts/docs"
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.__name__)
