@@ -176,9 +176,9 @@ def test_the_index_of_another_version_is_read_as_it_is(shelf: Shelf) -> None:
         connection.execute("ALTER TABLE runs ADD COLUMN mood TEXT DEFAULT 'fine'")
         connection.execute("PRAGMA user_version = 99")
     connection.close()
-    found = {session.name: session for session in list_sessions(Place.here(), wanted)}
-    assert (found["sound"].status, found["sound"].reason) == ("asleep", "tired??2J")
-    assert (found["newer"].status, found["newer"].reason) == ("paused_forever", "budget")
+    found = {session.state.name: session for session in list_sessions(Place.here(), wanted)}
+    assert (found["sound"].state.status, found["sound"].state.reason) == ("asleep", "tired??2J")
+    assert (found["newer"].state.status, found["newer"].state.reason) == ("paused_forever", "budget")
     assert "? asleep" in command("sessions", "list").stdout
     assert not command("sessions", "list", "--status", "running").stdout
 

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     )
     from pi_subagents.fold import RunState
     from pi_subagents.models import FileSlice, Profile, Reason, Status, Task, Usage
-    from pi_subagents.runs.results import RunResult
+    from pi_subagents.runs.listing import sessions
+    from pi_subagents.runs.run import Run, RunResult
+    from pi_subagents.runs.sessions import Session
 
 __version__ = "0.1.0"
 
@@ -39,9 +41,11 @@ _HOMES = {
     "Profile": "models",
     "ProfileError": "errors",
     "Reason": "models",
-    "RunResult": "runs.results",
+    "Run": "runs.run",
+    "RunResult": "runs.run",
     "RunState": "fold",
     "RunUpdate": "delegation.delegation",
+    "Session": "runs.sessions",
     "SessionBusy": "errors",
     "SessionNotFound": "errors",
     "SettingsError": "errors",
@@ -50,6 +54,7 @@ _HOMES = {
     "Task": "models",
     "Usage": "models",
     "delegate": "delegation.delegation",
+    "sessions": "runs.listing",
 }
 
 __all__ = [
@@ -61,9 +66,11 @@ __all__ = [
     "Profile",
     "ProfileError",
     "Reason",
+    "Run",
     "RunResult",
     "RunState",
     "RunUpdate",
+    "Session",
     "SessionBusy",
     "SessionNotFound",
     "SettingsError",
@@ -72,6 +79,7 @@ __all__ = [
     "Task",
     "Usage",
     "delegate",
+    "sessions",
 ]
 
 

@@ -11,17 +11,14 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.runs.background import (
-    LAUNCH_ENTRY,
-    UPDATE_ENTRY,
-    KnownRun,
     Registry,
     announcement,
     counts,
     footer,
-    launch_entry,
     mark_announced,
-    update_entry,
 )
+from pi_subagents.runs.forms import run_row
+from pi_subagents.runs.run import Run
 from pi_subagents.store import Index
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import exits, pauses, touches, waits_for
@@ -51,7 +48,7 @@ async def test_a_run_that_is_not_over_is_not_told(yard: Yard, tmp_path: Path) ->
     (run,) = yard.registry.runs()
     assert footer([run]) == "bg: 1 running / 1 total"
     # A log that says otherwise is wrong: the end is still to be told.
-    yard.registry.rebuild([launch_entry(run)], told=[run_dir.name])
+    yard.registry.rebuild([run_row(run)], told=[run_dir.name])
     until((tmp_path / "begun").exists)  # before, a child that is about to become the agent holds the run too
     kill(yard.keepers()[0])
     (lost,) = yard.registry.unannounced()
@@ -79,8 +76,7 @@ async def test_what_was_told_before_a_crash_is_not_told_again_and_the_rest_is(ya
         await yard.see_the_end(run_dir)
     by_dir = {run.run_dir: run for run in yard.registry.runs()}
     # The owner's log: the message about the first was appended, and then the host died before it made its mark.
-    entries = [launch_entry(by_dir[told]), update_entry(by_dir[told]), launch_entry(by_dir[untold]), {"junk": 1}]
-    assert [entry.get("customType") for entry in entries] == [LAUNCH_ENTRY, UPDATE_ENTRY, LAUNCH_ENTRY, None]
+    entries = [*(run_row(by_dir[folder]) for folder in (told, told, untold)), {"junk": 1}]
     for _ in range(2):
         yard.registry.rebuild(entries, told=[told.name, "no such run"])
         assert [run.run_dir for run in yard.registry.unannounced()] == [untold, unknown]
@@ -102,7 +98,7 @@ async def test_waiting_returns_as_soon_as_one_of_the_runs_ends(
 ) -> None:
     looked, look = threading.Event(), background._look
 
-    def look_and_tell(registry: Registry, run_id: str | None) -> list[KnownRun]:
+    def look_and_tell(registry: Registry, run_id: str | None) -> list[Run]:
         found = look(registry, run_id)
         looked.set()
         return found

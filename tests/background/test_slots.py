@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.models import Status
-from pi_subagents.runs.background import KnownRun, counts, mark_announced
+from pi_subagents.runs.background import counts, mark_announced
+from pi_subagents.runs.run import Run
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import Action, pauses, waits_for
@@ -23,7 +24,7 @@ LAUNCHERS = 4
 LIMIT = 8
 
 
-def overlap(runs: Iterable[KnownRun]) -> int:
+def overlap(runs: Iterable[Run]) -> int:
     """How many agents were at work at the busiest moment, by the journals."""
     edges = []
     for run in runs:
@@ -81,7 +82,7 @@ async def _watch(yard: Yard) -> set[Path]:
     return doors
 
 
-def _check_order(runs: list[KnownRun]) -> None:
+def _check_order(runs: list[Run]) -> None:
     # Slots are given out in order, but whoever has one must start a process first, and so many do so at once; while
     # one takes twice as long as the others, all of these start, end, and make room for the next.
     created = sorted(runs, key=lambda run: (run.state.created_at, run.state.run_id))

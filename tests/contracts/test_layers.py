@@ -94,6 +94,13 @@ def surfaces_mixed(tree: SourceTree) -> Iterator[str]:
             yield f"{module.at(found.line)} loads {target} eagerly; import it in the command that starts it"
 
 
+def surfaces_and_store(tree: SourceTree) -> Iterator[str]:
+    """What is on disk is reached through `runs`: neither a surface nor a tool knows how the store keeps it."""
+    for module, target, found in _internal_imports(tree):
+        if module.top in ("surfaces", "tools") and target.partition(".")[0] == "store":
+            yield f"{module.at(found.line)} imports {target}; use or extend what runs/ offers"
+
+
 def aside_entangled(tree: SourceTree) -> Iterator[str]:
     """`offline` and `testing` stay usable on their own, and the engine works without them."""
     for module, target, found in _internal_imports(tree):
@@ -210,6 +217,7 @@ RULES: tuple[Rule, ...] = (
     upward_imports,
     runners_and_store_mixed,
     surfaces_mixed,
+    surfaces_and_store,
     aside_entangled,
     import_cycles,
     processes_outside_runners,
@@ -273,6 +281,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
         "another surface",
     ),
     (surfaces_mixed, {"surfaces/cli/main.py": "import pi_subagents.surfaces.live"}, "loads surfaces.live"),
+    (surfaces_and_store, {"surfaces/cli/stop.py": "from pi_subagents.store import load_run"}, "imports store"),
+    (surfaces_and_store, {"surfaces/mcp.py": "def f():\n    import pi_subagents.store.index"}, "imports store.index"),
+    (surfaces_and_store, {"tools/a.py": "from ..store import Index"}, "use or extend what runs/ offers"),
     (aside_entangled, {"offline/demo.py": "from pi_subagents.delegation import delegate"}, "above layer 2"),
     (aside_entangled, {"testing/fakes.py": "import pi_subagents.offline.server"}, "above layer 2"),
     (aside_entangled, {"delegation.py": "import pi_subagents.testing.fakes"}, "only surfaces may use"),
@@ -334,11 +345,14 @@ SOUND: Mapping[str, str] = {
     "profiles/files.py": "def f():\n    from ruamel.yaml import YAML",
     "runners/child.py": "import os, signal, subprocess\nos.killpg(1, signal.SIGTERM)",
     "store/lease.py": "import fcntl\nfrom pi_subagents.models import run",
+    "runs/run.py": "from pi_subagents.store import lease",
+    "diagnosis/records.py": "from pi_subagents.store import lease",
     "delegation.py": "from pi_subagents import models\nfrom pi_subagents.runners.child import spawn",
     "offline/server.py": "from pi_subagents import jsonl",
     "surfaces/cli/__init__.py": "from .demo import demo",
     "surfaces/cli/demo.py": "import click\ndef f():\n    from ...offline import server\n    import rich",
     "surfaces/cli/json_output.py": "from pi_subagents.encoding import encode_any",
+    "surfaces/cli/stop.py": "from pi_subagents.runs.run import Run",
     "surfaces/cli/live.py": "def f():\n    from pi_subagents.surfaces.watch import app",
     "surfaces/cli/tasks.py": "import json, msgspec\njson.loads('1')\nmsgspec.json.decode('1')",
     "surfaces/watch/app.py": "import json, textual.app\njson.dumps(1)",

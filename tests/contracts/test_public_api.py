@@ -19,9 +19,11 @@ PUBLIC = [
     "Profile",
     "ProfileError",
     "Reason",
+    "Run",
     "RunResult",
     "RunState",
     "RunUpdate",
+    "Session",
     "SessionBusy",
     "SessionNotFound",
     "SettingsError",
@@ -30,6 +32,7 @@ PUBLIC = [
     "Task",
     "Usage",
     "delegate",
+    "sessions",
 ]
 
 

@@ -9,7 +9,7 @@ import pytest
 from pi_subagents import RunState, Task
 from pi_subagents.models.event import Event, Exited, Started
 from pi_subagents.offline import Call, Script, Turn, Usage
-from pi_subagents.runs.results import RunResult
+from pi_subagents.runs.run import RunResult
 from tests.pi.stage import Play
 
 

@@ -20,7 +20,7 @@ from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Task
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.place import Place
-from pi_subagents.runs.results import RunResult
+from pi_subagents.runs.run import RunResult
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.testing import SCRIPTED_AGENT, Action, script
 from pi_subagents.trust import Decisions

@@ -8,7 +8,7 @@ from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Task
 from pi_subagents.models import event as ev
 from pi_subagents.place import Place
-from pi_subagents.runs.results import RunResult
+from pi_subagents.runs.run import RunResult
 from pi_subagents.testing import SCRIPT_VARIABLE, Action, answer, prints, script
 from pi_subagents.testing.agent import counts_input, exits, pauses
 from tests.process.kit import Stage

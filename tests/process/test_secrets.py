@@ -10,7 +10,7 @@ import pytest
 from pi_subagents.models import event as ev
 from pi_subagents.progress import Window
 from pi_subagents.redaction import MARK
-from pi_subagents.runs.results import RunResult
+from pi_subagents.runs.run import RunResult
 from pi_subagents.testing import Action, prints
 from pi_subagents.testing.agent import Way, pauses, tells, waits_for, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, delta

@@ -89,7 +89,7 @@ def test_a_holder_whose_clock_jumps_at_random_is_told_truly_alive_or_killed(
         kill_after(pid, chance.choice([WAIT_S, chance.uniform(0, 0.2)]))
     states = check_truth(stage)
     listed = list_sessions(Place.here(stage.project, stage.environ), Wanted(stage.project, limit=1000))
-    assert Counter(session.status for session in listed) == Counter(state.status for state in states)
+    assert Counter(session.state.status for session in listed) == Counter(state.status for state in states)
 
 
 def _signal(pid: int, number: signal.Signals) -> None:

@@ -53,7 +53,7 @@ def test_a_resumed_run_is_the_latest_of_its_session(shelf: Shelf, with_index: bo
     (result,) = json.loads(done.stdout)
     assert result["runId"] > first.run_dir.name
     (session,) = list_sessions(Place.here(), Wanted(shelf.project))
-    assert (session.status, session.run_count) == (Status.COMPLETED, 2)
+    assert (session.state.status, session.run_count) == (Status.COMPLETED, 2)
     assert session.run_dir == Path(result["runDir"])
     assert find_run_dir(Place.here(), SESSION) == session.run_dir
     assert list_sessions(Place.here(), Wanted(shelf.project, Status.FAILED)) == []
@@ -75,11 +75,11 @@ def test_of_names_out_of_order_the_sessions_list_knows_the_latest(
     if not with_index:
         without_index(shelf)
     (session,) = list_sessions(Place.here(), Wanted(shelf.project))
-    assert (session.name, session.status, session.run_count) == ("second", Status.RUNNING, 2)
+    assert (session.state.name, session.state.status, session.run_count) == ("second", Status.RUNNING, 2)
     out_of_order.append(ending(Reason.TIMEOUT, "Timed out", now_ms()))
     out_of_order.let_go()
     (session,) = list_sessions(Place.here(), Wanted(shelf.project))
-    assert (session.name, session.status) == ("second", Status.FAILED)
+    assert (session.state.name, session.state.status) == ("second", Status.FAILED)
 
 
 def test_its_age_counts_from_the_end_of_the_run_that_was_made_last(shelf: Shelf, out_of_order: Kept) -> None:
@@ -104,4 +104,4 @@ def test_a_list_that_lacks_a_run_hides_it_from_no_listing(shelf: Shelf) -> None:
     third = shelf.add(session_id=SESSION, name="third", age_s=3)
     (second.run_dir.parent / ".sessions" / SESSION).write_text(f"{second.run_dir.name}\n")
     (session,) = list_sessions(Place.here(), Wanted(shelf.project))
-    assert (session.name, session.run_dir) == ("third", third.run_dir)
+    assert (session.state.name, session.run_dir) == ("third", third.run_dir)

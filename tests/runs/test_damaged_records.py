@@ -127,8 +127,8 @@ def test_whoever_walks_over_all_runs_gets_to_the_end(shelf: Shelf) -> None:
     assert "damaged" not in command("doctor").stdout
     cleaned = command("sessions", "clean", "--keep", "0", "--dry-run").stdout
     assert f"{len(BAD) + 1} sessions" in cleaned
-    (sound,) = [one for one in list_sessions(Place.here(), Wanted(shelf.project)) if one.name == "sound"]
-    assert (sound.status, sound.is_damaged) == (Status.COMPLETED, False)
+    (sound,) = [one for one in list_sessions(Place.here(), Wanted(shelf.project)) if one.state.name == "sound"]
+    assert (sound.state.status, sound.state.is_damaged) == (Status.COMPLETED, False)
 
 
 def test_those_who_watch_see_that_a_run_is_damaged(shelf: Shelf) -> None:

@@ -30,7 +30,7 @@ def shelf(tmp_path: Path) -> Iterator[Shelf]:
 def names(shelf: Shelf, **wanted: object) -> list[str]:
     place = Place(shelf.project, shelf.agent_dir, {})
     wanted.setdefault("project", shelf.project)
-    return [session.name for session in list_sessions(place, Wanted(**wanted))]  # type: ignore[arg-type]  # by name
+    return [session.state.name for session in list_sessions(place, Wanted(**wanted))]  # type: ignore[arg-type]  # by name
 
 
 def test_sessions_are_listed_newest_first_each_once_with_its_latest_run(shelf: Shelf) -> None:
@@ -39,8 +39,10 @@ def test_sessions_are_listed_newest_first_each_once_with_its_latest_run(shelf: S
     shelf.add(name="middle", age_s=3 * HOUR_S)
     shelf.add(says("Hi"), name="again", age_s=2 * HOUR_S, session_id=resumed.session_id)
     found = list_sessions(Place(shelf.project, shelf.agent_dir, {}), Wanted(shelf.project))
-    assert [(session.name, session.run_count) for session in found] == [("again", 2), ("middle", 1), ("old", 1)]
-    assert (found[0].tokens, found[0].cost, found[0].model, found[0].status) == (120, 0.01, "scripted", "completed")
+    assert [(session.state.name, session.run_count) for session in found] == [("again", 2), ("middle", 1), ("old", 1)]
+    state = found[0].state
+    assert (state.usage.total_tokens, state.usage.cost) == (120, 0.01)
+    assert (state.model, state.status) == ("scripted", "completed")
 
 
 def test_what_a_session_used_is_what_all_its_runs_used_known_to_the_index_or_not(shelf: Shelf) -> None:
@@ -49,7 +51,7 @@ def test_what_a_session_used_is_what_all_its_runs_used_known_to_the_index_or_not
     place = Place(shelf.project, shelf.agent_dir, {})
     (session,) = list_sessions(place, Wanted(shelf.project))
     (used,) = used_by(place, [session])
-    assert (session.tokens, used.tokens, used.tool_count) == (120, 360, 0)
+    assert (session.state.usage.total_tokens, used.tokens, used.tool_count) == (120, 360, 0)
     assert used.cost == pytest.approx(0.03)
 
 

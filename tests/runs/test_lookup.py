@@ -8,7 +8,7 @@ import pytest
 
 from pi_subagents.errors import AmbiguousId, SessionNotFound
 from pi_subagents.place import Place
-from pi_subagents.runs.lookup import find_run_dir, find_session_id, sessions_beginning, short_run_ids
+from pi_subagents.runs.lookup import find_run_dir, find_session, sessions_beginning, short_run_ids
 from tests.session_kit import HOUR_S, Shelf
 
 
@@ -20,7 +20,7 @@ def shelf(tmp_path: Path) -> Shelf:
 
 
 def find(shelf: Shelf, text: str) -> str:
-    return find_session_id(Place(shelf.project, shelf.agent_dir, {}), text)
+    return find_session(Place(shelf.project, shelf.agent_dir, {}), text).id
 
 
 @pytest.mark.parametrize("text", ["abcd1111aaaaaaaa", "abcd1111", "abcd", "ABCD11", " abcd ", "abcd1"])

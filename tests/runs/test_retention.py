@@ -19,8 +19,8 @@ from pi_subagents.outcome import ending
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.runs import retention
-from pi_subagents.runs.results import RunResult
 from pi_subagents.runs.retention import Dispensable, Rule, apply_retention, find_dispensable
+from pi_subagents.runs.run import RunResult
 from pi_subagents.settings import Settings
 from pi_subagents.store import load_run
 from pi_subagents.testing import SCRIPTED_AGENT

@@ -15,7 +15,7 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.background import Registry
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
-from pi_subagents.runs.lookup import find_run_dir, find_session_id
+from pi_subagents.runs.lookup import find_run_dir, find_session
 from pi_subagents.runs.retention import Rule, find_dispensable, remove
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import load_run
@@ -69,10 +69,10 @@ def test_a_run_of_the_project_at_hand_is_found_and_not_another_with_its_id(shelf
 
 def test_both_are_listed_each_in_its_project_and_all_together(shelf: Shelf, copy: Shelf) -> None:
     for _ in range(2):
-        assert [(session.name, session.status) for session in listed(shelf)] == [("alive", Status.RUNNING)]
-        assert [(session.name, session.status) for session in listed(copy)] == [("finished", Status.COMPLETED)]
+        assert [(session.state.name, session.state.status) for session in listed(shelf)] == [("alive", Status.RUNNING)]
+        assert [(one.state.name, one.state.status) for one in listed(copy)] == [("finished", Status.COMPLETED)]
         for here in (shelf, copy):
-            assert {session.name for session in listed(here, project=None)} == {"alive", "finished"}
+            assert {session.state.name for session in listed(here, project=None)} == {"alive", "finished"}
 
 
 @pytest.mark.parametrize("with_index", [True, False], ids=["index", "disk"])
@@ -96,24 +96,24 @@ def test_two_paths_to_one_project_are_no_two_places(shelf: Shelf, tmp_path: Path
     kept = shelf.add(name="one", session_id=SESSION)
     (tmp_path / "link").symlink_to(shelf.project)
     linked = Shelf(tmp_path / "link", shelf.agent_dir)
-    assert [session.name for session in listed(linked)] == ["one"]
-    assert [session.name for session in listed(linked, project=None)] == ["one"]
+    assert [session.state.name for session in listed(linked)] == ["one"]
+    assert [session.state.name for session in listed(linked, project=None)] == ["one"]
     for text in (kept.run_dir.name, SESSION, SESSION[:6]):
         assert find_run_dir(elsewhere(shelf), text).resolve() == kept.run_dir
     shelf.index.path.unlink()
     shelf.index.path.mkdir()
-    assert [session.name for session in listed(linked, project=None)] == ["one"]
+    assert [session.state.name for session in listed(linked, project=None)] == ["one"]
 
 
 def test_a_copy_of_a_project_that_goes_on_hides_nothing_of_the_original(shelf: Shelf, tmp_path: Path) -> None:
     shelf.add(name="original", session_id=SESSION, age_s=9)
     shutil.copytree(shelf.project, tmp_path / "copy", symlinks=True)
     copy = Shelf(tmp_path / "copy", shelf.agent_dir)
-    assert [session.name for session in listed(copy)] == ["original"]
+    assert [session.state.name for session in listed(copy)] == ["original"]
     copy.add(name="went on", session_id=SESSION, age_s=3)
     for _ in range(2):
-        assert [(session.name, session.run_count) for session in listed(copy)] == [("went on", 2)]
-        assert [(session.name, session.run_count) for session in listed(shelf)] == [("original", 1)]
+        assert [(session.state.name, session.run_count) for session in listed(copy)] == [("went on", 2)]
+        assert [(session.state.name, session.run_count) for session in listed(shelf)] == [("original", 1)]
 
 
 def test_what_is_deleted_in_a_copy_stays_known_in_the_original(shelf: Shelf, tmp_path: Path) -> None:
@@ -122,16 +122,16 @@ def test_what_is_deleted_in_a_copy_stays_known_in_the_original(shelf: Shelf, tmp
     copy = Shelf(tmp_path / "copy", shelf.agent_dir)
     listed(copy)
     for session in list(find_dispensable(copy.project, Rule())):
-        remove(session, copy.index)
+        remove(session, copy.agent_dir)
     assert [row["run_dir"] for row in shelf.index.rows()] == [str(kept.run_dir)]
-    assert find_session_id(elsewhere(shelf), SESSION) == SESSION
+    assert find_session(elsewhere(shelf), SESSION).id == SESSION
 
 
 def test_a_page_of_sessions_may_end_between_two_of_the_same_id(
     shelf: Shelf, copy: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pi_subagents.runs.listing._PAGE", 1)
-    assert {session.name for session in listed(shelf, project=None)} == {"alive", "finished"}
+    assert {session.state.name for session in listed(shelf, project=None)} == {"alive", "finished"}
 
 
 def in_background(shelf: Shelf, kept: Kept) -> RunState:

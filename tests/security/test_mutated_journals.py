@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,14 +23,14 @@ from pi_subagents.export.transcripts import session_transcript
 from pi_subagents.models import event as ev
 from pi_subagents.place import Place
 from pi_subagents.progress import ProgressWords, Window, body_segments, header_segments
-from pi_subagents.runs.background import KnownRun, announcement, counts
+from pi_subagents.runs.background import announcement, counts
 from pi_subagents.runs.following import follow_run
+from pi_subagents.runs.forms import run_row, session_row
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.runs.pages import entries
 from pi_subagents.runs.retention import Rule, find_dispensable
-from pi_subagents.runs.rows import run_row
+from pi_subagents.runs.roster import WatchedRun
 from pi_subagents.runs.sessions import Sessions
-from pi_subagents.runs.watched import WatchedRun
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, Index
 from pi_subagents.store.result_file import result_document
 from pi_subagents.surfaces.watch.rows import tall_row
@@ -111,7 +112,7 @@ def test_a_spoilt_journal_harms_nobody_else(part: int, scene: Scene) -> None:
         listed = list_sessions(scene.place, Wanted(scene.shelf.project, limit=1000))
         assert sound_sessions(listed) == before
         assert {session.run_dir for session in listed} >= set(scene.victims)
-        msgspec.json.encode([session.to_json() for session in listed])
+        msgspec.json.encode(list(map(session_row, listed)))
         assert len(list(find_dispensable(scene.shelf.project, Rule()))) == AT_ONCE + 2
         for session in listed:
             try:
@@ -122,16 +123,16 @@ def test_a_spoilt_journal_harms_nobody_else(part: int, scene: Scene) -> None:
         assert scene.files == scene.sound, batch
 
 
-def sound_sessions(sessions: list[SessionSummary]) -> list[SessionSummary]:
-    return [session for session in sessions if session.name.startswith("sound")]
+def sound_sessions(sessions: list[SessionSummary]) -> list[dict[str, Any]]:
+    return [session_row(session) for session in sessions if session.state.name.startswith("sound")]
 
 
 def look_at(session: SessionSummary, scene: Scene) -> None:
     """As every surface does, without its terminal."""
-    ((state, run_dir),) = [(run.state, run.run_dir) for run in Sessions(scene.place).find(session.session_id).runs]
-    assert state.status.is_terminal
-    assert (state.run_id, state.status, state.is_damaged) == (run_dir.name, session.status, session.is_damaged)
-    run = KnownRun(state, run_dir)
+    (run,) = Sessions(scene.place).find(session.latest.session_id).runs
+    state, run_dir, listed = run.state, run.run_dir, session.state
+    assert run.is_over
+    assert (state.run_id, state.status, state.is_damaged) == (run_dir.name, listed.status, listed.is_damaged)
     events = list(follow_run(run_dir))
     window, words = Window(state, max_lines=5), ProgressWords(cwd=state.cwd)
     for event in events:
@@ -142,7 +143,7 @@ def look_at(session: SessionSummary, scene: Scene) -> None:
     "".join(session_markdown([RunPage(state, entries(events))]))
     session_transcript([state])
     retelling([Told(state)], 10_000)
-    shown = [run_row(state, run_dir), result_document(state), counts([run]), announcement(run), window.to_details()]
+    shown = [run_row(run), result_document(state), counts([run]), announcement(run), window.to_details()]
     msgspec.json.encode([shown, events])
     watched = WatchedRun(session)
     tall_row(watched, 80, NOW_MS, with_project=True)

@@ -22,10 +22,12 @@ from pi_subagents.place import Place
 from pi_subagents.runs.background import Registry, mark_announced
 from pi_subagents.runs.control import ask
 from pi_subagents.runs.following import follow_run
+from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.runs.pages import run_page
 from pi_subagents.runs.retention import Rule, apply_retention, find_dispensable
-from pi_subagents.runs.sessions import Sessions, StoredRun, claim_for_resume, resumed_task
+from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import Sessions, claim_for_resume
 from pi_subagents.settings import Settings
 from pi_subagents.store import (
     FOREIGN,
@@ -179,8 +181,8 @@ def test_a_run_that_is_a_link_is_listed_by_its_name_and_what_it_leads_to_is_left
     assert snapshot(tmp_path / "moved") == before
     assert kept.run_dir.is_symlink()
     (found,) = list_sessions(place, Wanted(shelf.project))
-    assert (found.session_id, found.name) == (kept.session_id, f"[{FOREIGN}]")
-    assert FOREIGN in str(found.error)
+    assert (found.state.session_id, found.state.name) == (kept.session_id, f"[{FOREIGN}]")
+    assert FOREIGN in str(found.state.error)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory that belongs to somebody else")
@@ -218,14 +220,14 @@ def test_every_listing_says_whose_a_foreign_record_is(known: bool, shelf: Shelf,
     link(kept.run_dir / "stop", elsewhere)
     for _ in range(2):
         (found,) = list_sessions(place, Wanted(shelf.project))
-        assert (found.status, found.name) == (Status.COMPLETED, f"[{FOREIGN}] shipped")
-        assert found.to_json()["error"].startswith(FOREIGN)
+        assert (found.state.status, found.state.name) == (Status.COMPLETED, f"[{FOREIGN}] shipped")
+        assert session_row(found)["error"].startswith(FOREIGN)
     (created, *_rest) = follow_run(kept.run_dir)
     assert isinstance(created, ev.Created)
     assert created.name == f"[{FOREIGN}] shipped"
     (kept.run_dir / "stop").unlink()
     (found,) = list_sessions(place, Wanted(shelf.project))
-    assert (found.name, found.error) == ("shipped", None)
+    assert (found.state.name, found.state.error) == ("shipped", None)
 
 
 def test_a_foreign_session_is_refused_with_the_reason(shelf: Shelf, place: Place, elsewhere: Path) -> None:
@@ -286,7 +288,7 @@ def test_the_directory_decides_which_run_and_session_a_record_is(shelf: Shelf, p
     state = load_run(liar.run_dir)
     assert (state.run_id, state.session_id) == (liar.run_dir.name, liar.session_id)
     shelf.index.rebuild()
-    named = {session.session_id: session.name for session in list_sessions(place, Wanted(shelf.project))}
+    named = {session.state.session_id: session.state.name for session in list_sessions(place, Wanted(shelf.project))}
     assert named == {victim.session_id: "victim", liar.session_id: "liar"}
     assert [run.state.name for run in Sessions(place).find(victim.session_id).runs] == ["victim"]
 
@@ -471,13 +473,13 @@ def test_a_socket_elsewhere_hears_nothing(shelf: Shelf) -> None:
 
 def test_a_copied_record_does_not_say_where_else_an_agent_works(shelf: Shelf, elsewhere: Path) -> None:
     kept = shelf.add(cwd=elsewhere)
-    assert resumed_task(StoredRun(load_run(kept.run_dir), kept.run_dir), "Go on").cwd == str(elsewhere)
+    assert Run.load(kept.run_dir).resumed_task("Go on").cwd == str(elsewhere)
     shutil.copytree(kept.run_dir, shelf.project / "copy")
     shutil.rmtree(kept.run_dir)
     (shelf.project / "held so that the number is not given again").mkdir()
     (shelf.project / "copy").rename(kept.run_dir)
     with pytest.raises(InvalidCall, match=f"{elsewhere}, where the session worked, is outside of .*--cwd"):
-        resumed_task(StoredRun(load_run(kept.run_dir), kept.run_dir), "Go on")
+        Run.load(kept.run_dir).resumed_task("Go on")
 
 
 def test_a_record_that_is_published_twice_is_refused(shelf: Shelf) -> None:

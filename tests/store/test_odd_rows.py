@@ -57,7 +57,7 @@ def test_the_session_is_listed_as_its_record_tells_it(odd: str, shelf: Shelf, ke
     for _ in range(2):
         assert listed(shelf) == before
     (session,) = before
-    assert (session.name, session.status, session.tokens, session.run_dir) == (
+    assert (session.state.name, session.state.status, session.state.usage.total_tokens, session.run_dir) == (
         *("true", Status.COMPLETED, 120),
         kept.run_dir,
     )

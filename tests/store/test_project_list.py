@@ -55,7 +55,7 @@ def test_whatever_stands_in_its_place_the_project_at_hand_is_listed(
         list_of(shelf).unlink()
     ODD[what](list_of(shelf))
     for project in (shelf.project, None):
-        assert [session.name for session in list_sessions(place, Wanted(project))] == ["here"]
+        assert [session.state.name for session in list_sessions(place, Wanted(project))] == ["here"]
     assert not (tmp_path / "precious").exists()
 
 

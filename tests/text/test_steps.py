@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from pi_subagents.progress import steps
+from pi_subagents.text import steps
 from pi_subagents.text.steps import Steps
 from tests.waiting import until
 

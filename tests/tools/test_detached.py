@@ -11,7 +11,7 @@ from pi_subagents.background import launch
 from pi_subagents.delegation.preparation import PreparedRun
 from pi_subagents.errors import StoreError
 from pi_subagents.place import Place
-from pi_subagents.runs.background import KnownRun
+from pi_subagents.runs.run import Run
 from pi_subagents.settings import Settings
 from pi_subagents.store import load_run
 from pi_subagents.testing import script
@@ -29,7 +29,7 @@ async def test_when_one_run_cannot_be_started_the_others_of_the_call_end_too(
 ) -> None:
     launched: list[Path] = []
 
-    def launch_one(run: PreparedRun, place: Place, settings: Settings) -> KnownRun:
+    def launch_one(run: PreparedRun, place: Place, settings: Settings) -> Run:
         if launched:
             raise StoreError("no keeper to be had")
         launched.append(run.record.path)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from pi_subagents.harness.pi.login import LOGIN
-from pi_subagents.runs.sessions import Sessions, resumed_task
+from pi_subagents.runs.sessions import Sessions
 from pi_subagents.testing import MODELS_VARIABLE, answer, assistant, prints, script, tool_call
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for
 from pi_subagents.tools import ToolContext, call_tool
@@ -344,9 +344,9 @@ async def test_a_person_who_resumes_it_gets_the_same_preset_and_model_unless_the
     desk.preset("scout", "model: acme/large")
     first = await desk.subagent(preset="scout", task=says("Found it."), model="zoo/tiger")
     latest = Sessions(desk.place).find(first.details["runs"][0]["sessionId"]).latest
-    task = resumed_task(latest, "Go on.")
+    task = latest.resumed_task("Go on.")
     assert (task.preset, task.model, task.profile) == ("scout", "zoo/tiger", None)
-    other = resumed_task(latest, "Go on.", profile="p")
+    other = latest.resumed_task("Go on.", profile="p")
     assert (other.preset, other.model, other.profile) == (None, None, "p")
 
 

@@ -17,10 +17,10 @@ from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import Task
 from pi_subagents.place import Place
 from pi_subagents.runners import choose_mechanism, room_for_agents, start_keeper, start_queue
-from pi_subagents.runs.background import KnownRun
+from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import Settings
-from pi_subagents.store import BackgroundSlots, Index, request_stop
+from pi_subagents.store import BackgroundSlots, Index
 from pi_subagents.supervisor import answering_for
 
 _log = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ def launch_all(
     available_tools: Sequence[str] = BUILTIN_TOOLS,
     remembered: Remembered = nothing_remembered,
     check: PlanCheck | None = None,
-) -> list[KnownRun]:
+) -> list[Run]:
     """Start a background run for every task, in order, or none, and return at once; raises PiSubagentsError.
 
     A task that cannot be started (an unknown profile, a missing directory) is a run that failed, unless `check` raises
@@ -57,7 +57,7 @@ def launch_all(
         remembered=remembered,
         check=check,
     )
-    launched: list[KnownRun] = []
+    launched: list[Run] = []
     with answering_for(prepared), _calling_off(launched):
         for run in prepared:
             launched.append(launch(run, place, settings))
@@ -65,18 +65,18 @@ def launch_all(
 
 
 @contextmanager
-def _calling_off(launched: Sequence[KnownRun]) -> Iterator[None]:
+def _calling_off(launched: Sequence[Run]) -> Iterator[None]:
     """Leave no run behind at work whose id nobody was told."""
     try:
         yield
     except BaseException as error:
         for run in launched:
             with suppress(PiSubagentsError):
-                request_stop(run.run_dir, str(error))
+                run.stop(str(error))
         raise
 
 
-def launch(run: PreparedRun, place: Place, settings: Settings) -> KnownRun:
+def launch(run: PreparedRun, place: Place, settings: Settings) -> Run:
     """Give a prepared run to a keeper and return at once; raises StoreError or SettingsError."""
     run_dir = run.record.path
     with answering_for([run]):
@@ -86,7 +86,7 @@ def launch(run: PreparedRun, place: Place, settings: Settings) -> KnownRun:
         except (OSError, ValueError, OverflowError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
             raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {why}") from error
-    return KnownRun(run.state, run_dir)
+    return Run(run_dir, run.state)
 
 
 def _give_away(run: PreparedRun, order: Order, slots: BackgroundSlots) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import marshal
 import os
+import socket
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +12,7 @@ import msgspec
 
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import Mechanism
+from pi_subagents.store import Lease
 from pi_subagents.supervisor import Limits
 
 
@@ -62,6 +64,15 @@ def seal(order: Order) -> int:
         # Unlike JSON and its like, this also takes what the environment may hold on Linux: names that are no text.
         marshal.dump(msgspec.to_builtins(order), file)
     return fd
+
+
+def receive(connection: socket.socket) -> tuple[Lease, Order]:
+    """A run that is handed over at a socket: its lease, and what is to be done with it."""
+    _word, fds, _flags, _address = socket.recv_fds(connection, 1, 2)
+    for fd in fds:
+        os.set_inheritable(fd, False)
+    lease, sealed = fds
+    return Lease(lease), unseal(sealed)
 
 
 def unseal(fd: int) -> Order:

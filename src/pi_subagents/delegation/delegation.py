@@ -24,8 +24,8 @@ from pi_subagents.paths import project_of
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
 from pi_subagents.runs.control import serving
-from pi_subagents.runs.results import RunResult, run_result
 from pi_subagents.runs.retention import apply_retention_aside
+from pi_subagents.runs.run import Run, RunResult
 from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import RunnerName
 from pi_subagents.store import Index
@@ -51,6 +51,10 @@ class DelegatedRun:
     @property
     def state(self) -> RunState:
         return self.holder.state
+
+    @property
+    def run(self) -> Run:
+        return Run(self.run_dir, self.state)
 
     @property
     def goes_on(self) -> bool:
@@ -130,7 +134,7 @@ class Delegation:
     @property
     def results(self) -> list[RunResult]:
         """How every task stands, in the order of the tasks."""
-        return [run_result(run.state, run.run_dir) for run in self.runs]
+        return [delegated.run.result for delegated in self.runs]
 
     @property
     def warnings(self) -> list[str]:

@@ -7,43 +7,33 @@ compared, and where they disagree the disk is right.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from pi_subagents.errors import StoreError
 from pi_subagents.files import distinct
-from pi_subagents.fold import RunState
-from pi_subagents.models import Status, is_run_id
+from pi_subagents.models import is_run_id
 from pi_subagents.models.event import Created, Detached
-from pi_subagents.paths import project_of, runs_dir
+from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import standing
 from pi_subagents.runners import collect_ended
-from pi_subagents.runs.rows import run_row
+from pi_subagents.runs.lookup import short_run_ids
+from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import several_places
-from pi_subagents.store import JOURNAL_FILE, Index, find_event, list_runs, load_run, mark, read_journal
+from pi_subagents.store import JOURNAL_FILE, Index, find_event, list_runs, mark, read_journal, wait_for_file
 
 LAUNCH_ENTRY = "pi-subagents:bg-run"
 UPDATE_ENTRY = "pi-subagents:bg-update"
 TERMINAL = "terminal"
 """The owner of what people start; whichever command comes next in a terminal tells them of its end."""
 _NOTICE_MARK = "notified"
-
-
-@dataclass(frozen=True)
-class KnownRun:
-    """A background run as its record tells it now."""
-
-    state: RunState
-    run_dir: Path
-
-    @property
-    def is_over(self) -> bool:
-        return self.state.status.is_terminal
+_NOTICE_LOCK = "notices"
+_NOTICE_LOCK_S = 3.0
+"""Another terminal that is stopped while it tells them tells them later."""
 
 
 class BackgroundRuns:
@@ -56,9 +46,9 @@ class BackgroundRuns:
         self._index = index
         self._owners: dict[Path, str | None] = {}
         self._indexed: set[Path] = set()
-        self._over: dict[Path, KnownRun] = {}
+        self._over: dict[Path, Run] = {}
 
-    def of(self, projects: Sequence[Path], owner: str | None = None) -> Iterator[KnownRun]:
+    def of(self, projects: Sequence[Path], owner: str | None = None) -> Iterator[Run]:
         """Those of these projects, or of one owner there, newest first, each in its true state."""
         here = [folder for project in projects for folder in list_runs(runs_dir(project))]
         if not self._owners or any(folder not in self._owners for folder in here):
@@ -78,11 +68,11 @@ class BackgroundRuns:
         self._owners |= known
         self._owners |= {folder: _owner_on_disk(folder) for folder in here if folder not in self._owners}
 
-    def _load(self, folder: Path) -> KnownRun | None:
+    def _load(self, folder: Path) -> Run | None:
         if folder in self._over and folder.is_dir():
             return self._over[folder]
         with suppress(StoreError):
-            run = KnownRun(load_run(folder), folder)
+            run = Run.load(folder)
             if run.is_over:
                 self._over[folder] = run
             return run
@@ -110,19 +100,19 @@ class Registry:
         self._index = Index(place.agent_dir)
         self._runs = BackgroundRuns(self._index)
 
-    def runs(self) -> list[KnownRun]:
+    def runs(self) -> list[Run]:
         """Every run of the owner, oldest first, each in its true state."""
         collect_ended()  # a host that launches once and then only asks would keep them for ever
         return list(self._runs.of([self._place.project], self._owner))[::-1]
 
-    def find(self, run_id: str) -> KnownRun | None:
+    def find(self, run_id: str) -> Run | None:
         """One background run, whoever owns it; raises InvalidCall where only other projects have it, and several do."""
         found = self.find_all(run_id)
         if len(found) > 1:
-            raise several_places(f'Run "{run_id}"', (project_of(run.run_dir) for run in found))
+            raise several_places(f'Run "{run_id}"', (run.project for run in found))
         return found[0] if found else None
 
-    def find_all(self, run_id: str) -> list[KnownRun]:
+    def find_all(self, run_id: str) -> list[Run]:
         """The background run of that id in the project at hand, or those in others."""
         if not is_run_id(run_id):
             return []
@@ -134,7 +124,7 @@ class Registry:
         folders = distinct([*known, *(runs_dir(project) / run_id for project in self._index.projects())])
         return [run for folder in folders if (run := _background_run(folder))]
 
-    def unannounced(self) -> list[KnownRun]:
+    def unannounced(self) -> list[Run]:
         """The runs that are over and whose end the owner has not been told."""
         over = [run for run in self.runs() if run.is_over and not run.state.foreign]
         return [run for run in over if not (run.run_dir / _NOTICE_MARK).exists()]
@@ -147,21 +137,21 @@ class Registry:
                 mark_announced(run.run_dir)
 
 
-def _background_run(folder: Path) -> KnownRun | None:
+def _background_run(folder: Path) -> Run | None:
     with suppress(StoreError):
-        run = KnownRun(load_run(folder), folder)
+        run = Run.load(folder)
         return run if run.state.background else None
     return None
 
 
-def newest_runs(place: Place, limit: int, *, everywhere: bool) -> list[KnownRun]:
+def newest_runs(place: Place, limit: int, *, everywhere: bool) -> list[Run]:
     """The newest background runs of a project, or of all that are known, newest first, whoever started them."""
     index = Index(place.agent_dir)
     projects = dict.fromkeys([place.project, *(index.projects() if everywhere else ())])
     return list(islice(BackgroundRuns(index).of(list(projects)), limit))
 
 
-def counts(runs: Iterable[KnownRun]) -> dict[str, int]:
+def counts(runs: Iterable[Run]) -> dict[str, int]:
     """How many runs are in which state; one that waits for its turn counts as running."""
     result = dict.fromkeys(("running", "completed", "failed", "aborted", "total"), 0)
     for run in runs:
@@ -171,13 +161,13 @@ def counts(runs: Iterable[KnownRun]) -> dict[str, int]:
     return result
 
 
-def footer(runs: Iterable[KnownRun]) -> str:
+def footer(runs: Iterable[Run]) -> str:
     """The short status for a host's footer."""
     found = counts(runs)
     return f"bg: {found['running']} running / {found['total']} total"
 
 
-def announcement(run: KnownRun, named: str | None = None) -> str:
+def announcement(run: Run, named: str | None = None) -> str:
     """The one message the owner gets when a run is over; it carries the run's id, or what it is `named` by there."""
     state = run.state
     what = f' "{state.agent}"' if state.agent else ""
@@ -192,16 +182,30 @@ def mark_announced(run_dir: Path) -> bool:
     return mark(run_dir, _NOTICE_MARK)
 
 
-def launch_entry(run: KnownRun) -> dict[str, Any]:
-    """What a host appends to its log when a run is launched."""
-    return {"customType": LAUNCH_ENTRY, **run_row(run.state, run.run_dir)}
+def tell_ends(place: Place, owner: str, say: Callable[[str], None]) -> None:
+    """Say which background runs of the owner in a project have ended since the last time.
+
+    A message goes out before it is noted that it did, so that a crash loses none; the lock keeps two terminals from
+    telling the same.
+    """
+    registry = Registry(place, owner)
+    if not registry.unannounced():
+        return
+    try:
+        lock = wait_for_file(place.agent_dir / "subagents" / _NOTICE_LOCK, _NOTICE_LOCK_S)
+    except OSError:  # better told twice than never
+        _tell(registry, say)
+        return
+    if lock is not None:
+        try:
+            _tell(registry, say)
+        finally:
+            lock.release()
 
 
-def update_entry(run: KnownRun) -> dict[str, Any]:
-    """What a host appends to its log when a run has changed its state."""
-    return {"customType": UPDATE_ENTRY, **run_row(run.state, run.run_dir)}
-
-
-def is_queued(run: KnownRun) -> bool:
-    """Whether a run still waits for its turn."""
-    return run.state.status is Status.QUEUED
+def _tell(registry: Registry, say: Callable[[str], None]) -> None:
+    runs = registry.unannounced()
+    short = short_run_ids(run.run_dir for run in runs)
+    for run in runs:
+        say(announcement(run, short[run.run_dir]))
+        mark_announced(run.run_dir)

@@ -12,19 +12,18 @@ import socket
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pi_subagents.encoding import as_utf8
-from pi_subagents.errors import InvalidCall, StoreError
-from pi_subagents.fold import RunState
-from pi_subagents.harness import HARNESSES
-from pi_subagents.models import short_id
-from pi_subagents.models.run import Reason, Status
+from pi_subagents.errors import StoreError
+from pi_subagents.models import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import is_own_socket
-from pi_subagents.store import address_of, load_run, put_address, take_address_away
+from pi_subagents.store import address_of, put_address, take_address_away
 from pi_subagents.store.sockets import new_address, remove_if_dead
-from pi_subagents.supervisor import Holder
+
+if TYPE_CHECKING:
+    from pi_subagents.supervisor import Holder
 
 _MAX_REQUEST_BYTES = 16 * 1024 * 1024
 _TIMEOUT_S = 5.0
@@ -100,30 +99,3 @@ def ask(run_dir: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
         return None
     except (OSError, ValueError):
         return None
-
-
-def steer(run_dir: Path, text: str) -> None:
-    """Tell the agent of a run something before its next turn; raises InvalidCall, which says why it was not told."""
-    state = load_run(run_dir)
-    if problem := why_not_steered(state):
-        raise problem
-    answer = ask(run_dir, {"op": "steer", "text": text})
-    if answer is None:
-        raise InvalidCall(f"Nobody answers for session {short_id(state.session_id)}; it may have ended just now.")
-    if not answer.get("ok"):
-        raise InvalidCall(f"Session {short_id(state.session_id)} was not told: {answer.get('error')}.")
-
-
-def why_not_steered(state: RunState) -> InvalidCall | None:
-    """What keeps a run that is not over from being told anything; None: it can be asked."""
-    session = f"Session {short_id(state.session_id)}"
-    harness = HARNESSES.get(state.harness)
-    if harness is not None and not harness.can_steer:
-        return InvalidCall(
-            f"{session} cannot be steered: its agent runs in the mode {state.harness}, which hears nothing more once "
-            "it works.",
-            advice='"harness: pi-rpc" in its profile, or the setting subagents.harness, makes the next one listen',
-        )
-    if state.status is Status.QUEUED:
-        return InvalidCall(f"{session} still waits for its turn; its agent has not begun.")
-    return None

@@ -18,9 +18,12 @@ from typing import Any
 from pi_subagents.errors import StoreError
 from pi_subagents.files import distinct
 from pi_subagents.fold import RunState
-from pi_subagents.models import Reason, Status
-from pi_subagents.paths import project_of, runs_dir
+from pi_subagents.models import Reason, Status, Usage
+from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
+from pi_subagents.runs.pages import facts_of
+from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import Session
 from pi_subagents.store import (
     FOREIGN,
     Index,
@@ -41,56 +44,18 @@ _PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class SessionSummary:
-    """A session in one line: its latest run, and how many it has."""
+    """A session in one line: its latest run as the index tells it, without what was said, and how many it has."""
 
-    session_id: str
-    name: str
-    status: Status
-    reason: Reason | None
-    error: str | None
-    profile: str | None
-    preset: str | None
-    provider: str | None
-    model: str | None
-    project: Path
-    run_dir: Path
+    latest: Run
     run_count: int
-    created_at: int | None
-    started_at: int | None
-    completed_at: int | None
-    tokens: int
-    cost: float
-    tool_count: int
-    is_damaged: bool
 
     @property
-    def agent(self) -> str | None:
-        """The name of the agent's profile or preset."""
-        return self.preset or self.profile
+    def state(self) -> RunState:
+        return self.latest.state
 
-    def to_json(self) -> dict[str, Any]:
-        """The summary for programs."""
-        return {
-            "sessionId": self.session_id,
-            "name": self.name,
-            "status": self.status,
-            "reason": self.reason,
-            "damaged": self.is_damaged,
-            "error": self.error,
-            "profile": self.profile,
-            "preset": self.preset,
-            "provider": self.provider,
-            "model": self.model,
-            "runCount": self.run_count,
-            "project": str(self.project),
-            "runDir": str(self.run_dir),
-            "createdAt": self.created_at,
-            "startedAt": self.started_at,
-            "completedAt": self.completed_at,
-            "toolCount": self.tool_count,
-            "tokens": self.tokens,
-            "cost": self.cost,
-        }
+    @property
+    def run_dir(self) -> Path:
+        return self.latest.run_dir
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +73,14 @@ class Wanted:
 
     def accepts(self, session: SessionSummary) -> bool:
         """Whether the session meets the conditions, as far as they do not concern its project."""
-        if self.status is Status.RUNNING and session.status.is_terminal:
+        state = session.state
+        if self.status is Status.RUNNING and state.status.is_terminal:
             return False
-        if self.status not in (None, Status.RUNNING, session.status):
+        if self.status not in (None, Status.RUNNING, state.status):
             return False
-        if self.agent is not None and session.agent != self.agent:
+        if self.agent is not None and state.agent != self.agent:
             return False
-        return self.since is None or (session.created_at or 0) >= self.since
+        return self.since is None or (state.created_at or 0) >= self.since
 
 
 def list_sessions(place: Place, wanted: Wanted) -> list[SessionSummary]:
@@ -127,6 +93,15 @@ def list_sessions(place: Place, wanted: Wanted) -> list[SessionSummary]:
     projects = list(dict.fromkeys([here, *([] if wanted.project else index.projects())]))
     found = _from_index(index, list_once, projects, wanted) if known else _from_disk(list_once, projects, wanted)
     return list(islice(found, wanted.limit))
+
+
+def sessions(
+    cwd: Path | str | None = None, *, everywhere: bool = False, status: Status | None = None, limit: int = 30
+) -> list[Session]:
+    """The newest sessions of the project of `cwd`, or of all projects, newest first; RUNNING: not over."""
+    place = Place.here(None if cwd is None else Path(cwd))
+    found = list_sessions(place, Wanted(None if everywhere else place.project, status, limit=limit))
+    return [session for one in found if (session := Session.of(one.latest)).run_dirs]
 
 
 def _is_complete(index: Index, project: Path, on_disk: Sequence[Path], count: int) -> bool:
@@ -153,6 +128,22 @@ def _known(index: Index, project: Path, folders: Collection[str]) -> set[str]:
     return {row["run_id"] for row in index.rows("project = ? AND run_id >= ?", [str(project), min(folders)])}
 
 
+def known_projects(place: Place) -> list[Path]:
+    """Every project of which a run was ever recorded, and the one at hand."""
+    return sorted({place.project, *Index(place.agent_dir).projects()})
+
+
+def rebuild_index(place: Place, report: Callable[[Path, int], None]) -> int:
+    """Make the index anew from the run directories of every project; how many runs it has. Raises StoreError.
+
+    `report` is told each project and its number of runs.
+    """
+    index = Index(place.agent_dir)
+    if runs_dir(place.project).is_dir():
+        index.record(place.project, [])  # it may have come from another machine, with its runs
+    return index.rebuild(report)
+
+
 # --- what they have used -----------------------------------------------------------------------------------
 
 
@@ -167,9 +158,10 @@ class Used:
     def __add__(self, other: Used) -> Used:
         return Used(self.tokens + other.tokens, self.cost + other.cost, self.tool_count + other.tool_count)
 
-    def to_json(self) -> dict[str, Any]:
-        """The same for programs."""
-        return {"tokens": self.tokens, "cost": self.cost, "toolCount": self.tool_count}
+    @classmethod
+    def in_run(cls, state: RunState) -> Used:
+        """What a run has used."""
+        return cls(state.usage.total_tokens, state.usage.cost, state.tool_count)
 
 
 NOTHING_USED = Used(0, 0.0, 0)
@@ -177,7 +169,7 @@ NOTHING_USED = Used(0, 0.0, 0)
 
 def used_by(place: Place, sessions: Sequence[SessionSummary]) -> list[Used]:
     """What all runs of each session have used together; a run whose record cannot be read counts for nothing."""
-    resumed = [session.session_id for session in sessions if session.run_count > 1]
+    resumed = [session.latest.session_id for session in sessions if session.run_count > 1]
     where = f"status IS NOT NULL AND session_id IN ({', '.join('?' * len(resumed))})"
     rows = Index(place.agent_dir).rows(where, resumed) if resumed else []
     known = {Path(row["run_dir"]): _used_in_row(row) for row in rows}
@@ -185,8 +177,8 @@ def used_by(place: Place, sessions: Sequence[SessionSummary]) -> list[Used]:
 
 
 def _used_in_each_run(session: SessionSummary, known: Mapping[Path, Used]) -> Iterator[Used]:
-    yield Used(session.tokens, session.cost, session.tool_count)
-    earlier = session_runs(session.run_dir.parent, session.session_id) if session.run_count > 1 else []
+    yield Used.in_run(session.state)
+    earlier = session_runs(session.run_dir.parent, session.latest.session_id) if session.run_count > 1 else []
     for folder in earlier:
         if folder != session.run_dir:
             yield known.get(folder) or _used_on_disk(folder)
@@ -197,11 +189,9 @@ def _used_in_row(row: Mapping[str, Any]) -> Used:
 
 
 def _used_on_disk(run_dir: Path) -> Used:
-    try:
-        state = load_run(run_dir)
-    except StoreError:
-        return NOTHING_USED
-    return Used(state.usage.total_tokens, state.usage.cost, state.tool_count)
+    with suppress(StoreError):
+        return Used.in_run(load_run(run_dir))
+    return NOTHING_USED
 
 
 # --- the index ---------------------------------------------------------------------------------------------
@@ -255,36 +245,27 @@ def _true_row(index: Index, row: Mapping[str, Any], runs: Collection[Path]) -> S
     if latest == folder and row["status"] is not None and is_ours(folder) and FOREIGN not in row["name"]:
         return _summary_of_row(row, len(runs))
     try:
-        state = load_run(latest)
+        run = _facts_of(latest)
     except StoreError:
         return None
-    if state.status.is_terminal and not state.foreign:
-        index.record(Path(row["project"]), [(state, latest)])
-    return _summary_of_state(state, latest, len(runs))
+    if run.is_over and not run.state.foreign:
+        index.record(Path(row["project"]), [(run.state, latest)])
+    return SessionSummary(run, len(runs))
 
 
 def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
-    return SessionSummary(
-        session_id=row["session_id"],
-        name=row["name"],
+    told = ("session_id", "name", "error", "profile", "preset", "provider", "model")
+    times = ("created_at", "started_at", "completed_at")
+    state = RunState(
+        run_id=row["run_id"],
         status=Status(row["status"]),
         reason=Reason(row["reason"]) if row["reason"] else None,
-        error=row["error"],
-        profile=row["profile"],
-        preset=row["preset"],
-        provider=row["provider"],
-        model=row["model"],
-        project=project_of(Path(row["run_dir"])),
-        run_dir=Path(row["run_dir"]),
-        run_count=run_count,
-        created_at=row["created_at"],
-        started_at=row["started_at"],
-        completed_at=row["completed_at"],
-        tokens=row["tokens"] or 0,
-        cost=row["cost"] or 0.0,
+        usage=Usage(total_tokens=row["tokens"] or 0, cost=row["cost"] or 0.0),
         tool_count=row["tool_count"] or 0,
         is_damaged=bool(row["damaged"]),
+        **{name: row[name] for name in (*told, *times)},
     )
+    return SessionSummary(Run(Path(row["run_dir"]), state), run_count)
 
 
 # --- the disk ----------------------------------------------------------------------------------------------
@@ -296,30 +277,12 @@ def _from_disk(list_once: _List, projects: list[Path], wanted: Wanted) -> Iterat
     for runs in sorted(sessions, key=lambda runs: runs[0].name, reverse=True):
         latest = in_order(runs)[-1]
         with suppress(StoreError):
-            session = _summary_of_state(load_run(latest), latest, len(runs))
+            session = SessionSummary(_facts_of(latest), len(runs))
             if wanted.accepts(session):
                 yield session
 
 
-def _summary_of_state(state: RunState, run_dir: Path, run_count: int) -> SessionSummary:
-    return SessionSummary(
-        session_id=state.session_id,
-        name=state.name,
-        status=state.status,
-        reason=state.reason,
-        error=state.error,
-        profile=state.profile,
-        preset=state.preset,
-        provider=state.provider,
-        model=state.model,
-        project=project_of(run_dir),
-        run_dir=run_dir,
-        run_count=run_count,
-        created_at=state.created_at,
-        started_at=state.started_at,
-        completed_at=state.completed_at,
-        tokens=state.usage.total_tokens,
-        cost=state.usage.cost,
-        tool_count=state.tool_count,
-        is_damaged=state.is_damaged,
-    )
+def _facts_of(run_dir: Path) -> Run:
+    state = facts_of(run_dir)
+    state.prompt = ""
+    return Run(run_dir, state)

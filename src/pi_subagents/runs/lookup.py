@@ -15,7 +15,7 @@ from pi_subagents.files import distinct
 from pi_subagents.models import begun_at, short_ids
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.place import Place
-from pi_subagents.runs.sessions import Sessions, session_not_found, several_places
+from pi_subagents.runs.sessions import Session, Sessions, session_not_found, several_places
 from pi_subagents.store import Index, by_session, in_order, list_runs, load_run, session_of
 from pi_subagents.text import age, clean
 
@@ -33,10 +33,11 @@ class Candidate:
     run_dir: Path
 
 
-def find_session_id(place: Place, text: str) -> str:
-    """The id of the session that `text` names, itself or by a run; raises SessionNotFound, AmbiguousId, InvalidCall."""
+def find_session(place: Place, text: str) -> Session:
+    """The session that `text` names, itself or by a run; raises SessionNotFound, AmbiguousId, InvalidCall."""
     found = _find(place, text)
-    return found if isinstance(found, str) else session_of(found)
+    session_id = found if isinstance(found, str) else session_of(found)
+    return Session(session_id, tuple(Sessions(place).run_dirs(session_id)))
 
 
 def find_run_dir(place: Place, text: str) -> Path:
@@ -77,6 +78,16 @@ def sessions_beginning(place: Place, prefix: str = "", limit: int = 1000) -> lis
         if (session_id := session_of(folder)).startswith(prefix):
             found.setdefault(session_id, Candidate(session_id, "", folder))
     return list(found.values())
+
+
+def background_runs_beginning(place: Place, prefix: str, limit: int) -> list[Candidate]:
+    """The background runs whose sessions' ids begin with `prefix`, newest first; if none, those whose own do."""
+    index = Index(place.agent_dir)
+    for column in ("session_id", "run_id"):
+        where = f"background = 1 AND {column} >= ? AND {column} < ?"
+        if rows := index.rows(where, [prefix, f"{prefix}~"], limit=limit):
+            return [Candidate(row[column], row["name"], Path(row["run_dir"])) for row in rows]
+    return []
 
 
 def _runs_beginning(place: Place, prefix: str, limit: int = 1000) -> dict[str, list[Path]]:

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
-from pi_subagents.export import Conversation, Entry, RunPage
+from pi_subagents.clock import now_ms
+from pi_subagents.export import Conversation, Entry, RunPage, session_html, session_markdown
 from pi_subagents.fold import RunState
 from pi_subagents.models.event import Event
 from pi_subagents.models.memory import RecentMessages, StreamedText
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
+
+PageKind = Literal["md", "html"]
+
+
+def pieces(run_dirs: Sequence[Path], kind: PageKind) -> Iterator[str]:
+    """The runs of a session as one text, bit by bit: it may be long. Raises StoreError before the first bit."""
+    pages = [run_page(folder) for folder in run_dirs]
+    return session_html(pages, now_ms()) if kind == "html" else _markdown(pages)
+
+
+def _markdown(pages: Sequence[RunPage]) -> Iterator[str]:
+    for number, block in enumerate(session_markdown(pages)):
+        yield f"\n{block}\n" if number else f"{block}\n"
 
 
 def run_page(run_dir: Path) -> RunPage:

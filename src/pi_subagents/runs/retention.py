@@ -21,9 +21,9 @@ from pi_subagents.errors import SessionBusy, StoreError
 from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, begun_at
 from pi_subagents.paths import project_of, runs_dir
+from pi_subagents.runs.sessions import Session
 from pi_subagents.settings import Settings
 from pi_subagents.store import (
-    Index,
     by_session,
     disk_size,
     in_order,
@@ -31,7 +31,6 @@ from pi_subagents.store import (
     list_runs,
     open_runs,
     remove_leftover,
-    remove_session,
     require_removable,
 )
 
@@ -96,16 +95,30 @@ def _ended_at(state: RunState) -> int:
     return known_end or state.created_at or 0
 
 
-def remove(session: Dispensable, index: Index) -> Dispensable:
-    """Delete a session and its rows in the index; what went with it. Raises SessionBusy and StoreError."""
-    removed = remove_session(runs_dir(session.project), session.session_id)
-    index.forget(removed)
+def remove(session: Dispensable, agent_dir: Path) -> Dispensable:
+    """Delete a session; what went with it. Raises SessionBusy and StoreError."""
+    removed = Session(session.session_id, session.run_dirs).remove(agent_dir)
     return replace(session, run_dirs=tuple(removed))
 
 
-def find_leftovers(project: Path) -> list[Path]:
-    """What killed programs have left in a project's records and nobody will ever need."""
-    return leftovers(runs_dir(project), time.time() - _DAY_S)
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Something that a killed program has left in a project's records and nobody will ever need."""
+
+    path: Path
+
+    @property
+    def size(self) -> int:
+        return disk_size(self.path)
+
+    def remove(self) -> None:
+        """Delete it; raises StoreError."""
+        remove_leftover(self.path)
+
+
+def find_leftovers(project: Path) -> list[Leftover]:
+    """What killed programs have left in a project."""
+    return [Leftover(path) for path in leftovers(runs_dir(project), time.time() - _DAY_S)]
 
 
 # --- once a day ----------------------------------------------------------------------------------------------
@@ -134,16 +147,15 @@ def apply_retention(project: Path, agent_dir: Path, settings: Settings) -> None:
     rule = _rule(settings)
     if rule is None or not _is_due(runs_dir(project)):
         return
-    index = Index(agent_dir)
     deadline = time.monotonic() + _MAX_S
     try:
         for session in find_dispensable(project, rule):
             with suppress(SessionBusy):
-                remove(session, index)
+                remove(session, agent_dir)
             if time.monotonic() > deadline:
                 return
-        for path in find_leftovers(project):
-            remove_leftover(path)
+        for leftover in find_leftovers(project):
+            leftover.remove()
     except (OSError, StoreError) as error:
         _log.warning("old runs could not be deleted: %s", error)
 

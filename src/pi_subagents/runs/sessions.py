@@ -3,58 +3,92 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
 from pi_subagents.errors import InvalidCall, SessionBusy, SessionNotFound, StoreError
-from pi_subagents.files import distinct, is_below
+from pi_subagents.files import distinct
 from pi_subagents.fold import RunState
-from pi_subagents.models import DEFAULT_TIMEOUT_S, Task
+from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.place import Place
-from pi_subagents.store import Index, Lease, load_run, session_runs, was_made_here
+from pi_subagents.runs.pages import PageKind, pieces
+from pi_subagents.runs.run import Run
+from pi_subagents.store import Index, Lease, load_run, remove_session, session_runs
 
 MAX_SESSIONS_IN_MEMORY = 32
 MAX_RUNS_IN_MEMORY = 10
 
 
 @dataclass(frozen=True)
-class StoredRun:
-    """One run of a session, as its record tells it."""
-
-    state: RunState
-    run_dir: Path
-
-
-@dataclass(frozen=True)
 class Session:
-    """An id with its runs, oldest first; only the last ten are held in memory."""
+    """An id with its runs, oldest first: read when they are first asked for, and only the last ten held in memory."""
 
     id: str
-    runs: tuple[StoredRun, ...]
-    earlier: tuple[Path, ...] = ()
-    """The directories of the runs that are not held."""
+    run_dirs: tuple[Path, ...]
+
+    @classmethod
+    def find(cls, text: str, cwd: Path | str | None = None) -> Session:
+        """The session that `text` names, by its id or a run's, or by as much of either as no other begins with.
+
+        Raises SessionNotFound, AmbiguousId, and InvalidCall for one that several other projects than that of `cwd`
+        have.
+        """
+        from pi_subagents.runs.lookup import find_session  # which is made of what is in here
+
+        return find_session(Place.here(None if cwd is None else Path(cwd)), text)
+
+    @classmethod
+    def of(cls, run: Run) -> Session:
+        """The session of a run; without any runs if it has just been removed."""
+        return cls(run.session_id, tuple(session_runs(run.run_dir.parent, run.session_id)))
 
     @property
-    def latest(self) -> StoredRun:
-        return self.runs[-1]
+    def project(self) -> Path:
+        return project_of(self.run_dirs[-1])
+
+    @cached_property
+    def latest(self) -> Run:
+        return Run.load(self.run_dirs[-1])
+
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The last ten."""
+        return (*map(Run.load, self.run_dirs[-MAX_RUNS_IN_MEMORY:-1]), self.latest)
 
     @property
     def run_count(self) -> int:
-        return len(self.earlier) + len(self.runs)
+        return len(self.run_dirs)
 
     @cached_property
     def message_count(self) -> int:
         """The messages of all runs; those that are not held are read for it."""
-        states = (*map(load_run, self.earlier), *(run.state for run in self.runs))
-        return sum(state.message_count for state in states)
+        earlier = map(load_run, self.run_dirs[:-MAX_RUNS_IN_MEMORY])
+        return sum(state.message_count for state in (*earlier, *(run.state for run in self.runs)))
 
     @property
     def is_running(self) -> bool:
-        return any(not run.state.status.is_terminal for run in self.runs)
+        return any(not run.is_over for run in self.runs)
+
+    def stop(self, message: str = CANCELLED_SENTENCE) -> list[Run]:
+        """Ask for every run that is not over to be stopped; those runs, of which each can be waited for."""
+        running = [run for folder in self.run_dirs if not (run := Run.load(folder)).is_over]
+        for run in running:
+            run.stop(message)
+        return running
+
+    def export(self, kind: PageKind = "md") -> Iterator[str]:
+        """All runs in full as Markdown, or as one HTML page, in pieces; raises StoreError."""
+        return pieces(self.run_dirs, kind)
+
+    def remove(self, agent_dir: Path | None = None) -> list[Path]:
+        """Delete it with all of its runs; the directories that they had. Raises SessionBusy and StoreError."""
+        removed = remove_session(self.run_dirs[-1].parent, self.id)
+        Index(agent_dir or Place.here().agent_dir).forget(removed)
+        return removed
 
 
 Remembered = Callable[[str], Sequence[RunState]]
@@ -68,7 +102,7 @@ def nothing_remembered(_session_id: str) -> Sequence[RunState]:
 
 def gone_before(session: Session, remembered: Remembered) -> list[RunState]:
     """The runs of a session whose records are gone, as somebody remembers them."""
-    there = {folder.name for folder in (*session.earlier, *(run.run_dir for run in session.runs))}
+    there = {folder.name for folder in session.run_dirs}
     begun_at = session.runs[0].state.created_at or 0
     return [run for run in remembered(session.id) if run.run_id not in there and (run.created_at or 0) < begun_at]
 
@@ -101,12 +135,11 @@ class Sessions:
 
     def find(self, session_id: str) -> Session:
         """The session with that id, wherever it was run; raises SessionNotFound and InvalidCall as `run_dirs` does."""
-        folders = self.run_dirs(session_id)
+        folders = tuple(self.run_dirs(session_id))
         kept = self._kept.get(session_id)
-        if kept is not None and [run.run_dir for run in kept.runs] == folders[-MAX_RUNS_IN_MEMORY:]:
+        if kept is not None and kept.run_dirs[-MAX_RUNS_IN_MEMORY:] == folders[-MAX_RUNS_IN_MEMORY:]:
             return kept
-        runs = tuple(StoredRun(load_run(folder), folder) for folder in folders[-MAX_RUNS_IN_MEMORY:])
-        session = Session(session_id, runs, tuple(folders[:-MAX_RUNS_IN_MEMORY]))
+        session = Session(session_id, folders)
         if not session.is_running:
             self._keep(session)
         return session
@@ -146,53 +179,6 @@ class Sessions:
             del self._kept[oldest.id]
 
 
-def resumed_task(
-    latest: StoredRun,
-    prompt: str,
-    *,
-    cwd: Path | None = None,
-    profile: str | None = None,
-    timeout_s: float | None = None,
-    files: tuple[str, ...] = (),
-) -> Task:
-    """The task that goes on with a session: its own directory and profile or preset, unless told otherwise.
-
-    Raises InvalidCall if there is no prompt, or if the directory is gone.
-    """
-    if not prompt.strip():
-        raise InvalidCall("the prompt is empty; say what the agent should do now")
-    _require_ours(latest)
-    return Task(
-        latest.state.name,
-        prompt,
-        cwd=str(cwd.absolute() if cwd else _directory(latest)),
-        profile=profile or latest.state.profile,
-        timeout=timeout_s or DEFAULT_TIMEOUT_S,
-        resume=latest.state.session_id,
-        files=files,
-        preset=None if profile else latest.state.preset,
-        model=None if profile else latest.state.requested_model,
-        thinking_level=None if profile else latest.state.requested_thinking,
-    )
-
-
-def _require_ours(run: StoredRun) -> None:
-    if run.state.foreign:
-        session_id = run.state.session_id
-        raise InvalidCall(f'Cannot resume: session "{session_id}" has a {run.state.foreign} ({run.run_dir}).')
-
-
-def _directory(latest: StoredRun) -> Path:
-    cwd = Path(latest.state.cwd)
-    if not cwd.is_dir():
-        raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
-    project = project_of(latest.run_dir)
-    if not is_below(cwd, project) and not was_made_here(latest.run_dir):
-        # A record that came with the project does not say where else an agent works next.
-        raise InvalidCall(f"{cwd}, where the session worked, is outside of {project}; name the directory with --cwd")
-    return cwd
-
-
 @dataclass(frozen=True)
 class Claim:
     """A session that is about to be resumed; nobody else can resume it until the claim is released."""
@@ -226,7 +212,7 @@ def claim_for_resume(sessions: Sessions, session_id: str) -> Claim:
 
 def _check_ours(session: Session) -> None:
     for run in session.runs:
-        _require_ours(run)
+        run.require_ours()
 
 
 def _lock(home: Path, session_id: str) -> Lease | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from contextlib import suppress
 from typing import Annotated, Any
 
 import msgspec
@@ -13,11 +14,10 @@ from pi_subagents.delegation.missing import require_startable
 from pi_subagents.delegation.prompts import task_name
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models import Task
-from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.progress import standing
-from pi_subagents.runs.background import KnownRun, Registry, counts
-from pi_subagents.runs.rows import run_row
-from pi_subagents.store import request_stop
+from pi_subagents.runs.background import Registry, counts
+from pi_subagents.runs.forms import run_row
+from pi_subagents.runs.run import Run
 from pi_subagents.text import clean
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
@@ -56,13 +56,13 @@ async def _launch(arguments: object, context: ToolContext) -> ToolResult:
         f"Started in the background: run {run.state.run_id} (session {run.state.session_id}). "
         f"{_count_words(found)} Ask background_agent_status for it; wait_s waits."
     )
-    row = run_row(run.state, run.run_dir)
+    row = run_row(run)
     return ToolResult(
         text, {"run": row, "counts": found}, structured={"text": text, "run": run_content(row), "counts": found}
     )
 
 
-def _start(asked: _Launch, context: ToolContext) -> KnownRun:
+def _start(asked: _Launch, context: ToolContext) -> Run:
     task = Task(
         task_name(asked.task),
         asked.task,
@@ -89,13 +89,13 @@ async def _status(arguments: object, context: ToolContext) -> ToolResult:
     everything = await asyncio.to_thread(registry.runs)
     found = counts(everything)
     shown = runs if checked.run_id or checked.include_completed else [run for run in runs if not run.is_over]
-    rows = [run_row(run.state, run.run_dir) for run in shown]
+    rows = [run_row(run) for run in shown]
     text = "\n".join([_count_words(found), *(_line(run) for run in shown)])
     brief = [run_content(row, alone=bool(checked.run_id)) for row in rows]
     return ToolResult(text, {"counts": found, "runs": rows}, structured={"counts": found, "runs": brief})
 
 
-async def _wait(registry: Registry, run_id: str | None, wait_s: float) -> list[KnownRun]:
+async def _wait(registry: Registry, run_id: str | None, wait_s: float) -> list[Run]:
     """The runs that are asked for, as soon as one of them ends or the time is up."""
     deadline = time.monotonic() + wait_s
     runs = await asyncio.to_thread(_look, registry, run_id)
@@ -106,7 +106,7 @@ async def _wait(registry: Registry, run_id: str | None, wait_s: float) -> list[K
     return runs
 
 
-def _look(registry: Registry, run_id: str | None) -> list[KnownRun]:
+def _look(registry: Registry, run_id: str | None) -> list[Run]:
     if run_id is None:
         return registry.runs()
     run = registry.find(run_id)
@@ -119,12 +119,10 @@ def _stop(registry: Registry, run_id: str | None) -> None:
     if not run_id:
         raise InvalidCall("stop needs the runId of the run to stop")
     (run,) = _look(registry, run_id)
-    if run.is_over:
-        return
-    request_stop(run.run_dir, CANCELLED_SENTENCE)
-    deadline = time.monotonic() + _STOP_WAIT_S
-    while time.monotonic() < deadline and not _look(registry, run_id)[0].is_over:
-        time.sleep(_POLL_S)
+    if not run.is_over:
+        run.stop()
+        with suppress(TimeoutError):
+            run.wait(_STOP_WAIT_S)
 
 
 def _count_words(found: dict[str, int]) -> str:
@@ -132,7 +130,7 @@ def _count_words(found: dict[str, int]) -> str:
     return f"Background runs: {words or 'none'}; {found['total']} in total."
 
 
-def _line(run: KnownRun) -> str:
+def _line(run: Run) -> str:
     state = run.state
     word = standing(state.status, state.is_damaged)
     head = f"{state.run_id} {state.agent or ''} {word}: {clean(state.name)}"

@@ -9,21 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from pi_subagents.background import launch_all
-from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InvalidCall
 from pi_subagents.export.transcripts import documented_status
 from pi_subagents.models import Status, Task
-from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.runs.background import KnownRun, Registry
-from pi_subagents.runs.rows import run_row
+from pi_subagents.runs.background import Registry
+from pi_subagents.runs.forms import run_row
+from pi_subagents.runs.run import Run
 from pi_subagents.settings import Settings
-from pi_subagents.store import JOURNAL_FILE, META_FILE, read_file, read_journal, request_stop
 from pi_subagents.text import clean
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import ToolContext, ToolResult
@@ -39,7 +34,7 @@ class DetachedCall:
     """A call that goes on by itself: what kind it is, and its runs as they are now."""
 
     kind: str
-    runs: tuple[KnownRun, ...]
+    runs: tuple[Run, ...]
 
     @property
     def id(self) -> str:
@@ -97,7 +92,7 @@ def stop_detached(call: DetachedCall) -> None:
     """Ask every run of a call to end; returns at once."""
     for run in call.runs:
         if not run.is_over:
-            request_stop(run.run_dir, CANCELLED_SENTENCE)
+            run.stop()
 
 
 def conclude(call: DetachedCall, context: ToolContext) -> ToolResult:
@@ -124,10 +119,10 @@ def _conclude_delegate(call: DetachedCall, context: ToolContext) -> ToolResult:
     for run in call.runs:
         window = new_window(run.state, settings)
         window.run_dir = str(run.run_dir)
-        for event in read_journal(run.run_dir / JOURNAL_FILE):
+        for event in run.events():
             window.apply(event)
         windows.append(window)
-    lines = [summary_line(run.state, _summary(run.run_dir)) for run in call.runs]
+    lines = [summary_line(run.state, run.summary) for run in call.runs]
     warnings = _warnings(call, settings)
     structured = tasks_content([run.state for run in call.runs], documented_status, warnings)
     return ToolResult("\n".join(lines), details_of(windows, settings, warnings), structured=structured)
@@ -137,23 +132,12 @@ def _warnings(call: DetachedCall, settings: Settings) -> list[str]:
     return [*settings.warnings, *dict.fromkeys(run.state.note for run in call.runs if run.state.note)]
 
 
-class _Meta(msgspec.Struct):
-    summary: str | None = None
-
-
-def _summary(run_dir: Path) -> str | None:
-    try:
-        return decode_json(read_file(run_dir / META_FILE), _Meta).summary
-    except JsonError:
-        return None
-
-
 def _conclude_subagent(call: DetachedCall, context: ToolContext) -> ToolResult:
     states = [run.state for run in call.runs]
     warnings = _warnings(call, context.place.settings())
     details: dict[str, Any] = {
         "mode": call.kind,
-        "runs": [run_row(run.state, run.run_dir) for run in call.runs],
+        "runs": [run_row(run) for run in call.runs],
         "progress": [],
         "warnings": warnings,
     }

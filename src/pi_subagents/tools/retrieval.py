@@ -12,7 +12,6 @@ from pi_subagents.errors import SessionNotFound
 from pi_subagents.export.transcripts import NO_OUTPUT, documented_status, session_transcript, was_cut
 from pi_subagents.fold import RunState
 from pi_subagents.runs.sessions import Session, Sessions, gone_before, session_not_found
-from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import SESSION, record, session_content
@@ -49,7 +48,7 @@ def _details(session: Session, context: ToolContext) -> Details:
         "reason": latest.state.reason,
         "error": latest.state.error,
         "runDirs": [str(run.run_dir) for run in session.runs],
-        "journal": str(latest.run_dir / JOURNAL_FILE),
+        "journal": str(latest.journal),
         **({"damaged": True} if latest.state.is_damaged else {}),
     }
 
@@ -71,7 +70,7 @@ async def _session(arguments: object, context: ToolContext) -> ToolResult:
     states = [*gone, *(run.state for run in session.runs)]
     text = session_transcript(states, len(gone) + session.run_count)
     if was_cut(states):
-        text += f"\n---\n[shortened; the whole transcript: {session.latest.run_dir / JOURNAL_FILE}]"
+        text += f"\n---\n[shortened; the whole transcript: {session.latest.journal}]"
     details = _details(session, context)
     details["runCount"] = len(gone) + session.run_count
     details["messageCount"] = sum(run.message_count for run in gone) + session.message_count

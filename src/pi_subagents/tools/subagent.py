@@ -13,7 +13,7 @@ from pi_subagents.export.transcripts import NO_OUTPUT
 from pi_subagents.fold import RunState
 from pi_subagents.models import MAX_TASKS, Reason, Status, Task
 from pi_subagents.models.event import Event
-from pi_subagents.runs.rows import run_row
+from pi_subagents.runs.forms import run_row
 from pi_subagents.text import clean
 from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
@@ -119,7 +119,7 @@ class _View:
         runs = self.delegation.runs
         return {
             "mode": "single" if self._single else "parallel",
-            "runs": [run_row(run.state, run.run_dir) for run in runs],
+            "runs": [run_row(run.run) for run in runs],
             "progress": [self._progress(index, run.state) for index, run in enumerate(runs, 1)],
             "warnings": self.delegation.warnings,
         }

@@ -9,7 +9,7 @@ import pytest
 
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState
-from pi_subagents.runs.results import run_result
+from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 
 
@@ -20,7 +20,7 @@ def project(tmp_path: Path) -> Path:
 
 
 def write(project: Path, name: str, text: str = "Done.", folder: str = "out") -> Path:
-    result = replace(run_result(RunState(name=name), project), output=text)
+    result = replace(Run(project, RunState(name=name)).result, output=text)
     files = AnswerFiles(project / folder, project)
     files.open()
     return files.write(result)

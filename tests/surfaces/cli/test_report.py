@@ -13,7 +13,7 @@ import pytest
 
 from pi_subagents.files import Directory
 from pi_subagents.fold import RunState, fold
-from pi_subagents.runs.results import RunResult, run_result
+from pi_subagents.runs.run import Run, RunResult
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.report import print_answers, print_summary, write_answers
 from pi_subagents.text import cell_width
@@ -107,7 +107,7 @@ def test_an_answer_that_cannot_be_written_is_told_and_the_others_are_written(
 
 
 def _result(name: str, end: Any = COMPLETED) -> RunResult:
-    return run_result(_state(name, end), Path("/p/.pi/subagents/runs/r"))
+    return Run(Path("/p/.pi/subagents/runs/r"), _state(name, end)).result
 
 
 def _state(name: str, end: Any = COMPLETED) -> RunState:

@@ -12,7 +12,7 @@ from mcp import MCPError
 from mcp.client.subscriptions import ResourcesListChanged
 
 from pi_subagents.models.event import Created
-from pi_subagents.runs.sessions import Session, StoredRun
+from pi_subagents.runs.sessions import Session
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.surfaces.mcp import resources
 from pi_subagents.testing import prints
@@ -49,7 +49,7 @@ def test_of_a_large_journal_the_end_is_read_below_a_line_that_says_what_is_missi
     monkeypatch.setattr(resources, "_MAX_EVENT_BYTES", 2000)
     shelf = Shelf(tmp_path / "project", tmp_path / "agent")
     kept = shelf.add(*(says(f"message {number}") for number in range(100)))
-    text = resources._events(Session(kept.session_id, (StoredRun(kept.state, kept.run_dir),)))
+    text = resources._events(Session(kept.session_id, (kept.run_dir,)))
     note, *events = map(json.loads, text.splitlines())
     journal = (kept.run_dir / JOURNAL_FILE).read_text()
     assert note == {"type": "left_out", "bytes": len(journal) - len(text.partition("\n")[2])}

@@ -11,6 +11,7 @@ from textual.widgets import OptionList, TextArea
 from pi_subagents.models import Reason
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
+from pi_subagents.runs.run import Run
 from pi_subagents.store import is_held, list_runs, load_run, request_stop
 from pi_subagents.surfaces.watch.dialogs import PromptArea
 from pi_subagents.surfaces.watch.launching import resume
@@ -138,7 +139,7 @@ def test_the_session_that_was_selected_goes_on_though_the_project_at_hand_has_on
     here, there = (Shelf(tmp_path / name, tmp_path / "agent") for name in ("here", "there"))
     mine = here.add(age_s=9)
     selected = there.add(session_id=mine.session_id, age_s=8)
-    state = resume(Place.here(here.project), selected.run_dir, "Go on", print)
+    state = resume(Place.here(here.project), Run.load(selected.run_dir), "Go on", print)
     run_dir = runs_dir(there.project) / state.run_id
     request_stop(run_dir, "seen enough")
     until(lambda: not is_held(run_dir), "it is over")

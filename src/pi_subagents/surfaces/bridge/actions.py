@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 
 from pi_subagents.errors import PiSubagentsError, with_advice
-from pi_subagents.outcome import CANCELLED_SENTENCE
-from pi_subagents.runs import control
-from pi_subagents.runs.watched import WatchedRun
-from pi_subagents.store import request_stop
+from pi_subagents.runs.roster import WatchedRun
 from pi_subagents.surfaces.bridge.dialogs import PiDialogs
 from pi_subagents.text import clean
 
@@ -19,7 +16,7 @@ async def stop(run: WatchedRun, dialogs: PiDialogs) -> None:
         await dialogs.notify(f"{name_of(run)} is over already.")
         return
     if await dialogs.confirm(f"Stop {name_of(run)}?", "What it has said and done until now is kept."):
-        await asyncio.to_thread(request_stop, run.run_dir, CANCELLED_SENTENCE)
+        await asyncio.to_thread(run.run.stop)
         await dialogs.notify(f"{name_of(run)} was asked to stop.")
 
 
@@ -28,14 +25,14 @@ async def steer(run: WatchedRun, dialogs: PiDialogs) -> None:
     if not run.is_active:
         await dialogs.notify(f"{name_of(run)} is over already; a task with its session id as resume goes on with it.")
         return
-    if problem := control.why_not_steered(run.state):
+    if problem := run.run.why_not_steered():
         await dialogs.notify(with_advice(problem), "warning")
         return
     text = await dialogs.input(f"Tell {name_of(run)}", "It hears this before its next turn")
     if not text or not text.strip():
         return
     try:
-        await asyncio.to_thread(control.steer, run.run_dir, text)
+        await asyncio.to_thread(run.run.steer, text)
     except PiSubagentsError as error:
         await dialogs.notify(with_advice(error), "warning")
     else:

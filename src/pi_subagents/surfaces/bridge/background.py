@@ -21,15 +21,14 @@ from pi_subagents.runners import collect_ended
 from pi_subagents.runs.background import (
     LAUNCH_ENTRY,
     UPDATE_ENTRY,
-    KnownRun,
     Registry,
     announcement,
     footer,
     mark_announced,
 )
+from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.listing import Wanted, list_sessions
-from pi_subagents.runs.rows import run_row
-from pi_subagents.store import RESULT_FILE, is_held, load_run
+from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.bridge.entries import DONE_MESSAGE, spend
 from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.peer import Peer
@@ -50,7 +49,7 @@ class BackgroundWatch:
     def __init__(self, peer: Peer, host: PiHost) -> None:
         self._peer = peer
         self._host = host
-        self._runs: dict[str, KnownRun] = {}
+        self._runs: dict[str, Run] = {}
         self._told: set[str] = set()
         self._launched = asyncio.Event()
         self._work: asyncio.Task[None] | None = None
@@ -72,7 +71,7 @@ class BackgroundWatch:
             self._append(LAUNCH_ENTRY, row)
         # It may be over by now; the next look finds out and tells.
         state = RunState(row["runId"], row["sessionId"], owner=self._host.owner, status=Status.RUNNING)
-        self._runs[state.run_id] = KnownRun(state, Path(row["paths"]["runDir"]))
+        self._runs[state.run_id] = Run(Path(row["paths"]["runDir"]), state)
         self._show_footer()
         self._launched.set()
 
@@ -102,19 +101,20 @@ class BackgroundWatch:
         active = [run for run in self._runs.values() if not run.is_over]
         if not active:
             return
-        for run in await asyncio.to_thread(_ended, active):
-            self._runs[run.state.run_id] = run
-            await self._reconcile(run)
+        for run in await asyncio.to_thread(_look, active):
+            self._runs[run.id] = run
+            if run.is_over:
+                await self._reconcile(run)
 
-    async def _reconcile(self, run: KnownRun) -> None:
+    async def _reconcile(self, run: Run) -> None:
         """Bring the conversation up to date with the disk."""
         log, run_id = self._host.log, run.state.run_id
         if run_id not in log.launched:
-            self._append(LAUNCH_ENTRY, run_row(run.state, run.run_dir))
+            self._append(LAUNCH_ENTRY, run_row(run))
         if not run.is_over:
             return
         if run_id not in log.updated:
-            row = run_row(run.state, run.run_dir)
+            row = run_row(run)
             self._append(UPDATE_ENTRY, {**row, "view": ended_view(row)})
             if run.state.owner == self._host.owner:
                 self._count_spend(run.state)
@@ -126,7 +126,7 @@ class BackgroundWatch:
             await self._peer.flush()
         await asyncio.to_thread(mark_announced, run.run_dir)
 
-    def _announce(self, run: KnownRun) -> None:
+    def _announce(self, run: Run) -> None:
         self._show_footer()
         state, words = run.state, announcement(run)
         result = cut_answer(state.text.strip(), state.session_id)
@@ -165,7 +165,7 @@ def _notice(state: RunState) -> str:
     return clip(" ".join(clean(words).split()), _NOTICE_CELLS)
 
 
-def _find(place: Place, owner: str, launched: set[str]) -> list[KnownRun]:
+def _find(place: Place, owner: str, launched: set[str]) -> list[Run]:
     """The owner's runs, each in its true state; on the way every run of the project is closed that was lost.
 
     Runs that the log names are found even where the index does not know them, and those of others are among them: a
@@ -178,13 +178,11 @@ def _find(place: Place, owner: str, launched: set[str]) -> list[KnownRun]:
     return [*runs, *(run for run_id in unknown for run in registry.find_all(run_id))]
 
 
-def _ended(active: list[KnownRun]) -> list[KnownRun]:
-    """Those of the runs that are over now; the journals of the others are left alone."""
+def _look(active: list[Run]) -> list[Run]:
+    """The runs as they are now."""
     collect_ended()
-    ended = []
+    looked = []
     for run in active:
-        with suppress(StoreError, OSError):  # what cannot be read at the moment may be at the next look
-            if (run.run_dir / RESULT_FILE).exists() or not is_held(run.run_dir):
-                now = KnownRun(load_run(run.run_dir), run.run_dir)
-                ended += [now] if now.is_over else []
-    return ended
+        with suppress(StoreError):  # what cannot be read at the moment may be at the next look
+            looked.append(run.look())
+    return looked

@@ -12,8 +12,8 @@ from pi_subagents.errors import StoreError
 from pi_subagents.export.transcripts import session_transcript
 from pi_subagents.fold import RunState, fold
 from pi_subagents.runs.following import RunFollower
-from pi_subagents.runs.sessions import MAX_RUNS_IN_MEMORY
-from pi_subagents.store import load_run, session_runs
+from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import MAX_RUNS_IN_MEMORY, Session
 from pi_subagents.surfaces.bridge.screens import Screen
 from pi_subagents.text import Line, Style, clean, wrap
 
@@ -37,7 +37,7 @@ class Transcript:
     def look(self) -> bool:
         """Read what is new; whether there was anything."""
         if self._earlier is None:
-            before = _runs_before(self._follower.run_dir, self._state.session_id)
+            before = _runs_before(Run(self._follower.run_dir, self._state))
             self._earlier = list(_load(before[-MAX_RUNS_IN_MEMORY:]))
             self._number = len(before) + 1
         try:
@@ -64,15 +64,14 @@ def _end_of(text: str) -> str:
     return f"[… {left_out:,} characters before this: 'pi-subagents sessions show' has all …]\n{text[left_out:]}"
 
 
-def _runs_before(run_dir: Path, session_id: str) -> list[Path]:
-    folders = session_runs(run_dir.parent, session_id)
-    return list(takewhile(lambda folder: folder.name != run_dir.name, folders))
+def _runs_before(run: Run) -> list[Path]:
+    return list(takewhile(lambda folder: folder.name != run.run_dir.name, Session.of(run).run_dirs))
 
 
 def _load(folders: Iterable[Path]) -> Iterator[RunState]:
     for folder in folders:
         with suppress(StoreError):
-            yield load_run(folder)
+            yield Run.load(folder).state
 
 
 async def read_run(run_dir: Path, title: str, screen: Screen) -> bool:

@@ -7,8 +7,7 @@ import asyncio
 from pi_subagents.clock import now_ms
 from pi_subagents.place import Place
 from pi_subagents.progress import header_segments
-from pi_subagents.runs.roster import Roster
-from pi_subagents.runs.watched import WatchedRun
+from pi_subagents.runs.roster import Roster, WatchedRun
 from pi_subagents.surfaces.bridge.actions import steer, stop
 from pi_subagents.surfaces.bridge.dialogs import PiDialogs
 from pi_subagents.surfaces.bridge.reader import Transcript, read_run

@@ -10,7 +10,7 @@ from pathlib import Path
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.models import short_id
-from pi_subagents.runs.results import RunResult
+from pi_subagents.runs.run import RunResult
 from pi_subagents.text.harmless import clean
 from pi_subagents.trees import folder_to_fill
 

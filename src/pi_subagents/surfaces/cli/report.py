@@ -10,13 +10,14 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from pi_subagents.errors import StoreError
 from pi_subagents.models import short_id
-from pi_subagents.runs.results import RunResult
+from pi_subagents.runs.forms import result_row
+from pi_subagents.runs.run import RunResult
 from pi_subagents.surfaces.cli import json_output
 from pi_subagents.surfaces.cli.answer_files import AnswerFiles
 from pi_subagents.surfaces.cli.markdown import markdown_printer
@@ -158,26 +159,4 @@ def _short(folder: Path) -> str:
 
 def print_json(results: Sequence[RunResult]) -> None:
     """The same for programs."""
-    json_output.print_json([_as_json(result) for result in results])
-
-
-def _as_json(result: RunResult) -> dict[str, Any]:
-    return {
-        "name": result.name,
-        "status": result.status,
-        "reason": result.reason,
-        "output": result.output,
-        "error": result.error,
-        "sessionId": result.session_id,
-        "runId": result.run_id,
-        "runDir": str(result.run_dir),
-        "exitCode": result.exit_code,
-        "profile": result.profile,
-        "provider": result.provider,
-        "model": result.model,
-        "usage": result.usage,
-        "toolCount": result.tool_count,
-        "startedAt": result.started_at,
-        "completedAt": result.completed_at,
-        "durationMs": result.duration_ms,
-    }
+    json_output.print_json([result_row(result) for result in results])

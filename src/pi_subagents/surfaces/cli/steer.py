@@ -9,8 +9,6 @@ import click
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models import short_id
 from pi_subagents.place import Place
-from pi_subagents.runs.control import steer as tell
-from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.sessions.argument import session_argument
@@ -29,13 +27,12 @@ def steer(session: str, text: str) -> None:
     words = sys.stdin.read() if text == "-" else text
     if not words.strip():
         raise InvalidCall("there is nothing to say: TEXT is empty")
-    run_dir = find_run(Place.here(), session)
-    state = load_run(run_dir)
-    told = short_id(state.session_id)
-    if state.status.is_terminal:
+    run = find_run(Place.here(), session)
+    told = short_id(run.session_id)
+    if run.is_over:
         raise InvalidCall(
-            f"Session {told} is over: {ending_words(state)}",
+            f"Session {told} is over: {ending_words(run.state)}",
             advice=f"'pi-subagents sessions resume {told} PROMPT' goes on with it",
         )
-    tell(run_dir, words)
+    run.steer(words)
     echo(f"Told session {told}; the agent hears it before its next turn.")

@@ -4,36 +4,34 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from pi_subagents.export import error_words, seconds, status_words
 from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status, short_id
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.runs.lookup import short_run_id
-from pi_subagents.store import load_run, request_stop
+from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.cli.output import echo
 
 _WAIT_S = 8.0
 """Longer than an agent gets between the polite request and the kill."""
-_POLL_S = 0.1
 
 
-def stop_runs(what: str, folders: Sequence[Path]) -> int:
+def stop_runs(what: str, runs: Sequence[Run]) -> int:
     """Stop those of the runs that are not over, and say what became of `what`; the exit code for it."""
-    states = {folder: load_run(folder) for folder in folders}
-    running = [folder for folder, state in states.items() if not state.status.is_terminal]
+    running = [run for run in runs if not run.is_over]
     if not running:
-        echo(f"{what} is over already: {ending_words(states[folders[-1]])}")
+        echo(f"{what} is over already: {ending_words(runs[-1].state)}")
         return 0
-    for folder in running:
-        request_stop(folder, CANCELLED_SENTENCE)
+    for run in running:
+        run.stop()
     deadline = time.monotonic() + _WAIT_S
-    for folder in running:
-        if not _wait(folder, deadline):
-            echo(_too_long(what, states[folder].session_id), err=True)
+    for run in running:
+        try:
+            echo(_report(what, run.wait(deadline - time.monotonic()).state))
+        except TimeoutError:
+            echo(_too_long(what, run.session_id), err=True)
             return 1
-        echo(_report(what, load_run(folder)))
     return 0
 
 
@@ -44,17 +42,9 @@ def ending_words(state: RunState) -> str:
     return f"{status_words(state)} – {error_words(state.error, state.reason, seconds(state))}"
 
 
-def tell_where_to_read(run_dir: Path) -> None:
+def tell_where_to_read(run: Run) -> None:
     """How to get at what an agent has said, for whoever was told only that it has ended."""
-    echo(f"hint: 'pi-subagents sessions show {short_run_id(run_dir)}' shows what it said and did", err=True)
-
-
-def _wait(run_dir: Path, deadline: float) -> bool:
-    while not load_run(run_dir).status.is_terminal:
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(_POLL_S)
-    return True
+    echo(f"hint: 'pi-subagents sessions show {short_run_id(run.run_dir)}' shows what it said and did", err=True)
 
 
 def _report(what: str, state: RunState) -> str:

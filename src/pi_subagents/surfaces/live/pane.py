@@ -7,16 +7,14 @@ of whoever asked for it.
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import sys
 from pathlib import Path
 
 from pi_subagents.background.keeper import see_through, supervise
-from pi_subagents.background.orders import unseal
+from pi_subagents.background.orders import receive
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.settings import load_settings
-from pi_subagents.store import Lease
 from pi_subagents.surfaces.live.shown import OneRun
 from pi_subagents.surfaces.live.view import LiveView
 
@@ -35,10 +33,9 @@ async def _keep(address: str) -> None:
     with socket.socket(socket.AF_UNIX) as connection:
         connection.settimeout(_CONNECT_S)
         connection.connect(address)
-        lease, sealed = _receive(connection)
-        order = unseal(sealed)
+        lease, order = receive(connection)
         view = LiveView()
-        supervisor = supervise(order, Lease(lease), view.observe)
+        supervisor = supervise(order, lease, view.observe)
         loop = asyncio.get_running_loop()
 
         def asker_is_gone() -> None:
@@ -50,14 +47,6 @@ async def _keep(address: str) -> None:
         async with view.showing(OneRun(supervisor.state, settings, supervisor.stop)):
             await see_through(order, supervisor)
         loop.remove_reader(connection)
-
-
-def _receive(connection: socket.socket) -> tuple[int, int]:
-    _word, fds, _flags, _address = socket.recv_fds(connection, 1, 2)
-    for fd in fds:
-        os.set_inheritable(fd, False)
-    lease, sealed = fds
-    return lease, sealed
 
 
 if __name__ == "__main__":

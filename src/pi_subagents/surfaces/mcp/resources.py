@@ -14,11 +14,12 @@ from mcp.shared.exceptions import MCPError
 
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.export.transcripts import NO_OUTPUT, documented_status, session_transcript
+from pi_subagents.fold import RunState
 from pi_subagents.place import Place
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, profile_detail, profile_summary
+from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.runs.sessions import Session, Sessions
-from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.surfaces.mcp.clients import Context, place_of
 
 SCHEME = "subagent://"
@@ -34,11 +35,12 @@ async def list_resources(ctx: Context, _params: Any) -> types.ListResourcesResul
     place = await place_of(ctx)
     sessions = await asyncio.to_thread(list_sessions, place, Wanted(project=place.project, limit=_MAX_LISTED))
     lists = [_resource(name, f"All {name}", _JSON) for name in ("sessions", "profiles", "presets")]
-    outputs = [
-        _resource(f"sessions/{session.session_id}/output", f"{session.name} ({documented_status(session.status)})")
-        for session in sessions
-    ]
+    outputs = [_resource(f"sessions/{session.latest.session_id}/output", _title(session.state)) for session in sessions]
     return types.ListResourcesResult(resources=[*lists, *outputs])
+
+
+def _title(state: RunState) -> str:
+    return f"{state.name} ({documented_status(state.status)})"
 
 
 async def list_templates(_ctx: Context, _params: Any) -> types.ListResourceTemplatesResult:
@@ -74,7 +76,7 @@ def _read(place: Place, uri: str) -> tuple[str, str]:
         raise LookupError(uri)
     match [unquote(part) for part in uri.removeprefix(SCHEME).split("/")]:
         case ["sessions"]:
-            return _to_json([session.to_json() for session in list_sessions(place, Wanted(limit=_MAX_IN_LIST))]), _JSON
+            return _to_json(list(map(session_row, list_sessions(place, Wanted(limit=_MAX_IN_LIST))))), _JSON
         case ["sessions", session_id, part] if part in _SESSION_PARTS:
             read, kind = _SESSION_PARTS[part]
             return read(Sessions(place).find(session_id)), kind
@@ -101,9 +103,8 @@ def _transcript(session: Session) -> str:
 
 def _events(session: Session) -> str:
     """The journal; of one that is too large for a message, the end, below a line that says what is missing."""
-    path = session.latest.run_dir / JOURNAL_FILE
     try:
-        with path.open("rb") as file:
+        with session.latest.journal.open("rb") as file:
             left_out = max(file.seek(0, os.SEEK_END) - _MAX_EVENT_BYTES, 0)
             file.seek(left_out)
             if left_out:

@@ -9,18 +9,14 @@ from pathlib import Path
 
 from textual.app import App
 
-from pi_subagents.clock import now_ms
 from pi_subagents.errors import PiSubagentsError, StoreError, with_advice
-from pi_subagents.export import session_html
 from pi_subagents.models import short_id
-from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.place import Place
 from pi_subagents.processes.desktop import open_on_desktop
 from pi_subagents.profiles import Agent
-from pi_subagents.runs.control import steer, why_not_steered
-from pi_subagents.runs.pages import run_page
-from pi_subagents.runs.watched import WatchedRun
-from pi_subagents.store import load_run, request_stop, session_runs
+from pi_subagents.runs.roster import WatchedRun
+from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import Session
 from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
 from pi_subagents.surfaces.watch.launching import resume, start
 from pi_subagents.surfaces.watch.start_dialog import StartDialog
@@ -55,13 +51,13 @@ class RunActions:
         """Ask for a word to the agent at work, and pass it on."""
         if not run.is_active:
             self._say(f"{_name(run)} is over already; r resumes it.")
-        elif problem := why_not_steered(run.state):
+        elif problem := run.run.why_not_steered():
             self._say(printable(with_advice(problem)))
         else:
             self._app.push_screen(PromptDialog(f"Tell {_name(run)}:", "send", partial(self._steer, run)))
 
     async def _steer(self, run: WatchedRun, words: str) -> None:
-        await asyncio.to_thread(steer, run.run_dir, words)
+        await asyncio.to_thread(run.run.steer, words)
         self._say(f"{_name(run)} was told; it hears it before its next turn.")
 
     def stop(self, run: WatchedRun) -> None:
@@ -78,7 +74,7 @@ class RunActions:
         self._app.push_screen(Confirmation(question, "Stop it", "Let it work"), answered)
 
     async def _stop(self, run: WatchedRun) -> None:
-        await asyncio.to_thread(request_stop, run.run_dir, CANCELLED_SENTENCE)
+        await asyncio.to_thread(run.run.stop)
         self._say(f"{_name(run)} was asked to stop.")
 
     def resume(self, run: WatchedRun) -> None:
@@ -92,7 +88,7 @@ class RunActions:
 
     async def _resume(self, run: WatchedRun, prompt: str) -> None:
         remarks: list[str] = []
-        state = await asyncio.to_thread(resume, self._place, run.run_dir, prompt, remarks.append)
+        state = await asyncio.to_thread(resume, self._place, run.run, prompt, remarks.append)
         self._show(state.session_id)
         self._say(printable(" ".join([f"{_name(run)} goes on, also when you leave.", *remarks])))
 
@@ -101,10 +97,10 @@ class RunActions:
         self._attempt(self._copy(run))
 
     async def _copy(self, run: WatchedRun) -> None:
-        state = await asyncio.to_thread(load_run, run.run_dir)
-        text = printable(state.text)
+        now = await asyncio.to_thread(Run.load, run.run_dir)
+        text = printable(now.state.text)
         if not text.strip():
-            self._say(f"{_name(run)} has {'left no text' if state.status.is_terminal else 'said nothing yet'}.")
+            self._say(f"{_name(run)} has {'left no text' if now.is_over else 'said nothing yet'}.")
             return
         self._app.copy_to_clipboard(text)
         self._say(f"Copied {counted(len(text), 'character')}, if your terminal allows programs to (OSC 52).")
@@ -143,10 +139,10 @@ def _name(run: WatchedRun) -> str:
 
 
 def _write_page(run: WatchedRun, target: Path, project: Path) -> int:
-    pages = [run_page(folder) for folder in session_runs(run.run_dir.parent, run.session_id)]
+    page = Session.of(run.run).export("html")
     try:
         with writing_to(target, project) as stream:
-            stream.writelines(piece.encode() for piece in session_html(pages, now_ms()))
+            stream.writelines(piece.encode() for piece in page)
         return target.stat().st_size
     except OSError as error:
         raise StoreError(f"cannot write {target}: {error.strerror}") from error

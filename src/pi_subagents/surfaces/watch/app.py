@@ -18,8 +18,7 @@ from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import status_segments
 from pi_subagents.runs.following import POLL_S
-from pi_subagents.runs.roster import Roster
-from pi_subagents.runs.watched import WatchedRun
+from pi_subagents.runs.roster import Roster, WatchedRun
 from pi_subagents.surfaces.watch.actions import RunActions
 from pi_subagents.surfaces.watch.colours import painted
 from pi_subagents.surfaces.watch.conversation import ConversationView

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 
 import msgspec
 
@@ -13,12 +12,11 @@ from pi_subagents.delegation.offered_models import with_default_models
 from pi_subagents.delegation.prompts import task_name
 from pi_subagents.fold import RunState
 from pi_subagents.models import Task
-from pi_subagents.paths import project_of
 from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, Agent
 from pi_subagents.runs.background import TERMINAL
-from pi_subagents.runs.sessions import Sessions, resumed_task
-from pi_subagents.store import session_of
+from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import Sessions
 
 Say = Callable[[str], None]
 
@@ -40,11 +38,11 @@ def start(place: Place, agent: Agent | None, prompt: str, say: Say) -> RunState:
     )
 
 
-def resume(place: Place, run_dir: Path, prompt: str, say: Say) -> RunState:
+def resume(place: Place, run: Run, prompt: str, say: Say) -> RunState:
     """Go on with the session of a run, likewise; raises PiSubagentsError."""
     # Profiles and settings are those of the project that the session belongs to; others may have one of its id.
-    there = Place.here(project_of(run_dir), place.environ)
-    return _launch(resumed_task(Sessions(there).find(session_of(run_dir)).latest, prompt), there, say)
+    there = Place.here(run.project, place.environ)
+    return _launch(Sessions(there).find(run.session_id).latest.resumed_task(prompt), there, say)
 
 
 def _launch(task: Task, place: Place, say: Say) -> RunState:

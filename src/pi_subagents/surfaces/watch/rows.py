@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from pi_subagents.models import Status
 from pi_subagents.progress import unusual_standing
-from pi_subagents.runs.watched import WatchedRun
+from pi_subagents.runs.roster import WatchedRun
 from pi_subagents.text import (
     Line,
     Style,

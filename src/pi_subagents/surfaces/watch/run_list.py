@@ -16,7 +16,7 @@ from textual.style import Style as VisualStyle
 from textual.visual import Visual
 
 from pi_subagents.clock import now_ms
-from pi_subagents.runs.watched import WatchedRun
+from pi_subagents.runs.roster import WatchedRun
 from pi_subagents.surfaces.watch.colours import painted
 from pi_subagents.surfaces.watch.rows import flat_row, name_cells, tall_row
 from pi_subagents.text import Line, Style

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pi_subagents.progress import FATES, fate
-from pi_subagents.runs.watched import WatchedRun
+from pi_subagents.runs.roster import WatchedRun
 from pi_subagents.text import clean
 
 _STATUSES = ("", *FATES)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from pi_subagents.clock import now_ms
-from pi_subagents.paths import project_of
 from pi_subagents.place import Place
-from pi_subagents.runs.background import KnownRun, newest_runs
+from pi_subagents.runs.background import newest_runs
+from pi_subagents.runs.forms import background_row
 from pi_subagents.runs.lookup import short_run_ids
-from pi_subagents.surfaces.cli.background.rows import background_row
+from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.pager import pager_option
@@ -38,9 +38,9 @@ def list_command(everywhere: bool, limit: int, as_json: bool, pager: bool) -> No
         echo(f"No background runs{where} yet; begin one with 'pi-subagents background start'.", err=True)
 
 
-def _table(runs: list[KnownRun], everywhere: bool) -> Table[KnownRun]:
+def _table(runs: list[Run], everywhere: bool) -> Table[Run]:
     short = short_run_ids(run.run_dir for run in runs)
-    columns: list[Column[KnownRun]] = [
+    columns: list[Column[Run]] = [
         Column("run", lambda run: short[run.run_dir]),
         agent_column(lambda run: run.state.agent),
         Column("age", lambda run: age_of(run.state.created_at, now_ms()), right=True),
@@ -49,7 +49,7 @@ def _table(runs: list[KnownRun], everywhere: bool) -> Table[KnownRun]:
         Column("cost", lambda run: money(run.state.usage.cost), right=True, gives_way=1),
     ]
     if everywhere:
-        columns.append(project_column(lambda run: project_of(run.run_dir)))
+        columns.append(project_column(lambda run: run.project))
     usages = [run.state.usage for run in runs]
     return Table(
         columns,
@@ -60,7 +60,7 @@ def _table(runs: list[KnownRun], everywhere: bool) -> Table[KnownRun]:
     )
 
 
-def _time(run: KnownRun) -> str:
+def _time(run: Run) -> str:
     state = run.state
     if state.started_at is None:
         return "–"

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from pathlib import Path
 
 import click
 
-from pi_subagents.models.event import AnyEvent
 from pi_subagents.place import Place
 from pi_subagents.progress import ProgressWords
-from pi_subagents.runs.following import follow_run
-from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
+from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told
 from pi_subagents.surfaces.cli.output import echo, echo_text
@@ -28,21 +24,16 @@ def logs(run: str, follow: bool) -> None:
 
     Exit code 0 if there is such a run, however it ended; 130 after Ctrl+C, which leaves the run alone.
     """
-    run_dir = find_run(Place.here(), run)
-    state = load_run(run_dir)  # a lost run is closed first, so that its end is told too
-    words = ProgressWords(cwd=state.cwd, multiline=True)
+    found = find_run(Place.here(), run)  # a lost run is closed by this, so that its end is told too
+    words = ProgressWords(cwd=found.state.cwd, multiline=True)
     try:
-        for event in _events(run_dir, follow):
+        for event in found.follow() if follow else found.events():
             if line := words.say(event):
                 echo_text(line)
     except KeyboardInterrupt:
         echo("No longer followed; the run goes on.", err=True)
         sys.exit(_INTERRUPTED)
-    state = load_run(run_dir)
-    count_as_told(state, run_dir)
-    if not state.status.is_terminal:
-        echo(f"Still {state.status}; -f shows the rest as it comes.", err=True)
-
-
-def _events(run_dir: Path, follow: bool) -> Iterable[AnyEvent]:
-    return follow_run(run_dir) if follow else read_journal(run_dir / JOURNAL_FILE)
+    now = Run.load(found.run_dir)
+    count_as_told(now)
+    if not now.is_over:
+        echo(f"Still {now.state.status}; -f shows the rest as it comes.", err=True)

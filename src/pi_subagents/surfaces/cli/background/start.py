@@ -15,7 +15,7 @@ from pi_subagents.models import Task
 from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, UnknownProfile, find_agent
 from pi_subagents.runs.background import Registry, counts
-from pi_subagents.runs.rows import run_row
+from pi_subagents.runs.forms import run_row
 from pi_subagents.surfaces.cli.background.starting import say_started
 from pi_subagents.surfaces.cli.catalogs import complete_agent, complete_model
 from pi_subagents.surfaces.cli.json_output import print_json
@@ -51,7 +51,7 @@ def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: b
     asked = Task(task_name(text), text, preset=agent, model=model, cwd=directory, timeout=None)
     (run,) = launch_all(with_default_models([asked], place, say), place, owner=OWNER, check=require_everything)
     if as_json:
-        print_json({"run": run_row(run.state, run.run_dir), "counts": counts(Registry(place, OWNER).runs())})
+        print_json({"run": run_row(run), "counts": counts(Registry(place, OWNER).runs())})
         return
     for warning in filter(None, [*place.settings().warnings, run.state.note]):
         say(f"warning: {warning}")

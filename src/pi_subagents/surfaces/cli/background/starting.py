@@ -11,7 +11,7 @@ from pi_subagents.background import launch_all
 from pi_subagents.delegation.missing import require_everything
 from pi_subagents.models import Task, short_id
 from pi_subagents.place import Place
-from pi_subagents.surfaces.cli.background.rows import background_row
+from pi_subagents.runs.forms import background_row
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER
 from pi_subagents.surfaces.cli.output import echo

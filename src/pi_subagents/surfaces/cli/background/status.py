@@ -10,11 +10,9 @@ from pi_subagents.clock import now_ms
 from pi_subagents.export import status_words
 from pi_subagents.fold import RunState
 from pi_subagents.place import Place
-from pi_subagents.runs.background import KnownRun
+from pi_subagents.runs.forms import background_row
 from pi_subagents.runs.lookup import short_run_id
-from pi_subagents.store import load_run
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
-from pi_subagents.surfaces.cli.background.rows import background_row
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.markdown import markdown_printer
 from pi_subagents.surfaces.cli.notices import count_as_told
@@ -30,17 +28,17 @@ def status(run: str, as_json: bool) -> None:
 
     Exit code 0 if there is such a run, however it stands.
     """
-    run_dir = find_run(Place.here(), run)
-    state = load_run(run_dir)
+    found = find_run(Place.here(), run)
     if as_json:
-        print_json(background_row(KnownRun(state, run_dir)))
+        print_json(background_row(found))
     else:
-        for name, value in (("run", short_run_id(run_dir)), *_facts(state), ("record", run_dir)):
+        run_dir, text = found.run_dir, found.state.text.strip()
+        for name, value in (("run", short_run_id(run_dir)), *_facts(found.state), ("record", run_dir)):
             echo(f"{name:<8} {value}")
-        if state.status.is_terminal and state.text.strip():
+        if found.is_over and text:
             echo()
-            markdown_printer()(state.text.strip())
-    count_as_told(state, run_dir)
+            markdown_printer()(text)
+    count_as_told(found)
 
 
 def _facts(state: RunState) -> Iterator[tuple[str, str]]:

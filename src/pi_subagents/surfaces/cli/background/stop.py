@@ -8,7 +8,7 @@ import click
 
 from pi_subagents.place import Place
 from pi_subagents.runs.lookup import short_run_id
-from pi_subagents.store import load_run
+from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told
 from pi_subagents.surfaces.cli.stopping import stop_runs
@@ -22,7 +22,7 @@ def stop(run: str) -> None:
     Exit code 0 if it is over, whether it was stopped or had ended before; 1 if it did not end in time, or if there is
     no such run.
     """
-    run_dir = find_run(Place.here(), run)
-    exit_code = stop_runs(f"Run {short_run_id(run_dir)}", [run_dir])
-    count_as_told(load_run(run_dir), run_dir)
+    found = find_run(Place.here(), run)
+    exit_code = stop_runs(f"Run {short_run_id(found.run_dir)}", [found])
+    count_as_told(Run.load(found.run_dir))
     sys.exit(exit_code)

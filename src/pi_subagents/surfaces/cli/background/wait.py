@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Sequence
-from pathlib import Path
 
 import click
 
 from pi_subagents.models import Status
 from pi_subagents.place import Place
-from pi_subagents.runs.background import KnownRun, Registry
+from pi_subagents.runs.background import Registry
+from pi_subagents.runs.forms import background_row
 from pi_subagents.runs.lookup import short_run_id
-from pi_subagents.store import is_held, load_run
+from pi_subagents.runs.run import Run, as_they_end
 from pi_subagents.surfaces.cli.background.argument import complete_run, find_run
-from pi_subagents.surfaces.cli.background.rows import background_row
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER, count_as_told
 from pi_subagents.surfaces.cli.output import echo
@@ -23,7 +21,6 @@ from pi_subagents.surfaces.cli.stopping import ending_words, tell_where_to_read
 from pi_subagents.surfaces.cli.times import Duration
 from pi_subagents.text import clip, counted
 
-_POLL_S = 0.1
 _TIMED_OUT = 124
 """As `timeout` has it."""
 _INTERRUPTED = 130
@@ -44,67 +41,62 @@ def wait(runs: tuple[str, ...], timeout: float | None, any_one: bool, as_json: b
     130 after Ctrl+C, which leaves the runs alone.
     """
     place = Place.here()
-    wanted = list(dict.fromkeys(find_run(place, text) for text in runs)) or _untold(place)
+    named = (find_run(place, text) for text in runs)
+    wanted = list({run.run_dir: run for run in named}.values()) or _untold(place)
     if not wanted and not as_json:
         echo("No background run of yours is active in this project, and no end is left to tell.", err=True)
         return
     if not as_json:
         _say_whom(wanted)
-    deadline = time.monotonic() + timeout if timeout is not None else None
-    exit_code = _wait(wanted, deadline, any_one, quiet=as_json)
+    exit_code = _wait(wanted, timeout, any_one, quiet=as_json)
     if as_json:
         _print(wanted)
     elif exit_code <= 1:
-        tell_where_to_read(next(folder for folder in wanted if not is_held(folder)))
+        tell_where_to_read(next(run for run in wanted if not run.is_held))
     sys.exit(exit_code)
 
 
-def _untold(place: Place) -> list[Path]:
+def _untold(place: Place) -> list[Run]:
     registry = Registry(place, OWNER)
     active = [run for run in registry.runs() if not run.is_over and not run.state.foreign]
-    return sorted({run.run_dir for run in (*active, *registry.unannounced())}, key=lambda folder: folder.name)
+    found = {run.run_dir: run for run in (*active, *registry.unannounced())}
+    return sorted(found.values(), key=lambda run: run.id)
 
 
-def _say_whom(runs: Sequence[Path]) -> None:
+def _say_whom(runs: Sequence[Run]) -> None:
     """A wait may take hours: say what for, unless nothing is left to wait for."""
-    if held := [folder for folder in runs if is_held(folder)]:
-        names = ", ".join(clip(load_run(folder).name, _NAME_CELLS) for folder in held[:_MAX_NAMES])
+    if held := [run for run in runs if run.is_held]:
+        names = ", ".join(clip(run.state.name, _NAME_CELLS) for run in held[:_MAX_NAMES])
         more = f" and {len(held) - _MAX_NAMES} more" if len(held) > _MAX_NAMES else ""
         echo(f"waiting for {counted(len(held), 'run')}: {names}{more}; Ctrl+C leaves them alone", err=True)
 
 
-def _wait(runs: Sequence[Path], deadline: float | None, any_one: bool, *, quiet: bool) -> int:
+def _wait(runs: Sequence[Run], timeout: float | None, any_one: bool, *, quiet: bool) -> int:
     """Tell every end as it comes; the exit code."""
-    pending, all_good = list(runs), True
+    over: list[Run] = []
     try:
-        while pending:
-            over = [folder for folder in pending if not is_held(folder)]
-            for folder in over:
-                pending.remove(folder)
-                all_good = _is_good(folder, quiet) and all_good
-            if over and any_one:
+        for ended in as_they_end(runs, timeout):
+            over += ended
+            for run in ended if not quiet else ():
+                _tell(run)
+            if any_one:
                 break
-            if pending and deadline is not None and time.monotonic() >= deadline:
-                echo(f"The time is up; {counted(len(pending), 'run')} not over yet.", err=True)
-                return _TIMED_OUT
-            if pending:
-                time.sleep(_POLL_S)
     except KeyboardInterrupt:
         echo("No longer waiting; the runs go on.", err=True)
         return _INTERRUPTED
-    return 0 if all_good else 1
+    if len(over) < len(runs) and not (any_one and over):
+        echo(f"The time is up; {counted(len(runs) - len(over), 'run')} not over yet.", err=True)
+        return _TIMED_OUT
+    return int(any(run.state.status is not Status.COMPLETED for run in over))
 
 
-def _is_good(run_dir: Path, quiet: bool) -> bool:
-    state = load_run(run_dir)
-    if not quiet:
-        echo(f"{short_run_id(run_dir)}  {state.name}  {ending_words(state)}")
-        count_as_told(state, run_dir)
-    return state.status is Status.COMPLETED
+def _tell(run: Run) -> None:
+    echo(f"{short_run_id(run.run_dir)}  {run.state.name}  {ending_words(run.state)}")
+    count_as_told(run)
 
 
-def _print(run_dirs: Sequence[Path]) -> None:
-    runs = [KnownRun(load_run(folder), folder) for folder in run_dirs]
+def _print(waited_for: Sequence[Run]) -> None:
+    runs = [Run.load(run.run_dir) for run in waited_for]
     print_json([background_row(run) for run in runs])
     for run in runs:
-        count_as_told(run.state, run.run_dir)
+        count_as_told(run)

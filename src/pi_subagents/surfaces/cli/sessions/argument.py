@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
 from pi_subagents.errors import SessionNotFound
 from pi_subagents.place import Place
+
+if TYPE_CHECKING:
+    from pi_subagents.runs.sessions import Session
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -23,12 +26,12 @@ def session_argument(function: F) -> F:
     return click.argument("session", metavar="SESSION", shell_complete=complete_session)(function)
 
 
-def find_session(place: Place, text: str) -> str:
-    """The id of the session that `text` names; raises SessionNotFound and InvalidCall."""
-    from pi_subagents.runs.lookup import find_session_id
+def find_session(place: Place, text: str) -> Session:
+    """The session that `text` names; raises SessionNotFound and InvalidCall."""
+    from pi_subagents.runs import lookup
 
     try:
-        return find_session_id(place, text)
+        return lookup.find_session(place, text)
     except SessionNotFound as error:
         raise SessionNotFound(str(error), advice=_ADVICE) from None
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import click
 
 from pi_subagents.place import Place
+from pi_subagents.runs.listing import known_projects
 from pi_subagents.runs.retention import Rule, find_dispensable, find_leftovers
-from pi_subagents.store import Index, disk_size
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.sessions.deleting import Unwanted, announce, delete_all, require_consent
 from pi_subagents.surfaces.cli.times import moment
@@ -34,7 +34,7 @@ def clean_command(before: int | None, keep: int | None, everywhere: bool, dry_ru
     if before is None and keep is None:
         raise click.UsageError("say what may go: --older-than 30d, --keep 100, or both")
     place = Place.here()
-    projects = sorted({place.project, *Index(place.agent_dir).projects()}) if everywhere else [place.project]
+    projects = known_projects(place) if everywhere else [place.project]
     unwanted = _find(projects, Rule(before, keep or 0))
     if not unwanted:
         echo("There is nothing to delete.")
@@ -50,5 +50,5 @@ def clean_command(before: int | None, keep: int | None, everywhere: bool, dry_ru
 
 def _find(projects: Sequence[Path], rule: Rule) -> Unwanted:
     sessions = [session for project in projects for session in find_dispensable(project, rule)]
-    leftovers = [path for project in projects for path in find_leftovers(project)]
-    return Unwanted(sessions, leftovers, sum(map(disk_size, leftovers)))
+    leftovers = [leftover for project in projects for leftover in find_leftovers(project)]
+    return Unwanted(sessions, leftovers, sum(leftover.size for leftover in leftovers))

@@ -11,7 +11,7 @@ from pi_subagents.errors import InvalidCall, SessionBusy
 from pi_subagents.models import short_id
 from pi_subagents.place import Place
 from pi_subagents.runs.retention import Dispensable, dispensable
-from pi_subagents.runs.sessions import Sessions
+from pi_subagents.runs.sessions import Session
 from pi_subagents.surfaces.cli.sessions.argument import complete_session, find_session
 from pi_subagents.surfaces.cli.sessions.deleting import Unwanted, announce, delete_all, require_consent
 
@@ -26,8 +26,8 @@ def delete(sessions: tuple[str, ...], yes: bool) -> None:
     they were deleted, 1 if not, 2 if nobody could be asked.
     """
     place = Place.here()
-    session_ids = dict.fromkeys(find_session(place, text) for text in sessions)
-    unwanted = Unwanted([_found(place, session_id) for session_id in session_ids])
+    found = {one.id: one for one in (find_session(place, text) for text in sessions)}
+    unwanted = Unwanted([_dispensable(session) for session in found.values()])
     _require_whole_ids(unwanted.sessions, sessions, place)
     announce(unwanted)
     if not yes:
@@ -45,8 +45,8 @@ def _require_whole_ids(found: Sequence[Dispensable], typed: Sequence[str], place
             )
 
 
-def _found(place: Place, session_id: str) -> Dispensable:
+def _dispensable(session: Session) -> Dispensable:
     try:
-        return dispensable(Sessions(place).run_dirs(session_id))
+        return dispensable(session.run_dirs)
     except SessionBusy as error:
-        raise SessionBusy(f"{error} Stop it first: 'pi-subagents sessions stop {short_id(session_id)}'.") from None
+        raise SessionBusy(f"{error} Stop it first: 'pi-subagents sessions stop {short_id(session.id)}'.") from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 import click
 
@@ -13,8 +12,7 @@ from pi_subagents.clock import now_ms
 from pi_subagents.errors import PiSubagentsError, SessionBusy
 from pi_subagents.models import short_ids
 from pi_subagents.place import Place
-from pi_subagents.runs.retention import Dispensable, remove
-from pi_subagents.store import Index, remove_leftover
+from pi_subagents.runs.retention import Dispensable, Leftover, remove
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.text import age, clean, counted, data_size
 
@@ -27,7 +25,7 @@ class Unwanted:
     """What is to be deleted, or has been."""
 
     sessions: Sequence[Dispensable]
-    leftovers: Sequence[Path] = ()
+    leftovers: Sequence[Leftover] = ()
     leftovers_size: int = 0
 
     def __bool__(self) -> bool:
@@ -66,18 +64,17 @@ def require_consent() -> None:
 
 def delete_all(unwanted: Unwanted, place: Place) -> int:
     """Delete it and say what has gone; the exit code: 1 if something had to stay."""
-    index = Index(place.agent_dir)
     gone: list[Dispensable] = []
     exit_code = 0
     for session in unwanted.sessions:
         try:
-            gone.append(remove(session, index))
+            gone.append(remove(session, place.agent_dir))
         except PiSubagentsError as error:
             exit_code = 1
             echo(f"kept: {error}" if isinstance(error, SessionBusy) else f"error: {error}", err=True)
-    for path in unwanted.leftovers:
+    for leftover in unwanted.leftovers:
         try:
-            remove_leftover(path)
+            leftover.remove()
         except PiSubagentsError as error:
             exit_code = 1
             echo(f"error: {error}", err=True)

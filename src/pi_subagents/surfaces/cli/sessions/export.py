@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from errno import ELOOP
 from pathlib import Path
 
 import click
 
-from pi_subagents.clock import now_ms
 from pi_subagents.errors import StoreError
-from pi_subagents.export import RunPage, session_html, session_markdown
 from pi_subagents.place import Place
-from pi_subagents.runs.pages import run_page
+from pi_subagents.runs.pages import PageKind
 from pi_subagents.surfaces.cli.output import echo, echo_text
-from pi_subagents.surfaces.cli.sessions.argument import session_argument
-from pi_subagents.surfaces.cli.sessions.pages import find_runs
+from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
 from pi_subagents.text import data_size
 from pi_subagents.trees import explain, writing_to
 
-_FORMATS = {".md": "md", ".markdown": "md", ".txt": "md", ".html": "html", ".htm": "html"}
+_FORMATS: dict[str, PageKind] = {".md": "md", ".markdown": "md", ".txt": "md", ".html": "html", ".htm": "html"}
 
 
 @click.command()
@@ -33,32 +29,32 @@ _FORMATS = {".md": "md", ".markdown": "md", ".txt": "md", ".html": "html", ".htm
     metavar="FILE",
     help="Where to write it; in a directory it gets the session's id for a name. Default: standard output.",
 )
-def export(session: str, wanted: str | None, file: Path | None) -> None:
+def export(session: str, wanted: PageKind | None, file: Path | None) -> None:
     """Write SESSION with all its runs as Markdown, or as one HTML page that needs no other file and no network.
 
     Exit code 0 if it was written.
     """
     target = None if file is None or str(file) == "-" else file
-    kind = wanted or _format_of(target)
+    kind: PageKind = wanted or _format_of(target)
     place = Place.here()
-    folders = find_runs(place, session)
-    pages = [run_page(folder) for folder in folders]
+    found = find_session(place, session)
+    text = found.export(kind)
     if target is None:
-        for piece in _pieces(pages, kind):
+        for piece in text:
             echo_text(piece, nl=False)
         return
     if target.is_dir():
-        target = target / f"{pages[-1].state.session_id}.{kind}"
+        target = target / f"{found.id}.{kind}"
     try:
         with writing_to(place.cwd / target, place.project) as stream:
-            stream.writelines(piece.encode() for piece in _pieces(pages, kind))
+            stream.writelines(piece.encode() for piece in text)
     except OSError as error:
         reason = explain(error, target) if error.errno == ELOOP else f"cannot write {target}: {error.strerror}"
         raise StoreError(f"{reason}; name another file with -o") from error
     echo(f"Wrote {target} ({data_size(target.stat().st_size)}).", err=True)
 
 
-def _format_of(target: Path | None) -> str:
+def _format_of(target: Path | None) -> PageKind:
     """What a name ends in; one that is not written here would be Markdown under a false name."""
     if target is None or not target.suffix or target.is_dir():
         return "md"
@@ -69,11 +65,3 @@ def _format_of(target: Path | None) -> str:
             "or say what it is to hold with --format"
         )
     return kind
-
-
-def _pieces(pages: Sequence[RunPage], kind: str) -> Iterator[str]:
-    if kind == "html":
-        yield from session_html(pages, now_ms())
-        return
-    for number, block in enumerate(session_markdown(pages)):
-        yield f"\n{block}\n" if number else f"{block}\n"

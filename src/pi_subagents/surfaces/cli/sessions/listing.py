@@ -9,6 +9,7 @@ import click
 from pi_subagents.models import Status
 from pi_subagents.paths import project_root
 from pi_subagents.place import Place
+from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import Wanted, list_sessions, used_by
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.json_output import print_json
@@ -61,8 +62,7 @@ def list_command(
     wanted = Wanted(root, Status(status) if status else None, agent, since, limit)
     found = list_sessions(place, wanted)
     if as_json:
-        used = used_by(place, found)
-        print_json([{**one.to_json(), "total": total.to_json()} for one, total in zip(found, used, strict=True)])
+        print_json(list(map(session_row, found, used_by(place, found))))
     elif found:
         from pi_subagents.surfaces.cli.sessions.table import show_sessions
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 import click
 
@@ -11,7 +10,7 @@ from pi_subagents.export import error_words, seconds
 from pi_subagents.export.transcripts import NO_OUTPUT
 from pi_subagents.models import Status
 from pi_subagents.place import Place
-from pi_subagents.runs.sessions import Session, Sessions
+from pi_subagents.runs.forms import output_row
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.markdown import markdown_printer
 from pi_subagents.surfaces.cli.output import echo
@@ -31,11 +30,10 @@ def output(session: str, as_json: bool) -> None:
     Exit code 0 if the run was completed, 1 if it failed or was aborted (standard error says why) or there is no such
     session, 3 if it is still running.
     """
-    place = Place.here()
-    found = Sessions(place).find(find_session(place, session))
+    found = find_session(Place.here(), session)
     state = found.latest.state
     if as_json:
-        print_json(_as_json(found))
+        print_json(output_row(found))
     elif state.text.strip():
         markdown_printer()(state.text.strip())
     else:
@@ -47,26 +45,3 @@ def output(session: str, as_json: bool) -> None:
         why = error_words(state.error, state.reason, seconds(state)) if state.error else state.reason
         echo(f"✗ {state.status}: {why}", err=True)
         sys.exit(1)
-
-
-def _as_json(session: Session) -> dict[str, Any]:
-    state = session.latest.state
-    return {
-        "sessionId": session.id,
-        "runId": state.run_id,
-        "runCount": session.run_count,
-        "name": state.name,
-        "status": state.status,
-        "reason": state.reason,
-        "damaged": state.is_damaged,
-        "error": state.error,
-        "output": state.text,
-        "profile": state.profile,
-        "provider": state.provider,
-        "model": state.model,
-        "usage": state.usage,
-        "toolCount": state.tool_count,
-        "startedAt": state.started_at,
-        "completedAt": state.completed_at,
-        "runDir": str(session.latest.run_dir),
-    }

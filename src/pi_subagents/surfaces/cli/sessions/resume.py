@@ -9,9 +9,8 @@ import click
 
 from pi_subagents.errors import SessionNotFound
 from pi_subagents.models import DEFAULT_TIMEOUT_S
-from pi_subagents.paths import project_of
 from pi_subagents.place import Place
-from pi_subagents.runs.sessions import Sessions, StoredRun, resumed_task
+from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.cli.catalogs import complete_agent
 from pi_subagents.surfaces.cli.output import remarks
 from pi_subagents.surfaces.cli.prompts import read_prompts
@@ -57,15 +56,15 @@ def resume(
     latest = _latest(Place.here(), session)
     told = read_prompts((" ".join(prompt),), files, remarks(quiet=False))
     paths = tuple(str(Path(file).absolute()) for file in told.files)
-    task = resumed_task(latest, told.whole(told.texts[0]), cwd=cwd, profile=profile, timeout_s=timeout, files=paths)
+    task = latest.resumed_task(told.whole(told.texts[0]), cwd=cwd, profile=profile, timeout_s=timeout, files=paths)
     # Profiles and settings are those of the project that the session belongs to.
-    place = Place.here(project_of(latest.run_dir), trusts_project=trust)
+    place = Place.here(latest.project, trusts_project=trust)
     sys.exit(run_and_report([task], place, profile=None, jobs=1, as_json=as_json, plain=plain, detachable=True))
 
 
-def _latest(place: Place, text: str) -> StoredRun:
+def _latest(place: Place, text: str) -> Run:
     try:
-        return Sessions(place).find(find_session(place, text)).latest
+        return find_session(place, text).latest
     except SessionNotFound as error:
         sentence = str(error)
         raise SessionNotFound(f"Cannot resume: {sentence[:1].lower()}{sentence[1:]}", advice=error.advice) from None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import click
 
+from pi_subagents.errors import InvalidCall
 from pi_subagents.export import (
     Entry,
     Given,
@@ -19,16 +20,17 @@ from pi_subagents.export import (
     session_heading,
 )
 from pi_subagents.fold import RunState, fold
+from pi_subagents.models import short_id
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.place import Place
-from pi_subagents.runs.following import follow_run
 from pi_subagents.runs.pages import entries, facts_of
-from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
+from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import Session
 from pi_subagents.surfaces.cli.json_output import print_json_line
 from pi_subagents.surfaces.cli.markdown import print_block
 from pi_subagents.surfaces.cli.output import echo
-from pi_subagents.surfaces.cli.sessions.argument import session_argument
-from pi_subagents.surfaces.cli.sessions.pages import find_runs
+from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
+from pi_subagents.text import counted
 
 _PROMPT_FILE = "prompt.md"
 _INTERRUPTED = 130
@@ -44,7 +46,7 @@ def show(session: str, follow: bool, number: int | None, as_json: bool) -> None:
 
     On a terminal the Markdown is rendered. Exit code 0 if the session was shown, however it ended.
     """
-    folders = find_runs(Place.here(), session, number)
+    folders = _folders(find_session(Place.here(), session), number)
     write = _write_events if as_json else _write_markdown
     try:
         state = write(folders, follow)
@@ -55,7 +57,17 @@ def show(session: str, follow: bool, number: int | None, as_json: bool) -> None:
         echo(f"Still {state.status}; --follow shows the rest as it comes.", err=True)
 
 
-def _write_events(folders: list[Path], follow: bool) -> RunState:
+def _folders(session: Session, number: int | None) -> Sequence[Path]:
+    if number is None:
+        return session.run_dirs
+    if number > session.run_count:
+        raise InvalidCall(
+            f"Session {short_id(session.id)} has {counted(session.run_count, 'run')}; there is no run {number}."
+        )
+    return session.run_dirs[number - 1 : number]
+
+
+def _write_events(folders: Sequence[Path], follow: bool) -> RunState:
     state = RunState()
     for folder in folders:
         state = RunState.of_run(folder.name)
@@ -64,7 +76,7 @@ def _write_events(folders: list[Path], follow: bool) -> RunState:
     return state
 
 
-def _write_markdown(folders: list[Path], follow: bool) -> RunState:
+def _write_markdown(folders: Sequence[Path], follow: bool) -> RunState:
     pages = [RunPage(facts_of(folder), ()) for folder in folders]
     for block in session_heading(pages):
         print_block(block)
@@ -80,8 +92,8 @@ def _write_markdown(folders: list[Path], follow: bool) -> RunState:
 
 
 def _events(folder: Path, follow: bool) -> Iterable[AnyEvent]:
-    load_run(folder)  # a lost run is closed first, so that its end is shown too
-    return follow_run(folder) if follow else read_journal(folder / JOURNAL_FILE)
+    run = Run.load(folder)  # a lost run is closed by this, so that its end is shown too
+    return run.follow() if follow else run.events()
 
 
 def _told(state: RunState, events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:

@@ -8,7 +8,7 @@ import click
 
 from pi_subagents.models import short_id
 from pi_subagents.place import Place
-from pi_subagents.runs.sessions import Sessions
+from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
 from pi_subagents.surfaces.cli.stopping import stop_runs
 
@@ -21,6 +21,5 @@ def stop(session: str) -> None:
     Exit code 0 if it is over, whether it was stopped or had ended before; 1 if it did not end in time, or if there is
     no such session.
     """
-    place = Place.here()
-    session_id = find_session(place, session)
-    sys.exit(stop_runs(f"Session {short_id(session_id)}", Sessions(place).run_dirs(session_id)))
+    found = find_session(Place.here(), session)
+    sys.exit(stop_runs(f"Session {short_id(found.id)}", [Run.load(folder) for folder in found.run_dirs]))

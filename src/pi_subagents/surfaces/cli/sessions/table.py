@@ -16,12 +16,12 @@ _MODEL_CELLS = 30
 
 def show_sessions(place: Place, sessions: Sequence[SessionSummary], *, with_project: bool, pager: bool) -> None:
     """One row per session in the order given, and what all of them have used."""
-    short = short_ids(session.session_id for session in sessions)
+    short = short_ids(session.latest.session_id for session in sessions)
     used = {one.run_dir: total for one, total in zip(sessions, used_by(place, sessions), strict=True)}
     columns: list[Column[SessionSummary]] = [
-        Column("session", lambda session: short[session.session_id]),
-        agent_column(lambda session: session.agent),
-        Column("age", lambda session: age_of(session.created_at, now_ms()), right=True),
+        Column("session", lambda session: short[session.latest.session_id]),
+        agent_column(lambda session: session.state.agent),
+        Column("age", lambda session: age_of(session.state.created_at, now_ms()), right=True),
         Column("time", _time, right=True, gives_way=2),
         Column("runs", lambda session: str(session.run_count), right=True, gives_way=3),
         Column("tools", lambda session: str(used[session.run_dir].tool_count), right=True, gives_way=5),
@@ -30,22 +30,23 @@ def show_sessions(place: Place, sessions: Sequence[SessionSummary], *, with_proj
         Column("model", _model, gives_way=6),
     ]
     if with_project:
-        columns.append(project_column(lambda session: session.project))
+        columns.append(project_column(lambda session: session.latest.project))
     total = sum(used.values(), NOTHING_USED)
     Table(
         columns,
-        status=lambda session: session.status,
-        is_damaged=lambda session: session.is_damaged,
-        name=lambda session: session.name,
+        status=lambda session: session.state.status,
+        is_damaged=lambda session: session.state.is_damaged,
+        name=lambda session: session.state.name,
         footer=totals(len(sessions), "session", total.tokens, total.cost),
     ).show(sessions, pager=pager)
 
 
 def _time(session: SessionSummary) -> str:
-    if session.started_at is None:
+    state = session.state
+    if state.started_at is None:
         return "–"
-    return duration(((session.completed_at or now_ms()) - session.started_at) / 1000)
+    return duration(((state.completed_at or now_ms()) - state.started_at) / 1000)
 
 
 def _model(session: SessionSummary) -> str:
-    return clip("/".join(clean(part) for part in (session.provider, session.model) if part), _MODEL_CELLS)
+    return clip("/".join(clean(part) for part in (session.state.provider, session.state.model) if part), _MODEL_CELLS)

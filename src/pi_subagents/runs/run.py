@@ -1,0 +1,278 @@
+"""One run that is on disk: read back, followed, waited for, stopped, steered, resumed, written as a page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import msgspec
+
+from pi_subagents.clock import elapsed_ms
+from pi_subagents.encoding import JsonError, decode_json
+from pi_subagents.errors import InvalidCall, StoreError
+from pi_subagents.files import is_below
+from pi_subagents.fold import RunState
+from pi_subagents.harness import HARNESSES
+from pi_subagents.models import DEFAULT_TIMEOUT_S, Reason, Status, Task, Usage, short_id
+from pi_subagents.models.event import AnyEvent
+from pi_subagents.outcome import CANCELLED_SENTENCE
+from pi_subagents.paths import project_of
+from pi_subagents.runs.control import ask
+from pi_subagents.runs.following import follow_run, watch_run
+from pi_subagents.runs.pages import PageKind, pieces
+from pi_subagents.store import (
+    JOURNAL_FILE,
+    META_FILE,
+    is_held,
+    load_run,
+    read_file,
+    read_journal,
+    request_stop,
+    was_made_here,
+)
+
+_POLL_S = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How one task ended. `output` is the agent's last text; `error` a sentence when it did not complete."""
+
+    name: str
+    session_id: str
+    run_id: str
+    run_dir: Path
+    status: Status
+    reason: Reason | None
+    output: str
+    error: str | None
+    exit_code: int | None
+    profile: str | None
+    provider: str | None
+    model: str | None
+    usage: Usage
+    tool_count: int
+    started_at: int | None
+    completed_at: int | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the task was completed."""
+        return self.status is Status.COMPLETED
+
+    @property
+    def duration_s(self) -> float:
+        """From the start of the agent to the end of the run; 0 for an agent that never started."""
+        return self.duration_ms / 1000
+
+    @property
+    def duration_ms(self) -> int:
+        """The same, as documents have it."""
+        return elapsed_ms(self.started_at, self.completed_at)
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: where its record is, and its state when that was read.
+
+    A run is not removed alone: its session is, with all of its runs.
+    """
+
+    run_dir: Path
+    state: RunState
+
+    @classmethod
+    def load(cls, run_dir: Path) -> Run:
+        """The run in a directory as it is now; closes it if it was lost. Raises StoreError."""
+        return cls(run_dir, load_run(run_dir))
+
+    @property
+    def id(self) -> str:
+        return self.state.run_id
+
+    @property
+    def session_id(self) -> str:
+        return self.state.session_id
+
+    @property
+    def project(self) -> Path:
+        return project_of(self.run_dir)
+
+    @property
+    def journal(self) -> Path:
+        return self.run_dir / JOURNAL_FILE
+
+    @property
+    def is_over(self) -> bool:
+        return self.state.status.is_terminal
+
+    @property
+    def result(self) -> RunResult:
+        """How it stands; while it is not over, `output` is the text so far."""
+        state = self.state
+        return RunResult(
+            name=state.name,
+            session_id=state.session_id,
+            run_id=state.run_id,
+            run_dir=self.run_dir,
+            status=state.status,
+            reason=state.reason,
+            output=state.text,
+            error=state.error,
+            exit_code=state.exit_code,
+            profile=state.profile,
+            provider=state.provider,
+            model=state.model,
+            usage=state.usage,
+            tool_count=state.tool_count,
+            started_at=state.started_at,
+            completed_at=state.completed_at,
+        )
+
+    @property
+    def summary(self) -> str | None:
+        """What the caller wants to be told when it is over, instead of the agent's text."""
+        try:
+            return decode_json(read_file(self.run_dir / META_FILE), _Meta).summary
+        except JsonError:
+            return None
+
+    # --- what happens in it -----------------------------------------------------------------------------------
+
+    def events(self) -> Iterator[AnyEvent]:
+        """What has happened so far, oldest first, from disk; raises StoreError."""
+        return read_journal(self.journal)
+
+    def follow(self, pause: Callable[[float], None] = time.sleep) -> Iterator[AnyEvent]:
+        """The same, and what happens from now on until the run is over; raises StoreError."""
+        return follow_run(self.run_dir, pause)
+
+    def watch(self) -> AsyncIterator[list[AnyEvent]]:
+        """The same for a program with an event loop: all that has come since the last time at once."""
+        return watch_run(self.run_dir)
+
+    def wait(self, timeout: float | None = None) -> Run:
+        """The run as it ended, once its holder has let go of it; raises TimeoutError after `timeout` seconds."""
+        for (run,) in as_they_end([self], timeout):
+            return run
+        raise TimeoutError(f"run {self.id} is not over after {timeout:g} s")
+
+    def look(self) -> Run:
+        """The run as it is now. The journal of one at work is left alone: whoever lets go of it has written its end."""
+        return self if self.state.status is not Status.QUEUED and self.is_held else Run.load(self.run_dir)
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is over and nobody has to clear up behind it any more; raises StoreError."""
+        # What never started may end long before the turn for which its holder keeps it.
+        return self.is_over and (self.state.started_at is None or not self.is_held)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody holds it now, to go on with it or to clear up behind it; raises StoreError."""
+        try:
+            return is_held(self.run_dir)
+        except OSError as error:
+            raise StoreError(f"cannot tell who holds the run in {self.run_dir}: {error.strerror}") from error
+
+    # --- what can be done with it -----------------------------------------------------------------------------
+
+    def stop(self, message: str = CANCELLED_SENTENCE) -> None:
+        """Ask whoever holds it to stop it; returns at once. Raises StoreError."""
+        request_stop(self.run_dir, message)
+
+    def steer(self, text: str) -> None:
+        """Tell the agent something before its next turn; raises InvalidCall, which says why it was not told."""
+        now = Run.load(self.run_dir)
+        if problem := now.why_not_steered():
+            raise problem
+        answer = ask(self.run_dir, {"op": "steer", "text": text})
+        if answer is None:
+            raise InvalidCall(f"Nobody answers for session {short_id(self.session_id)}; it may have ended just now.")
+        if not answer.get("ok"):
+            raise InvalidCall(f"Session {short_id(self.session_id)} was not told: {answer.get('error')}.")
+
+    def why_not_steered(self) -> InvalidCall | None:
+        """What keeps the agent of a run that is not over from being told anything; None: it can be asked."""
+        session, harness = f"Session {short_id(self.session_id)}", HARNESSES.get(self.state.harness)
+        if harness is not None and not harness.can_steer:
+            return InvalidCall(
+                f"{session} cannot be steered: its agent runs in the mode {self.state.harness}, which hears nothing "
+                "more once it works.",
+                advice='"harness: pi-rpc" in its profile, or the setting subagents.harness, makes the next one listen',
+            )
+        if self.state.status is Status.QUEUED:
+            return InvalidCall(f"{session} still waits for its turn; its agent has not begun.")
+        return None
+
+    def resumed_task(
+        self,
+        prompt: str,
+        *,
+        cwd: Path | None = None,
+        profile: str | None = None,
+        timeout_s: float | None = None,
+        files: tuple[str, ...] = (),
+    ) -> Task:
+        """The task that goes on with the session: same directory and profile or preset, unless told otherwise.
+
+        Raises InvalidCall if there is no prompt, or if the directory is gone.
+        """
+        if not prompt.strip():
+            raise InvalidCall("the prompt is empty; say what the agent should do now")
+        self.require_ours()
+        return Task(
+            self.state.name,
+            prompt,
+            cwd=str(cwd.absolute() if cwd else self._directory()),
+            profile=profile or self.state.profile,
+            timeout=timeout_s or DEFAULT_TIMEOUT_S,
+            resume=self.session_id,
+            files=files,
+            preset=None if profile else self.state.preset,
+            model=None if profile else self.state.requested_model,
+            thinking_level=None if profile else self.state.requested_thinking,
+        )
+
+    def require_ours(self) -> None:
+        """Raise InvalidCall for a record that somebody else made: it can be looked at and nothing else."""
+        if self.state.foreign:
+            raise InvalidCall(
+                f'Cannot resume: session "{self.session_id}" has a {self.state.foreign} ({self.run_dir}).'
+            )
+
+    def _directory(self) -> Path:
+        cwd, project = Path(self.state.cwd), self.project
+        if not cwd.is_dir():
+            raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
+        if not is_below(cwd, project) and not was_made_here(self.run_dir):
+            # A record that came with the project does not say where else an agent works next.
+            raise InvalidCall(
+                f"{cwd}, where the session worked, is outside of {project}; name the directory with --cwd"
+            )
+        return cwd
+
+    def export(self, kind: PageKind = "md") -> Iterator[str]:
+        """The whole run as Markdown, or as one HTML page, in pieces; raises StoreError."""
+        return pieces([self.run_dir], kind)
+
+
+class _Meta(msgspec.Struct):
+    summary: str | None = None
+
+
+def as_they_end(runs: Iterable[Run], timeout: float | None = None) -> Iterator[list[Run]]:
+    """The runs as they ended, those that end at once together, until all have or `timeout` seconds have passed."""
+    pending = list(runs)
+    deadline = None if timeout is None else time.monotonic() + timeout
+    while True:
+        looked = [run.look() for run in pending]
+        done = {run.run_dir for run in looked if run.is_done}
+        if done:
+            yield [run for run in looked if run.run_dir in done]
+        pending = [run for run in looked if run.run_dir not in done]
+        if not pending or (deadline is not None and time.monotonic() >= deadline):
+            return
+        time.sleep(_POLL_S)
