@@ -26,6 +26,9 @@ class FakeRenewal:
     reads: Mapping[Path, bytes] = field(default_factory=dict)
     request: bytes = b"renew"
 
+    def surroundings(self) -> Mapping[Path, str] | None:
+        return {}
+
     def nature(self, frame: bytes) -> str | None:
         return "model" if b"state" in frame else None
 

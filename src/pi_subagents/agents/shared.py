@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from pi_subagents.agents.pool import Agents, Keeping
-from pi_subagents.harness import surroundings
+from pi_subagents.harness import Invocation
 from pi_subagents.place import Place
 from pi_subagents.runners import LocalRunner, choose_mechanism, room_for_agents
 from pi_subagents.settings import Settings
@@ -18,9 +19,13 @@ def agents_for(place: Place, settings: Settings) -> Agents:
     runner = LocalRunner(choose_mechanism(settings.containment))
     keeping = None
     if settings.warm_agents:
-        keeping = Keeping(settings.warm_idle_s, settings.warm_max_memory_mb * 1_000_000, surroundings)
+        keeping = Keeping(settings.warm_idle_s, settings.warm_max_memory_mb * 1_000_000, _surroundings)
     limit = settings.max_processes or room_for_agents()
     return Agents(runner, keeping=keeping, places=Places.for_processes(place.agent_dir, limit))
+
+
+def _surroundings(invocation: Invocation) -> Mapping[Path, str] | None:
+    return invocation.renewal.surroundings() if invocation.renewal else None
 
 
 class SharedAgents:

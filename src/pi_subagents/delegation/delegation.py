@@ -18,7 +18,7 @@ from pi_subagents.delegation.planning import Plan
 from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
 from pi_subagents.delegation.queue import in_thread, run_bounded
 from pi_subagents.fold import RunState
-from pi_subagents.harness import Harness, default_provider, harness_named
+from pi_subagents.harness import Harness, harness_named
 from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
 from pi_subagents.models.event import Event
@@ -101,8 +101,7 @@ class Delegation:
         self._harness = harness or harness_named(self.settings.harness_name)
         self._runner = runner
         self._own_agents: Agents | None = None
-        provider = default_provider(self.place.cwd, self.place.agent_dir)
-        self._pacing = Pacing(Pace(self.place.agent_dir), provider)
+        self._pace = Pace(self.place.agent_dir)
         in_panes = self.settings.runner == "tmux" and runner is None if tmux is None else tmux
         self.panes = TmuxPanes(self.place.environ) if in_panes else None
         self._work: asyncio.Task[list[RunResult]] | None = None
@@ -198,7 +197,7 @@ class Delegation:
             runner,
             run.limits,
             problem=run.plan.problem,
-            pacing=self._pacing,
+            pacing=Pacing(self._pace, run.harness.default_provider(self.place.cwd, self.place.agent_dir)),
             observer=self._observe,
         )
         holder: Supervisor | PaneRun = supervisor

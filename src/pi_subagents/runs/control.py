@@ -17,7 +17,7 @@ from typing import Any
 from pi_subagents.encoding import as_utf8
 from pi_subagents.errors import InvalidCall, StoreError
 from pi_subagents.fold import RunState
-from pi_subagents.harness import HARNESSES
+from pi_subagents.harness import HARNESSES, harness_named
 from pi_subagents.models import short_id
 from pi_subagents.models.run import Reason, Status
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -117,12 +117,15 @@ def steer(run_dir: Path, text: str) -> None:
 def why_not_steered(state: RunState) -> InvalidCall | None:
     """What keeps a run that is not over from being told anything; None: it can be asked."""
     session = f"Session {short_id(state.session_id)}"
-    harness = HARNESSES.get(state.harness)
+    harness = harness_named(state.harness) if state.harness in HARNESSES else None
     if harness is not None and not harness.can_steer:
+        listening = harness.steerable_as
         return InvalidCall(
             f"{session} cannot be steered: its agent runs in the mode {state.harness}, which hears nothing more once "
             "it works.",
-            advice='"harness: pi-rpc" in its profile, or the setting subagents.harness, makes the next one listen',
+            advice=f'"harness: {listening}" in its profile, or the setting subagents.harness, makes the next one listen'
+            if listening
+            else "",
         )
     if state.status is Status.QUEUED:
         return InvalidCall(f"{session} still waits for its turn; its agent has not begun.")
