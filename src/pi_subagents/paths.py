@@ -37,6 +37,14 @@ def home_dir() -> Path:
     return home
 
 
+def tilde(path: Path) -> str:
+    """A path as people write it, with ~ for their home."""
+    try:
+        return str("~" / path.relative_to(home_dir()))
+    except ValueError:
+        return str(path)
+
+
 def directory_named_by(variable: str, value: str) -> Path:
     """The directory that a variable names, which may begin with a `~`; raises SettingsError."""
     home_dir()

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn, Protocol
@@ -19,8 +19,8 @@ from typing import Any, Literal, NoReturn, Protocol
 import msgspec
 
 from pi_subagents.files import read_bounded
+from pi_subagents.harness import DEFAULT_HARNESS, HARNESSES, harness_named, steerable
 from pi_subagents.harness.pi.programs import command_words
-from pi_subagents.models.profile import HARNESS_NAMES
 from pi_subagents.paths import project_root
 from pi_subagents.text.suggestions import closest
 from pi_subagents.trust import SETTINGS, Trust
@@ -85,7 +85,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def harness_name(self) -> str:
         """How agents in the foreground are spoken to; only one that hears more than its task can be kept."""
-        return self.harness or ("pi-rpc" if self.warm_agents else "pi-json")
+        if self.harness is None and self.warm_agents:
+            return steerable(harness_named(DEFAULT_HARNESS)).name
+        return self.harness or DEFAULT_HARNESS
 
 
 def preview_width(settings: Settings, tty_columns: int | None) -> int:
@@ -250,7 +252,7 @@ class _Number:
 @dataclass(frozen=True, slots=True)
 class _Choice:
     field: str
-    words: tuple[str, ...]
+    words: Collection[str]
 
     def read(self, raw: Any, folder: Path) -> tuple[str | None, str | None]:
         if isinstance(raw, str) and raw in self.words:
@@ -291,7 +293,7 @@ _KEYS: dict[str, _Key] = {
     "containment": _Choice("containment", ("auto", "namespace", "guard", "none")),
     "resumeMode": _Choice("resume_mode", ("retell", "native")),
     "maxResumeCharacters": _Number("max_resume_characters", minimum=1000),
-    "harness": _Choice("harness", HARNESS_NAMES),
+    "harness": _Choice("harness", HARNESSES),
     "runner": _Choice("runner", ("local", "tmux")),
     "maxBackground": _Number("max_background", minimum=1),
     "maxDepth": _Number("max_depth", minimum=1),

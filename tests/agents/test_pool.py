@@ -27,6 +27,11 @@ class FakeRenewal:
     reads: Mapping[Path, bytes] = field(default_factory=dict)
     request: bytes = b"renew"
 
+    around: Mapping[Path, str] | None = field(default_factory=dict)
+
+    def surroundings(self) -> Mapping[Path, str] | None:
+        return self.around
+
     def identity(self, frame: bytes) -> str | None:
         return "model" if b"state" in frame else None
 
@@ -87,8 +92,7 @@ class World:
         self.processes: list[FakeAgentProcess] = []
         self.renews = STATE
         self.fails = False
-        self.surroundings: dict[Path, str] | None = {}
-        keeping = Keeping(idle_s, 1000, lambda _invocation: self.surroundings)
+        keeping = Keeping(idle_s, 1000)
         self.agents = AgentPool(self, keeping, slots=slots, starts_at_once=starts_at_once)
 
     def start(self, invocation: Invocation, sink: Sink, lease: Lease | None = None) -> FakeAgentProcess:
@@ -259,8 +263,7 @@ def test_surroundings_that_changed_or_forbid_it_make_a_process_useless() -> None
     async def scene(world: World) -> list[bool]:
         reused = []
         for around in ({}, {}, {Path("models.json"): "1"}, {Path("models.json"): "1"}, None, None):
-            world.surroundings = around
-            reused.append((await world.task()).reused)
+            reused.append((await world.task(renewal=FakeRenewal(around=around))).reused)
         return reused
 
     assert play(scene)[1] == [False, True, False, True, False, False]

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.delegation.program_facts import ProgramVersion
-from pi_subagents.harness.pi.programs import Program
+from pi_subagents.harness import Program
+from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.versions import NEWEST_KNOWN, line_of, version_in
 from pi_subagents.place import Place
 
@@ -33,7 +34,8 @@ class Machine:
     def version(self) -> tuple[int, ...] | None:
         """What a call of its own would find."""
         environ = {"PATH": "/usr/bin:/bin", "PI_AGENT_DIR": str(self.root / "agent")}
-        return ProgramVersion(Program((str(self.program),), "test"), Place.here(self.root, environ)).value
+        place = Place.here(self.root, environ)
+        return ProgramVersion(Pi().version_question(Program((str(self.program),), "test"), place), place).value
 
     @property
     def asked(self) -> list[str]:

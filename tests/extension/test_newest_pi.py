@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pi_subagents.extension import PROTOCOL
-from pi_subagents.harness.pi.programs import Program
+from pi_subagents.harness import Program
 from pi_subagents.offline import Call, Say, Script
 from pi_subagents.tools import TOOLS
 from scripts.bootstrap import NEWEST_PI_VERSION

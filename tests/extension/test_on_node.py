@@ -12,7 +12,7 @@ import pytest
 
 from pi_subagents import __version__
 from pi_subagents.extension import EXTENSION_FILES
-from pi_subagents.harness.pi.programs import Program
+from pi_subagents.harness import Program
 from pi_subagents.installing.pi_extension import manifest
 from pi_subagents.paths import data_dir
 from pi_subagents.processes.install import PINNED_PI_VERSION, find_node

@@ -9,8 +9,13 @@ from typing import Any
 import pytest
 
 from pi_subagents.extension import COPILOT_EXTENSION
-from pi_subagents.harness import Invocation, Launch, PiJson, PiRpc
+from pi_subagents.harness import Invocation, Launch, Program
+from pi_subagents.harness.depth import one_deeper
+from pi_subagents.harness.pi.json_mode import PiJson
+from pi_subagents.harness.pi.launch import PiNeeds
+from pi_subagents.harness.pi.rpc_mode import PiRpc
 from pi_subagents.models import Profile
+from pi_subagents.place import Place
 
 RUN_DIR = Path("/project/.pi/subagents/runs/r")
 
@@ -22,20 +27,19 @@ def invocation(
     profile: Profile | None = None,
     harness: Pi = PiJson,
     environ: Mapping[str, str] | None = None,
-    **fields: Any,
+    max_depth: int = 1,
+    **needs: Any,
 ) -> Invocation:
-    return harness().invocation(
-        Launch(
-            program=("pi",),
-            prompt="Go.",
-            cwd=Path("/project"),
-            run_dir=RUN_DIR,
-            agent_dir=Path("/agent"),
-            environ=environ or {},
-            profile=profile,
-            **fields,
-        )
+    launch = Launch(
+        program=Program(("pi",), "test"),
+        prompt="Go.",
+        cwd=Path("/project"),
+        run_dir=RUN_DIR,
+        place=Place(Path("/project"), Path("/agent"), {}),
+        environ=one_deeper(environ or {}, max_depth),
+        profile=profile,
     )
+    return harness().command(launch, PiNeeds(Path("/agent"), **needs))
 
 
 @pytest.mark.parametrize("harness", [PiJson, PiRpc])

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness.pi.programs import Program
+from pi_subagents.harness import Program
 from pi_subagents.offline import OfflineModel
 from tests.pi.stage import Play, Stage, installed_pi
 

@@ -19,7 +19,8 @@ import pi_subagents
 from pi_subagents import RunResult, Task
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness.pi.programs import PI_VARIABLE, Program, find_pi
+from pi_subagents.harness import Program
+from pi_subagents.harness.pi.programs import PI_VARIABLE, find_pi
 from pi_subagents.offline import OfflineModel, Script, agent_environment
 from pi_subagents.paths import data_dir, runs_dir
 from pi_subagents.place import Place

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import Invocation, PiJson
+from pi_subagents.harness import Invocation
+from pi_subagents.harness.pi.json_mode import PiJson
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.progress import Window, notice

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,14 +26,10 @@ _CLOSE_S = 6.0
 
 @dataclass(frozen=True)
 class Keeping:
-    """When a process is kept: how long without work, up to which memory, and whether its surroundings allow it.
-
-    `surroundings` tells what a process reads only once, as it is now; None if agents there cannot be kept.
-    """
+    """When a process is kept: how long without work, and up to which memory."""
 
     idle_s: float
     max_memory_bytes: int
-    surroundings: Callable[[Invocation], Mapping[Path, str] | None]
     limit: int = MAX_CONCURRENCY
     """With this many processes, one that is idle goes before another is started."""
 
@@ -112,7 +108,7 @@ class AgentPool:
 
     def surroundings(self, invocation: Invocation) -> Mapping[Path, str] | None:
         """What a process reads only once, as it is now; None if an agent for this task cannot be kept."""
-        return self._keeping.surroundings(invocation) if invocation.renewal and not self._is_closed else None
+        return invocation.renewal.surroundings() if invocation.renewal and not self._is_closed else None
 
     def start_new(self, invocation: Invocation, lease: Lease | None) -> Agent:
         """Start a process; raises SpawnFailed, and then the lease is free again."""
@@ -183,7 +179,7 @@ class AgentPool:
         for agent in self._alike(self._idle, invocation.renewal.fingerprint):
             self._idle.remove(agent)
             agent.cancel_timer()
-            if agent.surroundings == self._keeping.surroundings(invocation) and agent.is_unchanged():
+            if agent.surroundings == invocation.renewal.surroundings() and agent.is_unchanged():
                 return agent
             agent.end()
         return None

@@ -6,7 +6,6 @@ import asyncio
 from pathlib import Path
 
 from pi_subagents.agents.pool import AgentPool, Keeping
-from pi_subagents.harness import surroundings
 from pi_subagents.place import Place
 from pi_subagents.runners import LocalRunner, Runner, choose_mechanism, room_for_agents
 from pi_subagents.settings import Settings
@@ -19,7 +18,7 @@ def agents_for(place: Place, settings: Settings) -> Runner:
     slots = Slots.for_processes(place.agent_dir, settings.max_processes or room_for_agents())
     if not settings.warm_agents:
         return LocalRunner(mechanism, slots)
-    keeping = Keeping(settings.warm_idle_s, settings.warm_max_memory_mb * 1_000_000, surroundings)
+    keeping = Keeping(settings.warm_idle_s, settings.warm_max_memory_mb * 1_000_000)
     return AgentPool(LocalRunner(mechanism), keeping, slots=slots)
 
 

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from pi_subagents.background.orders import Order, unseal
-from pi_subagents.harness import default_provider, harness_named
+from pi_subagents.harness import harness_named
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners import LocalRunner
 from pi_subagents.runs.control import serving
@@ -38,16 +38,16 @@ async def _keep(order: Order, lease: Lease) -> None:
 def supervise(order: Order, lease: Lease, observer: Observer | None = None) -> Supervisor:
     """Take a run over from whoever held it until now; raises StoreError."""
     record, state = adopt(Path(order.run_dir), lease)
-    agent_dir = Path(order.agent_dir)
+    agent_dir, harness = Path(order.agent_dir), harness_named(order.harness)
     return Supervisor(
         record,
         state,
         order.invocation,
-        harness_named(order.harness),
+        harness,
         LocalRunner(order.mechanism, Slots.for_processes(agent_dir, order.max_processes)),
         order.limits,
         problem=order.problem,
-        pacing=Pacing(Pace(agent_dir), default_provider(Path(order.cwd), agent_dir)),
+        pacing=Pacing(Pace(agent_dir), harness.default_provider(Path(order.cwd), agent_dir)),
         observer=observer,
     )
 

@@ -12,7 +12,7 @@ from pi_subagents.background.orders import Order, seal
 from pi_subagents.delegation.missing import PlanCheck
 from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
 from pi_subagents.errors import PiSubagentsError, StoreError
-from pi_subagents.harness import PiRpc
+from pi_subagents.harness import harness_named, steerable
 from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import Task
 from pi_subagents.place import Place
@@ -50,7 +50,7 @@ def launch_all(
         tasks,
         place,
         settings,
-        harness=PiRpc(),
+        harness=steerable(harness_named(settings.harness_name)),
         default_profile=default_profile,
         available_tools=available_tools,
         owner=owner,

@@ -8,7 +8,6 @@ from pi_subagents.agents.shared import agents_for
 from pi_subagents.background.launch import order_for
 from pi_subagents.background.panes import PaneRun
 from pi_subagents.delegation.preparation import PreparedRun
-from pi_subagents.harness import default_provider
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
 from pi_subagents.runners.tmux import TmuxPanes
@@ -27,7 +26,7 @@ class LocalHolders:
         self._place = place
         self._settings = settings
         self._observer = observer
-        self._pacing = Pacing(Pace(place.agent_dir), default_provider(place.cwd, place.agent_dir))
+        self._pace = Pace(place.agent_dir)
         self._shared_agents = agents
         self._own_agents: Runner | None = None
 
@@ -52,7 +51,7 @@ class LocalHolders:
             self._agents(),
             run.limits,
             problem=run.plan.problem,
-            pacing=self._pacing,
+            pacing=Pacing(self._pace, run.harness.default_provider(self._place.cwd, self._place.agent_dir)),
             observer=self._observer,
         )
 

@@ -13,8 +13,6 @@ from pathlib import Path
 from pi_subagents.delegation.planning import Plan
 from pi_subagents.delegation.prompts import file_problems
 from pi_subagents.errors import InvalidCall, NothingStarted
-from pi_subagents.harness import has_extensions
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS, is_tool
 from pi_subagents.models import Profile
 from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, PROFILE, UnknownProfile, find_agent
@@ -72,25 +70,16 @@ def _file_hint(sentence: str, cwd: Path) -> str:
 
 
 def _unknown_tools(plan: Plan, place: Place) -> Iterator[str]:
-    """Tools in an agent's lists that nothing brings; where extensions may bring tools, nobody can say."""
     profile = _as_written(plan, place)
-    if profile is None or profile.no_tools or _may_have_more_tools(profile, plan, place):
+    if profile is None:
         return
-    for key, names in (("tools", profile.tools), ("excludeTools", profile.exclude_tools)):
-        for name in names or ():
-            if not is_tool(name):
-                sentence = f'Unknown tool: "{name}" in "{key}" of {profile.path}'
-                yield _asking(sentence, did_you_mean(name, BUILTIN_TOOLS))
+    for tool in plan.harness.unknown_tools(profile, plan.cwd, place.agent_dir):
+        yield _asking(f'Unknown tool: "{tool.name}" in "{tool.field}" of {profile.path}', tool.hint)
 
 
 def _as_written(plan: Plan, place: Place) -> Profile | None:
-    """The agent as its file has it, before its lists were turned into what `pi` is told."""
+    """The agent as its file has it, before its lists were turned into what its program is told."""
     name, asked = (plan.preset, PRESET) if plan.preset is not None else (plan.profile_name, PROFILE)
     with suppress(UnknownProfile):
         return find_agent(name, asked, place.cwd, place.agent_dir).profile if name else None
     return None
-
-
-def _may_have_more_tools(profile: Profile, plan: Plan, place: Place) -> bool:
-    named = profile.extensions is not None or bool(profile.extra_args)
-    return named or (not profile.no_extensions and has_extensions(place.agent_dir, plan.cwd / ".pi"))

@@ -7,16 +7,19 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 import msgspec
 
 from pi_subagents.delegation.program_facts import Answers, ProgramVersion
-from pi_subagents.harness import default_model
+from pi_subagents.harness import Program
 from pi_subagents.harness.pi.launch import approval_arguments
 from pi_subagents.harness.pi.login import LOGIN
 from pi_subagents.harness.pi.models import ANSWER_REQUESTS, GET_STATE, LIST_MODELS, default_in, parse_models
-from pi_subagents.harness.pi.programs import Program, child_path, file_stamp, find_pi, fingerprint
+from pi_subagents.harness.pi.pi import Pi
+from pi_subagents.harness.pi.programs import child_path, file_stamp, fingerprint
+from pi_subagents.harness.pi.surroundings import default_model
 from pi_subagents.harness.pi.versions import line_of
 from pi_subagents.models import Task
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
@@ -53,18 +56,20 @@ class _Listing:
 
 
 class OfferedModels:
-    """The models on offer to agents that are started from one place."""
+    """The models that `pi` offers to agents that are started from one place; it is looked for when first asked."""
 
     def __init__(self, place: Place, settings: Settings, *, timeout_s: float = _TIMEOUT_S) -> None:
         self._place = place
         self._timeout_s = timeout_s
-        data = data_dir(place.environ)
-        self._program: Program = find_pi(settings.pi_command, place.environ, data)
-        self._version = ProgramVersion(self._program, place)
-        self._path = child_path(place.environ, data)
+        self._settings = settings
+        self._path = child_path(place.environ, data_dir(place.environ))
         self._known: Answers[tuple[str, ...]] = Answers(place.agent_dir / "subagents" / CACHE_FILE, tuple[str, ...])
         self._defaults: Answers[str] = Answers(place.agent_dir / "subagents" / DEFAULTS_FILE, str)
         self._listing: _Listing | None = None
+
+    @cached_property
+    def _program(self) -> Program:
+        return Pi().find_program(self._place, self._settings)
 
     def names(self) -> tuple[str, ...]:
         """All of them as `provider/id`, in the order in which the program lists them; none if it cannot say."""
@@ -106,7 +111,8 @@ class OfferedModels:
 
     def default_of(self, provider: str) -> str | None:
         """The model to name with a provider, for a version of the program that wants both; raises UnknownModel."""
-        if not line_of(self._version.value).provider_needs_model:
+        version = ProgramVersion(Pi().version_question(self._program, self._place), self._place).value
+        if not line_of(version).provider_needs_model:
             return None
         return self._obvious_of(provider)
 

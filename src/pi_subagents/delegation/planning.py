@@ -10,7 +10,7 @@ models=…)`, with `models_offered.OfferedModels`.
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -19,8 +19,8 @@ import msgspec
 from pi_subagents.delegation.prompts import compose_prompt
 from pi_subagents.encoding import as_utf8
 from pi_subagents.files import is_below
-from pi_subagents.harness.pi.arguments import check_extra_args
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
+from pi_subagents.harness import DEFAULT_HARNESS, Harness, harness_named
+from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.profiles import (
@@ -38,8 +38,10 @@ from pi_subagents.profiles import (
     profile_summary,
     refusal,
 )
+from pi_subagents.profiles.fields import FIELDS
 from pi_subagents.settings import ResumeMode
 from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
+from pi_subagents.store import read_file
 from pi_subagents.text.suggestions import did_you_mean
 from pi_subagents.trust import trust_command
 
@@ -48,12 +50,19 @@ from pi_subagents.trust import trust_command
 class Continuation:
     """What a resumed task builds on: earlier runs retold, or the agent's own conversation to go on with.
 
-    `conversation` is used if the profile or else the setting wants that; where there is none, the retelling is.
+    The conversation in `run_dir` is used if the profile or else the setting wants that; where there is none, the
+    retelling is.
     """
 
     session_id: str
     previously: str
-    conversation: bytes = b""
+    run_dir: Path | None = None
+
+    def conversation(self, harness: Harness) -> bytes:
+        """What an agent of that harness left there to go on with."""
+        if self.run_dir is None or harness.conversation_file is None:
+            return b""
+        return read_file(self.run_dir / harness.conversation_file)
 
 
 @dataclass(frozen=True)
@@ -85,11 +94,13 @@ class Plan:
     task: Task
     cwd: Path
     prompt: str
+    harness: Harness
     profile: Profile | None = None
     profile_name: str | None = None
     summary: str | None = None
     problems: tuple[Problem, ...] = ()
     continuation: Continuation | None = None
+    conversation: bytes = b""
     resume_mode: ResumeMode | None = None
     note: str | None = None
     preset: str | None = None
@@ -105,6 +116,7 @@ def plan_tasks(
     tasks: Sequence[Task],
     place: Place,
     *,
+    harness: Harness | None = None,
     default_profile: str | None = None,
     available_tools: Iterable[str] = BUILTIN_TOOLS,
     continuations: Mapping[str, Continuation] | None = None,
@@ -114,9 +126,10 @@ def plan_tasks(
     """A plan for every task, in order; raises ProfileError for a profile that contradicts itself.
 
     `continuations` has what the sessions that tasks resume have come to, by session id. `models` is asked about
-    every model that a call, a profile or a preset names.
+    every model that a call, a profile or a preset names. A profile may name its harness; `harness` is for the others.
     """
-    planner = _Planner(place, tuple(available_tools), continuations or {}, resume_mode, models)
+    harness = harness or harness_named(DEFAULT_HARNESS)
+    planner = _Planner(place, harness, tuple(available_tools), continuations or {}, resume_mode, models)
     return [planner.plan(task, as_utf8(task.profile or default_profile or "") or None) for task in tasks]
 
 
@@ -126,12 +139,14 @@ class _Planner:
     def __init__(
         self,
         place: Place,
+        harness: Harness,
         available_tools: tuple[str, ...],
         continuations: Mapping[str, Continuation],
         resume_mode: ResumeMode,
         models: Models,
     ) -> None:
         self._place = place
+        self._harness = harness
         self._available_tools = available_tools
         self._continuations = continuations
         self._resume_mode = resume_mode
@@ -145,9 +160,11 @@ class _Planner:
         if preset is not None:
             profile_name = None
         chosen = self._configuration(task, preset, profile_name, self._place.cwd if cwd_problem else cwd)
-        problems = (*chosen.problems, *([Problem(cwd_problem)] if cwd_problem else []))
+        harness = self._harness_for(chosen.profile)
+        problems = (*chosen.problems, *_not_heard(task, harness), *([Problem(cwd_problem)] if cwd_problem else []))
         continuation = self._continuations.get(task.resume or "")
-        mode, note = self._mode(continuation, chosen.profile)
+        conversation = continuation.conversation(harness) if continuation else b""
+        mode, note = self._mode(continuation, conversation, chosen.profile)
         previously = continuation.previously if continuation and mode == "retell" else None
         prompt = task.prompt if problems else compose_prompt(task.prompt, task.files, cwd, previously=previously)
         told = as_utf8(prompt)
@@ -157,11 +174,13 @@ class _Planner:
             _recordable(task, chosen.profile),
             cwd,
             told,
+            harness,
             chosen.profile,
             profile_name,
             chosen.summary,
             problems,
             continuation=continuation,
+            conversation=conversation if mode == "native" else b"",
             resume_mode=mode,
             note=_joined(chosen.note, note),
             preset=preset,
@@ -185,7 +204,7 @@ class _Planner:
         if chosen.profile is None:
             return chosen
         try:
-            model = check_own_model(chosen.profile, self._models)
+            model = check_own_model(chosen.profile, self._models_for(chosen.profile))
         except UnknownModel as unknown:
             return chosen.with_problem(unknown)
         return replace(chosen, profile=model.profile, note=_joined(chosen.note, model.warning))
@@ -195,20 +214,30 @@ class _Planner:
             # Whoever misspelled both wants to hear of both.
             alone = self._with_model(_Configuration(_NOTHING_SAID), wanted) if wanted else _Configuration()
             return replace(chosen, problems=(*chosen.problems, *alone.problems))
+        if wanted is None and "model" not in self._harness_for(chosen.profile).honours:
+            return chosen  # not even a preset needs one then
         try:
-            model = choose_model(chosen.profile, wanted, self._models.check)
+            model = choose_model(chosen.profile, wanted, self._models_for(chosen.profile).check)
         except UnknownModel as unknown:
             return replace(chosen.with_problem(unknown), requested_model=wanted or chosen.profile.model)
         note = _joined(chosen.note, model.warning)
         return replace(chosen, profile=model.profile, note=note, requested_model=model.requested)
 
-    def _mode(self, continuation: Continuation | None, profile: Profile | None) -> tuple[ResumeMode | None, str | None]:
+    def _harness_for(self, profile: Profile | None) -> Harness:
+        return harness_named(profile.harness) if profile and profile.harness else self._harness
+
+    def _models_for(self, profile: Profile) -> Models:
+        return self._models if self._harness_for(profile).lists_models else UncheckedModels()
+
+    def _mode(
+        self, continuation: Continuation | None, conversation: bytes, profile: Profile | None
+    ) -> tuple[ResumeMode | None, str | None]:
         if continuation is None:
             return None, None
         wanted = (profile.resume_mode if profile else None) or self._resume_mode
         if wanted == "retell":
             return "retell", None
-        if continuation.conversation:
+        if conversation:
             return "native", None
         return "retell", "The earlier agent left no conversation to continue; its runs are retold instead."
 
@@ -222,6 +251,9 @@ class _Planner:
         profile, summary = agent.profile, profile_summary(agent.profile, asked)
         if objection := objection_to(profile, place.trust):
             return _Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
+        if fields := _not_honoured(profile, self._harness_for(profile)):
+            sentence = _refused(f'{agent.kind.word.capitalize()} "{name}"', fields, self._harness_for(profile))
+            return _Configuration(summary=summary, problems=(Problem(sentence),))
         key = (agent.kind.word, name, cwd)
         if key not in self._resolved:
             self._resolved[key] = self._ready(profile, cwd)
@@ -231,10 +263,8 @@ class _Planner:
         return _Configuration(resolved, summary, note=_joined(*agent.warnings))
 
     def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
-        check_tools(profile)
         check_skills(profile)
-        check_extra_args(profile)
-        profile = apply_exclude_tools(profile, self._available_tools)
+        profile = self._harness_for(profile).adapt(profile, self._available_tools)
         if not (profile.suggested_skills or profile.load_skills):
             return profile
         try:
@@ -273,6 +303,31 @@ def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str
 
 _NOTHING_SAID = Profile(name="")
 """Where a call names no agent, but says something of how it should be."""
+
+
+_KEYS = {field.attribute: field.key for field in FIELDS} | {"system_prompt": "system prompt"}
+_FOR_THE_AGENT = frozenset(_KEYS) - {"name", "description", "resume_mode", "harness"}
+"""What a profile says to or about an agent; the rest is for us."""
+
+
+def _not_honoured(profile: Profile, harness: Harness) -> list[str]:
+    """The fields that are set and would not reach the agent."""
+    return [
+        _KEYS[field]
+        for field in profile.__struct_fields__
+        if field in _FOR_THE_AGENT - harness.honours and getattr(profile, field) not in (None, False)
+    ]
+
+
+def _not_heard(task: Task, harness: Harness) -> Iterator[Problem]:
+    said = {"model": task.model, "thinking_level": task.thinking_level}
+    if fields := [_KEYS[field] for field, value in said.items() if value and field not in harness.honours]:
+        yield Problem(_refused("The task", fields, harness))
+
+
+def _refused(who: str, fields: Sequence[str], harness: Harness) -> str:
+    named = ", ".join(f'"{field}"' for field in fields)
+    return f'{who} sets {named}, which agents of the harness "{harness.name}" cannot be given'
 
 
 def _with_thinking(chosen: _Configuration, level: str) -> _Configuration:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,15 +17,13 @@ from pi_subagents.delegation.program_facts import ProgramVersion
 from pi_subagents.delegation.retelling import Told, retelling
 from pi_subagents.encoding import as_utf8
 from pi_subagents.errors import InvalidCall
-from pi_subagents.files import read_bounded
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import Harness, Invocation, Launch, RunFile, harness_named
-from pi_subagents.harness.pi.launch import COPILOT, PROMPT_FILE, SYSTEM_PROMPT_FILE, depth_in
-from pi_subagents.harness.pi.programs import Program, child_path, find_pi
+from pi_subagents.harness import SYSTEM_PROMPT_FILE, Harness, Invocation, Launch, Program, RunFile
+from pi_subagents.harness.depth import depth_in, one_deeper
 from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import Task, new_run_id, new_session_id
 from pi_subagents.models.event import Created
-from pi_subagents.paths import data_dir, runs_dir
+from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import choose_mechanism
@@ -42,6 +39,9 @@ from pi_subagents.runs.sessions import (
 from pi_subagents.settings import Settings
 from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, read_file, session_runs, tidying_note
 from pi_subagents.supervisor import Limits, answering_for
+
+PROMPT_FILE = "prompt.md"
+"""What the agent was told, whichever way it is told it: kept for a run that goes on from this one."""
 
 
 def prepare_runs(
@@ -71,17 +71,19 @@ def prepare_runs(
     continuations = {one: Continuation(one, _retold(remembered(one), settings)) for one in from_memory}
     try:
         homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-        preparer = RunPreparer(place, settings, harness, homes)
+        preparer = RunPreparer(place, settings, homes)
         plans = plan_tasks(
             tasks,
             place,
+            harness=harness,
             default_profile=default_profile,
             available_tools=available_tools,
             continuations=continuations
-            | {claim.session.id: _continuation(claim.session, settings, harness, remembered) for claim in claims},
+            | {claim.session.id: _continuation(claim.session, settings, remembered) for claim in claims},
             resume_mode=settings.resume_mode,
             models=OfferedModels(place, settings),
         )
+        preparer.find_programs(plans)
         if check is not None:
             check(plans, place)
         return preparer.prepare_all(plans, owner=owner)
@@ -94,12 +96,11 @@ def _retold(runs: Sequence[RunState], settings: Settings) -> str:
     return retelling(list(map(Told, runs)), settings.max_resume_characters)
 
 
-def _continuation(session: Session, settings: Settings, harness: Harness, remembered: Remembered) -> Continuation:
+def _continuation(session: Session, settings: Settings, remembered: Remembered) -> Continuation:
     gone = gone_before(session, remembered)
     kept = [Told(run.state, read_file(run.run_dir / PROMPT_FILE).decode("utf-8", "replace")) for run in session.runs]
     told = retelling([*map(Told, gone), *kept], settings.max_resume_characters, len(gone) + session.run_count)
-    conversation = read_file(session.latest.run_dir / harness.conversation_file)
-    return Continuation(session.id, told, conversation)
+    return Continuation(session.id, told, session.latest.run_dir)
 
 
 @dataclass(frozen=True)
@@ -124,41 +125,28 @@ def _check_depth(place: Place, settings: Settings) -> None:
         )
 
 
-def _has_copilot(place: Place) -> bool:
-    """Whether there is a credential with which `pi` could choose a model of GitHub Copilot's by itself."""
-    if place.environ.get("COPILOT_GITHUB_TOKEN"):
-        return True
-    with suppress(OSError):
-        return f'"{COPILOT}"'.encode() in read_bounded(place.agent_dir / "auth.json")
-    return False
-
-
 class RunPreparer:
     """Makes runs from plans: their records exist and are held, nothing is started.
 
-    A profile may name its harness; `harness` is for those that do not.
-    Raises InvalidCall where no further agents may be started, SettingsError where none could be, and AgentNotFound.
+    Raises InvalidCall where no further agents may be started, and SettingsError where none could be.
     """
 
-    def __init__(
-        self,
-        place: Place,
-        settings: Settings,
-        harness: Harness,
-        homes: Mapping[str, Path] | None = None,
-    ) -> None:
+    def __init__(self, place: Place, settings: Settings, homes: Mapping[str, Path] | None = None) -> None:
         _check_depth(place, settings)
         choose_mechanism(settings.containment)  # it is chosen again by whoever starts the agent, but then it is late
         self._homes = homes or {}
         self._place = place
         self._settings = settings
-        self._harness = harness
-        data = data_dir(place.environ)
-        self._program: Program = find_pi(settings.pi_command, place.environ, data)
-        self._version = ProgramVersion(self._program, place)
-        self._environ = {**place.environ, "PATH": child_path(place.environ, data)}
+        self._programs: dict[str, tuple[Program, ProgramVersion]] = {}
+        self._environ = one_deeper(place.environ, settings.max_depth)
         self._runs_dir = runs_dir(place.project)
-        self._has_copilot = _has_copilot(place)
+
+    def find_programs(self, plans: Sequence[Plan]) -> None:
+        """Look for the program of every harness in the plans; raises AgentNotFound."""
+        for harness in {plan.harness.name: plan.harness for plan in plans}.values():
+            program = harness.find_program(self._place, self._settings)
+            version = ProgramVersion(harness.version_question(program, self._place), self._place)
+            self._programs[harness.name] = program, version
 
     def prepare_all(self, plans: Sequence[Plan], *, owner: str | None = None) -> list[PreparedRun]:
         """A record for every plan, or none that is left open; raises StoreError."""
@@ -181,38 +169,27 @@ class RunPreparer:
         earlier = session_runs(home, session_id) if plan.continuation else []
         run_id = new_run_id(session_id, after=max((folder.name for folder in earlier), default=None))
         run_dir = home / run_id
-        harness = self._harness_for(plan)
-        invocation = harness.invocation(self._launch(plan, run_dir))
+        program, version = self._programs[plan.harness.name]
+        invocation = plan.harness.invocation(self._launch(plan, run_dir, program, version))
         created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
         created = msgspec.structs.replace(created, background=owner is not None, owner=owner)
-        files = () if plan.problem else (*invocation.files, *_tidying(invocation))
-        meta = _meta(plan, created, invocation, self._program, run_dir)
+        files = () if plan.problem else (_prompt(plan, invocation), *invocation.files, *_tidying(invocation))
+        meta = _meta(plan, created, invocation, program, run_dir)
         state, limits = fold(RunState(), [created]), self._limits(plan)
         record = publish(run_dir, meta, created, files, forced=forced)
-        return PreparedRun(plan, record, state, invocation, harness, limits)
+        return PreparedRun(plan, record, state, invocation, plan.harness, limits)
 
-    def _harness_for(self, plan: Plan) -> Harness:
-        named = plan.profile.harness if plan.profile else None
-        return harness_named(named) if named else self._harness
-
-    def _launch(self, plan: Plan, run_dir: Path) -> Launch:
-        entries: tuple[str, ...] = ()
-        if plan.profile is not None and plan.profile.api_key is not None and self._place.agent_dir.is_dir():
-            entries = tuple(sorted(path.name for path in self._place.agent_dir.iterdir()))
+    def _launch(self, plan: Plan, run_dir: Path, program: Program, version: ProgramVersion) -> Launch:
         return Launch(
-            program=self._program.argv,
+            program=program,
             prompt=plan.prompt,
             cwd=plan.cwd,
             run_dir=run_dir,
-            agent_dir=self._place.agent_dir,
+            place=self._place,
             environ=self._environ,
             profile=plan.profile,
-            agent_dir_entries=entries,
-            conversation=plan.continuation.conversation if plan.continuation and plan.resume_mode == "native" else b"",
-            max_depth=self._settings.max_depth,
-            has_copilot=self._has_copilot,
-            version=self._version.value if plan.profile and plan.profile.restricts_tools else None,
-            trusted=self._place.approval(plan.cwd),
+            conversation=plan.conversation,
+            version=lambda: version.value,
         )
 
     def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:
@@ -224,7 +201,7 @@ class RunPreparer:
             name=redactor.text(plan.task.name),
             prompt=redactor.text(plan.task.prompt),
             cwd=as_utf8(str(plan.cwd)),
-            harness=self._harness_for(plan).name,
+            harness=plan.harness.name,
             profile=plan.profile_name,
             provider=profile.provider if profile else None,
             model=profile.model if profile else None,
@@ -246,6 +223,10 @@ class RunPreparer:
             loop_count=self._settings.looping_tool_count,
             journal_bytes=self._settings.max_journal_mb * 1_000_000,
         )
+
+
+def _prompt(plan: Plan, invocation: Invocation) -> RunFile:
+    return RunFile(PROMPT_FILE, Redactor(invocation.secrets).record(plan.prompt.encode("utf-8", "replace")))
 
 
 def _tidying(invocation: Invocation) -> Iterator[RunFile]:

@@ -13,9 +13,9 @@ import msgspec
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import StoreError
 from pi_subagents.files import read_bounded
-from pi_subagents.harness.pi.programs import Program, child_path, fingerprint
-from pi_subagents.harness.pi.versions import Version, version_in
-from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
+from pi_subagents.harness import Question, Version
+from pi_subagents.harness.pi.programs import fingerprint
+from pi_subagents.harness.pi.versions import version_in
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
 from pi_subagents.store.rundir import write_whole
@@ -68,30 +68,24 @@ _TIMEOUT_S = 10.0
 class ProgramVersion:
     """The version of one program, found out when it is first looked at."""
 
-    def __init__(self, program: Program, place: Place) -> None:
-        self._program = program
+    def __init__(self, question: Question | None, place: Place) -> None:
+        self._question = question
         self._place = place
-        self._path = child_path(place.environ, data_dir(place.environ))
         self._known: Answers[Version] = Answers(place.agent_dir / "subagents" / CACHE_FILE, Version)
 
     @cached_property
     def value(self) -> Version | None:
-        """The version, or None where the program does not say."""
-        key = fingerprint(self._program.argv, self._path)
+        """The version, or None where the program does not say, or where nobody knows how to ask."""
+        if self._question is None:
+            return None
+        key = fingerprint(self._question.argv, self._question.environ["PATH"])
         version = self._known.get(key)
         if version is None:
-            version = self._ask()
+            version = self._ask(self._question)
             if version is not None:
                 self._known.keep(key, version)
         return version
 
-    def _ask(self) -> Version | None:
-        own = dict.fromkeys(AGENT_DIR_VARIABLES, str(self._place.agent_dir))
-        quiet = {"PATH": self._path, "PI_SKIP_VERSION_CHECK": "1", "PI_OFFLINE": "1", "PI_SUBAGENTS_CHILD": "1"}
-        answer = ask(
-            [*self._program.argv, "--version"],
-            environ={**self._place.environ, **own, **quiet},
-            timeout_s=_TIMEOUT_S,
-            cwd=self._place.cwd,
-        )
+    def _ask(self, question: Question) -> Version | None:
+        answer = ask(question.argv, environ=question.environ, timeout_s=_TIMEOUT_S, cwd=self._place.cwd)
         return version_in(answer.text) if answer.ok else None

@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from pi_subagents.diagnosis.finding import Finding
-from pi_subagents.diagnosis.situation import Situation, tilde
+from pi_subagents.diagnosis.situation import Situation
 from pi_subagents.errors import SettingsError
 from pi_subagents.harness.pi.login import TRUST_HERE
-from pi_subagents.paths import ancestors, home_dir
+from pi_subagents.models.finding import Finding
+from pi_subagents.paths import ancestors, home_dir, tilde
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, objection_to
 from pi_subagents.runners import Mechanism, choose_mechanism
 from pi_subagents.settings import settings_paths

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from pi_subagents.diagnosis.agent import check_agent, check_model, check_python, check_search_programs
+from pi_subagents.diagnosis.agent import check_python
 from pi_subagents.diagnosis.configuration import (
     check_containment,
     check_power,
@@ -16,16 +16,14 @@ from pi_subagents.diagnosis.configuration import (
 )
 from pi_subagents.diagnosis.directories import check_agent_dir, check_privacy
 from pi_subagents.diagnosis.extension import check_extension
-from pi_subagents.diagnosis.finding import Check, Finding
+from pi_subagents.diagnosis.finding import Check
 from pi_subagents.diagnosis.records import check_records, check_unfinished_runs
 from pi_subagents.diagnosis.situation import Situation
+from pi_subagents.harness import Harness, InspectionCheck
+from pi_subagents.models.finding import Finding
 from pi_subagents.place import Place
 
-CHECKS: tuple[Check, ...] = (
-    check_python,
-    check_agent,
-    check_search_programs,
-    check_model,
+_CHECKS: tuple[Check, ...] = (
     check_containment,
     check_agent_dir,
     check_privacy,
@@ -40,9 +38,14 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-def diagnose(place: Place) -> Iterator[Finding]:
-    """Every finding, in the order of the checks, each as soon as it is known."""
-    situation = Situation.at(place)
-    with ThreadPoolExecutor(max_workers=len(CHECKS)) as pool:
-        for findings in pool.map(lambda check: list(check(situation)), CHECKS):
+def diagnose(place: Place, harness: Harness | None = None) -> Iterator[Finding]:
+    """Every finding, in the order of the checks, each as soon as it is known; those of the harness come early."""
+    situation = Situation.at(place, harness)
+    checks = (check_python, *map(_of_harness, situation.harness.checks()), *_CHECKS)
+    with ThreadPoolExecutor(max_workers=len(checks)) as pool:
+        for findings in pool.map(lambda check: list(check(situation)), checks):
             yield from findings
+
+
+def _of_harness(check: InspectionCheck) -> Check:
+    return lambda situation: check(situation.inspection)

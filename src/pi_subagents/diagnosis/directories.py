@@ -7,9 +7,10 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from pi_subagents.diagnosis.finding import Finding
-from pi_subagents.diagnosis.situation import Situation, nearest_existing, shell_word, tilde
+from pi_subagents.diagnosis.situation import Situation, nearest_existing, shell_word
 from pi_subagents.files import read_bounded
+from pi_subagents.models.finding import Finding
+from pi_subagents.paths import tilde
 from pi_subagents.profiles import load_presets, load_profiles
 
 _READABLE_BY_OTHERS = stat.S_IRGRP | stat.S_IROTH

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pi_subagents.diagnosis.finding import Finding
-from pi_subagents.diagnosis.situation import Situation, tilde
+from pi_subagents.diagnosis.situation import Situation
 from pi_subagents.harness.pi.login import TRUST_HERE
 from pi_subagents.installing.pi_extension import Installed, bridge_command, find_installed
+from pi_subagents.models.finding import Finding
+from pi_subagents.paths import tilde
 from pi_subagents.processes.query import ask
 from pi_subagents.trust import pi_decision
 
@@ -35,7 +36,7 @@ def _check(situation: Situation, installed: Installed) -> Finding:
         reason = "would start something else than pi-subagents"
         return Finding(_NAME, False, f"the files in {where} {reason}", again)
     # Everything but the sub-command: the program is the same, and it says of which version it is.
-    answer = ask([*installed.bridge[:-1], "--version"], environ=situation.environ, timeout_s=_TIMEOUT_S)
+    answer = ask([*installed.bridge[:-1], "--version"], environ=situation.place.environ, timeout_s=_TIMEOUT_S)
     if not answer.ok:
         return Finding(_NAME, False, f"{where} cannot start {installed.bridge[0]}", again)
     version = answer.text.split()[-1]

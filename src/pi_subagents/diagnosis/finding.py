@@ -1,42 +1,10 @@
-"""What a check found out."""
+"""A check of this machine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any
 
 from pi_subagents.diagnosis.situation import Situation
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One fact about this machine. Sub-agents cannot run while something `needed` is not `ok`."""
-
-    check: str
-    ok: bool
-    detail: str
-    hint: str = ""
-    needed: bool = False
-    is_absent: bool = False
-    """It is not there, which is in order: people may do without."""
-
-    @property
-    def mark(self) -> str:
-        """✓, ✗ for something needed, ! for the rest; - for what people do without."""
-        if self.ok:
-            return "-" if self.is_absent else "✓"
-        return "✗" if self.needed else "!"
-
-    def to_json(self) -> dict[str, Any]:
-        """The finding for programs."""
-        return {
-            "check": self.check,
-            "ok": self.ok,
-            "needed": self.needed,
-            "detail": self.detail,
-            "hint": self.hint,
-        }
-
+from pi_subagents.models.finding import Finding
 
 Check = Callable[[Situation], Iterable[Finding]]

@@ -6,12 +6,12 @@ import tempfile
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from pi_subagents.diagnosis.finding import Finding
-from pi_subagents.diagnosis.situation import Situation, nearest_existing, tilde
+from pi_subagents.diagnosis.situation import Situation, nearest_existing
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.models.event import Ended
-from pi_subagents.paths import runtime_dir
+from pi_subagents.models.finding import Finding
+from pi_subagents.paths import runtime_dir, tilde
 from pi_subagents.store import (
     FOREIGN,
     JOURNAL_FILE,

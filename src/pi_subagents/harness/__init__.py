@@ -1,33 +1,68 @@
-"""Agent programs and how to speak to them. Everything here is pure: no process, no file, no clock."""
+"""Agent programs and how to speak to them: the contract, and the table of those that there are.
+
+To add one, see `docs/guides/add-a-harness.md`.
+"""
 
 from __future__ import annotations
 
-from pi_subagents.harness.contract import Decoder, Harness, Invocation, Launch, Renewal, RunFile
-from pi_subagents.harness.pi.json_mode import PiJson
-from pi_subagents.harness.pi.rpc_mode import PiRpc
-from pi_subagents.harness.pi.surroundings import default_model, default_provider, has_extensions, surroundings
+from importlib import import_module
 
-HARNESSES: dict[str, type[PiJson] | type[PiRpc]] = {harness.name: harness for harness in (PiJson, PiRpc)}
+from pi_subagents.harness.contract import (
+    SYSTEM_PROMPT_FILE,
+    Decoder,
+    Harness,
+    Invocation,
+    Launch,
+    Renewal,
+    RunFile,
+    UnknownTool,
+)
+from pi_subagents.harness.inspection import Answer, Ask, Inspection, InspectionCheck, Program, Question, Version
+
+HARNESSES = {
+    "pi-json": "pi_subagents.harness.pi.json_mode.PiJson",
+    "pi-rpc": "pi_subagents.harness.pi.rpc_mode.PiRpc",
+}
+"""By the name that profiles and settings use; each is loaded when it is first asked for."""
+
+DEFAULT_HARNESS = "pi-json"
 
 
 def harness_named(name: str) -> Harness:
     """The harness with that name; raises KeyError."""
-    return HARNESSES[name]()
+    module, _, cls = HARNESSES[name].rpartition(".")
+    harness: Harness = getattr(import_module(module), cls)()
+    return harness
+
+
+def steerable(harness: Harness) -> Harness:
+    """The harness for the same program whose agents can be steered, as people want it of those out of their sight.
+
+    Where there is none, the harness itself.
+    """
+    if harness.can_steer or harness.steerable_as is None:
+        return harness
+    return harness_named(harness.steerable_as)
 
 
 __all__ = [
+    "DEFAULT_HARNESS",
     "HARNESSES",
+    "SYSTEM_PROMPT_FILE",
+    "Answer",
+    "Ask",
     "Decoder",
     "Harness",
+    "Inspection",
+    "InspectionCheck",
     "Invocation",
     "Launch",
-    "PiJson",
-    "PiRpc",
+    "Program",
+    "Question",
     "Renewal",
     "RunFile",
-    "default_model",
-    "default_provider",
+    "UnknownTool",
+    "Version",
     "harness_named",
-    "has_extensions",
-    "surroundings",
+    "steerable",
 ]

@@ -2,39 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from pi_subagents.harness.inspection import InspectionCheck, Program, Question, Version
 from pi_subagents.jsonl import Frame
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.models.profile import Profile
+from pi_subagents.redaction import secrets_in
+
+if TYPE_CHECKING:
+    from pi_subagents.place import Place
+    from pi_subagents.settings import Settings
+
+SYSTEM_PROMPT_FILE = "system-prompt.md"
+"""Where in the run directory an agent's instructions are, if its harness writes them to a file."""
+
+
+def _unknown_version() -> None:
+    return None
 
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Everything a harness needs to know to write a command line.
+    """One task for one agent. What else its program needs, the harness gathers by itself from `place`.
 
-    `conversation` is an earlier run's own session file, to be continued instead of begun. `trusted` says what was
-    decided about the project's own extensions and settings; None leaves it to the agent. `has_copilot` says whether
-    `pi` could choose a model of GitHub Copilot's where the profile names no provider. `version` is the program's, where
-    it makes a difference.
+    `environ` is the agent's own. `conversation` is an earlier run's own `conversation_file`, to be continued instead of
+    begun. `version` asks the program for its version when it is first called.
     """
 
-    program: tuple[str, ...]
+    program: Program
     prompt: str
     cwd: Path
     run_dir: Path
-    agent_dir: Path
+    place: Place
     environ: Mapping[str, str] = field(repr=False)
     profile: Profile | None = None
-    agent_dir_entries: tuple[str, ...] = ()
     conversation: bytes = field(default=b"", repr=False)
-    trusted: bool | None = None
-    max_depth: int = 1
-    has_copilot: bool = False
-    version: tuple[int, int, int] | None = None
+    version: Callable[[], Version | None] = field(default=_unknown_version, repr=False)
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What the agent is given that must appear in no record."""
+        key = self.profile.api_key if self.profile else None
+        return frozenset(secrets_in(self.environ) | ({key.reveal()} if key is not None else set()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +68,10 @@ class Renewal(Protocol):
 
     @property
     def fingerprint(self) -> str: ...
+
+    def surroundings(self) -> Mapping[Path, str] | None:
+        """What such a process reads only once, as it is now; None: there, it cannot be kept."""
+        ...
 
     @property
     def reads(self) -> Mapping[Path, bytes]:
@@ -98,6 +115,15 @@ class Invocation:
     renewal: Renewal | None = field(default=None, repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class UnknownTool:
+    """A tool that a profile names and nothing brings: in which of its fields, and what may have been meant."""
+
+    field: str
+    name: str
+    hint: str = ""
+
+
 class Decoder(Protocol):
     """Turns the agent's output records into events; keeps what it must remember between them."""
 
@@ -109,16 +135,20 @@ class Decoder(Protocol):
         """What must be sent to the agent because of what was decoded since the last call."""
         ...
 
+    def ended(self, exit_code: int, at: int) -> list[AnyEvent]:
+        """The events that the end of the process stands for, where its records do not say that the task is done."""
+        ...
+
 
 class Harness(Protocol):
-    """One agent program in one of its modes."""
+    """One agent program in one of its modes. `HARNESSES` has those that can be chosen."""
 
     @property
     def name(self) -> str: ...
 
     @property
-    def conversation_file(self) -> str:
-        """Where in the run directory the agent keeps its own conversation."""
+    def conversation_file(self) -> str | None:
+        """Where in the run directory the agent keeps its own conversation; None: it keeps none to be continued."""
         ...
 
     @property
@@ -126,8 +156,55 @@ class Harness(Protocol):
         """Whether a running agent can be told something."""
         ...
 
+    @property
+    def steerable_as(self) -> str | None:
+        """The harness for the same program whose agents can be steered, maybe this one; None if there is none."""
+        ...
+
+    @property
+    def honours(self) -> frozenset[str]:
+        """The fields of a `Profile` that reach the agent; a profile with any other is refused before the start."""
+        ...
+
+    @property
+    def lists_models(self) -> bool:
+        """Whether its program says which models it offers, as `pi` does; where not, they are passed on unchecked."""
+        ...
+
+    # --- may look at files --------------------------------------------------------------------------------
+
+    def find_program(self, place: Place, settings: Settings) -> Program:
+        """The program that would be started; raises AgentNotFound, which says where it was looked for."""
+        ...
+
+    def version_question(self, program: Program, place: Place) -> Question | None:
+        """How that program is asked for its version; None where nothing depends on it."""
+        ...
+
+    def checks(self) -> Sequence[InspectionCheck]:
+        """What `doctor` asks: is the program there, of which version, and what is missing. They run side by side."""
+        ...
+
+    def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:
+        """Whom an agent there asks that is not told whom to ask, as far as is known."""
+        ...
+
+    def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterable[UnknownTool]:
+        """The tools in a profile's lists that no agent there can have."""
+        ...
+
     def invocation(self, launch: Launch) -> Invocation:
         """How to start this agent for `launch`."""
+        ...
+
+    # --- pure ---------------------------------------------------------------------------------------------
+
+    def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
+        """The profile as `invocation` takes it; raises ProfileError where it contradicts itself."""
+        ...
+
+    def decoder(self) -> Decoder:
+        """A fresh decoder for one run."""
         ...
 
     def steer(self, text: str) -> bytes:
@@ -136,8 +213,4 @@ class Harness(Protocol):
 
     def abort(self) -> bytes:
         """What to send so that the agent stops by itself; nothing where the protocol has no such request."""
-        ...
-
-    def decoder(self) -> Decoder:
-        """A fresh decoder for one run."""
         ...

@@ -8,9 +8,6 @@ from typing import Literal
 
 import msgspec
 
-HARNESS_NAMES = ("pi-json", "pi-rpc")
-"""How an agent can be spoken to: not at all once it works, or while it does. `harness/` has one for each."""
-
 
 class ThinkingLevel(StrEnum):
     """How much an agent's model thinks before it answers."""

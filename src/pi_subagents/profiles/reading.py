@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Literal
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.files import read_bounded
+from pi_subagents.harness import HARNESSES
 from pi_subagents.harness.pi.arguments import flag_of
 from pi_subagents.models import Profile, Secret, ThinkingLevel
-from pi_subagents.models.profile import HARNESS_NAMES
 from pi_subagents.profiles.fields import NAME_RULE, Field
 from pi_subagents.profiles.formats import PROFILE, Format
 from pi_subagents.profiles.frontmatter import (
@@ -28,10 +28,10 @@ from pi_subagents.text.suggestions import closest
 
 Scope = Literal["global", "project"]
 
-_CHOICES: dict[str, Sequence[str]] = {
+_CHOICES: dict[str, Collection[str]] = {
     "thinkingLevel": tuple(ThinkingLevel),
     "resumeMode": ("retell", "native"),
-    "harness": HARNESS_NAMES,
+    "harness": HARNESSES,
 }
 _TOOL_LISTS = ("tools", "excludeTools")
 
@@ -182,7 +182,7 @@ def _check_for_key(arguments: Sequence[str], line: int) -> None:
         raise FrontmatterError(line, '"extraArgs" must not hold --api-key; put the key into the field "apiKey"')
 
 
-def _check_choice(key: str, word: str, words: Sequence[str], line: int) -> None:
+def _check_choice(key: str, word: str, words: Collection[str], line: int) -> None:
     if word not in words:
         raise FrontmatterError(line, f'"{key}" must be one of {", ".join(words)}, not "{word}"')
 

@@ -14,7 +14,7 @@ from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InvalidCall, StoreError
 from pi_subagents.files import is_below
 from pi_subagents.fold import RunState
-from pi_subagents.harness import HARNESSES
+from pi_subagents.harness import HARNESSES, harness_named
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Reason, Status, Task, Usage, short_id
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.outcome import CANCELLED_SENTENCE
@@ -196,12 +196,16 @@ class Run:
 
     def why_not_steered(self) -> InvalidCall | None:
         """What keeps the agent of a run that is not over from being told anything; None: it can be asked."""
-        session, harness = f"Session {short_id(self.session_id)}", HARNESSES.get(self.state.harness)
+        session, name = f"Session {short_id(self.session_id)}", self.state.harness
+        harness = harness_named(name) if name in HARNESSES else None
         if harness is not None and not harness.can_steer:
+            other = harness.steerable_as
             return InvalidCall(
-                f"{session} cannot be steered: its agent runs in the mode {self.state.harness}, which hears nothing "
-                "more once it works.",
-                advice='"harness: pi-rpc" in its profile, or the setting subagents.harness, makes the next one listen',
+                f"{session} cannot be steered: its agent runs in the mode {name}, which hears nothing more once it "
+                "works.",
+                advice=f'"harness: {other}" in its profile, or the setting subagents.harness, makes the next one listen'
+                if other
+                else "",
             )
         if self.state.status is Status.QUEUED:
             return InvalidCall(f"{session} still waits for its turn; its agent has not begun.")

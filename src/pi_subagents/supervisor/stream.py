@@ -22,6 +22,7 @@ class Output:
     """Everything one process prints: the raw logs are kept here, the events are handed on."""
 
     def __init__(self, decoder: Decoder, redactor: Redactor, now_ms: NowMs, record: RunRecord) -> None:
+        self._decoder = decoder
         self._stdout = EventStream(decoder, redactor, now_ms)
         self._stderr = TextStream(redactor)
         self._now_ms = now_ms
@@ -38,9 +39,10 @@ class Output:
             return self._log_records(*self._stdout.feed(data))
         return self._log_text(self._stderr.feed(data))
 
-    def finish(self) -> list[ev.AnyEvent]:
-        """What is left when the process is gone."""
-        return self._log_text(self._stderr.finish()) + self._log_records(*self._stdout.finish())
+    def finish(self, exit_code: int) -> list[ev.AnyEvent]:
+        """What is left when the process is gone, and what its end stands for."""
+        left = self._log_text(self._stderr.finish()) + self._log_records(*self._stdout.finish())
+        return left + self._decoder.ended(exit_code, self._now_ms())
 
     def take_pending(self) -> list[ev.AnyEvent]:
         """The streamed pieces so far."""

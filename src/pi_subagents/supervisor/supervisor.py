@@ -279,7 +279,7 @@ class Supervisor:
         """Called by the process when nothing of it is left and all its output has been delivered."""
         if self._gone is not None and not self._gone.done():
             self._gone.set_result(exit_code)
-            self._happened([*self._output.finish(), ev.Exited(at=self._now_ms(), exit_code=exit_code)])
+            self._happened([*self._output.finish(exit_code), ev.Exited(at=self._now_ms(), exit_code=exit_code)])
 
     def _release_pending(self) -> None:
         self._happened(self._output.take_pending())

@@ -42,6 +42,10 @@ class PiDecoder:
         """Nothing that JSON mode prints wants an answer."""
         return b""
 
+    def ended(self, exit_code: int, at: int) -> list[ev.AnyEvent]:
+        """Nothing: `pi` says by itself when it has settled."""
+        return []
+
 
 def _oversized(frame: Oversized, at: int) -> list[ev.AnyEvent]:
     events: list[ev.AnyEvent] = [ev.Dropped(at=at, size=frame.size, head=frame.head.decode("utf-8", "replace"))]

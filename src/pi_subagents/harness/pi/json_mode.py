@@ -4,19 +4,24 @@ from __future__ import annotations
 
 from pi_subagents.harness.contract import Decoder, Invocation, Launch
 from pi_subagents.harness.pi.decoder import PiDecoder
-from pi_subagents.harness.pi.launch import SESSION_FILE, pi_invocation
+from pi_subagents.harness.pi.launch import PiNeeds, pi_invocation
+from pi_subagents.harness.pi.needs import needs_of
+from pi_subagents.harness.pi.pi import Pi
 
 
-class PiJson:
+class PiJson(Pi):
     """`pi --mode json -p`. Once started it cannot be spoken to."""
 
     name = "pi-json"
-    conversation_file = SESSION_FILE
     can_steer = False
 
     def invocation(self, launch: Launch) -> Invocation:
         """How to start `pi` for one task."""
-        return pi_invocation(launch, ("--mode", "json", "-p"), launch.prompt.encode("utf-8", "replace"))
+        return self.command(launch, needs_of(launch))
+
+    def command(self, launch: Launch, needs: PiNeeds) -> Invocation:
+        """The same, of what was gathered."""
+        return pi_invocation(launch, needs, ("--mode", "json", "-p"), launch.prompt.encode("utf-8", "replace"))
 
     def decoder(self) -> Decoder:
         """A fresh decoder for one run."""

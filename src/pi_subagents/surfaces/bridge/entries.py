@@ -13,7 +13,7 @@ from pi_subagents.clock import LAST_MS
 from pi_subagents.encoding import encode_any
 from pi_subagents.export.transcripts import documented_status
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import PiJson
+from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.models import Reason, Usage
 from pi_subagents.models.event import Created, Exited, Message, TextPart, ToolCallPart
 from pi_subagents.models.memory import size_of
@@ -171,7 +171,7 @@ def _begin_alike(text: str, other: str) -> bool:
 
 
 def _messages(records: Iterable[Any]) -> list[Message]:
-    decoder = PiJson().decoder()
+    decoder = PiDecoder()
     events = (
         event
         for record in records

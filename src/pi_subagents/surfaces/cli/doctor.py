@@ -9,7 +9,8 @@ from textwrap import fill
 
 import click
 
-from pi_subagents.diagnosis import Finding, diagnose
+from pi_subagents.diagnosis import diagnose
+from pi_subagents.models.finding import Finding
 from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text

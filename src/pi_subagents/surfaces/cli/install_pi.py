@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 from pi_subagents.errors import InstallError
-from pi_subagents.harness.pi.programs import Program, find_pi
+from pi_subagents.harness import Program
+from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.paths import data_dir
 from pi_subagents.place import Place
 from pi_subagents.processes import install

@@ -7,20 +7,22 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import click
 
 from pi_subagents import __version__
-from pi_subagents.diagnosis import Finding, Situation, check_agent, check_model
-from pi_subagents.diagnosis.situation import tilde
-from pi_subagents.errors import PiSubagentsError
+from pi_subagents.diagnosis import Situation
+from pi_subagents.errors import AgentNotFound, PiSubagentsError
+from pi_subagents.harness.pi.checks import check_model, check_pi
+from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.installing import CLIENTS, Installation
 from pi_subagents.installing import install as write_entry
 from pi_subagents.models import Task
-from pi_subagents.paths import data_dir
+from pi_subagents.models.finding import Finding
+from pi_subagents.paths import data_dir, tilde
 from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.doctor import print_finding, print_verdict
 from pi_subagents.surfaces.cli.extension_report import warm_up
@@ -100,15 +102,21 @@ def _set_up(setup: _Setup) -> int:
 
 
 def _get_pi(setup: _Setup) -> bool:
-    if Situation.at(setup.place).program is None:
+    if not _has_pi(setup.place):
         from pi_subagents.processes.install import PINNED_PI_VERSION
         from pi_subagents.surfaces.cli.install_pi import bring_pi
 
         bring_pi(PINNED_PI_VERSION, setup.steps, data_dir(setup.place.environ))
     with setup.steps.step("starting pi", brief=True):
-        found = list(check_agent(Situation.at(setup.place)))
+        found = list(check_pi(Situation.at(setup.place).inspection))
     setup.tell(*found)
     return all(finding.ok for finding in found if finding.check == "pi")
+
+
+def _has_pi(place: Place) -> bool:
+    with suppress(AgentNotFound):
+        return bool(find_pi(place.settings().pi_command, place.environ, data_dir(place.environ)))
+    return False
 
 
 def _get_model(setup: _Setup) -> bool:
@@ -125,7 +133,7 @@ def _get_model(setup: _Setup) -> bool:
 
 def _ask_for_models(setup: _Setup) -> list[Finding]:
     with setup.steps.step("asking pi for its models", brief=True):
-        return list(check_model(Situation.at(setup.place)))
+        return list(check_model(Situation.at(setup.place).inspection))
 
 
 def _offer_extension(setup: _Setup) -> None:

@@ -1,0 +1,73 @@
+"""What both ways to speak to `pi` have in common: the program, its tools, its settings and its checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.harness.contract import UnknownTool
+from pi_subagents.harness.inspection import InspectionCheck, Program, Question
+from pi_subagents.harness.pi.arguments import check_extra_args
+from pi_subagents.harness.pi.launch import SESSION_FILE
+from pi_subagents.harness.pi.programs import child_environ, find_pi
+from pi_subagents.harness.pi.surroundings import default_provider, has_extensions
+from pi_subagents.harness.pi.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools, is_tool
+from pi_subagents.models.profile import Profile
+from pi_subagents.paths import data_dir
+from pi_subagents.text.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from pi_subagents.place import Place
+    from pi_subagents.settings import Settings
+
+_QUIET = {"PI_SKIP_VERSION_CHECK": "1", "PI_OFFLINE": "1", "PI_SUBAGENTS_CHILD": "1"}
+
+
+class Pi:
+    """`pi`, in whichever mode."""
+
+    conversation_file = SESSION_FILE
+    steerable_as = "pi-rpc"
+    lists_models = True
+    honours = frozenset(
+        {"provider", "model", "thinking_level", "system_prompt", "append_system_prompt", "api_key", "extra_args"}
+        | {"tools", "no_tools", "exclude_tools", "extensions", "no_extensions", "no_context_files"}
+        | {"suggested_skills", "load_skills", "no_skills"}
+    )
+
+    def find_program(self, place: Place, settings: Settings) -> Program:
+        """The first `pi` of the documented places; raises AgentNotFound."""
+        return find_pi(settings.pi_command, place.environ, data_dir(place.environ))
+
+    def version_question(self, program: Program, place: Place) -> Question:
+        """The lines of `pi` differ in how tools are restricted."""
+        environ = child_environ(place.environ, place.agent_dir, data_dir(place.environ))
+        return Question((*program.argv, "--version"), {**environ, **_QUIET})
+
+    def checks(self) -> Sequence[InspectionCheck]:
+        """`pi` itself, the Node it runs on, what its tools need, and whether it has a model."""
+        from pi_subagents.harness.pi.checks import CHECKS  # only `doctor` needs them
+
+        return CHECKS
+
+    def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:
+        """As its settings say."""
+        return default_provider(cwd, agent_dir)
+
+    def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
+        """With an allow-list for what is excluded; raises ProfileError."""
+        check_tools(profile)
+        check_extra_args(profile)
+        return apply_exclude_tools(profile, available_tools)
+
+    def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:
+        """The tools in its lists that nothing brings; where extensions may bring tools, nobody can say."""
+        if profile.no_tools or profile.extensions is not None or profile.extra_args:
+            return
+        if not profile.no_extensions and has_extensions(agent_dir, cwd / ".pi"):
+            return
+        for key, names in (("tools", profile.tools), ("excludeTools", profile.exclude_tools)):
+            for name in names or ():
+                if not is_tool(name):
+                    yield UnknownTool(key, name, did_you_mean(name, BUILTIN_TOOLS))
