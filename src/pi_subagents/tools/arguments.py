@@ -1,8 +1,9 @@
-"""Checks the arguments of a call against typed structs; every complaint names the field and the rule."""
+"""The arguments of a call are typed structs: what a model is told of them, and what is checked, follow from these."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,9 +13,37 @@ from pi_subagents.text.suggestions import closest
 
 T = TypeVar("T")
 
+# Kept in this order, and short: every model that is offered a tool pays for its schema in every request.
+_TOLD = ("type", "minLength", "minItems", "minimum", "maxItems", "maximum", "default", "description")
+_STRUCTURE = ("properties", "items", "anyOf", "required", "additionalProperties")
+
 _AT = re.compile(r"^(?P<rule>.*?)(?: - at `\$\.?(?P<field>.*)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`")
 _MISSING = re.compile(r"Object missing required field `(?P<name>.*)`")
+
+
+def input_schema(shape: type) -> dict[str, Any]:
+    """The JSON Schema of `shape`. A field may be left out but not null, and one that nothing fits is not told of."""
+    (schema,), structs = msgspec.json.schema_components([shape], ref_template="{name}")
+    return _brief(schema, structs)
+
+
+def _brief(schema: Any, structs: Mapping[str, Any]) -> dict[str, Any]:
+    if "$ref" in schema:
+        schema = {**structs[schema["$ref"]], "description": None}
+    if {"type": "null"} in schema.get("anyOf", ()):
+        (schema,) = (option for option in schema["anyOf"] if option != {"type": "null"})
+        return _brief(schema, structs)
+    brief = {**schema}
+    if "properties" in schema:
+        fields = schema["properties"].items()
+        brief["properties"] = {name: _brief(field, structs) for name, field in fields if "not" not in field}
+        brief["required"] = schema["required"] or None
+    if "items" in schema:
+        brief["items"] = _brief(schema["items"], structs)
+    if "anyOf" in schema:
+        brief["anyOf"] = [_brief(option, structs) for option in schema["anyOf"]]
+    return {word: brief[word] for word in (*_TOLD, *_STRUCTURE) if brief.get(word) is not None}
 
 
 def check_arguments(arguments: object, shape: type[T]) -> T:
