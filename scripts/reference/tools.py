@@ -8,6 +8,8 @@ from typing import Any
 
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, MAX_TASKS
 from pi_subagents.tools import TOOLS, Tool
+from pi_subagents.tools.delegate import DELEGATE
+from pi_subagents.tools.subagent import SUBAGENT
 from scripts.reference.markdown import code, join, table
 
 _HEAD = """
@@ -64,7 +66,7 @@ there are), `usage`, `createdAt`, `startedAt`, `completedAt`, and at the end `re
 `finalText`. The sessions can be read with `get_subagent_output` and continued with `resume`.
 """
 
-_MORE = {"delegate_to_subagents": _DELEGATE, "subagent": _SUBAGENT}
+_MORE = {DELEGATE.name: _DELEGATE, SUBAGENT.name: _SUBAGENT}
 
 
 def tools_page() -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from pi_subagents.offline import Call, Script, Turn
-from pi_subagents.tools import ToolContext, call_tool
+from pi_subagents.tools import Progress, ToolContext, Update, call_tool
 from tests.pi.stage import WAIT_S, Play
 
 
@@ -18,12 +18,15 @@ async def test_windows_fill_while_the_agent_works_and_no_oftener_than_people_can
     stage = play(Script().otherwise([work, Turn("All is well.", chunks=12, chunk_delay_s=0.05)]))
     updates: list[tuple[float, dict[str, Any]]] = []
 
-    def update(details: dict[str, Any]) -> None:
+    def take(progress: Progress) -> None:
+        if not isinstance(progress, Update):
+            return
+        details = progress.details()
         updates.append((time.monotonic(), details))
         if _lines(details) == ["Looking around.", f"→ bash → {command}"]:
             (stage.project / "gate").touch()  # the agent is at work until that was shown
 
-    context = ToolContext(stage.place, on_update=update)
+    context = ToolContext(stage.place, on_progress=take)
     async with asyncio.timeout(WAIT_S):
         tasks = [{"name": "t", "prompt": "Go."}]
         answer = await call_tool("delegate_to_subagents", {"tasks": tasks}, context)

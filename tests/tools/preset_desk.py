@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
-from pi_subagents.tools import OnUpdate, ToolContext, ToolResult, call_tool
+from pi_subagents.tools import Progress, ToolContext, ToolResult, Update, call_tool
 from pi_subagents.trust import Decisions
 from tests.waiting import PATIENCE_S
 
 WAIT_S = PATIENCE_S
+OnUpdate = Callable[[dict[str, Any]], None]
 MODELS = ("acme/large", "acme/small", "zoo/small", "zoo/tiger")
 
 
@@ -61,5 +63,9 @@ class PresetDesk:
         return await self.call("subagent", on_update, **arguments)
 
     async def call(self, tool: str, on_update: OnUpdate | None = None, **arguments: Any) -> ToolResult:
+        def take(progress: Progress) -> None:
+            if on_update is not None and isinstance(progress, Update):
+                on_update(progress.details())
+
         async with asyncio.timeout(WAIT_S):
-            return await call_tool(tool, arguments, ToolContext(self.place, on_update))
+            return await call_tool(tool, arguments, ToolContext(self.place, take))

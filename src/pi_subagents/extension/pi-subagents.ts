@@ -63,7 +63,7 @@ interface Answer {
 
 const COMMANDS = {
 	profile: "List, show, create, edit and delete sub-agent profiles",
-	subagents: "The sub-agents of this project: watch, steer and stop them",
+	subagents: "Watch, steer and stop sub-agents, and read what they said",
 };
 const START_AFTER_MS = 100;
 const SHUTDOWN_MS = 3_000; // pi waits for it; afterwards the bridge goes on stopping its runs by itself

@@ -29,17 +29,6 @@ _OURS = "painting.ts"
 """Tells our folder from another extension's even when the manifest is gone."""
 _MAX_FILES = 50
 
-_NEEDS_MODEL = frozenset({"subagent", "background_agent", "background_agent_status"})
-_LABELS = {
-    "delegate_to_subagents": "Delegate to sub-agents",
-    "get_subagent_output": "Sub-agent output",
-    "get_subagent_session": "Sub-agent session",
-    "list_subagent_profiles": "Sub-agent profiles",
-    "subagent": "Sub-agent",
-    "background_agent": "Background agent",
-    "background_agent_status": "Background agents",
-}
-
 
 @dataclass(frozen=True, slots=True)
 class Installed:
@@ -230,9 +219,9 @@ def bridge_command(scope: Scope) -> tuple[str, ...]:
 def _definition(tool: Tool) -> dict[str, Any]:
     return {
         "name": tool.name,
-        "label": _LABELS[tool.name],
+        "label": tool.label,
         "description": tool.description,
         "promptSnippet": tool.description.partition(". ")[0].removesuffix("."),
-        "needsModel": tool.name in _NEEDS_MODEL,
+        "needsModel": tool.needs_model,
         "parameters": dict(tool.input_schema),
     }

@@ -1,8 +1,21 @@
 """The operations a model can call: schema, validation, result text and details, once for every surface."""
 
 from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import OnUpdate, Tool, ToolContext, ToolResult
+from pi_subagents.tools.contract import OnProgress, Progress, RunOver, Said, Tool, ToolContext, ToolResult, Update
+from pi_subagents.tools.delegate import TaskArguments
 from pi_subagents.tools.registry import TOOLS, call_tool
-from pi_subagents.tools.tasks import TaskArguments
 
-__all__ = ["TOOLS", "OnUpdate", "TaskArguments", "Tool", "ToolContext", "ToolResult", "call_tool", "check_arguments"]
+__all__ = [
+    "TOOLS",
+    "OnProgress",
+    "Progress",
+    "RunOver",
+    "Said",
+    "TaskArguments",
+    "Tool",
+    "ToolContext",
+    "ToolResult",
+    "Update",
+    "call_tool",
+    "check_arguments",
+]

@@ -1,8 +1,9 @@
-"""Checks the arguments of a call against typed structs; every complaint names the field and the rule."""
+"""The arguments of a call are typed structs: what a model is told of them, and what is checked, follow from these."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 import msgspec
@@ -12,9 +13,47 @@ from pi_subagents.text.suggestions import closest
 
 T = TypeVar("T")
 
+_IN_ORDER = ("type", "minLength", "minItems", "minimum", "maxItems", "maximum", "default", "description")
+"""Limits before words; what structures a schema comes after these as it is."""
+
 _AT = re.compile(r"^(?P<rule>.*?)(?: - at `\$\.?(?P<field>.*)`)?$", re.DOTALL)
 _UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`")
 _MISSING = re.compile(r"Object missing required field `(?P<name>.*)`")
+
+
+def input_schema(shape: type) -> dict[str, Any]:
+    """The JSON Schema of `shape`, kept short: every model that is offered the tool pays for it in every request.
+
+    A field may be left out but is not said to be null, and a field that nothing fits is not told of.
+    """
+    (schema,), structs = msgspec.json.schema_components([shape], ref_template="{name}")
+    return _brief(schema, structs)
+
+
+def _brief(schema: Any, structs: Mapping[str, Any]) -> dict[str, Any]:
+    options = [option for option in schema.get("anyOf", ()) if option != {"type": "null"}]
+    if len(options) == 1:
+        return _brief(options[0], structs)
+    if options:
+        return {"anyOf": [_brief(option, structs) for option in options]}
+    if "$ref" in schema:
+        return _brief_object(structs[schema["$ref"]], structs)
+    brief = {word: schema[word] for word in sorted(schema, key=_place)}
+    return {**brief, "items": _brief(schema["items"], structs)} if "items" in schema else brief
+
+
+def _brief_object(schema: Any, structs: Mapping[str, Any]) -> dict[str, Any]:
+    fields = {name: field for name, field in schema["properties"].items() if "not" not in field}
+    return {
+        "type": "object",
+        "properties": {name: _brief(field, structs) for name, field in fields.items()},
+        **({"required": schema["required"]} if schema["required"] else {}),
+        "additionalProperties": schema.get("additionalProperties", True),
+    }
+
+
+def _place(word: str) -> int:
+    return _IN_ORDER.index(word) if word in _IN_ORDER else len(_IN_ORDER)
 
 
 def check_arguments(arguments: object, shape: type[T]) -> T:

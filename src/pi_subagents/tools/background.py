@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from contextlib import suppress
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 
@@ -18,9 +18,9 @@ from pi_subagents.progress import standing
 from pi_subagents.runs.background import Registry, counts
 from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.run import Run
-from pi_subagents.text import clean
-from pi_subagents.tools.arguments import check_arguments
+from pi_subagents.text import Line, Style, clean
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
+from pi_subagents.tools.display import launched_lines, run_lines
 from pi_subagents.tools.outputs import COUNTS, RUN, listed, record, run_content
 
 _POLL_S = 0.2
@@ -33,23 +33,24 @@ _Text = Annotated[str, msgspec.Meta(min_length=1)]
 class _Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     preset: _Text
     task: _Text
-    model: str | None = None
+    model: Annotated[str, msgspec.Meta(description="Overrides the preset's")] | None = None
     cwd: str | None = None
 
 
 class _Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     run_id: str | None = msgspec.field(default=None, name="runId")
     include_completed: bool | None = msgspec.field(default=None, name="includeCompleted")
-    wait_s: Annotated[float, msgspec.Meta(ge=0, le=_MAX_WAIT_S)] | None = None
-    stop: bool | None = None
+    wait_s: Annotated[float, msgspec.Meta(ge=0, le=_MAX_WAIT_S, description="Wait so long for a run to end")] | None = (
+        None
+    )
+    stop: Annotated[bool, msgspec.Meta(description="Stop runId")] | None = None
 
 
 # --- background_agent ----------------------------------------------------------------------------------------
 
 
-async def _launch(arguments: object, context: ToolContext) -> ToolResult:
-    checked = check_arguments(arguments, _Launch)
-    run = await asyncio.to_thread(_start, checked, context)
+async def _launch(asked: _Launch, context: ToolContext) -> ToolResult:
+    run = await asyncio.to_thread(_start, asked, context)
     registry = Registry(context.place, context.owner)
     found = counts(await asyncio.to_thread(registry.runs))
     text = (
@@ -80,18 +81,17 @@ def _start(asked: _Launch, context: ToolContext) -> Run:
 # --- background_agent_status ---------------------------------------------------------------------------------
 
 
-async def _status(arguments: object, context: ToolContext) -> ToolResult:
-    checked = check_arguments(arguments, _Status)
+async def _status(asked: _Status, context: ToolContext) -> ToolResult:
     registry = Registry(context.place, context.owner)
-    if checked.stop:
-        await asyncio.to_thread(_stop, registry, checked.run_id)
-    runs = await _wait(registry, checked.run_id or None, checked.wait_s or 0)
+    if asked.stop:
+        await asyncio.to_thread(_stop, registry, asked.run_id)
+    runs = await _wait(registry, asked.run_id or None, asked.wait_s or 0)
     everything = await asyncio.to_thread(registry.runs)
     found = counts(everything)
-    shown = runs if checked.run_id or checked.include_completed else [run for run in runs if not run.is_over]
+    shown = runs if asked.run_id or asked.include_completed else [run for run in runs if not run.is_over]
     rows = [run_row(run) for run in shown]
     text = "\n".join([_count_words(found), *(_line(run) for run in shown)])
-    brief = [run_content(row, alone=bool(checked.run_id)) for row in rows]
+    brief = [run_content(row, alone=bool(asked.run_id)) for row in rows]
     return ToolResult(text, {"counts": found, "runs": rows}, structured={"counts": found, "runs": brief})
 
 
@@ -139,46 +139,33 @@ def _line(run: Run) -> str:
     return f"{head}\n{clean(state.error or '', keep_newlines=True) or state.text}".rstrip()
 
 
-_LAUNCH_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "preset": {"type": "string", "minLength": 1},
-        "task": {"type": "string", "minLength": 1},
-        "model": {"type": "string", "description": "Overrides the preset's"},
-        "cwd": {"type": "string"},
-    },
-    "required": ["preset", "task"],
-    "additionalProperties": False,
-}
+def _display_status(result: ToolResult) -> list[Line]:
+    rows: list[Line] = [[(Style.MUTED, result.text.split("\n", 1)[0])]]
+    for run in result.details["runs"]:
+        rows += run_lines(run, (Style.DIM, f" • {run['runId']}"))
+    return rows
 
-_STATUS_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "runId": {"type": "string"},
-        "includeCompleted": {"type": "boolean"},
-        "wait_s": {
-            "type": "number",
-            "minimum": 0,
-            "maximum": _MAX_WAIT_S,
-            "description": "Wait so long for a run to end",
-        },
-        "stop": {"type": "boolean", "description": "Stop runId"},
-    },
-    "additionalProperties": False,
-}
 
 BACKGROUND_AGENT = Tool(
     name="background_agent",
+    label="Background agent",
     description="Start one sub-agent of a preset that goes on in the background. Returns at once with its runId.",
-    input_schema=_LAUNCH_SCHEMA,
+    arguments=_Launch,
     output_schema=record({"text": {"type": "string"}, "run": RUN, "counts": COUNTS}),
     run=_launch,
+    display=lambda result: launched_lines(result.details["run"]),
+    starts_runs=True,
+    needs_model=True,
+    can_be_cancelled=False,  # the run would be launched, and nobody told of it
 )
 
 BACKGROUND_STATUS = Tool(
     name="background_agent_status",
+    label="Background agents",
     description="Counts and active background runs; with runId that run and its result.",
-    input_schema=_STATUS_SCHEMA,
+    arguments=_Status,
     output_schema=record({"counts": COUNTS, "runs": listed(RUN)}),
     run=_status,
+    display=_display_status,
+    needs_model=True,
 )

@@ -7,24 +7,17 @@ by anybody who has the id, as long as the runs are kept.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from pi_subagents.background import launch_all
 from pi_subagents.errors import InvalidCall
-from pi_subagents.export.transcripts import documented_status
-from pi_subagents.models import Status, Task
+from pi_subagents.models import Status
 from pi_subagents.runs.background import Registry
-from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.run import Run
-from pi_subagents.settings import Settings
 from pi_subagents.text import clean
 from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import ToolContext, ToolResult
-from pi_subagents.tools.delegate import DelegateArguments, details_of, new_window, summary_line
-from pi_subagents.tools.outputs import tasks_content
-from pi_subagents.tools.subagent import SubagentArguments, nothing_started, text_of
+from pi_subagents.tools.contract import Detaching, Tool, ToolContext, ToolResult
+from pi_subagents.tools.registry import TOOLS
 
 _SEPARATOR = "."
 
@@ -58,14 +51,10 @@ class DetachedCall:
         return f"{sum(run.is_over for run in self.runs)} of {len(self.runs)} sub-agents are done"
 
 
-def can_detach(tool: str) -> bool:
-    """Whether a call of this tool waits for agents; the others answer at once."""
-    return tool in _STARTERS
-
-
-async def start_detached(tool: str, arguments: object, context: ToolContext) -> DetachedCall:
+async def start_detached(tool: Tool, arguments: object, context: ToolContext) -> DetachedCall:
     """Start a call's runs in the background; raises PiSubagentsError for what is wrong with the call."""
-    kind, tasks, profile = _STARTERS[tool](arguments)
+    assert tool.detaching is not None
+    kind, tasks, profile = tool.detaching.plan(check_arguments(arguments, tool.arguments))
     runs = await asyncio.to_thread(
         launch_all,
         tasks,
@@ -82,7 +71,7 @@ def find_detached(call_id: str, context: ToolContext) -> DetachedCall:
     """A call as it stands now; raises InvalidCall if its id means nothing or its runs are gone."""
     kind, *run_ids = call_id.split(_SEPARATOR)
     registry = Registry(context.place, context.owner)
-    runs = [run for run_id in run_ids if (run := registry.find(run_id))] if kind in _CONCLUSIONS else []
+    runs = [run for run_id in run_ids if (run := registry.find(run_id))] if _detaching(kind) else []
     if not runs or len(runs) != len(run_ids):
         raise InvalidCall(f'Unknown task: "{call_id}". Its runs may have been removed, or the id is wrong.')
     return DetachedCall(kind, tuple(runs))
@@ -97,64 +86,11 @@ def stop_detached(call: DetachedCall) -> None:
 
 def conclude(call: DetachedCall, context: ToolContext) -> ToolResult:
     """What the tool would have answered, had somebody waited."""
-    return _CONCLUSIONS[call.kind](call, context)
+    detaching = _detaching(call.kind)
+    assert detaching is not None
+    return detaching.conclude(call.kind, call.runs, context)
 
 
-# --- the tools that wait -------------------------------------------------------------------------------------
-
-
-def _delegate(arguments: object) -> tuple[str, list[Task], str | None]:
-    checked = check_arguments(arguments, DelegateArguments)
-    return "delegate", checked.to_tasks(), checked.profile or None
-
-
-def _subagent(arguments: object) -> tuple[str, list[Task], str | None]:
-    checked = check_arguments(arguments, SubagentArguments)
-    return "single" if checked.single else "parallel", checked.to_tasks(), None
-
-
-def _conclude_delegate(call: DetachedCall, context: ToolContext) -> ToolResult:
-    settings = context.place.settings()
-    windows = []
-    for run in call.runs:
-        window = new_window(run.state, settings)
-        window.run_dir = str(run.run_dir)
-        for event in run.events():
-            window.apply(event)
-        windows.append(window)
-    lines = [summary_line(run.state, run.summary) for run in call.runs]
-    warnings = _warnings(call, settings)
-    structured = tasks_content([run.state for run in call.runs], documented_status, warnings)
-    return ToolResult("\n".join(lines), details_of(windows, settings, warnings), structured=structured)
-
-
-def _warnings(call: DetachedCall, settings: Settings) -> list[str]:
-    return [*settings.warnings, *dict.fromkeys(run.state.note for run in call.runs if run.state.note)]
-
-
-def _conclude_subagent(call: DetachedCall, context: ToolContext) -> ToolResult:
-    states = [run.state for run in call.runs]
-    warnings = _warnings(call, context.place.settings())
-    details: dict[str, Any] = {
-        "mode": call.kind,
-        "runs": [run_row(run) for run in call.runs],
-        "progress": [],
-        "warnings": warnings,
-    }
-    return ToolResult(
-        text_of(states, single=call.kind == "single"),
-        details,
-        is_error=nothing_started(states),
-        structured=tasks_content(states, str, warnings),
-    )
-
-
-_STARTERS: dict[str, Callable[[object], tuple[str, list[Task], str | None]]] = {
-    "delegate_to_subagents": _delegate,
-    "subagent": _subagent,
-}
-_CONCLUSIONS: dict[str, Callable[[DetachedCall, ToolContext], ToolResult]] = {
-    "delegate": _conclude_delegate,
-    "single": _conclude_subagent,
-    "parallel": _conclude_subagent,
-}
+def _detaching(kind: str) -> Detaching | None:
+    ways = (tool.detaching for tool in TOOLS.values())
+    return next((way for way in ways if way and kind in way.kinds), None)

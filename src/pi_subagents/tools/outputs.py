@@ -10,6 +10,7 @@ from typing import Any
 
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
+from pi_subagents.settings import Settings
 from pi_subagents.text import clean
 
 Schema = Mapping[str, Any]
@@ -50,6 +51,11 @@ def _task(state: RunState, status: str) -> Content:
         "answer": cut_answer(state.text.strip(), state.session_id) or None,
         "error": clean(state.error, keep_newlines=True) if state.error else None,
     }
+
+
+def warnings_of(states: Sequence[RunState], settings: Settings) -> list[str]:
+    """What people should know of the settings and of these runs."""
+    return [*settings.warnings, *dict.fromkeys(state.note for state in states if state.note)]
 
 
 def cut_answer(text: str, session_id: str, limit: int = ANSWER_CHARACTERS) -> str:

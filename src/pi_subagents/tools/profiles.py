@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from pi_subagents.profiles import load_profiles, profile_summary
-from pi_subagents.tools.arguments import check_arguments
+from pi_subagents.progress import excerpt_segments
 from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import PROFILES
 
@@ -16,8 +16,7 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     pass
 
 
-async def _run(arguments: object, context: ToolContext) -> ToolResult:
-    check_arguments(arguments, _Arguments)
+async def _run(_arguments: _Arguments, context: ToolContext) -> ToolResult:
     catalog = load_profiles(context.place.cwd, context.place.agent_dir)
     summaries = {name: profile_summary(profile) for name, profile in catalog.profiles.items()}
     broken = [f"Cannot be used: {problem}" for problem in catalog.broken]
@@ -29,8 +28,10 @@ async def _run(arguments: object, context: ToolContext) -> ToolResult:
 
 LIST_PROFILES = Tool(
     name="list_subagent_profiles",
+    label="Sub-agent profiles",
     description="List the profiles (model, tools, prompt) that delegate_to_subagents tasks can name.",
-    input_schema={"type": "object", "properties": {}, "additionalProperties": False},
+    arguments=_Arguments,
     output_schema=PROFILES,
     run=_run,
+    display=lambda result: excerpt_segments(result.text, len(result.text)),
 )

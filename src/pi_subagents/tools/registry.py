@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pi_subagents.errors import InvalidCall, PiSubagentsError
 from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.tools.arguments import check_arguments
 from pi_subagents.tools.background import BACKGROUND_AGENT, BACKGROUND_STATUS
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
 from pi_subagents.tools.delegate import DELEGATE
@@ -28,12 +29,14 @@ TOOLS: dict[str, Tool] = {
 async def call_tool(name: str, arguments: object, context: ToolContext) -> ToolResult:
     """Call a tool; what is wrong with the call becomes a result with `is_error` that says what to do."""
     try:
-        return await _find(name).run(arguments, context)
+        tool = find_tool(name)
+        return await tool.run(check_arguments(arguments, tool.arguments), context)
     except PiSubagentsError as error:
         return ToolResult(str(error), is_error=True)
 
 
-def _find(name: str) -> Tool:
+def find_tool(name: str) -> Tool:
+    """The tool of that name; raises InvalidCall."""
     tool = TOOLS.get(name)
     if tool is None:
         hint = did_you_mean(name, TOOLS)

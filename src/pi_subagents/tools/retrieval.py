@@ -11,9 +11,10 @@ import msgspec
 from pi_subagents.errors import SessionNotFound
 from pi_subagents.export.transcripts import NO_OUTPUT, documented_status, session_transcript, was_cut
 from pi_subagents.fold import RunState
+from pi_subagents.progress import excerpt_segments
 from pi_subagents.runs.sessions import Session, Sessions, gone_before, session_not_found
-from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
+from pi_subagents.text import Line
+from pi_subagents.tools.contract import EXCERPT_LINES, Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import SESSION, record, session_content
 
 
@@ -22,18 +23,11 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename
 
 
 _RECORD_GONE = "[its record is gone from disk; this is what the log of this conversation kept, which may be less]"
-_SCHEMA = {
-    "type": "object",
-    "properties": {"sessionId": {"type": "string", "minLength": 1}},
-    "required": ["sessionId"],
-    "additionalProperties": False,
-}
 
 
-async def _find(arguments: object, context: ToolContext) -> Session:
-    checked = check_arguments(arguments, _Arguments)
+async def _find(arguments: _Arguments, context: ToolContext) -> Session:
     sessions = context.sessions or Sessions(context.place)
-    return await asyncio.to_thread(sessions.find, checked.session_id)
+    return await asyncio.to_thread(sessions.find, arguments.session_id)
 
 
 def _details(session: Session, context: ToolContext) -> Details:
@@ -53,19 +47,19 @@ def _details(session: Session, context: ToolContext) -> Details:
     }
 
 
-async def _output(arguments: object, context: ToolContext) -> ToolResult:
+async def _output(arguments: _Arguments, context: ToolContext) -> ToolResult:
     try:
         session = await _find(arguments, context)
     except SessionNotFound:
-        return _remembered(arguments, context, lambda runs: runs[-1].text.strip() or NO_OUTPUT)
+        return _remembered(arguments.session_id, context, lambda runs: runs[-1].text.strip() or NO_OUTPUT)
     return _result(session.latest.state.text.strip() or NO_OUTPUT, _details(session, context))
 
 
-async def _session(arguments: object, context: ToolContext) -> ToolResult:
+async def _session(arguments: _Arguments, context: ToolContext) -> ToolResult:
     try:
         session = await _find(arguments, context)
     except SessionNotFound:
-        return _remembered(arguments, context, session_transcript)
+        return _remembered(arguments.session_id, context, session_transcript)
     gone = gone_before(session, context.remembered)
     states = [*gone, *(run.state for run in session.runs)]
     text = session_transcript(states, len(gone) + session.run_count)
@@ -83,9 +77,8 @@ def _result(text: str, details: Details) -> ToolResult:
     return ToolResult(text, details, structured=session_content(text, details))
 
 
-def _remembered(arguments: object, context: ToolContext, text: Callable[[Sequence[RunState]], str]) -> ToolResult:
+def _remembered(session_id: str, context: ToolContext, text: Callable[[Sequence[RunState]], str]) -> ToolResult:
     """What the host's own log still says of the session; raises SessionNotFound again if that is nothing."""
-    session_id = check_arguments(arguments, _Arguments).session_id
     runs = context.remembered(session_id)
     if not runs:
         raise session_not_found(session_id)
@@ -106,18 +99,26 @@ def _remembered(arguments: object, context: ToolContext, text: Callable[[Sequenc
     return _result(f"{text(runs)}\n---\n{_RECORD_GONE}", details)
 
 
+def _display(result: ToolResult) -> list[Line]:
+    return excerpt_segments(result.text, int(result.details.get("maxLines") or EXCERPT_LINES))
+
+
 GET_OUTPUT = Tool(
     name="get_subagent_output",
+    label="Sub-agent output",
     description="Get a sub-agent's final text (its latest run), or the text so far while it runs.",
-    input_schema=_SCHEMA,
+    arguments=_Arguments,
     output_schema=record(SESSION),
     run=_output,
+    display=_display,
 )
 
 GET_SESSION = Tool(
     name="get_subagent_session",
+    label="Sub-agent session",
     description="Get a session's transcript: all runs with texts, tool calls and results; can be long.",
-    input_schema=_SCHEMA,
+    arguments=_Arguments,
     output_schema=record({**SESSION, "messageCount": {"type": "integer"}}),
     run=_session,
+    display=_display,
 )

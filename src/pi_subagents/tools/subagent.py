@@ -13,13 +13,14 @@ from pi_subagents.export.transcripts import NO_OUTPUT
 from pi_subagents.fold import RunState
 from pi_subagents.models import MAX_TASKS, Reason, Status, Task
 from pi_subagents.models.event import Event
+from pi_subagents.progress import excerpt_segments
 from pi_subagents.runs.forms import run_row
-from pi_subagents.text import clean
-from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import Details, Tool, ToolContext, ToolResult
-from pi_subagents.tools.outputs import TASKS, tasks_content
-from pi_subagents.tools.spoken import Spoken
-from pi_subagents.tools.updates import Updates
+from pi_subagents.runs.run import Run
+from pi_subagents.text import Line, clean
+from pi_subagents.tools.contract import EXCERPT_LINES, Detaching, Details, Tool, ToolContext, ToolResult, Update
+from pi_subagents.tools.display import run_lines
+from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
+from pi_subagents.tools.updates import Spoken, Updates
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -34,19 +35,19 @@ class _Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return Task(self.preset, self.task, cwd=self.cwd or None, preset=self.preset, model=self.model or None)
 
 
-class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Models fill in what they could leave out: an empty text or list counts as left out."""
 
     preset: str | None = None
-    task: str | None = None
-    model: str | None = None
-    cwd: str | None = None
+    task: Annotated[str, msgspec.Meta(description="Complete instructions")] | None = None
+    model: Annotated[str, msgspec.Meta(description="provider/id; default: the preset's")] | None = None
+    cwd: Annotated[str, msgspec.Meta(description="Absolute directory; default: yours")] | None = None
     tasks: Annotated[list[_Run], msgspec.Meta(max_length=MAX_TASKS)] | None = None
-    chain: Any = msgspec.UNSET
+    chain: Annotated[Any, msgspec.Meta(extra_json_schema={"not": {}})] = msgspec.UNSET
 
     @property
-    def single(self) -> bool:
-        return not self.tasks
+    def mode(self) -> str:
+        return "parallel" if self.tasks else "single"
 
     def to_tasks(self) -> list[Task]:
         """The tasks of either mode; raises InvalidCall for both, for none, and for the mode that does not exist."""
@@ -65,49 +66,33 @@ class SubagentArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
         return [_Run(self.preset or "", self.task or "", self.model, self.cwd).to_task()]
 
 
-_FIELDS: dict[str, Any] = {
-    "preset": {"type": "string"},
-    "task": {"type": "string", "description": "Complete instructions"},
-    "model": {"type": "string", "description": "provider/id; default: the preset's"},
-    "cwd": {"type": "string", "description": "Absolute directory; default: yours"},
-}
-_ITEM = {
-    "type": "object",
-    "properties": {
-        name: {"type": "string", **({"minLength": 1} if name in ("preset", "task") else {})} for name in _FIELDS
-    },
-    "required": ["preset", "task"],
-    "additionalProperties": False,
-}
-_SCHEMA: dict[str, Any] = {
-    "type": "object",
-    "properties": {**_FIELDS, "tasks": {"type": "array", "maxItems": MAX_TASKS, "items": _ITEM}},
-    "additionalProperties": False,
-}
-
-
-async def _run(arguments: object, context: ToolContext) -> ToolResult:
-    checked = check_arguments(arguments, SubagentArguments)
-    view = _View(context, single=checked.single)
-    delegation = context.delegation(checked.to_tasks(), view.observe)
+async def _run(arguments: _Arguments, context: ToolContext) -> ToolResult:
+    view = _View(context, arguments.mode)
+    delegation = context.delegation(arguments.to_tasks(), view.observe)
     view.delegation = delegation
     cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
+    states = [run.state for run in delegation.runs]
+    return _result(states, view.details(), cancelled=cancelled)
+
+
+def _result(states: Sequence[RunState], details: Details, *, cancelled: bool = False) -> ToolResult:
     return ToolResult(
-        view.text(),
-        view.details(),
-        is_error=cancelled or nothing_started(view.states),
-        structured=tasks_content(view.states, str, delegation.warnings),
+        _text(states, single=details["mode"] == "single"),
+        details,
+        # Nothing could be started: the call was no use at all, because of how it was put.
+        is_error=cancelled or all(state.reason is Reason.INVALID for state in states),
+        structured=tasks_content(states, str, details["warnings"]),
     )
 
 
 class _View:
-    """What a call has come to, as text and as details, while it goes on and at its end."""
+    """What a call has come to, while it goes on and at its end."""
 
     delegation: Delegation
 
-    def __init__(self, context: ToolContext, *, single: bool) -> None:
-        self.updates = Updates(context.on_update, self.details)
-        self._single = single
+    def __init__(self, context: ToolContext, mode: str) -> None:
+        self.updates = Updates(context.on_progress, lambda: Update(self.details))
+        self._mode = mode
         self._spoken = Spoken(context.on_progress, lambda: len(self.delegation.runs))
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
@@ -118,36 +103,24 @@ class _View:
         """`progress` is what there is to say at the moment, a line for each run."""
         runs = self.delegation.runs
         return {
-            "mode": "single" if self._single else "parallel",
+            "mode": self._mode,
             "runs": [run_row(run.run) for run in runs],
             "progress": [self._progress(index, run.state) for index, run in enumerate(runs, 1)],
             "warnings": self.delegation.warnings,
         }
 
-    def text(self) -> str:
-        return text_of(self.states, single=self._single)
-
-    @property
-    def states(self) -> list[RunState]:
-        return [run.state for run in self.delegation.runs]
-
     def _progress(self, index: int, state: RunState) -> str:
         line = self._spoken.line(state)
-        return line if self._single else f"{_heading(index, state)}: {line}"
+        return line if self._mode == "single" else f"{_heading(index, state)}: {line}"
 
 
-def text_of(states: Sequence[RunState], *, single: bool) -> str:
+def _text(states: Sequence[RunState], *, single: bool) -> str:
     """The final text of the one run, or a line for every run and then each output under its heading."""
     if single:
         return _single_text(states[0])
     numbered = list(enumerate(states, 1))
     summary = "\n".join(_summary_line(index, state) for index, state in numbered)
     return "\n\n".join([summary, *(_section(index, state) for index, state in numbered)])
-
-
-def nothing_started(states: Sequence[RunState]) -> bool:
-    """Whether the call was no use at all, because of how it was put."""
-    return all(state.reason is Reason.INVALID for state in states)
 
 
 def _single_text(state: RunState) -> str:
@@ -171,13 +144,43 @@ def _heading(index: int, state: RunState) -> str:
     return f"{index}. {clean(state.preset or '')}"
 
 
+def _display(result: ToolResult) -> list[Line]:
+    rows = [line for run in result.details["runs"] for line in run_lines(run)]
+    if result.details["mode"] == "single" and not result.is_error:
+        rows += excerpt_segments(result.text, EXCERPT_LINES)
+    return rows
+
+
+# --- in the background ---------------------------------------------------------------------------------------
+
+
+def _plan(arguments: _Arguments) -> tuple[str, list[Task], str | None]:
+    return arguments.mode, arguments.to_tasks(), None
+
+
+def _conclude(mode: str, runs: Sequence[Run], context: ToolContext) -> ToolResult:
+    states = [run.state for run in runs]
+    details: Details = {
+        "mode": mode,
+        "runs": [run_row(run) for run in runs],
+        "progress": [],
+        "warnings": warnings_of(states, context.place.settings()),
+    }
+    return _result(states, details)
+
+
 SUBAGENT = Tool(
     name="subagent",
+    label="Sub-agent",
     description=(
         "Run one task (preset, task) or up to 16 in parallel (tasks) in sub-agents set up by named presets. "
         "Waits; returns their final texts. An unknown preset's error lists those there are."
     ),
-    input_schema=_SCHEMA,
+    arguments=_Arguments,
     output_schema=TASKS,
     run=_run,
+    display=_display,
+    starts_runs=True,
+    needs_model=True,
+    detaching=Detaching(("single", "parallel"), _plan, _conclude),
 )

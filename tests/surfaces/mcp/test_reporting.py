@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from pi_subagents.surfaces.mcp.reporting import MAX_INTERVAL_S, MIN_INTERVAL_S, reporting
 from pi_subagents.testing import run_on_virtual_clock
+from pi_subagents.tools import Said
 
 
 def test_a_call_without_news_is_heard_of_every_ten_seconds() -> None:
@@ -16,9 +17,9 @@ def test_a_call_without_news_is_heard_of_every_ten_seconds() -> None:
         sent.append((asyncio.get_running_loop().time(), words))
 
     async def call() -> None:
-        async with reporting(send) as say:
-            assert say is not None
-            say("Reading")
+        async with reporting(send) as take:
+            assert take is not None
+            take(Said("Reading"))
             await asyncio.sleep(35)
 
     run_on_virtual_clock(call())
@@ -33,10 +34,10 @@ def test_of_many_news_only_the_latest_are_told_four_times_a_second() -> None:
         sent.append(words)
 
     async def call() -> None:
-        async with reporting(send) as say:
-            assert say is not None
+        async with reporting(send) as take:
+            assert take is not None
             for number in range(200):
-                say(f"line {number}")
+                take(Said(f"line {number}"))
                 await asyncio.sleep(0.01)
             await asyncio.sleep(MIN_INTERVAL_S)
 
@@ -47,7 +48,7 @@ def test_of_many_news_only_the_latest_are_told_four_times_a_second() -> None:
 
 def test_a_client_that_did_not_ask_hears_nothing() -> None:
     async def call() -> None:
-        async with reporting(None) as say:
-            assert say is None
+        async with reporting(None) as take:
+            assert take is None
 
     run_on_virtual_clock(call())

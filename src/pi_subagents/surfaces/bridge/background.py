@@ -32,8 +32,9 @@ from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.bridge.entries import DONE_MESSAGE, spend
 from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.peer import Peer
-from pi_subagents.surfaces.bridge.views import end_line, ended_view, pieces
+from pi_subagents.surfaces.bridge.views import lines_view
 from pi_subagents.text import clean, clip
+from pi_subagents.tools.display import end_line, ended_lines
 from pi_subagents.tools.outputs import cut_answer
 
 _POLL_S = 0.5
@@ -115,7 +116,7 @@ class BackgroundWatch:
             return
         if run_id not in log.updated:
             row = run_row(run)
-            self._append(UPDATE_ENTRY, {**row, "view": ended_view(row)})
+            self._append(UPDATE_ENTRY, {**row, "view": lines_view(ended_lines(row))})
             if run.state.owner == self._host.owner:
                 self._count_spend(run.state)
         if run.state.owner != self._host.owner:
@@ -135,7 +136,7 @@ class BackgroundWatch:
             "runId": state.run_id,
             "sessionId": state.session_id,
             "status": state.status.value,
-            "view": {"rows": [pieces(row) for row in rows]},
+            "view": lines_view(rows),
         }
         content = f"{words}\n\n{result}" if result else words
         level = "info" if state.status is Status.COMPLETED else "warning"

@@ -6,12 +6,11 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from pi_subagents.agents.shared import SharedAgents
 from pi_subagents.errors import PiSubagentsError
-from pi_subagents.fold import RunState
 from pi_subagents.models import Usage
 from pi_subagents.surfaces.bridge.entries import RUN_ENTRY, run_entry, spend
 from pi_subagents.surfaces.bridge.host import PiHost
@@ -19,10 +18,7 @@ from pi_subagents.surfaces.bridge.parameters import ToolCall
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.surfaces.bridge.updates import CallUpdates
 from pi_subagents.surfaces.bridge.views import result_view, windows_details
-from pi_subagents.tools import ToolContext, ToolResult, call_tool
-
-_NOT_CANCELLED = ("background_agent",)
-"""What answers at once is not cut short: the run would be launched, and nobody told of it."""
+from pi_subagents.tools import TOOLS, Progress, RunOver, ToolContext, ToolResult, Update, call_tool
 
 _CANCELLED = ToolResult("Cancelled", is_error=True)
 
@@ -42,7 +38,8 @@ class _Call:
 
     def cancel(self) -> None:
         """Ask for an end, at most once: stopping agents takes a few steps, which must not be cut short."""
-        if self.is_cancelled or self.asked.name in _NOT_CANCELLED:
+        tool = TOOLS.get(self.asked.name)
+        if self.is_cancelled or (tool and not tool.can_be_cancelled):
             return
         self.is_cancelled = True
         if self.work is not None:
@@ -88,8 +85,9 @@ class Calls:
         try:
             async with call.updates.sending():
                 result = await self._result(call)
+                call.updates.take_windows(result.windows)
             self._warn(result.details.get("warnings", ()))
-            if call.asked.name == "background_agent" and "run" in result.details:
+            if "run" in result.details:
                 self._on_launched(result.details["run"])
             return _answer(call, result)
         finally:
@@ -117,19 +115,21 @@ class Calls:
             logger.exception("%s failed", call.asked.name)
             return ToolResult(f"pi-subagents failed: {type(error).__name__}: {error}", is_error=True)
 
-    def _context(self, call: _Call) -> ToolContext:
-        def ended(state: RunState, run_dir: Path) -> None:
-            call.usage += state.usage
-            entry = run_entry(state, run_dir)
-            self._host.log.take(RUN_ENTRY, entry)
-            self._peer.notify("entry/append", {"type": RUN_ENTRY, "data": entry})
+    def _take(self, call: _Call, progress: Progress) -> None:
+        match progress:
+            case Update():
+                call.updates.take(progress)
+            case RunOver(state, run_dir):
+                call.usage += state.usage
+                entry = run_entry(state, run_dir)
+                self._host.log.take(RUN_ENTRY, entry)
+                self._peer.notify("entry/append", {"type": RUN_ENTRY, "data": entry})
 
+    def _context(self, call: _Call) -> ToolContext:
         host = self._host
         return ToolContext(
             host.place,
-            on_update=call.updates.take_details if call.asked.name == "subagent" else None,
-            on_windows=call.updates.take_windows,
-            on_ended=ended,
+            on_progress=partial(self._take, call),
             available_tools=host.tools,
             columns=lambda: host.columns,
             answer_when_cancelled=True,
@@ -142,8 +142,8 @@ class Calls:
 
 def _answer(call: _Call, result: ToolResult) -> dict[str, Any]:
     details = dict(result.details)
-    if call.updates.windows and "windows" in details:
-        details |= windows_details(call.updates.windows)
+    if result.windows:
+        details |= windows_details(result.windows)
     else:
         details["view"] = result_view(call.asked.name, result)
     return {"text": result.text, "details": details, "isError": result.is_error, "usage": spend(call.usage)}

@@ -11,6 +11,7 @@ from pi_subagents.progress import Window
 from pi_subagents.surfaces.bridge.patches import Patch, RunPatches, WindowPatches
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.surfaces.bridge.views import progress_view
+from pi_subagents.tools import Update
 
 _MIN_INTERVAL_S = 0.05
 _TICK_S = 0.5
@@ -18,10 +19,10 @@ _TICK_S = 0.5
 
 
 class CallUpdates:
-    """One call's news; `windows` and `details` are what was heard of it last."""
+    """One call's news."""
 
     def __init__(self, peer: Peer, call: str) -> None:
-        self.windows: Sequence[Window] = ()
+        self._windows: Sequence[Window] = ()
         self._details: dict[str, Any] | None = None
         self._peer = peer
         self._call = call
@@ -29,14 +30,17 @@ class CallUpdates:
         self._window_patches = WindowPatches()
         self._run_patches = RunPatches()
 
-    def take_windows(self, windows: Sequence[Window]) -> None:
-        """How `delegate_to_subagents` stands."""
-        self.windows = windows
-        self._news.set()
+    def take(self, update: Update) -> None:
+        """How the call stands."""
+        if update.windows:
+            self.take_windows(update.windows)
+        else:
+            self._details = update.details()
+            self._news.set()
 
-    def take_details(self, details: dict[str, Any]) -> None:
-        """How `subagent` stands."""
-        self._details = details
+    def take_windows(self, windows: Sequence[Window]) -> None:
+        """The same of a call that has windows, while it goes on and at its end."""
+        self._windows = windows
         self._news.set()
 
     @asynccontextmanager
@@ -64,8 +68,8 @@ class CallUpdates:
             self._peer.notify("tool/update", {"call": self._call, "patch": patch})
 
     def _patch(self) -> Patch:
-        if self.windows:
-            return self._window_patches.news(self.windows)
+        if self._windows:
+            return self._window_patches.news(self._windows)
         if self._details is not None:
             return self._run_patches.news(self._details, progress_view(self._details))
         return {}

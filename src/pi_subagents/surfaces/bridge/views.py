@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from pi_subagents.clock import now_ms
@@ -10,27 +10,18 @@ from pi_subagents.progress import (
     Window,
     WindowLine,
     error_segments,
-    excerpt_segments,
     footer_segments,
     header_parts,
     nothing_words,
     tool_clocks,
     tool_status_segments,
 )
-from pi_subagents.text import Line, Style, clean, duration, style_tool_line
-from pi_subagents.tools import ToolResult
+from pi_subagents.text import Line, Style, clean, style_tool_line
+from pi_subagents.tools import TOOLS, ToolResult
+from pi_subagents.tools.display import run_line
 
 Members = dict[str, Any]
 Pieces = list[list[str]]
-
-_ICONS = {
-    "running": (Style.WARNING, "⏳"),
-    "completed": (Style.SUCCESS, "✓"),
-    "failed": (Style.ERROR, "✗"),
-    "aborted": (Style.ERROR, "✗"),
-}
-_OTHER_ICON = (Style.DIM, "•")
-_EXCERPT_LINES = 15
 
 
 def pieces(line: Line) -> Pieces:
@@ -38,7 +29,7 @@ def pieces(line: Line) -> Pieces:
     return [[style.value, clean(text)] for style, text in line]
 
 
-# --- delegate_to_subagents -----------------------------------------------------------------------------------
+# --- windows -----------------------------------------------------------------------------------
 
 
 def window_members(window: Window, at_ms: int) -> Members:
@@ -100,22 +91,22 @@ def windows_details(windows: Sequence[Window]) -> Members:
     }
 
 
-# --- the other tools -----------------------------------------------------------------------------------------
+# --- lines -----------------------------------------------------------------------------------------
 
 
 def result_view(name: str, result: ToolResult) -> Members:
     """What a finished call shows; expanded, pi shows the whole text unless there is something else."""
     if result.is_error and not result.details:
         rows: list[Line] = [[(Style.ERROR, line)] for line in clean(result.text, keep_newlines=True).split("\n")]
-        return _view(rows, rows)
-    return _VIEWS[name](result) if name in _VIEWS else _view(excerpt_segments(result.text, _EXCERPT_LINES))
+        return lines_view(rows, rows)
+    return lines_view(TOOLS[name].display(result))
 
 
 def progress_view(details: Members) -> Members:
     """What a call of `subagent` shows while it goes on."""
     told = zip(details["runs"], details.get("progress") or [], strict=False)
     # A line that begins with the number and preset of its run would name it twice.
-    return _view(
+    return lines_view(
         [
             run_line(run, words.removeprefix(f"{number}. {clean(run.get('preset') or '')}: "))
             for number, (run, words) in enumerate(told, 1)
@@ -123,89 +114,7 @@ def progress_view(details: Members) -> Members:
     )
 
 
-def _view(rows: list[Line], more: list[Line] | None = None) -> Members:
+def lines_view(rows: list[Line], more: list[Line] | None = None) -> Members:
+    """Lines as they go over the wire, and those to show instead when the person wants to see more."""
     view: Members = {"rows": [pieces(row) for row in rows]}
     return view if more is None else {**view, "more": [pieces(row) for row in more]}
-
-
-def _retrieved(result: ToolResult) -> Members:
-    return _view(excerpt_segments(result.text, int(result.details.get("maxLines") or _EXCERPT_LINES)))
-
-
-def _listed(result: ToolResult) -> Members:
-    return _view(excerpt_segments(result.text, len(result.text)))
-
-
-def _subagent(result: ToolResult) -> Members:
-    rows: list[Line] = []
-    for run in result.details["runs"]:
-        rows.append(run_line(run, _name(run)))
-        rows += [[(Style.ERROR, f"  {line}")] for line in _lines(run.get("error"))[:3]]
-    if result.details["mode"] == "single" and not result.is_error:
-        rows += excerpt_segments(result.text, _EXCERPT_LINES)
-    return _view(rows)
-
-
-def _launched(result: ToolResult) -> Members:
-    run = result.details["run"]
-    return _view([[*_run_words(run, _name(run)), (Style.DIM, " • in the background")], _ids(run)])
-
-
-def ended_view(run: Members) -> Members:
-    """What the call that launched a background run shows once the run is over."""
-    rows = [run_line(run, f"{_name(run)} • {run['status']}")]
-    rows += [[(Style.ERROR, f"  {line}")] for line in _lines(run.get("error"))[:3]]
-    return _view([*rows, _ids(run)])
-
-
-def _ids(run: Members) -> Line:
-    where: Line = [(Style.DIM, "  run "), (Style.ACCENT, run["runId"]), (Style.DIM, " • session ")]
-    return [*where, (Style.ACCENT, run["sessionId"])]
-
-
-def _status(result: ToolResult) -> Members:
-    head = result.text.split("\n", 1)[0]
-    rows: list[Line] = [[(Style.MUTED, head)]]
-    for run in result.details["runs"]:
-        rows.append([*run_line(run, _name(run)), (Style.DIM, f" • {run['runId']}")])
-        rows += [[(Style.ERROR, f"  {line}")] for line in _lines(run.get("error"))[:3]]
-    return _view(rows)
-
-
-def end_line(status: str, words: str) -> Line:
-    """What is said of a run's end, in one line."""
-    return [_ICONS.get(status, _OTHER_ICON), (Style.TEXT, " "), (Style.MUTED, clean(words))]
-
-
-def run_line(run: Members, words: str) -> Line:
-    """A run of a preset in one line."""
-    line = _run_words(run, words)
-    if run.get("queued"):
-        return [*line, (Style.DIM, " • waiting")]
-    elapsed = (run["completedAt"] or now_ms()) - run["startedAt"] if run.get("startedAt") else 0
-    return [*line, (Style.DIM, f" • {duration(elapsed // 1000 if not run['completedAt'] else elapsed / 1000)}")]
-
-
-def _run_words(run: Members, words: str) -> Line:
-    line: Line = [_ICONS.get(str(run["status"]), _OTHER_ICON), (Style.TEXT, " ")]
-    if preset := run.get("preset"):
-        line += [(Style.BOLD, preset), (Style.DIM, " • ")]
-    return [*line, (Style.MUTED, clean(words))]
-
-
-def _name(run: Members) -> str:
-    return " ".join(clean(run.get("task") or "").split())[:80]
-
-
-def _lines(text: str | None) -> list[str]:
-    return [line for line in clean(text or "", keep_newlines=True).split("\n") if line.strip()]
-
-
-_VIEWS: dict[str, Callable[[ToolResult], Members]] = {
-    "get_subagent_output": _retrieved,
-    "get_subagent_session": _retrieved,
-    "list_subagent_profiles": _listed,
-    "subagent": _subagent,
-    "background_agent": _launched,
-    "background_agent_status": _status,
-}

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from pi_subagents.text import duration
+from pi_subagents.tools import OnProgress, Progress, Said
 
 MIN_INTERVAL_S = 0.25
 MAX_INTERVAL_S = 10.0
@@ -28,10 +29,11 @@ class Reporter:
         self._clock = asyncio.get_running_loop().time
         self._began = self._clock()
 
-    def say(self, words: str) -> None:
+    def take(self, progress: Progress) -> None:
         """There is something new."""
-        self._words = words
-        self._news.set()
+        if isinstance(progress, Said):
+            self._words = progress.line
+            self._news.set()
 
     async def run(self) -> None:
         """Send for ever; whoever started it ends it with the call."""
@@ -47,14 +49,14 @@ class Reporter:
 
 
 @asynccontextmanager
-async def reporting(send: Send | None) -> AsyncIterator[Callable[[str], None] | None]:
-    """What a call can say while it runs; None for a client that did not ask."""
+async def reporting(send: Send | None) -> AsyncIterator[OnProgress | None]:
+    """Who hears of a call's progress; None for a client that did not ask."""
     if send is None:
         yield None
         return
     reporter = Reporter(send)
     sending = asyncio.create_task(reporter.run())
     try:
-        yield reporter.say
+        yield reporter.take
     finally:
         sending.cancel()

@@ -25,11 +25,8 @@ from pi_subagents.surfaces.mcp.reporting import Send, reporting
 from pi_subagents.surfaces.mcp.results import definition, to_mcp
 from pi_subagents.surfaces.mcp.tasks import CallTasks
 from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
-from pi_subagents.tools.detached import can_detach
 
 logger = logging.getLogger(__name__)
-
-_ADDS_SESSIONS = ("delegate_to_subagents", "subagent", "background_agent")
 
 
 class SubagentServer:
@@ -101,20 +98,21 @@ class SubagentServer:
         except Exception as error:  # a model can go on after a result; a client may give up at a failure
             logger.exception("the call of %s failed", name)
             return to_mcp(ToolResult(f"{name} failed in the server, whose log has the details: {error}", is_error=True))
-        if name in _ADDS_SESSIONS:
+        if name in TOOLS and TOOLS[name].starts_runs:
             await self._tell_of_new_sessions(ctx)
         return answer
 
     async def _answer(self, name: str, arguments: object, ctx: Context) -> Any:
-        if can_detach(name) and takes_tasks(ctx):
-            return await self._tasks.create(name, arguments, ctx)
+        tool = TOOLS.get(name)
+        if tool and tool.detaching and takes_tasks(ctx):
+            return await self._tasks.create(tool, arguments, ctx)
         call = self._calls.run(self._call(name, arguments, ctx))
         return to_mcp(await while_present(ctx, self._silence_s, call))
 
     async def _call(self, name: str, arguments: object, ctx: Context) -> ToolResult:
-        async with reporting(_progress_of(ctx)) as say:
+        async with reporting(_progress_of(ctx)) as on_progress:
             context = await self._context(ctx)
-            return await call_tool(name, arguments, replace(context, on_progress=say))
+            return await call_tool(name, arguments, replace(context, on_progress=on_progress))
 
     async def _context(self, ctx: Context) -> ToolContext:
         place = await place_of(ctx)

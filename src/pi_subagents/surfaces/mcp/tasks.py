@@ -18,7 +18,7 @@ from pi_subagents.errors import PiSubagentsError
 from pi_subagents.surfaces.mcp.clients import Context, takes_tasks
 from pi_subagents.surfaces.mcp.identity import TASKS_EXTENSION
 from pi_subagents.surfaces.mcp.results import to_mcp
-from pi_subagents.tools import ToolContext, ToolResult
+from pi_subagents.tools import Tool, ToolContext, ToolResult
 from pi_subagents.tools.detached import DetachedCall, conclude, find_detached, start_detached, stop_detached
 
 POLL_INTERVAL_MS = 1000
@@ -43,7 +43,7 @@ class CallTasks:
         server.add_request_handler("tasks/update", _TaskParameters, self._update)
         server.add_request_handler("tasks/cancel", _TaskParameters, self._cancel)
 
-    async def create(self, tool: str, arguments: object, ctx: Context) -> Any:
+    async def create(self, tool: Tool, arguments: object, ctx: Context) -> Any:
         """Start a call and answer with its task; what is wrong with the call is its result at once."""
         try:
             call = await start_detached(tool, arguments, await self._context_of(ctx))

@@ -1,0 +1,47 @@
+"""What the extension and the bridge both name is the same on either side: commands, messages, tools."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.harness.pi.tools import is_tool
+from pi_subagents.surfaces.bridge.greeting import COMMANDS
+from pi_subagents.tools import TOOLS
+
+ROOT = Path(__file__).parents[2]
+PACKAGE = ROOT / "src" / "pi_subagents"
+EXTENSION = "\n".join(path.read_text() for path in sorted((PACKAGE / "extension").glob("*.ts")))
+BRIDGE = "\n".join(path.read_text() for path in sorted((PACKAGE / "surfaces" / "bridge").glob("*.py")))
+PAGE = (ROOT / "docs" / "reference" / "bridge.md").read_text()
+MESSAGE = r"[a-z]+/[a-z]+"
+TOOL = re.compile(r"\b(?:delegate_to|get_subagent|list_subagent|background_agent)(?:_\w+)?\b")
+
+
+def test_pi_offers_the_commands_that_the_bridge_carries_out() -> None:
+    table = re.search(r"^const COMMANDS = \{$(.*?)^\};$", EXTENSION, re.MULTILINE | re.DOTALL)
+    assert table is not None
+    registered = dict(re.findall(r'^\t(\w+): "(.*)",$', table[1], re.MULTILINE))
+    assert registered == {command["name"]: command["description"] for command in COMMANDS}
+    assert set(registered) == set(re.findall(r'command\.command == "(\w+)"', BRIDGE))
+    assert set(registered) == set(re.findall(r"`(\w+)`", re.search(r"`command` \((.*?)\)", PAGE)[1]))  # type: ignore[index]
+
+
+def test_both_sides_know_the_same_messages() -> None:
+    known = set(re.findall(rf'"({MESSAGE})"', BRIDGE))
+    assert {"tool/call", "tool/update"} <= known
+    assert set(re.findall(rf'"({MESSAGE})"', EXTENSION)) == known
+    assert set(re.findall(rf"^\| `({MESSAGE})` \|", PAGE, re.MULTILINE)) == known
+
+
+def test_the_extension_names_no_tool_that_there_is_not() -> None:
+    named = set(TOOL.findall(EXTENSION))
+    assert named
+    assert named <= set(TOOLS)
+
+
+@pytest.mark.parametrize("name", TOOLS)
+def test_a_profile_may_name_each_of_our_tools(name: str) -> None:
+    assert is_tool(name)
