@@ -207,6 +207,16 @@ def test_a_wait_can_be_cancelled_and_the_background_run_goes_on(desk: Desk, tmp_
         assert "All is well." in bridge.call("background_agent_status", {"runId": run_id, "wait_s": PATIENCE_S})["text"]
 
 
+def test_a_launch_is_not_cut_short_for_nobody_would_know_of_its_run(desk: Desk) -> None:
+    with desk.bridge() as bridge:
+        asked = {"preset": PRESET, "task": script(DONE)}
+        call = bridge.begin("tool/call", {"call": "b", "name": "background_agent", "arguments": asked})
+        bridge.tell("tool/cancel", {"call": "b"})
+        result = bridge.result(call)
+        assert not result["isError"]
+        bridge.call("background_agent_status", {"runId": result["details"]["run"]["runId"], "wait_s": PATIENCE_S})
+
+
 def test_calls_run_side_by_side(desk: Desk, tmp_path: Path) -> None:
     with desk.bridge() as bridge:
         first = tasks([touches(tmp_path / "one"), waits_for(tmp_path / "two"), DONE])

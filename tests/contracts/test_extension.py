@@ -1,4 +1,4 @@
-"""What the extension and the bridge both name is the same on either side: commands, messages, tools."""
+"""What stands in two places is the same in both: commands, messages and tools, in the extension and elsewhere."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "src" / "pi_subagents"
 EXTENSION = "\n".join(path.read_text() for path in sorted((PACKAGE / "extension").glob("*.ts")))
 BRIDGE = "\n".join(path.read_text() for path in sorted((PACKAGE / "surfaces" / "bridge").glob("*.py")))
+PREVIEWS = (PACKAGE / "progress" / "previews.py").read_text()
 PAGE = (ROOT / "docs" / "reference" / "bridge.md").read_text()
 MESSAGE = r"[a-z]+/[a-z]+"
 TOOL = re.compile(r"\b(?:delegate_to|get_subagent|list_subagent|background_agent)(?:_\w+)?\b")
@@ -36,8 +37,9 @@ def test_both_sides_know_the_same_messages() -> None:
     assert set(re.findall(rf"^\| `({MESSAGE})` \|", PAGE, re.MULTILINE)) == known
 
 
-def test_the_extension_names_no_tool_that_there_is_not() -> None:
-    named = set(TOOL.findall(EXTENSION))
+@pytest.mark.parametrize("text", [EXTENSION, PREVIEWS], ids=["extension", "previews"])
+def test_no_tool_is_named_that_there_is_not(text: str) -> None:
+    named = set(TOOL.findall(text))
     assert named
     assert named <= set(TOOLS)
 

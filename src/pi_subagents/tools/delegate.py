@@ -7,7 +7,7 @@ from typing import Annotated
 
 import msgspec
 
-from pi_subagents.delegation.delegation import DelegatedRun, Delegation
+from pi_subagents.delegation.delegation import DelegatedRun
 from pi_subagents.export.transcripts import documented_status
 from pi_subagents.fold import RunState
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_TASKS, FileSlice, Status, Task
@@ -18,7 +18,7 @@ from pi_subagents.settings import Settings, preview_width
 from pi_subagents.text import clean
 from pi_subagents.tools.contract import Detaching, Details, Tool, ToolContext, ToolResult, Update
 from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
-from pi_subagents.tools.updates import Spoken, Updates
+from pi_subagents.tools.updates import WaitingCall
 
 _Line = Annotated[int, msgspec.Meta(ge=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
@@ -79,12 +79,10 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def _run(arguments: _Arguments, context: ToolContext) -> ToolResult:
-    view = _View(context)
-    delegation = context.delegation(arguments.to_tasks(), view.observe, arguments.profile or None)
-    view.delegation = delegation
-    cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
-    ends = [(run.state, run.plan.summary) for run in delegation.runs]
-    return _result(ends, view.windows(), view.details(), cancelled=cancelled)
+    call = _Call(context, arguments.to_tasks(), arguments.profile or None)
+    cancelled = await call.see_through()
+    ends = [(run.state, run.plan.summary) for run in call.delegation.runs]
+    return _result(ends, call.windows(), call.details(), cancelled=cancelled)
 
 
 def _result(
@@ -126,14 +124,11 @@ def _details(windows: Sequence[Window], settings: Settings, warnings: Sequence[s
     }
 
 
-class _View:
-    """The windows of a call."""
+class _Call(WaitingCall):
+    """Shows a window for each task."""
 
-    delegation: Delegation
-
-    def __init__(self, context: ToolContext) -> None:
-        self.updates = Updates(context.on_progress, lambda: Update(self.details, self.windows()))
-        self._spoken = Spoken(context.on_progress, lambda: len(self.delegation.runs)) if context.on_progress else None
+    def __init__(self, context: ToolContext, tasks: Sequence[Task], profile: str | None) -> None:
+        super().__init__(context, tasks, profile)
         self._windows: dict[str, Window] = {}
         self._columns = context.columns
 
@@ -142,9 +137,11 @@ class _View:
         window.preview_width = preview_width(self.delegation.settings, self._columns())
         changed = [window.apply(event) for event in events]
         if any(changed):
-            self.updates.changed()
-        if self._spoken is not None:
-            self._spoken.observe(state, events)
+            self.changed()
+        self.speak(state, events)
+
+    def update(self) -> Update:
+        return Update(self.details, self.windows())
 
     def details(self) -> Details:
         return _details(self.windows(), self.delegation.settings, self.delegation.warnings)

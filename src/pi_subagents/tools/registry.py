@@ -29,14 +29,13 @@ TOOLS: dict[str, Tool] = {
 async def call_tool(name: str, arguments: object, context: ToolContext) -> ToolResult:
     """Call a tool; what is wrong with the call becomes a result with `is_error` that says what to do."""
     try:
-        tool = find_tool(name)
+        tool = _find(name)
         return await tool.run(check_arguments(arguments, tool.arguments), context)
     except PiSubagentsError as error:
         return ToolResult(str(error), is_error=True)
 
 
-def find_tool(name: str) -> Tool:
-    """The tool of that name; raises InvalidCall."""
+def _find(name: str) -> Tool:
     tool = TOOLS.get(name)
     if tool is None:
         hint = did_you_mean(name, TOOLS)

@@ -7,7 +7,6 @@ from typing import Annotated, Any
 
 import msgspec
 
-from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import InvalidCall
 from pi_subagents.export.transcripts import NO_OUTPUT
 from pi_subagents.fold import RunState
@@ -20,7 +19,7 @@ from pi_subagents.text import Line, clean
 from pi_subagents.tools.contract import EXCERPT_LINES, Detaching, Details, Tool, ToolContext, ToolResult, Update
 from pi_subagents.tools.display import run_lines
 from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
-from pi_subagents.tools.updates import Spoken, Updates
+from pi_subagents.tools.updates import WaitingCall
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 
@@ -67,12 +66,9 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 async def _run(arguments: _Arguments, context: ToolContext) -> ToolResult:
-    view = _View(context, arguments.mode)
-    delegation = context.delegation(arguments.to_tasks(), view.observe)
-    view.delegation = delegation
-    cancelled = await view.updates.see_through(delegation, answer_when_cancelled=context.answer_when_cancelled)
-    states = [run.state for run in delegation.runs]
-    return _result(states, view.details(), cancelled=cancelled)
+    call = _Call(context, arguments)
+    cancelled = await call.see_through()
+    return _result([run.state for run in call.delegation.runs], call.details(), cancelled=cancelled)
 
 
 def _result(states: Sequence[RunState], details: Details, *, cancelled: bool = False) -> ToolResult:
@@ -85,19 +81,19 @@ def _result(states: Sequence[RunState], details: Details, *, cancelled: bool = F
     )
 
 
-class _View:
-    """What a call has come to, while it goes on and at its end."""
+class _Call(WaitingCall):
+    """Shows a line for each run."""
 
-    delegation: Delegation
-
-    def __init__(self, context: ToolContext, mode: str) -> None:
-        self.updates = Updates(context.on_progress, lambda: Update(self.details))
-        self._mode = mode
-        self._spoken = Spoken(context.on_progress, lambda: len(self.delegation.runs))
+    def __init__(self, context: ToolContext, arguments: _Arguments) -> None:
+        super().__init__(context, arguments.to_tasks())
+        self._mode = arguments.mode
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
-        if self._spoken.observe(state, events):
-            self.updates.changed()
+        if self.speak(state, events):
+            self.changed()
+
+    def update(self) -> Update:
+        return Update(self.details)
 
     def details(self) -> Details:
         """`progress` is what there is to say at the moment, a line for each run."""
@@ -110,7 +106,7 @@ class _View:
         }
 
     def _progress(self, index: int, state: RunState) -> str:
-        line = self._spoken.line(state)
+        line = self.line(state)
         return line if self._mode == "single" else f"{_heading(index, state)}: {line}"
 
 

@@ -85,7 +85,8 @@ class Calls:
         try:
             async with call.updates.sending():
                 result = await self._result(call)
-                call.updates.take_windows(result.windows)
+                if result.windows:
+                    call.updates.take_windows(result.windows)
             self._warn(result.details.get("warnings", ()))
             if "run" in result.details:
                 self._on_launched(result.details["run"])
