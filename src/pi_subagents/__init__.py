@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     )
     from pi_subagents.fold import RunState
     from pi_subagents.models import FileSlice, Profile, Reason, Status, Task, Usage
+    from pi_subagents.models.event import Event
     from pi_subagents.runs.listing import sessions
     from pi_subagents.runs.run import Run, RunResult
     from pi_subagents.runs.sessions import Session
@@ -35,6 +36,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "AgentNotFound": "errors",
     "Delegation": "delegation.delegation",
+    "Event": "models.event",
     "FileSlice": "models",
     "InvalidCall": "errors",
     "PiSubagentsError": "errors",
@@ -60,6 +62,7 @@ _HOMES = {
 __all__ = [
     "AgentNotFound",
     "Delegation",
+    "Event",
     "FileSlice",
     "InvalidCall",
     "PiSubagentsError",

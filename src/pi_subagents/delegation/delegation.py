@@ -68,6 +68,8 @@ class Delegation:
     Await it for the results, or iterate over it for everything that happens meanwhile; used with `async with`,
     leaving the block stops what is still running. `prepare` raises what is the caller's mistake, before anything
     has started; `check` decides whether that is also what is wrong with a single task.
+
+    Programs get one from `delegate`; what else its constructor takes is for the surfaces of this package.
     """
 
     def __init__(
@@ -158,13 +160,13 @@ class Delegation:
             if session_id in (None, run.state.session_id):
                 run.holder.stop(Reason.CANCELLED, message)
 
-    def detach(self, owner: str) -> list[DelegatedRun]:
+    def detach(self, owner: str) -> list[Run]:
         """Make background runs of those that have not ended; whoever runs this delegation is their keeper."""
         left = [run for run in self.runs if run.goes_on]
         for run in left:
             run.holder.detach(owner)
         self._take_note(left)
-        return left
+        return [delegated.run for delegated in left]
 
     def prepare(self) -> None:
         """Plan every task and make its record; nothing is started. Raises PiSubagentsError."""

@@ -34,8 +34,8 @@ class Session:
     def find(cls, text: str, cwd: Path | str | None = None) -> Session:
         """The session that `text` names, by its id or a run's, or by as much of either as no other begins with.
 
-        Raises SessionNotFound, AmbiguousId, and InvalidCall for one that several other projects than that of `cwd`
-        have.
+        Raises SessionNotFound, and InvalidCall where several sessions, or several projects other than that of `cwd`,
+        are meant.
         """
         from pi_subagents.runs.lookup import find_session  # which is made of what is in here
 

@@ -6,10 +6,11 @@ import asyncio
 import sys
 from collections.abc import Sequence
 
-from pi_subagents.delegation.delegation import DelegatedRun, Delegation
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Status, short_id
 from pi_subagents.place import Place
 from pi_subagents.processes.worker import Worker, fork_worker
+from pi_subagents.runs.run import Run
 from pi_subagents.settings import RunnerName
 from pi_subagents.surfaces.cli.notices import OWNER
 from pi_subagents.surfaces.cli.output import echo
@@ -85,7 +86,7 @@ async def _done_or_left(work: asyncio.Task[None], detaching: Detaching | None) -
         wanted.cancel()
 
 
-def _say(runs: Sequence[DelegatedRun], *, ended: int) -> None:
+def _say(runs: Sequence[Run], *, ended: int) -> None:
     named = ", ".join(map(_named, runs[:_MAX_NAMED]))
     more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
     go_on = "goes on" if len(runs) == 1 else "go on"
@@ -97,6 +98,6 @@ def _say(runs: Sequence[DelegatedRun], *, ended: int) -> None:
         echo(f"hint: {counted(ended, 'task')} {have} ended already; 'pi-subagents sessions list' names them", err=True)
 
 
-def _named(run: DelegatedRun) -> str:
+def _named(run: Run) -> str:
     waits = ", waiting" if run.state.status is Status.QUEUED else ""
     return f"{short_id(run.state.session_id)} ({clip(run.state.name, _NAME_CELLS)}{waits})"
