@@ -26,7 +26,7 @@ _CONNECT_S = 10.0
 def main() -> None:
     """Keep the run that is handed over at the socket named on the command line."""
     try:
-        run_until_signalled(_keep(sys.argv[1]))
+        run_until_signalled(_keep(sys.argv[2]))
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)
 
@@ -58,7 +58,3 @@ def _receive(connection: socket.socket) -> tuple[int, int]:
         os.set_inheritable(fd, False)
     lease, sealed = fds
     return lease, sealed
-
-
-if __name__ == "__main__":
-    main()
