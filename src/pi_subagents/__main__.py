@@ -1,6 +1,10 @@
-"""`python -m pi_subagents` is the command."""
+"""`python -m pi_subagents` is the command, and with `pane ADDRESS` the program that works in a tmux pane."""
 
-from pi_subagents.surfaces.cli import main
+import sys
 
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["pane"]:
+        from pi_subagents.surfaces.live.pane import main
+    else:
+        from pi_subagents.surfaces.cli import main
     main()

@@ -1,4 +1,4 @@
-"""What the contract tests know about the package's source: modules, their imports, their calls into `os`.
+"""What the contract tests know about the package's source: modules, their imports, what they call.
 
 Nothing is imported; the files are parsed, so a rule can also be tried on a package made up in a test.
 """
@@ -6,12 +6,14 @@ Nothing is imported; the files are parsed, so a rule can also be tried on a pack
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 
 PACKAGE = "pi_subagents"
+_MODULE_NAME = re.compile(rf"{PACKAGE}(\.\w+)+")
 
 
 class When(StrEnum):
@@ -24,7 +26,10 @@ class When(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """One imported module; of a name imported from one of our own, the module that holds it."""
+    """One imported module; of a name imported from one of our own, the module that holds it.
+
+    A text that is the name of one of ours counts too: it is there to be loaded or started.
+    """
 
     target: str
     line: int
@@ -90,6 +95,14 @@ def calls_to(module: Module, library: str, names: frozenset[str]) -> Iterator[tu
                 yield name, node.lineno
 
 
+def methods_called(module: Module, names: frozenset[str]) -> Iterator[tuple[str, int]]:
+    """Each call of a function or method with one of these names, whatever it belongs to, with its line."""
+    for node in ast.walk(module.tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr=name) | ast.Name(id=name)) if name in names:
+                yield name, node.lineno
+
+
 def _module_name(root: Path, path: Path) -> str:
     parts = path.relative_to(root).with_suffix("").parts
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
@@ -121,6 +134,10 @@ class _ImportReader(ast.NodeVisitor):
             name = f"{source}.{alias.name}"
             self._add(name if self._is_module(name) else source, node.lineno)
 
+    def visit_Constant(self, node: ast.Constant) -> None:
+        if isinstance(node.value, str) and _MODULE_NAME.fullmatch(node.value):
+            self.found.append(Import(self._module_in(node.value), node.lineno, When.LAZY))
+
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self._visit_later(node, When.LAZY)
 
@@ -137,6 +154,11 @@ class _ImportReader(ast.NodeVisitor):
         before, self._when = self._when, when
         self.generic_visit(node)
         self._when = before
+
+    def _module_in(self, name: str) -> str:
+        """The module that a text names, maybe with something in it at the end."""
+        inner = name.rpartition(".")[0]
+        return inner if not self._is_module(name) and self._is_module(inner) else name
 
     def _is_module(self, name: str) -> bool:
         return name.startswith(f"{PACKAGE}.") and name.removeprefix(f"{PACKAGE}.") in self._known

@@ -20,7 +20,16 @@ from tests.contracts.layers import (
     LAYERS,
     with_drawing,
 )
-from tests.contracts.source_tree import PACKAGE, Import, Module, SourceTree, When, calls_to, read_source_tree
+from tests.contracts.source_tree import (
+    PACKAGE,
+    Import,
+    Module,
+    SourceTree,
+    When,
+    calls_to,
+    methods_called,
+    read_source_tree,
+)
 
 SOURCE = Path(__file__).parents[2] / "src" / PACKAGE
 
@@ -35,6 +44,20 @@ PROCESS_CALLS = {
 # Programs of their own, which no module imports: what they do to processes is what they are for.
 STAND_ALONE = ("testing.agent_program",)
 DATABASE_LIBRARIES = ("fcntl", "sqlite3")
+
+# What a harness gathers before a launch and what `doctor` asks it; everything else in `harness/` is pure.
+HARNESS_LOOKS_AT_FILES = tuple(
+    f"harness.pi.{module}" for module in ("checks", "interpreter", "needs", "programs", "surroundings")
+)
+FILE_LIBRARIES = ("glob", "io", "shutil", "tempfile", f"{PACKAGE}.files", f"{PACKAGE}.trees")
+FILE_CALLS = frozenset(
+    {"access", "listdir", "lstat", "makedirs", "open", "readlink", "remove", "rename", "scandir", "stat", "walk"}
+)
+FILE_METHODS = frozenset(
+    {"exists", "glob", "is_dir", "is_file", "is_symlink", "iterdir", "lstat", "mkdir", "open", "read_bytes"}
+    | {"read_text", "readlink", "realpath", "resolve", "rglob", "rmdir", "stat", "symlink_to", "touch", "unlink"}
+    | {"write_bytes", "write_text"}
+)
 
 # library: (where it may be loaded with the module, where a function may load it)
 HEAVY_LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -136,6 +159,25 @@ def processes_outside_runners(tree: SourceTree) -> Iterator[str]:
                 yield f"{module.at(line)} uses {library}.{name}; only runners/ may"
 
 
+def files_in_harness(tree: SourceTree) -> Iterator[str]:
+    """A harness does not touch files, except in the few modules that gather what a launch needs."""
+    for module in tree.modules:
+        if not module.is_in("harness") or module.name in HARNESS_LOOKS_AT_FILES:
+            continue
+        for found in module.imports:
+            if found.target in FILE_LIBRARIES:
+                yield f"{module.at(found.line)} imports {found.target}; a harness may not touch files there"
+        for name, line in (*calls_to(module, "os", FILE_CALLS), *methods_called(module, FILE_METHODS)):
+            yield f"{module.at(line)} calls {name}; a harness may not touch files there"
+
+
+def modes_outside_harness(tree: SourceTree) -> Iterator[str]:
+    """Everybody else gets a harness from the table, by its name: a module that names one would serve no other."""
+    for module, target, found in _internal_imports(tree):
+        if target.startswith("harness.") and target.endswith("_mode") and not module.is_in("harness"):
+            yield f"{module.at(found.line)} imports {target}; ask harness_named() or steerable()"
+
+
 def databases_outside_store(tree: SourceTree) -> Iterator[str]:
     """Only `store` locks files and opens databases."""
     for module in tree.modules:
@@ -221,6 +263,8 @@ RULES: tuple[Rule, ...] = (
     aside_entangled,
     import_cycles,
     processes_outside_runners,
+    files_in_harness,
+    modes_outside_harness,
     databases_outside_store,
     heavy_imports,
     printing_elsewhere,
@@ -267,6 +311,16 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     ),
     (upward_imports, {"fold.py": "if TYPE_CHECKING:\n    from pi_subagents.delegation import S"}, "(layer 5)"),
     (upward_imports, {"store/index.py": "from ..supervisor import drive"}, "imports supervisor (layer 4)"),
+    (
+        upward_imports,
+        {"runners/child.py": "f('pi_subagents.background.keeper')"},
+        "imports background.keeper (layer 5)",
+    ),
+    (
+        upward_imports,
+        {"harness/__init__.py": "T = {'x': 'pi_subagents.tools.x.X'}", "tools/x.py": ""},
+        "imports tools.x (layer 5)",
+    ),
     (upward_imports, {"delegation.py": "from pi_subagents import delegate"}, "imports pi_subagents (layer 6)"),
     (runners_and_store_mixed, {"runners/child.py": "from pi_subagents.store import lease"}, "imports store"),
     (
@@ -287,6 +341,7 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (aside_entangled, {"offline/demo.py": "from pi_subagents.delegation import delegate"}, "above layer 2"),
     (aside_entangled, {"testing/fakes.py": "import pi_subagents.offline.server"}, "above layer 2"),
     (aside_entangled, {"delegation.py": "import pi_subagents.testing.fakes"}, "only surfaces may use"),
+    (aside_entangled, {"harness/__init__.py": "T = 'pi_subagents.testing.echo.Echo'"}, "only surfaces may use"),
     (
         import_cycles,
         {"fold.py": "from pi_subagents import outcome", "outcome.py": "from pi_subagents.fold import f"},
@@ -308,6 +363,21 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (processes_outside_runners, {"delegation.py": "from os import fork"}, "uses os.fork"),
     (processes_outside_runners, {"tools/a.py": "asyncio.create_subprocess_exec('x')"}, "uses asyncio.create"),
     (processes_outside_runners, {"testing/fakes.py": "import signal"}, "imports signal"),
+    (files_in_harness, {"harness/pi/decoder.py": "def f(p):\n    return p.read_bytes()"}, "decoder:3 calls read_bytes"),
+    (files_in_harness, {"harness/contract.py": "def f(p):\n    with open(p): ..."}, "calls open"),
+    (files_in_harness, {"harness/pi/launch.py": "def f(p):\n    return p.stat()"}, "calls stat"),
+    (files_in_harness, {"harness/pi/launch.py": "import os as o\ndef f(p):\n    o.listdir(p)"}, "calls listdir"),
+    (
+        files_in_harness,
+        {"harness/acp/mode.py": "from pi_subagents.files import read", "files.py": ""},
+        "imports pi_sub",
+    ),
+    (files_in_harness, {"harness/acp/mode.py": "def f():\n    import shutil"}, "imports shutil"),
+    (
+        modes_outside_harness,
+        {"background/launch.py": "from pi_subagents.harness.pi.rpc_mode import PiRpc", "harness/pi/rpc_mode.py": ""},
+        "ask harness_named()",
+    ),
     (databases_outside_store, {"delegation.py": "import sqlite3"}, "imports sqlite3"),
     (databases_outside_store, {"runners/child.py": "def f():\n    import fcntl"}, "imports fcntl"),
     (
@@ -338,6 +408,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
 SOUND: Mapping[str, str] = {
     "__init__.py": "from pi_subagents.delegation import delegate",
     "encoding.py": "",
+    "harness/__init__.py": "T = {'pi': 'pi_subagents.harness.pi.json_mode.Pi'}",
+    "harness/pi/json_mode.py": "def f(paths):\n    return [path.name for path in paths]",
+    "harness/pi/needs.py": "from pi_subagents.files import read_bounded\ndef f(p):\n    return p.read_text()",
     "jsonl.py": "",
     "models/__init__.py": "from .usage import Usage",
     "models/run.py": "from .usage import Usage\nimport os\nos.getpid()",

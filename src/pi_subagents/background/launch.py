@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from pi_subagents.background.orders import Order, seal
+from pi_subagents.background.starting import start_keeper, start_queue
 from pi_subagents.delegation.missing import PlanCheck
 from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
 from pi_subagents.errors import PiSubagentsError, StoreError
@@ -16,7 +17,7 @@ from pi_subagents.harness import harness_named, steerable
 from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
 from pi_subagents.models import Task
 from pi_subagents.place import Place
-from pi_subagents.runners import choose_mechanism, room_for_agents, start_keeper, start_queue
+from pi_subagents.runners import choose_mechanism, room_for_agents
 from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import Settings

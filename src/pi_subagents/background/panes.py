@@ -30,7 +30,7 @@ from pi_subagents.store import is_held, request_stop
 from pi_subagents.store.sockets import new_address
 from pi_subagents.supervisor import Observer, Supervisor
 
-PROGRAM = "pi_subagents.surfaces.live.pane"
+_PROGRAM = ("pi_subagents", "pane")
 _CONNECT_S = 30.0
 """How long a program may take to start in its pane."""
 _LOOK_S = 0.5
@@ -115,7 +115,7 @@ class PaneRun:
     def _hand_over(self) -> socket.socket:
         """Open a pane and give it the run; raises SpawnFailed and OSError, and then the run is still ours."""
         with _listening() as (listener, address):
-            pane = self._panes.open([sys.executable, "-P", "-m", PROGRAM, address])
+            pane = self._panes.open([sys.executable, "-P", "-m", *_PROGRAM, address])
             connection = self._accept(listener, pane)
         order = seal(self._order)
         try:

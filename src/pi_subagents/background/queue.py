@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pi_subagents.runners.detached import start_keeper
+from pi_subagents.background.starting import start_keeper
 from pi_subagents.store.control import is_to_stop
 from pi_subagents.store.slots import BackgroundSlots
 

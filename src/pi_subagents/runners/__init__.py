@@ -2,7 +2,7 @@
 
 from pi_subagents.runners.containment import Mechanism, choose_mechanism, namespace_works
 from pi_subagents.runners.contract import Lease, Process, Runner, Sink, Slot, Slots, SpawnFailed, Stream
-from pi_subagents.runners.detached import collect_ended, start_keeper, start_queue
+from pi_subagents.runners.detached import collect_ended, start_detached
 from pi_subagents.runners.footprint import Footprint, room_for_agents
 from pi_subagents.runners.local import LocalProcess, LocalRunner
 
@@ -23,6 +23,5 @@ __all__ = [
     "collect_ended",
     "namespace_works",
     "room_for_agents",
-    "start_keeper",
-    "start_queue",
+    "start_detached",
 ]

@@ -14,17 +14,8 @@ def collect_ended() -> None:
     _started[:] = [process for process in _started if process.poll() is None]
 
 
-def start_keeper(lease: int, order: int, slot: int) -> None:
-    """Start a keeper that inherits a run's lease, its order, and its slot (-1 for none)."""
-    _start("pi_subagents.background.keeper", [str(lease), str(order), str(slot)], (lease, order, slot))
-
-
-def start_queue(listener: int, agent_dir: str, limit: int) -> None:
-    """Start a queue that inherits the socket on which it listens."""
-    _start("pi_subagents.background.queue", [str(listener), agent_dir, str(limit)], (listener,))
-
-
-def _start(module: str, arguments: list[str], fds: tuple[int, ...]) -> None:
+def start_detached(module: str, arguments: list[str], fds: tuple[int, ...]) -> None:
+    """Start a module of ours as a program that inherits these descriptors (-1 for none)."""
     collect_ended()
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", module, *arguments],

@@ -43,16 +43,16 @@ def check_tools(profile: Profile) -> None:
         )
 
 
-_OWN_TOOLS = frozenset(
+OWN_TOOLS = frozenset(
     {"delegate_to_subagents", "get_subagent_output", "get_subagent_session", "list_subagent_profiles"}
     | {"subagent", "background_agent", "background_agent_status"}
 )
-"""Ours, which agents have where they may start further ones."""
+"""Ours, which agents have where they may start further ones; a contract test compares them with the registry."""
 
 
 def is_tool(name: str) -> bool:
     """Whether `pi` has such a tool without extensions, or may have: patterns and MCP servers' tools are let pass."""
-    known = (*BUILTIN_TOOLS, *_OTHER_SHELLS, *_ONLY_BY_NAME, *_OWN_TOOLS)
+    known = (*BUILTIN_TOOLS, *_OTHER_SHELLS, *_ONLY_BY_NAME, *OWN_TOOLS)
     return name.lower() in known or name.lower().startswith(MCP_PREFIX) or not _PLAIN_NAME.fullmatch(name)
 
 
