@@ -159,7 +159,7 @@ def test_a_name_that_a_profile_and_a_preset_share_is_said_to_be_two(background_d
     told = background_desk.call("agents").err
     assert told == (
         'hint: a profile and a preset share a name: "worker"; '
-        "'run -p' takes the profile, 'background start' the preset\n"
+        "'run -p' uses the profile, 'background start' the preset\n"
     )
 
 

@@ -16,7 +16,7 @@ def test_a_machine_with_everything_is_fine(machine: Machine) -> None:
     assert done.returncode == 0
     *lines, blank, verdict = done.stdout.splitlines()
     assert {line[0] for line in lines} <= {"✓", "!", "-"}
-    assert (blank, verdict) == ("", "Ready: sub-agents can work here.")
+    assert (blank, verdict) == ("", "Ready: sub-agents can run here.")
     assert [line for line in lines if line.startswith("✓ pi ") and "0.87.1" in line and "PATH" in line]
 
 

@@ -35,17 +35,17 @@ def test_installing_and_uninstalling_is_told_in_a_sentence_each(machine: Machine
     # Found whatever PATH pi has, and no file of a project is taken for one of our modules.
     assert manifest["bridge"] == [str(Path(sys.executable).absolute()), "-P", "-m", "pi_subagents", "bridge"]
     again = machine.run("install", "pi")
-    assert again.stdout == f"the extension is already there: {folder} was not changed\n"
+    assert again.stdout == f"the extension in {folder} is already up to date\n"
     (folder / "index.ts").write_text("// edited")
     (folder / "of-an-earlier-version.ts").write_text("")
     renewed = machine.run("install", "pi")
-    assert renewed.stdout == f"brought the extension in {folder} up to date\n"
+    assert renewed.stdout == f"updated the extension in {folder}\n"
     assert not (folder / "of-an-earlier-version.ts").exists()
     assert machine.run("install", "pi").stdout == again.stdout
     gone = machine.run("uninstall", "pi")
     assert gone.stdout == f"deleted the extension in {folder}\n"
     assert not folder.parent.exists()
-    assert machine.run("uninstall", "pi").stdout == f"there is no extension in {folder}: nothing to do\n"
+    assert machine.run("uninstall", "pi").stdout == f"no extension in {folder}; nothing to do\n"
 
 
 def test_a_project_gets_the_name_of_the_program_and_no_path_of_mine(machine: Machine) -> None:
@@ -55,7 +55,7 @@ def test_a_project_gets_the_name_of_the_program_and_no_path_of_mine(machine: Mac
     folder = machine.project / ".pi" / "extensions" / "pi-subagents"
     assert done.stdout == f"wrote the extension to {folder}\n"
     assert "needs pi-subagents on their PATH" in done.stderr
-    assert "trusts that directory" in done.stderr
+    assert "have trusted that directory" in done.stderr
     assert _manifest(folder)["bridge"] == ["pi-subagents", "bridge"]
     assert not [file for file in folder.iterdir() if str(machine.root).encode() in file.read_bytes()]
     assert machine.run("uninstall", "pi", "--project").returncode == 0
@@ -104,7 +104,7 @@ def test_a_pi_that_does_not_start_with_it_is_told_of_with_the_way_back(machine: 
     machine.add_program("pi", PI)
     done = machine.run("install", "pi")
     assert done.returncode == 0
-    assert "warning: pi does not start with it: Error: Failed to load extension: Tool subagent conflicts" in done.stderr
+    assert "warning: pi fails to start with it: Error: Failed to load extension: Tool subagent conflicts" in done.stderr
     assert "pi-subagents uninstall pi" in done.stderr
 
 

@@ -118,7 +118,7 @@ def test_a_prompt_is_written_in_the_editor_of_the_person(machine: Machine) -> No
 
 def test_without_a_terminal_the_wizard_says_what_to_do_instead(machine: Machine) -> None:
     path = machine.write(path_of(machine, "x"), "---\nname: x\n---\n")
-    for action, instead in (("create", "--model or --from"), ("edit", "change the file"), ("delete", "--yes")):
+    for action, instead in (("create", "--model or --from"), ("edit", "edit the file"), ("delete", "--yes")):
         done = machine.run("profile", action, "x")
         assert done.stderr.startswith(f"error: profile {action} asks questions and needs a terminal; in a script")
         assert instead in done.stderr

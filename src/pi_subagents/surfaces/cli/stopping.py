@@ -24,7 +24,7 @@ def stop_runs(what: str, folders: Sequence[Path]) -> int:
     states = {folder: load_run(folder) for folder in folders}
     running = [folder for folder, state in states.items() if not state.status.is_terminal]
     if not running:
-        echo(f"{what} is over already: {ending_words(states[folders[-1]])}")
+        echo(f"{what} has already ended: {ending_words(states[folders[-1]])}")
         return 0
     for folder in running:
         request_stop(folder, CANCELLED_SENTENCE)
@@ -46,7 +46,7 @@ def ending_words(state: RunState) -> str:
 
 def tell_where_to_read(run_dir: Path) -> None:
     """How to get at what an agent has said, for whoever was told only that it has ended."""
-    echo(f"hint: 'pi-subagents sessions show {short_run_id(run_dir)}' shows what it said and did", err=True)
+    echo(f"hint: see what it did with 'pi-subagents sessions show {short_run_id(run_dir)}'", err=True)
 
 
 def _wait(run_dir: Path, deadline: float) -> bool:
@@ -60,11 +60,11 @@ def _wait(run_dir: Path, deadline: float) -> bool:
 def _report(what: str, state: RunState) -> str:
     if state.status is Status.COMPLETED:
         return f"{what} completed before it could be stopped."
-    return f"{what} is over: {ending_words(state)}"
+    return f"{what} has ended: {ending_words(state)}"
 
 
 def _too_long(what: str, session_id: str) -> str:
     return (
-        f"{what} was asked to stop, but has not ended within {_WAIT_S:g} s; "
+        f"{what} was asked to stop but has not ended within {_WAIT_S:g} s; "
         f"watch it with 'pi-subagents sessions show --follow {short_id(session_id)}'."
     )

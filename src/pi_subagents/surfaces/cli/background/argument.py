@@ -15,7 +15,7 @@ from pi_subagents.place import Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ADVICE = "'pi-subagents background list --all' shows the background runs there are"
+_ADVICE = "'pi-subagents background list --all' lists all background runs"
 _MAX_COMPLETIONS = 50
 
 

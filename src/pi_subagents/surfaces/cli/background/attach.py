@@ -26,11 +26,11 @@ from pi_subagents.surfaces.cli.views import View, choose_view
 
 @click.command()
 @run_argument
-@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+@click.option("--plain", is_flag=True, help="Print one line per event; never redraw.")
 def attach(run: str, plain: bool) -> None:
-    """Watch RUN in a live window: x stops it after a question, q or Ctrl+C leaves it running.
+    """Watch RUN in a live window: x stops it, after confirmation; q or Ctrl+C leaves it running.
 
-    Exit code 0 if it was completed or left with q, 1 if it failed or was aborted, 130 if left with Ctrl+C.
+    Exit code 0 if it completed or you left with q, 1 if it failed or was aborted, 130 if you left with Ctrl+C.
     """
     run_dir = find_run(Place.here(), run)
     try:
@@ -76,9 +76,9 @@ async def _show(run_dir: Path, state: RunState, view: View) -> None:
 def _say_how_it_stands(run_dir: Path) -> RunState:
     state = load_run(run_dir)
     if state.status.is_terminal:
-        echo(f"Run {short_run_id(run_dir)} is over: {ending_words(state)}")
+        echo(f"Run {short_run_id(run_dir)} has ended: {ending_words(state)}")
         tell_where_to_read(run_dir)
         count_as_told(state, run_dir)
     else:
-        echo(f"Left running: {short_run_id(run_dir)} goes on without you.", err=True)
+        echo(f"Run {short_run_id(run_dir)} is still running.", err=True)
     return state

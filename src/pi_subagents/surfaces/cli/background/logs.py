@@ -22,11 +22,11 @@ _INTERRUPTED = 130
 
 @click.command()
 @run_argument
-@click.option("-f", "--follow", is_flag=True, help="Go on as it happens, until the run is over.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing until the run ends.")
 def logs(run: str, follow: bool) -> None:
-    """Print what RUN has done so far, a line for each thing; 'sessions show' has all of it in full.
+    """Print what RUN has done so far, one line per event; 'sessions show' prints it in full.
 
-    Exit code 0 if there is such a run, however it ended; 130 after Ctrl+C, which leaves the run alone.
+    Exit code 0 if the run exists, however it ended; 130 after Ctrl+C, which does not stop the run.
     """
     run_dir = find_run(Place.here(), run)
     state = load_run(run_dir)  # a lost run is closed first, so that its end is told too
@@ -36,12 +36,12 @@ def logs(run: str, follow: bool) -> None:
             if line := words.say(event):
                 echo_text(line)
     except KeyboardInterrupt:
-        echo("No longer followed; the run goes on.", err=True)
+        echo("Stopped following; the run continues.", err=True)
         sys.exit(_INTERRUPTED)
     state = load_run(run_dir)
     count_as_told(state, run_dir)
     if not state.status.is_terminal:
-        echo(f"Still {state.status}; -f shows the rest as it comes.", err=True)
+        echo(f"Still {state.status}; use -f to follow it.", err=True)
 
 
 def _events(run_dir: Path, follow: bool) -> Iterable[AnyEvent]:

@@ -14,7 +14,7 @@ from pi_subagents.place import Place
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ADVICE = "'pi-subagents sessions list --all' shows every session there is"
+_ADVICE = "'pi-subagents sessions list --all' lists all sessions"
 _MAX_COMPLETIONS = 50
 
 
