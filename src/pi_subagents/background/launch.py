@@ -102,7 +102,7 @@ def _hand_over(run: PreparedRun, order: int, slots: Slots) -> None:
     lease = run.record.lease_fd
     gate = slots.gate()
     if gate is None:
-        _log.warning("another launch does not get on (is its program stopped?); this one overtakes it")
+        _log.warning("another launch is stuck (is its program stopped?); going ahead without it")
     try:
         if _give_to_porter(run, order, slots):
             return

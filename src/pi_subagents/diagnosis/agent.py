@@ -46,23 +46,23 @@ def check_agent(situation: Situation) -> Iterator[Finding]:
         return
     answer = situation.ask_pi("--version", timeout_s=_VERSION_TIMEOUT_S)
     yield _node_of_pi(situation, pi_starts=answer.ok)
-    shown = f"{tilde(Path(situation.program.argv[0]))}, found through: {situation.program.found_in}"
+    shown = f"{tilde(Path(situation.program.argv[0]))}, found via {situation.program.found_in}"
     if answer.ok:
         version = version_in(answer.text)
         yield Finding("pi", True, f"{_dotted(version) if version else 'unknown version'} ({shown})", needed=True)
         if version and version > NEWEST_KNOWN:
             known = _dotted(NEWEST_KNOWN)
-            detail = f"newer than {known}, the newest that this version of pi-subagents knows; treated like that one"
-            yield Finding("pi version", False, detail, "look for a newer pi-subagents")
+            detail = f"newer than {known}, the newest that this version of pi-subagents knows; treated like it"
+            yield Finding("pi version", False, detail, "update pi-subagents")
     else:
         why = _last_line(situation, answer)
-        yield Finding("pi", False, f"does not start ({shown}): {why}", f"mend or remove it, or {_INSTALL}", True)
+        yield Finding("pi", False, f"does not start ({shown}): {why}", f"fix or remove it, or {_INSTALL}", True)
 
 
 def _node_for_later(situation: Situation) -> Finding:
     node = find_node(situation.data)
     if node is None:
-        return Finding("node", False, f"none that is {_NODE_TEXT} or newer", f"{_INSTALL} (brings one)", True)
+        return Finding("node", False, f"no version {_NODE_TEXT} or newer", f"{_INSTALL} (installs one)", True)
     return Finding("node", True, f"{node.version} ({tilde(node.binary)})", needed=True)
 
 
@@ -70,12 +70,12 @@ def _node_of_pi(situation: Situation, *, pi_starts: bool) -> Finding:
     assert situation.program is not None
     command = node_command(situation.program.argv, situation.path)
     if command is None:
-        return Finding("node", True, "not needed: pi is a program of its own", needed=True)
+        return Finding("node", True, "not needed: pi is a standalone program", needed=True)
     found = shutil.which(command, path=situation.path)
     needed = not pi_starts  # what works is not called missing, however old it is
-    advice = f"put Node {_NODE_TEXT} or newer on the PATH, or {_INSTALL} (brings one)"
+    advice = f"put Node {_NODE_TEXT} or newer on the PATH, or {_INSTALL} (installs one)"
     if found is None:
-        return Finding("node", False, f"{command} was not found, and pi needs it", advice, needed)
+        return Finding("node", False, f"{command} not found, but pi needs it", advice, needed)
     answer = ask([found, "--version"], environ=situation.environ, timeout_s=_VERSION_TIMEOUT_S)
     version = version_in(answer.text)
     if not answer.ok or version is None:
@@ -105,7 +105,7 @@ def _first_on_path(commands: tuple[str, ...], path: str) -> str | None:
 def check_model(situation: Situation) -> Iterator[Finding]:
     """Whether pi has a model with a credential; pi itself is asked, because only it knows all its providers."""
     if situation.program is None:
-        yield Finding("model", False, "not known while there is no pi", _INSTALL)
+        yield Finding("model", False, "unknown until pi is installed", _INSTALL)
         return
     answer = _list_models(situation)
     providers = [name.partition("/")[0] for name in parse_models(answer.text)]
@@ -114,10 +114,10 @@ def check_model(situation: Situation) -> Iterator[Finding]:
         yield Finding("model", False, f"pi --list-models failed: {_last_line(situation, answer)}", advice)
     elif not providers:
         keyed = _profiles_with_keys(situation)
-        who = f"only agents with a key of their own can work: {', '.join(keyed)}" if keyed else "only the demo works"
+        who = f"only agents with their own key can run: {', '.join(keyed)}" if keyed else "only the demo works"
         yield Finding("model", False, f"pi has none; {who}", advice, needed=not keyed)
     else:
-        yield Finding("model", True, f"{len(providers)} to choose from, of {', '.join(sorted(set(providers)))}")
+        yield Finding("model", True, f"{len(providers)} available from {', '.join(sorted(set(providers)))}")
     if "errors loading models.json" in answer.text:
         where = tilde(situation.place.agent_dir / "models.json")
         yield Finding("model", False, f"{where} has errors", "run: pi-subagents pi --list-models")

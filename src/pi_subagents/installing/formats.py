@@ -60,7 +60,7 @@ def value_at(tables: Table, path: Sequence[str]) -> Any:
 
 def _merged(tables: Table, patch: Table, where: str = "the file") -> dict[str, Any]:
     if not isinstance(tables, Mapping):
-        raise CannotEdit(f"{where} holds something else than named values")
+        raise CannotEdit(f"{where} does not contain named values")
     merged = dict(tables)
     for key, value in patch.items():
         nested = isinstance(value, Mapping)
@@ -81,5 +81,5 @@ def _checked(file_format: Format, text: str, wanted: dict[str, Any], ignoring_em
     if ignoring_empty and value_at(found, ignoring_empty) is None and not value_at(wanted, ignoring_empty):
         wanted = {key: value for key, value in wanted.items() if key != ignoring_empty[0]}
     if found != wanted:
-        raise CannotEdit("it is written in a way that cannot be changed safely")
+        raise CannotEdit("its layout is not supported")
     return text

@@ -109,9 +109,9 @@ def steer(run_dir: Path, text: str) -> None:
         raise problem
     answer = ask(run_dir, {"op": "steer", "text": text})
     if answer is None:
-        raise InvalidCall(f"Nobody answers for session {short_id(state.session_id)}; it may have ended just now.")
+        raise InvalidCall(f"Session {short_id(state.session_id)} does not answer; it may have just ended.")
     if not answer.get("ok"):
-        raise InvalidCall(f"Session {short_id(state.session_id)} was not told: {answer.get('error')}.")
+        raise InvalidCall(f"Session {short_id(state.session_id)} did not get it: {answer.get('error')}.")
 
 
 def why_not_steered(state: RunState) -> InvalidCall | None:
@@ -120,10 +120,9 @@ def why_not_steered(state: RunState) -> InvalidCall | None:
     harness = HARNESSES.get(state.harness)
     if harness is not None and not harness.can_steer:
         return InvalidCall(
-            f"{session} cannot be steered: its agent runs in the mode {state.harness}, which hears nothing more once "
-            "it works.",
-            advice='"harness: pi-rpc" in its profile, or the setting subagents.harness, makes the next one listen',
+            f"{session} cannot be steered: its agent uses the harness {state.harness}, which takes no messages.",
+            advice='to steer the next one, set "harness: pi-rpc" in its profile or in subagents.harness',
         )
     if state.status is Status.QUEUED:
-        return InvalidCall(f"{session} still waits for its turn; its agent has not begun.")
+        return InvalidCall(f"{session} is still queued; its agent has not started.")
     return None

@@ -88,7 +88,7 @@ def session_busy(session_id: str) -> SessionBusy:
 def several_places(what: str, homes: Iterable[Path]) -> InvalidCall:
     """What to raise for an id that projects other than the one at hand have in common."""
     named = ", ".join(str(project) for project in homes)
-    return InvalidCall(f"{what} is in several projects: {named}. Work in the one that you mean.")
+    return InvalidCall(f"{what} is in several projects: {named}. Change to the one you mean.")
 
 
 class Sessions:
@@ -185,11 +185,11 @@ def _require_ours(run: StoredRun) -> None:
 def _directory(latest: StoredRun) -> Path:
     cwd = Path(latest.state.cwd)
     if not cwd.is_dir():
-        raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
+        raise InvalidCall(f"{cwd}, where the session worked, no longer exists; choose another directory with --cwd")
     project = project_of(latest.run_dir)
     if not is_below(cwd, project) and not was_made_here(latest.run_dir):
         # A record that came with the project does not say where else an agent works next.
-        raise InvalidCall(f"{cwd}, where the session worked, is outside of {project}; name the directory with --cwd")
+        raise InvalidCall(f"{cwd}, where the session worked, is outside {project}; to use it, pass it with --cwd")
     return cwd
 
 

@@ -113,7 +113,7 @@ def test_an_ambiguous_or_unknown_run_is_said_to_be_so(desk: BackgroundDesk) -> N
     first, second = desk.launch(prints(*answer("1"))), desk.launch(prints(*answer("2")))
     done = desk.background("status", first.name[:9])
     assert done.exit_code == 1
-    assert "begins 2 run ids; give more of the one you mean:\n" in done.err
+    assert "matches 2 run ids; give a longer prefix:\n" in done.err
     assert [line.split()[:3:2] for line in done.err.splitlines() if line.startswith("  ")] == [
         [run_dir.name[:18], "ago"] for run_dir in (second, first)
     ]

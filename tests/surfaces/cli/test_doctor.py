@@ -156,7 +156,7 @@ def test_models_are_counted_and_their_providers_named(machine: Machine) -> None:
     machine.add_pi()
     finding = diagnose(machine).one("model")
     assert finding["ok"]
-    assert finding["detail"] == "2 to choose from, of anthropic, zai"
+    assert finding["detail"] == "2 available from anthropic, zai"
 
 
 def test_without_a_model_nothing_is_ready_and_the_way_to_one_is_named(machine: Machine) -> None:
@@ -176,7 +176,7 @@ def test_a_profile_with_its_own_key_does_without_a_model_of_pi(machine: Machine)
     machine.write(machine.agent_dir / "agent-profiles" / "own.md", profile, 0o600)
     diagnosis = diagnose(machine)
     assert diagnosis.exit_code == 0
-    assert "with a key of their own can work: own" in diagnosis.one("model")["detail"]
+    assert "with their own key can run: own" in diagnosis.one("model")["detail"]
 
 
 def test_on_a_terminal_lines_are_broken_between_words_only(machine: Machine) -> None:

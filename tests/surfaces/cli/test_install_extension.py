@@ -112,14 +112,14 @@ def test_doctor_says_whether_pi_has_the_extension_and_what_is_wrong_with_it(mach
     machine.add_pi()
     absent = diagnose(machine).one("extension")
     assert (absent["ok"], "pi-subagents install pi" in absent["detail"]) == (True, True)
-    assert "\n- extension       not installed, and not needed;" in machine.run("doctor").stdout
+    assert "\n- extension       not installed (optional);" in machine.run("doctor").stdout
     machine.run("install", "pi")
     fine = diagnose(machine).one("extension")
     assert (fine["ok"], __version__ in fine["detail"]) == (True, True)
     path = _folder(machine) / "tools.json"
     manifest = json.loads(path.read_text())
     for damage, said in (
-        ({"version": "0.0.1"}, "is of version 0.0.1"),
+        ({"version": "0.0.1"}, "is version 0.0.1"),
         ({"bridge": ["/gone", "bridge"]}, "cannot start /gone"),
         ({"bridge": None}, "are damaged"),
     ):
@@ -148,5 +148,5 @@ def test_doctor_does_not_run_what_a_projects_extension_names(machine: Machine) -
     (folder / "tools.json").write_text(json.dumps({**_manifest(folder), "bridge": [str(program), "bridge"]}))
     finding = diagnose(machine).one("extension")
     assert not finding["ok"]
-    assert "something else than pi-subagents" in finding["detail"]
+    assert "something other than pi-subagents" in finding["detail"]
     assert not (machine.root / "ran").exists()

@@ -19,7 +19,7 @@ def test_installing_and_uninstalling_is_told_in_a_sentence_each(machine: Machine
     path = machine.write(machine.home / ".claude.json", '{\n  "theme": "dark"\n}')
     installed = machine.run("install", "mcp", "--client", "claude")
     assert (installed.returncode, installed.stdout) == (0, f"added pi-subagents to {path}\nbackup: {path}.bak\n")
-    assert "hint: Claude Code starts the server the next time it starts itself" in installed.stderr
+    assert "hint: Claude Code starts the server the next time you start it" in installed.stderr
     entry = json.loads(path.read_text())["mcpServers"]["pi-subagents"]
     assert (entry["command"], entry["args"]) == (PROGRAM, ["mcp"])
     again = machine.run("install", "mcp", "--client", "claude")

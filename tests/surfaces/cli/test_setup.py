@@ -100,5 +100,5 @@ def test_a_configuration_that_cannot_be_changed_does_not_stop_the_rest(bare: Mac
     person = Typist(bare, "setup", NO_COLOR="1")
     assert person.answer("n", "", "n") == 0  # pi's extension, Gemini, the task
     assert "! Cursor" in person.screen
-    assert "cannot be changed safely" in " ".join(person.screen.split())
+    assert "cannot be edited safely" in " ".join(person.screen.split())
     assert (bare.home / ".gemini" / "settings.json").exists()

@@ -165,7 +165,7 @@ def test_a_key_among_the_arguments_is_refused_and_shown_nowhere(clone: Clone) ->
             done = clone.command(*command)
             said = (done.stdout + done.stderr).replace('\\"', '"')
             assert "sk-0123456789" not in said
-            assert f'{path}:3: "extraArgs" must not hold --api-key; put the key into the field "apiKey"' in said
+            assert f'{path}:3: "extraArgs" must not contain --api-key; use the field "apiKey"' in said
     kept = [file.read_bytes() for file in (clone.project / ".pi" / "subagents").rglob("*") if file.is_file()]
     assert kept
     assert not [content for content in kept if b"sk-0123456789" in content]
