@@ -76,7 +76,7 @@ HISTORIES: list[tuple[str, list[ev.AnyEvent], str, str, str | None]] = [
         [CUT, SETTLED, exited(1)],
         "failed",
         "agent_error",
-        "The answer was cut off at the model's output limit; what there is of it is kept",
+        "The answer was cut off at the model's output limit; what arrived is kept",
     ),
     (
         "to be fetched later",

@@ -282,7 +282,7 @@ def test_a_command_that_cannot_be_split_is_a_warning(files: Files, command: str)
     files.write_global(piCommand=command)
     settings = files.load()
     assert settings.pi_command is None
-    assert "subagents.piCommand is no command" in settings.warnings[0]
+    assert "subagents.piCommand is not a command" in settings.warnings[0]
 
 
 def test_a_file_larger_than_a_person_writes_is_not_read(files: Files) -> None:
@@ -318,7 +318,7 @@ def test_a_projects_file_that_leads_out_of_the_project_is_not_read(files: Files,
     files.project_file.symlink_to(tmp_path / "elsewhere.json")
     settings = files.load()
     assert settings.max_lines_per_window == 15
-    assert f"is a link that leads out of {files.project}" in settings.warnings[0]
+    assert f"is a link that points outside {files.project}" in settings.warnings[0]
 
 
 def test_several_powers_of_one_file_are_one_warning(files: Files) -> None:

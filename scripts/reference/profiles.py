@@ -14,7 +14,7 @@ from scripts.reference.markdown import join, standing, table
 _HEAD = """
 # Profiles
 
-A profile is a Markdown file with YAML frontmatter. Its body is the system prompt; an empty body leaves pi's own.
+A profile is a Markdown file with YAML frontmatter. Its body is the system prompt; an empty body keeps pi's own.
 
 | scope | directory |
 | --- | --- |
@@ -22,33 +22,33 @@ A profile is a Markdown file with YAML frontmatter. Its body is the system promp
 | project | `<project>/.pi/agent-profiles/` |
 
 A project's profile replaces a global one of the same name. A broken file never hides the others: `pi-subagents profile
-list` names it with file and line, and so does a task that asks for it.
+list` reports it with file and line, and so does a task that uses it.
 
 ## Fields
 
 A profile of a project that you have not trusted (`pi-subagents trust`) may describe and restrict an agent. One with a
-field that the last column calls a power is not used at all, because to leave the field out could lift a restriction;
-skills from outside of the project count as a power too. See [security](../concepts/security.md).
+field marked as a power in the last column is not used at all, because dropping the field could lift a restriction;
+skills from outside the project count as a power too. See [security](../concepts/security.md).
 
-Only `name` is required; what is not set is left to pi. YAML is version 1.2, so `off` is a text and not `false`. A list
-may also be written as a text with commas.
+Only `name` is required; what you do not set is up to pi. YAML is version 1.2, so `off` is a string and not `false`. A
+list may also be written as comma-separated text.
 """
 
 _KINDS = {"text": "text", "list": "list", "flag": "true or false", "secret": "text, kept secret"}
 
 _MEANINGS = {
     "name": "The name that tasks use: letters, digits, `-` and `_`.",
-    "description": "For people; it is not given to the agent.",
+    "description": "For people; the agent does not see it.",
     "provider": "The model's provider.",
-    "model": "The model; `provider/model` and pi's `model:thinking` are understood too.",
+    "model": "The model; `provider/model` and pi's `model:thinking` work too.",
     "thinkingLevel": "One of " + ", ".join(f"`{level}`" for level in ThinkingLevel) + ".",
-    "tools": "The only tools the agent may use. pi offers read, bash, edit and write unless told otherwise; grep, find "
-    "and ls must be named.",
+    "tools": "The only tools the agent may use. By default pi offers read, bash, edit and write; grep, find "
+    "and ls must be listed.",
     "noTools": "No tools at all. Wins over the other two.",
     "excludeTools": "All of " + ", ".join(BUILTIN_TOOLS) + " but these; inside `pi` all of its tools, active or not. "
     "Names in any case, or patterns such as `web_*`. Never MCP tools, `codemode` and `tool_search`, which only `tools` "
     "can give. Not together with `tools`.",
-    "noExtensions": "Load no extensions; in `pi` 1.x that goes for its own as well, such as MCP servers.",
+    "noExtensions": "Load no extensions; in `pi` 1.x this includes its own, such as MCP servers.",
     "extensions": "Extension files to load.",
     "noSkills": "Load no skills. Not together with the next two.",
     "suggestedSkills": "Skills, by name, that the agent may load if it finds them useful.",
@@ -56,8 +56,8 @@ _MEANINGS = {
     "noContextFiles": "Do not read `AGENTS.md` and `CLAUDE.md`.",
     "appendSystemPrompt": "Added to the system prompt instead of replacing it.",
     "apiKey": "The provider's key for this profile; see [secrets](../concepts/secrets.md).",
-    "extraArgs": "Further arguments for `pi`, as they are. What looks like shell text is refused, and so is what would "
-    "lift a restriction of tools, and `--api-key`, which everybody on the machine could read.",
+    "extraArgs": "Extra arguments for `pi`, passed as they are. Refused: anything that looks like shell syntax or "
+    "would lift a tool restriction, and `--api-key`, which every user of the machine could read.",
     "resumeMode": "`retell` or `native`; wins over the setting of that name.",
     "harness": "`pi-json`, or `pi-rpc`, whose agents can be steered while they work; wins over the setting.",
 }
@@ -73,7 +73,7 @@ _PRESETS = """
 ## Presets
 
 A preset is a profile in a file of the second kind, for the tools `subagent` and `background_agent`. Everything above
-holds for it too, but:
+applies to it too, except:
 
 | | profile | preset |
 | --- | --- | --- |

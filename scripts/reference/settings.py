@@ -11,8 +11,8 @@ from scripts.reference.markdown import code, join, standing, table
 _HEAD = """
 # Settings
 
-Settings stand under the key `subagents` of pi's own settings files. Both files are optional; the project's wins key by
-key.
+Settings live under the key `subagents` in pi's own settings files. Both files are optional; the project's file
+overrides the global one, key by key.
 
 | scope | file |
 | --- | --- |
@@ -21,54 +21,55 @@ key.
 
 The project is the nearest directory above with `.pi` or `.git`, else the current one.
 
-A project's file counts in full once you trust the project (`pi-subagents trust`, or `/trust` in `pi`). Until then the
-settings that the last column calls a power have no effect there, and a warning says so: see
-[security](../concepts/security.md). Your own file must belong to you, and nobody else may be able to write it.
+A project's file applies in full once you trust the project (`pi-subagents trust`, or `/trust` in `pi`). Until then,
+settings marked as a power in the last column have no effect there, and a warning says so: see
+[security](../concepts/security.md). Your own file must belong to you, and nobody else may be able to write to it.
 
-A file that is not valid JSON or a value that cannot be used is never fatal: you get a warning that names file, line,
-key and what applies instead. A number outside its limits is brought to the nearest one. A key under `subagents` that is
-not in this table is ignored with a warning that says which one you probably meant. `pi-subagents doctor` shows it too.
+Invalid JSON or an invalid value is never fatal: you get a warning with the file, the line, the key and what applies
+instead. A number outside its limits is set to the nearest limit. A key under `subagents` that is not in this table is
+ignored, with a warning that suggests the one you probably meant. `pi-subagents doctor` shows these warnings too.
 """
 
 _MEANINGS = {
     "maxLinesPerWindow": "Lines that each sub-agent's window shows.",
-    "commandPreviewWidth": "How many characters of a tool call are shown; on a terminal its width decides instead.",
-    "extend_timeout_debounce": "When the timeout of an agent that is at work is over, it may go on for so many seconds "
-    "after each tool call. 0 ends it at once.",
-    "looping_tool_count": "So many identical tool calls in a row end a run. 0 switches this off.",
-    "piCommand": "The command that starts `pi`: a text, or a list of words. A relative path, such as `./pi.sh`, is "
-    "seen from the directory of the settings file.",
-    "containment": "What makes sure that nothing an agent started outlives its run; see "
+    "commandPreviewWidth": "How many characters of a tool call are shown; on a terminal, its width is used instead.",
+    "extend_timeout_debounce": "Seconds that an agent may continue past its timeout after each tool call. 0 stops it "
+    "at the timeout.",
+    "looping_tool_count": "Stop a run after this many identical tool calls in a row. 0 disables this.",
+    "piCommand": "The command that starts `pi`: a string, or a list of words. A relative path, such as `./pi.sh`, is "
+    "relative to the directory of the settings file.",
+    "containment": "How everything an agent started is killed when its run ends; see "
     "[isolation and stopping](../concepts/isolation-and-stopping.md).",
-    "resumeMode": "How a session goes on: `retell` tells a new agent what happened so far, `native` lets `pi` continue "
-    "its own conversation.",
-    "maxResumeCharacters": "How much of a session is retold at most; of a longer one the middle of its oldest runs is "
+    "resumeMode": "How a session is resumed: `retell` tells a new agent what happened so far, `native` lets `pi` "
+    "continue its own conversation.",
+    "maxResumeCharacters": "How much of a session is retold at most; in a longer one, the middle of its oldest runs is "
     "left out.",
-    "keepRunsDays": "Sessions that ended so many days ago are deleted, once a day. Without it and `keepSessions` all "
-    "are kept.",
-    "keepSessions": "The newest so many sessions of a project are kept in any case; alone, all older ones are deleted.",
-    "maxJournalMb": "When a run's journal has so many millions of bytes, it leaves out what is streamed and printed, "
-    "and cuts long messages; at twice as many the run is stopped. See "
+    "keepRunsDays": "Delete sessions this many days after they ended; checked once a day. Without this and "
+    "`keepSessions`, all are kept.",
+    "keepSessions": "Always keep this many of a project's newest sessions; without "
+    "`keepRunsDays`, delete all older ones.",
+    "maxJournalMb": "When a run's journal reaches this many million bytes, it leaves out streamed and printed text "
+    "and cuts long messages; at twice that size the run is stopped. See "
     "[how a run works](../concepts/how-a-run-works.md#when-a-run-never-stops-talking).",
-    "maxBackground": "How many background runs may work at once, over all projects; the rest wait in the order they "
-    "came.",
-    "maxDepth": "How deep sub-agents may start sub-agents of their own; with 1 only you can start any.",
-    "warmAgents": "Keep the process of an agent that has completed its task for the next one of the same kind; see "
-    "[warm agents](../concepts/warm-agents.md). Agents are then spoken to as with `pi-rpc`.",
+    "maxBackground": "How many background runs may be active at once, over all projects; the rest wait in a queue, "
+    "first come, first served.",
+    "maxDepth": "How many levels deep sub-agents may start their own sub-agents; with 1, they cannot.",
+    "warmAgents": "Keep the process of an agent that completed its task for the next task of the same kind; see "
+    "[warm agents](../concepts/warm-agents.md). Implies the harness `pi-rpc`.",
     "warmIdleSeconds": "How long a kept process may wait for its next task.",
-    "warmMaxMemoryMb": "A process that takes more memory than this, in millions of bytes, is not kept.",
-    "maxProcesses": "How many agents may live at once on this machine, whoever started them; further ones wait.",
-    "harness": "How agents in the foreground are spoken to: with `pi-rpc` they can be steered while they work. "
-    "A profile's own wins; those in the background use `pi-rpc` unless theirs says otherwise.",
-    "runner": "Where agents in the foreground work: `local`, or `tmux`, each in a pane that shows its window.",
+    "warmMaxMemoryMb": "A process that uses more memory than this, in millions of bytes, is not kept.",
+    "maxProcesses": "How many agents may be alive at once on this machine, whoever started them; the rest wait.",
+    "harness": "The harness of foreground agents: with `pi-rpc` they can be steered while they work. "
+    "A profile's own setting wins; background agents use `pi-rpc` unless their profile says otherwise.",
+    "runner": "Where foreground agents run: `local`, or `tmux`, each in a pane that shows its window.",
 }
 _UNSET = {
     "commandPreviewWidth": "160",
-    "piCommand": "looked for",
+    "piCommand": "searched for",
     "keepRunsDays": "for ever",
     "keepSessions": "all",
     "harness": "pi-json",
-    "maxProcesses": "8 for each core, and no more than half of the memory takes",
+    "maxProcesses": "8 per core, but no more than fit in half of the memory",
 }
 _EXAMPLE = {"subagents": {"maxLinesPerWindow": 25, "extend_timeout_debounce": 60, "looping_tool_count": 8}}
 

@@ -30,7 +30,7 @@ def read_bounded(path: Path, max_bytes: int = MAX_CONFIGURATION_BYTES, *, within
     Links may not lead out of the directory `within`.
     """
     if within is not None and not is_below(path, within):
-        raise OSError(errno.ELOOP, f"is a link that leads out of {within}", str(path))
+        raise OSError(errno.ELOOP, f"is a link that points outside {within}", str(path))
     _require_regular(path.stat(), path)  # before opening: a device may act on being opened
     return _read(os.open(path, _READ), path, max_bytes)
 
@@ -260,7 +260,7 @@ def is_word(name: str) -> bool:
 
 def _word(name: str) -> str:
     if not is_word(name):
-        raise OSError(errno.EINVAL, "is not the name of something in this directory", name)
+        raise OSError(errno.EINVAL, "is not a name in this directory", name)
     return name
 
 
@@ -281,7 +281,7 @@ def _require_ours(status: os.stat_result, path: Path) -> None:
     if not belongs_to_us(status):
         raise PermissionError(errno.EPERM, "belongs to another user", str(path))
     if status.st_nlink > 1:
-        raise PermissionError(errno.EPERM, "has a second name elsewhere", str(path))
+        raise PermissionError(errno.EPERM, "has a hard link elsewhere", str(path))
 
 
 def _read(fd: int, path: Path, max_bytes: int | None) -> bytes:

@@ -10,9 +10,9 @@ from pi_subagents.models.run import Reason, status_for
 LOST_SENTENCE = "Session was interrupted (main agent session ended unexpectedly)"
 CANCELLED_SENTENCE = "Cancelled"
 SPAWN_SENTENCE = "Failed to spawn sub-agent process"
-HANDLED_SENTENCE = "An extension took the prompt for one of its commands, so no agent has begun to work on it"
-CUT_SENTENCE = "The answer was cut off at the model's output limit; what there is of it is kept"
-NOT_STARTED_SENTENCE = "The agent took the prompt but did not begin: it may have taken it for one of its commands"
+HANDLED_SENTENCE = "An extension took the prompt for one of its commands, so no agent worked on it"
+CUT_SENTENCE = "The answer was cut off at the model's output limit; what arrived is kept"
+NOT_STARTED_SENTENCE = "The agent accepted the prompt but did not start: it may have taken it for one of its commands"
 LOOP_SENTENCE = "Loop detected: sub-agent is repeating the same tool calls"
 
 _CUT = "length"
@@ -32,7 +32,7 @@ def timeout_sentence(timeout_s: float) -> str:
 def full_sentence(journal_bytes: int) -> str:
     """Why a run was stopped whose journal has grown to twice its bound."""
     megabytes = f"{journal_bytes // 1_000_000:,} MB"
-    return f"Stopped: its journal has grown to twice the {megabytes} of the setting subagents.maxJournalMb"
+    return f"Stopped: its journal has grown to twice the {megabytes} that subagents.maxJournalMb allows"
 
 
 def ending(reason: Reason, message: str | None, at: int) -> ev.Ended:

@@ -31,9 +31,9 @@ def home_dir() -> Path:
     try:
         home = Path.home()
     except RuntimeError:
-        raise SettingsError("this user has no home directory; set HOME to one") from None
+        raise SettingsError("this user has no home directory; set HOME") from None
     if not home.is_absolute():
-        raise SettingsError(f'HOME is "{home}", which is no absolute path; set it to your home directory')
+        raise SettingsError(f'HOME is "{home}", which is not an absolute path; set it to your home directory')
     return home
 
 
@@ -118,7 +118,7 @@ def runtime_dir() -> Path:
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             if _is_private(folder):
                 return folder
-    raise PermissionError("there is no private directory with a short path for sockets")
+    raise PermissionError("no private directory has a path short enough for sockets")
 
 
 def is_own_socket(path: Path) -> bool:

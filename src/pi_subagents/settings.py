@@ -180,7 +180,7 @@ def _parse_section(text: str) -> Mapping[str, Any]:
     except (ValueError, RecursionError) as error:
         raise _BadFile(1, f"not valid JSON ({error})") from None
     if not isinstance(document, dict):
-        raise _BadFile(1, "must hold a JSON object")
+        raise _BadFile(1, "must contain a JSON object")
     if text.count(":") > MAX_KEYS and _count_keys(document) > MAX_KEYS:
         raise _BadFile(1, f"has more than {MAX_KEYS:,} keys")
     section = document.get("subagents")
@@ -246,7 +246,7 @@ class _Number:
         return int(raw) if self.whole else raw, None
 
     def _range(self) -> str:
-        return f"{self.minimum} and more" if self.maximum is None else f"{self.minimum} to {self.maximum}"
+        return f"{self.minimum} or more" if self.maximum is None else f"{self.minimum} to {self.maximum}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,11 +277,11 @@ class _Command:
     def read(self, raw: Any, folder: Path) -> tuple[str | list[str] | None, str | None]:
         words = raw if isinstance(raw, list) else [raw]
         if not (words and all(isinstance(word, str) for word in words) and words[0].strip()):
-            return None, f"must be a command as text or as a list of texts, not {_show(raw)}"
+            return None, f"must be a command, as a string or a list of strings, not {_show(raw)}"
         try:
             return command_words(raw, folder), None
         except ValueError as error:
-            return None, f"is no command ({error}): {_show(raw)}"
+            return None, f"is not a command ({error}): {_show(raw)}"
 
 
 _KEYS: dict[str, _Key] = {

@@ -123,7 +123,7 @@ async def test_where_nothing_may_be_written_the_commands_see_and_wait_for_a_run_
         _, listed, told = await asyncio.to_thread(background, yard, "list", "--json")
         assert [row["runId"] for row in json.loads(listed)] == [run_dir.name], told
         code, _, told = await asyncio.to_thread(background, yard, "wait", "--timeout", "0.2")
-        assert (code, "1 run not over yet" in told) == (124, True), told
+        assert (code, "Timed out waiting for 1 run." in told) == (124, True), told
         (tmp_path / "go").touch()
         code, out, told = await asyncio.to_thread(background, yard, "wait", run_dir.name)
         assert (code, out.split()[0], "Traceback" in told) == (0, short_id(session_of(run_dir)), False), told

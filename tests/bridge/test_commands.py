@@ -180,7 +180,7 @@ def test_a_run_that_does_not_listen_says_so(desk: Desk) -> None:
         until_row(bridge, "▸ ⏳ task 1")
         press(bridge, "s")
         notice = bridge.heard("ui/notify", level="warning")["message"]
-        assert "its agent runs in the mode pi-json" in notice
+        assert "its agent uses the harness pi-json" in notice
         assert '"harness: pi-rpc" in its profile' in notice
         assert not bridge.told("dialog/input")
 

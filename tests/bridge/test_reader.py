@@ -22,6 +22,6 @@ def test_of_a_long_one_the_end_is_read_and_the_rest_is_said_to_be_elsewhere(tmp_
     transcript = Transcript(kept.run_dir)
     assert transcript.look()
     first, _, rest = transcript.text.partition("\n")
-    assert first.endswith("characters before this: 'pi-subagents sessions show' has all …]")
+    assert first.endswith("characters before this: 'pi-subagents sessions show' shows them …]")
     assert len(rest) == 200_000
     assert rest.endswith("\n---\nThe end.")

@@ -130,7 +130,7 @@ def test_a_profile_of_a_project_is_not_given_skills_from_elsewhere(place: Place,
     (folder / "p.md").write_text("---\nname: p\nloadSkills: mine\n---\n")
     problem = plan(place, "profile").problem
     assert problem is not None
-    assert f'skill "mine" ({skill}) is outside of the project' in problem
+    assert f'skill "mine" ({skill}) is outside the project' in problem
     assert f"pi-subagents trust {place.project}" in problem
 
 

@@ -137,7 +137,7 @@ def test_without_a_list_the_model_is_passed_on_with_a_warning(machine: Machine) 
     machine.environ["CODE"] = "3"
     (machine.root / "table").write_text("it broke")
     assert machine.models.check("any/model") == CheckedModel(
-        "any/model", 'The model "any/model" was not checked: the list of models could not be had from pi (it broke).'
+        "any/model", 'The model "any/model" was not checked: pi could not list its models (it broke).'
     )
 
 
@@ -174,7 +174,7 @@ def test_a_damaged_cache_is_asked_around_and_mended(machine: Machine) -> None:
 def test_the_settings_of_a_project_name_the_model_of_a_provider_only_where_pi_trusts_it(machine: Machine) -> None:
     (machine.root / "table").write_text("1.5.0\n")
     touch(machine.root / ".pi" / "settings.json", '{"defaultProvider": "zoo", "defaultModel": "elephant"}')
-    with pytest.raises(UnknownModel, match="named without a model"):
+    with pytest.raises(UnknownModel, match="set without a model"):
         machine.models.default_of("zoo")
     touch(machine.agent_dir / "settings.json", '{"defaultProvider": "zoo", "defaultModel": "mouse"}')
     assert machine.models.default_of("zoo") == "mouse"
@@ -186,7 +186,7 @@ def test_the_settings_of_a_project_name_the_model_of_a_provider_only_where_pi_tr
 def test_what_is_no_name_of_a_model_is_not_passed_on(machine: Machine, model: str) -> None:
     (machine.root / "table").write_text("1.5.0\n")
     touch(machine.agent_dir / "settings.json", f'{{"defaultProvider": "zoo", "defaultModel": {model}}}')
-    with pytest.raises(UnknownModel, match="named without a model"):
+    with pytest.raises(UnknownModel, match="set without a model"):
         machine.models.default_of("zoo")
 
 

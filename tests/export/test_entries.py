@@ -76,7 +76,7 @@ def test_an_error_is_told_once() -> None:
 
 def test_a_call_that_broke_off_is_no_call() -> None:
     entries = entries_of(run_of(says(call("1", "bash", command="rm -rf"), stop_reason="aborted")))
-    assert entries == [Noticed("Broke off in a tool call: bash → rm -rf")]
+    assert entries == [Noticed("Interrupted during a tool call: bash → rm -rf")]
 
 
 def test_what_happens_around_the_conversation_is_told() -> None:

@@ -177,6 +177,6 @@ def test_files_of_an_earlier_version_are_renewed_and_that_is_said(stage: Stage) 
     with Pi(stage) as pi:
         notice = pi.until(lambda event: event.get("method") == "notify")["message"]
     assert notice == (
-        f"pi-subagents: The pi extension was brought from pi-subagents 0.0.1 to {__version__}; /reload uses it."
+        f"pi-subagents: Updated the pi extension from pi-subagents 0.0.1 to {__version__}; type /reload to use it."
     )
     assert not pi_extension.install(stage.place, "user", __version__, dry_run=True).is_needed

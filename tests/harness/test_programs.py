@@ -28,5 +28,5 @@ def test_the_home_directory_is_understood(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("value", ["pi 'open", "''", "\\"])
 def test_a_variable_that_is_no_command_is_a_sentence(value: str, tmp_path: Path) -> None:
-    with pytest.raises(AgentNotFound, match=f"The variable {PI_VARIABLE} is no command"):
+    with pytest.raises(AgentNotFound, match=f"The variable {PI_VARIABLE} is not a command"):
         found(value, tmp_path)

@@ -109,7 +109,7 @@ def test_a_users_files_are_private_and_a_projects_are_not(user: User) -> None:
 def test_a_scope_that_a_client_has_not_is_an_error_that_names_the_one_it_has(user: User) -> None:
     installation = user.installation("cursor", "project")
     client = replace(CLIENTS["cursor"], locations={"user": CLIENTS["cursor"].locations["user"]})
-    with pytest.raises(InvalidCall, match="Cursor has no servers of scope 'project'; use --scope user"):
+    with pytest.raises(InvalidCall, match="Cursor has no scope 'project'; use --scope user"):
         install(replace(installation, client=client))
     assert user.files() == {}
 

@@ -155,7 +155,7 @@ def test_an_older_backup_is_never_overwritten(user: User, settings: Path) -> Non
     ("client", "file", "content", "reason"),
     [
         ("claude", ".claude.json", b'{"mcpServers": {},\n "a" 1}', "line 2: expected ':'"),
-        ("claude", ".claude.json", b'{"mcpServers": []}', "'mcpServers' holds something else"),
+        ("claude", ".claude.json", b'{"mcpServers": []}', "'mcpServers' does not contain named values"),
         ("claude", ".claude.json", b'["mcpServers"]', "line 1: expected '{'"),
         ("claude", ".claude.json", b'{"a": "\xff"}', "UTF-8"),
         ("codex", ".codex/config.toml", b"model = \n", "line 1"),
@@ -163,7 +163,12 @@ def test_an_older_backup_is_never_overwritten(user: User, settings: Path) -> Non
         ("codex", ".codex/config.toml", b"x = " + b"[" * 5_000, "nested too deeply"),
         ("codex", ".codex/config.toml", b"x." * 100_000 + b"x = 1", "nested too deeply"),
         ("codex", ".codex/config.toml", rb"""'x'."\"" . """ * 50_000 + b"x = 1", "nested too deeply"),
-        ("codex", ".codex/config.toml", b'mcp_servers = { other = { command = "x" } }\n', "cannot be changed safely"),
+        (
+            "codex",
+            ".codex/config.toml",
+            b'mcp_servers = { other = { command = "x" } }\n',
+            "its layout is not supported",
+        ),
     ],
 )
 def test_a_file_that_cannot_be_changed_is_left_and_the_lines_are_given(
@@ -176,7 +181,7 @@ def test_a_file_that_cannot_be_changed_is_left_and_the_lines_are_given(
     with pytest.raises(ClientConfigError) as caught:
         user.install(client)
     assert user.files() == before
-    for part in (str(path), reason, "Mend it and run this again", "by hand", "/opt/tools/bin/pi-subagents"):
+    for part in (str(path), reason, "Fix it and run this again", "by hand", "/opt/tools/bin/pi-subagents"):
         assert part in str(caught.value)
 
 
@@ -191,7 +196,7 @@ def test_an_entry_goes_from_a_file_of_very_many_lines(user: User, config: Path) 
 def test_an_entry_that_is_there_very_often_is_left_to_people(user: User) -> None:
     path = user.home / ".claude.json"
     path.write_text('{"mcpServers": {' + ",".join(['"pi-subagents": {}'] * 20_000) + "}}")
-    with pytest.raises(ClientConfigError, match=r"'pi-subagents' stands in it more than 10 times.*by hand"):
+    with pytest.raises(ClientConfigError, match=r"'pi-subagents' appears in it more than 10 times.*by hand"):
         user.uninstall("claude")
 
 
@@ -274,7 +279,7 @@ def test_a_dry_run_writes_nothing_and_shows_the_change(user: User, settings: Pat
 def test_a_file_that_its_program_writes_at_the_same_moment_is_not_overwritten(user: User, settings: Path) -> None:
     change = install(user.installation("opencode", "project"), dry_run=True)
     settings.write_text("{}")
-    with pytest.raises(ClientConfigError, match=r"opencode\.jsonc at the same moment; run this again"):
+    with pytest.raises(ClientConfigError, match=r"opencode\.jsonc at the same time; run this again"):
         change.apply(is_private=False)
     assert settings.read_text() == "{}"
 

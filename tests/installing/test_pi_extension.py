@@ -24,9 +24,8 @@ def test_the_files_of_a_user_are_renewed_and_that_is_said_once(place: Place) -> 
     install(place, "user", "1.0")
     folder = extension_folder(place, "user")
     (folder / "index.ts").write_text("// of 1.0")
-    assert (
-        refresh(folder, "1.1", place) == "The pi extension was brought from pi-subagents 1.0 to 1.1; /reload uses it."
-    )
+    told = refresh(folder, "1.1", place)
+    assert told == "Updated the pi extension from pi-subagents 1.0 to 1.1; type /reload to use it."
     assert [one.version for one in find_installed(place)] == ["1.1"]
     assert (folder / "index.ts").read_text() != "// of 1.0"
     assert refresh(folder, "1.1", place) is None
@@ -38,7 +37,7 @@ def test_the_files_of_a_project_are_left_to_those_who_keep_them(place: Place) ->
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     said = refresh(folder, "1.1", place)
     assert said is not None
-    assert said.endswith("To renew it: pi-subagents install pi --project")
+    assert said.endswith("To update it: pi-subagents install pi --project")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
 
 
@@ -52,7 +51,7 @@ def test_a_projects_files_are_left_whatever_they_say_of_themselves(place: Place,
     (folder / "index.ts").symlink_to(tmp_path / "precious")
     said = refresh(folder, "1.1", place)
     assert said is not None
-    assert said.endswith("To renew it: pi-subagents install pi --project")
+    assert said.endswith("To update it: pi-subagents install pi --project")
     assert (tmp_path / "precious").read_text() == "precious"
 
 
@@ -102,6 +101,6 @@ def test_files_that_cannot_be_ours_are_named_and_neither_read_nor_deleted(place:
     for number in range(50):
         (folder / f"z{number}.ts").touch()
     before = sorted(folder.iterdir())
-    with pytest.raises(InstallError, match="holds more than 50 files; move away what is not ours"):
+    with pytest.raises(InstallError, match="contains more than 50 files; move the others elsewhere"):
         uninstall(place, "project")
     assert sorted(folder.iterdir()) == before

@@ -52,7 +52,7 @@ async def test_a_model_without_a_key_is_told_with_the_way_to_get_one(play: Play)
     stage.write_profile("keyless", "model: anthropic/claude-sonnet-4-5")
     result = await stage.run(profile="keyless")
     assert str(result.error) == (
-        'Unknown model: "anthropic/claude-sonnet-4-5". pi offers none of "anthropic"; if it lacks a key, '
+        'Unknown model: "anthropic/claude-sonnet-4-5". pi offers no models from "anthropic"; if it lacks a key, '
         "run `pi-subagents pi` and type `/login`. Available models: offline/scripted"
     )
 

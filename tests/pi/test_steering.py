@@ -85,7 +85,7 @@ async def test_an_agent_that_has_finished_is_not_said_to_have_heard(play: Play) 
                 answers.add(steer(delegation))
     (result,) = delegation.results
     assert result.ok
-    assert answers == {"the agent has finished and would not hear it"}
+    assert answers == {"the agent has already finished"}
     assert events(result.run_dir, ev.SteerRequested) == []
     assert len(stage.model.requests) == 1
 

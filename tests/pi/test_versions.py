@@ -161,7 +161,7 @@ async def test_a_provider_with_several_models_and_no_default_is_told_before_the_
     result = await stage.run(profile="p")
     assert result.ok is not is_new(version)
     if is_new(version):
-        assert 'The provider "offline" is named without a model' in str(result.error)
+        assert 'The provider "offline" is set without a model' in str(result.error)
         assert "offline/other, offline/scripted" in str(result.error)
         assert stage.model.requests == []
 

@@ -30,7 +30,7 @@ from pi_subagents.runners.orphans import _MARKS
 resource.setrlimit(resource.RLIMIT_RTTIME, (_MARKS[100],) * 2)
 os.execv(sys.argv[1], sys.argv[1:])
 """
-SENTENCE = "The guard of the agent was killed; what the agent had started was stopped"
+SENTENCE = "The agent's guard was killed; everything the agent had started was stopped"
 
 
 @pytest.mark.parametrize("inside", [False, True], ids=["a user's program", "a sub-agent's program"])

@@ -172,7 +172,7 @@ def test_files_beyond_what_is_read_are_not_passed_over_in_silence(tmp_path: Path
         (folder / f"p{number}.md").write_text(f"---\nname: p{number}\n---\n")
     catalog = load_profiles(tmp_path, tmp_path / "agent")
     assert len(catalog.profiles) == MAX_FILES
-    assert catalog.warnings == [f"{folder}: holds 1,001 files; only the first 1,000 are read"]
+    assert catalog.warnings == [f"{folder}: has 1,001 files; only the first 1,000 are read"]
 
 
 def test_several_threads_can_load_at_once(tmp_path: Path) -> None:

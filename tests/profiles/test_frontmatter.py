@@ -67,7 +67,7 @@ def test_many_files_together_are_read_up_to_a_bound(tmp_path: Path) -> None:
     catalog = load_profiles(tmp_path, tmp_path / "agent")
     assert sorted(catalog.profiles) == [f"p{number:02}" for number in range(17)]
     assert {problem.message for problem in catalog.broken} == {
-        "is left out: there is too much frontmatter in the files before it"
+        "is skipped: the files before it have too much frontmatter"
     }
 
 

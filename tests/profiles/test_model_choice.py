@@ -61,7 +61,7 @@ def test_a_preset_that_brings_its_own_key_or_provider_is_not_checked_against_wha
 
 def test_a_presets_key_is_never_sent_to_another_provider() -> None:
     preset = Profile(name="p", model="acme/large", api_key=Secret("sk-1"))
-    with pytest.raises(UnknownModel, match="a key of its own for acme"):
+    with pytest.raises(UnknownModel, match="its own key for acme"):
         choose_model(preset, "zoo/tiger", CheckedModel)
     assert choose_model(preset, "small", CheckedModel).profile.model == "acme/small"
     assert choose_model(preset, "acme/small", CheckedModel).profile.model == "acme/small"
@@ -161,7 +161,7 @@ def test_a_model_that_is_no_slip_of_the_pen_may_be_a_new_one_of_a_known_provider
 
 
 def test_a_provider_that_offers_nothing_may_lack_a_key() -> None:
-    with pytest.raises(UnknownModel, match='pi offers none of "farm"; if it lacks a key, run `pi-subagents pi`'):
+    with pytest.raises(UnknownModel, match='pi offers no models from "farm"; if it lacks a key, run `pi-subagents pi`'):
         find_pattern("farm/cow", OFFERED)
 
 

@@ -205,15 +205,15 @@ def test_the_first_preset_of_a_project_goes_to_its_root(place: Place) -> None:
 def test_a_new_preset_never_takes_the_place_of_another(place: Place) -> None:
     path = place.write(place.cwd, "other-file", preset_text("mine"))
     before = path.read_text()
-    with pytest.raises(ProfileError, match=f'There is a preset "mine" already: {path}'):
+    with pytest.raises(ProfileError, match=f'A preset "mine" already exists: {path}'):
         create_preset("mine", preset_text("mine"), "project", cwd=place.cwd, agent_dir=place.agent_dir)
-    with pytest.raises(ProfileError, match="There is a preset"):
+    with pytest.raises(ProfileError, match="A preset"):
         create_preset("other-file", "x", "project", cwd=place.cwd, agent_dir=place.agent_dir)
     assert path.read_text() == before
 
 
 def test_a_preset_cannot_be_named_out_of_its_directory(place: Place) -> None:
-    with pytest.raises(ProfileError, match="may only have letters"):
+    with pytest.raises(ProfileError, match="may only contain letters"):
         create_preset("../x", "x", "project", cwd=place.cwd, agent_dir=place.agent_dir)
 
 

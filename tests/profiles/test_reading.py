@@ -118,8 +118,8 @@ def test_editors_may_write_line_endings_marks_and_comments_as_they_like(tmp_path
         ("---\n---\n", 1, "has no name"),
         ("---\nmodel: m\n---\n", 1, "has no name"),
         ("---\nname:\n---\n", 1, "has no name"),
-        ("---\nmodel: m\nname: a b\n---\n", 3, '"a b" may only have letters'),
-        ("---\nname: ../x\n---\n", 2, "may only have"),
+        ("---\nmodel: m\nname: a b\n---\n", 3, '"a b" may only contain letters'),
+        ("---\nname: ../x\n---\n", 2, "may only contain"),
         ("---\nname: [x]\n---\n", 2, '"name" must be a single text'),
         ("---\nname: x\nmodel: {a: b}\n---\n", 3, '"model" must be a single text'),
         ("---\nname: x\ntools: {a: b}\n---\n", 3, '"tools" must be a comma-separated text or a list'),
@@ -167,8 +167,8 @@ def test_a_flag_without_a_value_is_not_set_and_said_to_be_ignored(tmp_path: Path
     profile, warnings = read_profile(path)
     assert (profile.no_tools, profile.no_skills) == (False, False)
     assert warnings == [
-        f'{path}:3: "noTools" has no value and is ignored; say "noTools: true" to set it',
-        f'{path}:4: "noSkills" has no value and is ignored; say "noSkills: true" to set it',
+        f'{path}:3: "noTools" has no value and is ignored; write "noTools: true"',
+        f'{path}:4: "noSkills" has no value and is ignored; write "noSkills: true"',
     ]
 
 
@@ -180,7 +180,7 @@ def test_an_unknown_field_is_a_warning_with_its_line_and_a_hint(tmp_path: Path) 
     assert warnings == [
         f'{path}:3: unknown field "thinking_level" is ignored; did you mean thinkingLevel?',
         f'{path}:4: unknown field "colour" is ignored',
-        f'{path}:5: "tools" is empty and ignored; to allow none say "noTools: true"',
+        f'{path}:5: "tools" is empty and ignored; to allow no tools, write "noTools: true"',
     ]
 
 

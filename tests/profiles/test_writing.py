@@ -185,7 +185,7 @@ def test_a_broken_file_is_not_overwritten(place: Place) -> None:
 
 def test_a_file_with_another_profile_is_not_overwritten(place: Place) -> None:
     place.write("---\nname: other\n---\n")
-    with pytest.raises(ProfileError, match='already holds the profile "other"'):
+    with pytest.raises(ProfileError, match='already contains the profile "other"'):
         place.save(Profile(name="x"))
 
 
@@ -197,7 +197,7 @@ def test_a_profile_in_a_file_of_another_name_is_changed_there(place: Place) -> N
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "a.b"])
 def test_a_name_that_is_no_name_is_refused(place: Place, name: str) -> None:
-    with pytest.raises(ProfileError, match="may only have letters"):
+    with pytest.raises(ProfileError, match="may only contain letters"):
         place.save(Profile(name=name))
 
 

@@ -52,7 +52,7 @@ def test_a_beginning_that_fits_several_is_an_error_that_names_them(shelf: Shelf)
     with pytest.raises(AmbiguousId) as caught:
         find(shelf, "abcd")
     assert str(caught.value).splitlines() == [
-        '"abcd" begins 2 session ids; give more of the one you mean:',
+        '"abcd" matches 2 session ids; give a longer prefix:',
         "  abcd2222    1h ago  newer",
         "  abcd1111    2h ago  older",
     ]
@@ -89,7 +89,7 @@ def test_digits_mean_the_session_that_begins_so_before_the_runs_of_that_date(she
     run = shelf.add(session_id="20ab1111aaaaaaaa")
     shelf.add(session_id="ffff1111aaaaaaaa")
     assert find(shelf, "20") == "20ab1111aaaaaaaa"
-    with pytest.raises(AmbiguousId, match='"202" begins 2 run ids'):
+    with pytest.raises(AmbiguousId, match='"202" matches 2 run ids'):
         find(shelf, "202")
     assert find(shelf, run.run_dir.name[:19]) == "20ab1111aaaaaaaa"
 

@@ -478,7 +478,7 @@ def test_a_copied_record_does_not_say_where_else_an_agent_works(shelf: Shelf, el
     shutil.rmtree(kept.run_dir)
     (shelf.project / "held so that the number is not given again").mkdir()
     (shelf.project / "copy").rename(kept.run_dir)
-    with pytest.raises(InvalidCall, match=f"{elsewhere}, where the session worked, is outside of .*--cwd"):
+    with pytest.raises(InvalidCall, match=f"{elsewhere}, where the session worked, is outside .*--cwd"):
         Run.load(kept.run_dir).resumed_task("Go on")
 
 

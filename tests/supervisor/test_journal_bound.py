@@ -23,7 +23,7 @@ BOUND = 20_000
 SMALL = Limits(timeout_s=None, journal_bytes=BOUND)
 PIECE = delta("x" * 1000)
 SENTENCE = (
-    "The journal has reached 3 MB: from here on it leaves out details, such as what is streamed and printed, "
+    "The journal has reached 3 MB: from here on it leaves out details, such as streamed and printed text, "
     "and cuts long messages"
 )
 
@@ -143,7 +143,7 @@ def test_an_agent_that_goes_on_for_ever_is_stopped_at_twice_the_bound(record: Re
     assert outcome.verdict == (
         "failed",
         "record",
-        "Stopped: its journal has grown to twice the 0 MB of the setting subagents.maxJournalMb",
+        "Stopped: its journal has grown to twice the 0 MB that subagents.maxJournalMb allows",
     )
     assert outcome.signals
     assert size_of(outcome) < 2 * BOUND + 10_000

@@ -78,10 +78,10 @@ def test_the_next_run_waits_until_the_provider_is_due_again(tmp_path: Path, mess
     assert 9 <= took < 11
     (held,) = [event for event in journal if isinstance(event, ev.HeldBack)]
     assert held.provider == "acme"
-    assert (notice(held) or "").endswith(" s: acme has asked to slow down")
+    assert (notice(held) or "").endswith(" s: acme asked us to slow down")
     window = Window(fold(RunState(), journal[:2]))
     window.apply(held)
-    assert any("acme has asked to slow down" in text for _, text in window.live_lines)
+    assert any("acme asked us to slow down" in text for _, text in window.live_lines)
 
 
 def test_other_errors_and_other_providers_hold_nobody_back(tmp_path: Path) -> None:

@@ -97,7 +97,7 @@ def test_every_run_has_a_pane_with_its_window_and_is_reported_as_usual(desk: Tmu
     assert [json.loads((folder / "result.json").read_bytes())["status"] for folder in desk.run_dirs] == [
         "completed"
     ] * 2
-    assert f"hint: the agents work in panes of tmux: tmux -L {SERVER} attach -t {SERVER}-{process.pid}" in err
+    assert f"hint: the agents run in tmux panes: tmux -L {SERVER} attach -t {SERVER}-{process.pid}" in err
 
 
 def test_the_setting_does_the_same_and_no_secret_reaches_the_tmux_server(desk: TmuxDesk) -> None:
@@ -179,7 +179,7 @@ def test_inside_tmux_the_panes_open_in_a_window_of_the_same_session(desk: TmuxDe
     terminal = Terminal(desk.project, desk.environ, 120, 40)
     try:
         terminal.run("run", "--tmux", "--plain", working(desk, "alpha"))
-        terminal.until_shown("hint: the agents work in panes of the tmux window pi-subagents-")
+        terminal.until_shown("hint: the agents run in panes of the tmux window pi-subagents-")
         until((desk.root / "alpha ready").exists, "the agent is at work")
         terminal.until(
             lambda: "Working on alpha." in terminal._tmux("capture-pane", "-p", "-t", ":1"), "its window shows it"

@@ -358,7 +358,7 @@ async def test_a_sub_agent_cannot_start_further_ones(desk: PresetDesk) -> None:
     desk.environ["PI_SUBAGENTS_DEPTH"] = "1"
     sentence = (
         "A sub-agent at depth 1 cannot start further sub-agents: the setting subagents.maxDepth is 1. "
-        "Do the work yourself, or ask whoever started you to hand it out."
+        "Do the work yourself, or ask whoever started you to delegate it."
     )
     for result in (
         await desk.subagent(preset="scout", task="x"),

@@ -78,7 +78,7 @@ def test_a_directory_that_cannot_be_told_from_its_successor_is_not_trusted_for_g
     decisions.trust(project)
     (saved,) = decisions.all()
     monkeypatch.setattr("pi_subagents.trust.decisions._born", lambda *_: 0)
-    with pytest.raises(StoreError, match=r"does not tell when it was made.*use --trust"):
+    with pytest.raises(StoreError, match=r"does not record when it was created.*use --trust"):
         decisions.trust(project)
     assert decisions.all() == [saved]
     decisions.path.write_bytes(msgspec.json.encode({"trusted": [msgspec.structs.replace(saved, born=0)]}))

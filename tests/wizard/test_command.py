@@ -76,7 +76,9 @@ async def test_a_name_that_was_not_said_is_asked_for(stocked: Desk) -> None:
 
 async def test_a_name_that_cannot_be_one_is_asked_for_again_with_the_reason(desk: Desk) -> None:
     person = await say(desk, "create", Person({"Name": ["a b", " fresh "], "Scope": "Project"}))
-    assert person.titles[1] == ('The name "a b" may only have letters, digits, "-" and "_".\nName of the new profile')
+    assert person.titles[1] == (
+        'The name "a b" may only contain letters, digits, "-" and "_".\nName of the new profile'
+    )
     assert desk.path("fresh").exists()
 
 
@@ -88,7 +90,7 @@ async def test_a_name_that_cannot_be_one_is_asked_for_again_with_the_reason(desk
         ("edit nobody", 'Unknown profile: "nobody"'),
         ("delete nobody", 'Unknown profile: "nobody"'),
         ("show broken", 'Profile "broken" cannot be used: '),
-        ("create a.b", 'The name "a.b" may only have letters, digits'),
+        ("create a.b", 'The name "a.b" may only contain letters, digits'),
         ("crate fresh", "Usage: /profile list | show <name> | create <name> | edit <name> | delete <name>"),
         ("list all", "Usage: "),
     ],

@@ -185,7 +185,7 @@ async def test_a_model_of_an_unknown_provider_is_asked_about_too(desk: Desk) -> 
     host = Host(desk.place, models=("anthropic/large",))
     person = Person({"Scope": "Project", "2 of 10": ["Another", "nonsense", "Keep"], "3 of 10": ["wrongmodel", "Keep"]})
     await create("x", person, host)
-    assert 'Not known here: "wrongmodel". Is it right all the same?' in person.titles[5]
+    assert 'Not known here: "wrongmodel". Use it anyway?' in person.titles[5]
     assert body(desk) == "---\nname: x\nprovider: nonsense\nmodel: wrongmodel\n---\n"
 
 
@@ -291,7 +291,7 @@ async def test_what_cannot_be_a_name_is_refused_before_anything_is_asked(desk: D
 async def test_a_name_that_is_taken_in_the_scope_is_refused_and_in_the_other_it_is_not(desk: Desk) -> None:
     desk.write("x", "---\nname: x\n---\n", "global")
     person = Person({"Scope": "Global"})
-    with pytest.raises(ProfileError, match=r"already, in .*x\.md"):
+    with pytest.raises(ProfileError, match=r"already exists in .*x\.md"):
         await create("x", person, desk.host)
     assert len(person.asked) == 1
     await create("x", Person({"Scope": "Project"}), desk.host)
@@ -300,6 +300,6 @@ async def test_a_name_that_is_taken_in_the_scope_is_refused_and_in_the_other_it_
 
 async def test_a_file_of_the_name_with_another_profile_is_not_touched(desk: Desk) -> None:
     desk.write("x", "---\nname: other\n---\n")
-    with pytest.raises(ProfileError, match="holds another profile"):
+    with pytest.raises(ProfileError, match="contains another profile"):
         await create("x", Person({"Scope": "Project"}), desk.host)
     assert body(desk) == "---\nname: other\n---\n"

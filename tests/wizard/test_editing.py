@@ -207,7 +207,7 @@ async def test_a_scope_without_the_profile_gets_a_copy_with_its_comments(desk: D
     await edit("x", person, desk.host)
     assert desk.path("x").read_text() == COMMENTED.replace('"gpt-4.10"', "m2")
     assert path.read_text() == COMMENTED
-    assert f"{path} stays as it is" in person.words
+    assert f"{path} is not changed" in person.words
     assert desk.path("x").stat().st_mode & 0o777 == 0o600
 
 

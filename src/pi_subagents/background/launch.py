@@ -103,7 +103,7 @@ def _hand_over(run: PreparedRun, order: int, slots: BackgroundSlots) -> None:
     lease = run.record.lease_fd
     lock = slots.launch_lock()
     if lock is None:
-        _log.warning("another launch does not get on (is its program stopped?); this one overtakes it")
+        _log.warning("another launch is stuck (is its program stopped?); going ahead without it")
     try:
         if _give_to_queue(run, order, slots):
             return

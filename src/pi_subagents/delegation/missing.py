@@ -60,7 +60,7 @@ def _asking(sentence: str, hint: str) -> str:
 def _file_hint(sentence: str, cwd: Path) -> str:
     kind, _colon, named = sentence.partition(": ")
     if kind == "could not read file" and (cwd / named).is_dir():
-        return " It is a directory: name its files."
+        return " It is a directory; list its files instead."
     if kind != "file not found":
         return ""
     folder = Path(named).parent

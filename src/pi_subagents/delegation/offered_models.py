@@ -176,7 +176,7 @@ class OfferedModels:
         lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
         why = lines[-1].rstrip(".") if lines else f"exit code {answer.exit_code}"
         why = Redactor(secrets_in(self._place.environ)).text(why)[:_MAX_REASON_CHARACTERS]
-        return f"the list of models could not be had from pi ({why})"
+        return f"pi could not list its models ({why})"
 
     def _key(self) -> str:
         place = self._place
@@ -206,7 +206,7 @@ def with_default_models(tasks: Sequence[Task], place: Place, say: Callable[[str]
         if task.preset and not task.model and task.preset not in chosen:
             chosen[task.preset] = _default_for(task.preset, place, offered)
             if model := chosen[task.preset]:
-                say(f'"{task.preset}" names no model: using {model}, the default of pi')
+                say(f'"{task.preset}" has no model: using {model}, pi\'s default')
     return [
         task if task.model else msgspec.structs.replace(task, model=chosen.get(task.preset or "")) for task in tasks
     ]

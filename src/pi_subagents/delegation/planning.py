@@ -296,7 +296,7 @@ def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str
         path = skills[name].path if name in skills else project
         if not is_below(path, project):
             raise UnknownSkill(
-                f'{profile.path}: skill "{name}" ({path}) is outside of the project and cannot be used, because '
+                f'{profile.path}: skill "{name}" ({path}) is outside the project and cannot be used, because '
                 f"{project} is not trusted; if you trust it, run: {trust_command(project)}"
             )
 

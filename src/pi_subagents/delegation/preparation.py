@@ -121,7 +121,7 @@ def _check_depth(place: Place, settings: Settings) -> None:
     if depth >= settings.max_depth:
         raise InvalidCall(
             f"A sub-agent at depth {depth} cannot start further sub-agents: the setting subagents.maxDepth is "
-            f"{settings.max_depth}. Do the work yourself, or ask whoever started you to hand it out."
+            f"{settings.max_depth}. Do the work yourself, or ask whoever started you to delegate it."
         )
 
 

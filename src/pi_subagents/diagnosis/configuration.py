@@ -17,9 +17,9 @@ from pi_subagents.settings import settings_paths
 from pi_subagents.trust import pi_decision
 
 _MECHANISMS: dict[Mechanism, str] = {
-    "namespace": "the kernel ends everything an agent started, with a PID namespace",
-    "guard": "a guard process ends everything an agent started",
-    "none": "an agent's process group is stopped; what has left the group is not",
+    "namespace": "the kernel kills everything an agent started, through a PID namespace",
+    "guard": "a guard process kills everything an agent started",
+    "none": "an agent's process group is stopped; processes that left the group are not",
 }
 
 # What pi loads from a project only if the user trusts it.
@@ -31,7 +31,7 @@ def check_settings(situation: Situation) -> Iterator[Finding]:
     place, settings = situation.place, situation.settings
     warnings = [warning for warning in settings.warnings if warning not in map(str, settings.powerless)]
     for warning in warnings:
-        yield Finding("settings", False, warning, "correct the file")
+        yield Finding("settings", False, warning, "fix the file")
     if not warnings:
         files = [tilde(path) for path in settings_paths(place.cwd, place.agent_dir) if path.is_file()]
         yield Finding("settings", True, ", ".join(files) or "no settings file; the defaults apply")
@@ -50,12 +50,12 @@ def check_presets(situation: Situation) -> Iterator[Finding]:
 def _check_catalog(catalog: ProfileCatalog) -> Iterator[Finding]:
     check = f"{catalog.kind.word}s"
     for problem in catalog.broken:
-        yield Finding(check, False, f"cannot be used: {problem}", "correct the file")
+        yield Finding(check, False, f"cannot be used: {problem}", "fix the file")
     for warning in catalog.warnings:
-        yield Finding(check, False, warning, "correct the file")
+        yield Finding(check, False, warning, "fix the file")
     if not catalog.broken and not catalog.warnings:
         scopes = Counter(profile.scope for profile in catalog.profiles.values())
-        yield Finding(check, True, f"{scopes['global']} global, {scopes['project']} of this project")
+        yield Finding(check, True, f"{scopes['global']} global, {scopes['project']} in this project")
 
 
 def check_containment(situation: Situation) -> Iterator[Finding]:
@@ -98,7 +98,7 @@ def check_trust(situation: Situation) -> Iterator[Finding]:
     yield Finding(
         "trust",
         False,
-        f"agents do not load {', '.join(protected)}, because pi was not told to trust this directory",
+        f"agents do not load {', '.join(protected)}, because pi does not trust this directory",
         f"if you trust it, {TRUST_HERE}",
     )
 

@@ -26,23 +26,23 @@ def check_agent_dir(situation: Situation) -> Iterator[Finding]:
         yield Finding(
             "agent directory",
             False,
-            f"{tilde(existing)} cannot be written",
-            "make it writable, or choose another with PI_AGENT_DIR",
+            f"{tilde(existing)} is not writable",
+            "make it writable, or choose another one with PI_AGENT_DIR",
         )
     elif existing == folder:
         yield Finding("agent directory", True, tilde(folder))
     else:
-        yield Finding("agent directory", True, f"{tilde(folder)} is not there yet; pi makes it at its first start")
+        yield Finding("agent directory", True, f"{tilde(folder)} does not exist yet; pi creates it on first start")
 
 
 def check_privacy(situation: Situation) -> Iterator[Finding]:
     """Whether files with keys are for their owner's eyes only."""
     exposed = [path for path in _files_with_keys(situation) if _is_exposed(path)]
     for path in exposed:
-        detail = f"{tilde(path)} holds a key and others can read it"
+        detail = f"{tilde(path)} contains a key, and other users can read it"
         yield Finding("keys", False, detail, f"run: chmod 600 {shell_word(path)}")
     if not exposed:
-        yield Finding("keys", True, "no file with a key can be read by others")
+        yield Finding("keys", True, "no file with a key is readable by other users")
 
 
 def _files_with_keys(situation: Situation) -> Iterator[Path]:

@@ -83,7 +83,7 @@ def _locks(folder: Path, *, works: bool) -> Finding:
 def _without_locks(problem: str) -> Finding:
     try:
         if _locks_work(runtime_dir()):
-            instead = f"who works on a run is noted in {tilde(runtime_dir())}, for this machine alone"
+            instead = f"runs are locked in {tilde(runtime_dir())} instead, for this machine only"
             return Finding("locks", False, f"{problem}: {instead}", "work on a local file system")
     except OSError:
         pass
@@ -114,14 +114,14 @@ def check_unfinished_runs(situation: Situation) -> Iterator[Finding]:
         yield _foreign(foreign)
     dead = list(_dead_runs(ours))
     if not dead:
-        yield Finding("runs", True, "none of this project's has lost its holder")
+        yield Finding("runs", True, "no run of this project has lost its holder")
         return
     names = sorted(dead, reverse=True)
     shown = ", ".join(names[:_SHOWN_RUNS]) + (", …" if len(names) > _SHOWN_RUNS else "")
     yield Finding(
         "runs",
         False,
-        f"{len(names)} without an end, although nobody holds them any more: {shown}",
+        f"{len(names)} unfinished, but no process holds them any more: {shown}",
         "read one to close it as lost, for example: pi-subagents call get_subagent_output "
         f"""'{{"sessionId": "{names[0].rpartition("-")[2]}"}}'""",
     )

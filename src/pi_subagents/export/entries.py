@@ -164,7 +164,7 @@ class Conversation:
                 yield from map(Thought, _texts(part.text))
             elif isinstance(part, ev.ToolCallPart):
                 called = self._call(part.id, part.name, part.arguments, event.at)
-                yield called if made else Noticed(f"Broke off in a tool call: {called.preview}")
+                yield called if made else Noticed(f"Interrupted during a tool call: {called.preview}")
             elif isinstance(part, ev.OtherPart):
                 yield Noticed(_words_for(part))
         self._last_error = event.error_message

@@ -115,14 +115,14 @@ def _entry(entry: Entry, *, final: str) -> str:
         case Thought(text):
             return _aside("Thinking", f'<div class="prose">{prose_html(text)}</div>')
         case Given(text):
-            return _aside("What the agent was given with the task: files or earlier runs", verbatim_html(text))
+            return _aside("What the agent got with the task: files or earlier runs", verbatim_html(text))
         case Added(role, text):
             return _task(role, text)
         case Noticed(text, "error"):
             return f'<div class="error">✗ {escape(text)}</div>\n'
         case Noticed(text, "output"):
             return _aside(
-                f"Printed outside of the conversation: {counted(text.count(chr(10)) + 1, 'line')}", verbatim_html(text)
+                f"Printed outside the conversation: {counted(text.count(chr(10)) + 1, 'line')}", verbatim_html(text)
             )
         case Noticed(text):
             return f'<p class="aside">{escape(text)}</p>\n'

@@ -59,7 +59,7 @@ def _thought(entry: Thought) -> str:
 
 
 def _given(entry: Given) -> str:
-    return f"The task was given with files or earlier runs before it:\n\n{fenced(entry.text)}"
+    return f"The agent got files or earlier runs with the task:\n\n{fenced(entry.text)}"
 
 
 def _added(entry: Added) -> str:
@@ -92,7 +92,7 @@ def _returned(entry: Returned) -> str:
 
 def _noticed(entry: Noticed) -> str:
     if entry.kind == "output":
-        return f"Printed outside of the conversation:\n\n{fenced(entry.text)}"
+        return f"Printed outside the conversation:\n\n{fenced(entry.text)}"
     return quoted(f"✗ {entry.text}" if entry.kind == "error" else entry.text)
 
 

@@ -51,7 +51,7 @@ class Change:
         if not self.is_needed:
             return
         if self.tree.read(self.path) != self.before:
-            raise ClientConfigError(f"Something else changed {self.path} at the same moment; run this again.")
+            raise ClientConfigError(f"Something else changed {self.path} at the same time; run this again.")
         like = self.tree.status(self.path)
         if self.backup is not None and self.before is not None:
             self.tree.write(self.backup, self.before, like=like)

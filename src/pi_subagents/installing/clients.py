@@ -124,7 +124,7 @@ CLIENTS: Mapping[str, Client] = {
             {"user": Location((".claude.json",), "CLAUDE_CONFIG_DIR"), "project": Location((".mcp.json",))},
             "mcpServers",
             _stdio,
-            hints={"project": ("Claude Code asks everybody once whether they want the servers of .mcp.json",)},
+            hints={"project": ("Claude Code asks everyone once whether to use the servers in .mcp.json",)},
         ),
         Client(
             "codex",
@@ -138,8 +138,8 @@ CLIENTS: Mapping[str, Client] = {
             Toml(),
             hints={
                 "user": (
-                    "codex hides keys in variables from servers; if pi needs one, add its name: "
-                    'env_vars = ["NAME"] in the same table',
+                    "codex hides keys in variables from servers; if pi needs one, add "
+                    'env_vars = ["NAME"] to the same table',
                     _CODEX_APPROVAL,
                 ),
                 "project": ("codex reads the file once you trust the project", _CODEX_APPROVAL),

@@ -24,8 +24,8 @@ def one_at_a_time() -> Iterator[None]:
     lease = wait_for_file(path, PATIENCE_S)
     if lease is None:
         raise InstallError(
-            f"Another installation has been at work for {PATIENCE_S:g} seconds and holds {path}; "
-            f"wait for it, or find it with `fuser {path}` and end it, and run this again."
+            f"Another installation has held {path} for {PATIENCE_S:g} seconds; "
+            f"wait for it, or find it with `fuser {path}` and stop it, then run this again."
         )
     try:
         yield

@@ -61,7 +61,7 @@ def value_at(tables: Table, path: Sequence[str]) -> Any:
 
 def _merged(tables: Table, patch: Table, where: str = "the file") -> dict[str, Any]:
     if not isinstance(tables, Mapping):
-        raise CannotEdit(f"{where} holds something else than named values")
+        raise CannotEdit(f"{where} does not contain named values")
     merged = dict(tables)
     for key, value in patch.items():
         nested = isinstance(value, Mapping)

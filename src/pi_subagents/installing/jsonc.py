@@ -38,7 +38,7 @@ class Jsonc:
         """Take out a member with its comma."""
         parent = _node_at(text, path[:-1])
         if parent is not None and sum(member.key == path[-1] for member in parent.members) > _MAX_TWINS:
-            raise CannotEdit(f"{path[-1]!r} stands in it more than {_MAX_TWINS} times")
+            raise CannotEdit(f"{path[-1]!r} appears in it more than {_MAX_TWINS} times")
         # A name that is there twice must go twice, or the first would come back to life.
         while parent is not None and parent.member(path[-1]) is not None:
             text = _cut(text, parent, path[-1])

@@ -55,7 +55,7 @@ def install(installation: Installation, *, dry_run: bool = False) -> Change:
 
 def uninstall(installation: Installation, *, dry_run: bool = False) -> Change:
     """Take our entry out: the file is again what it was, or has lost just that entry; raises ClientConfigError."""
-    by_hand = f"take {SERVER_NAME!r} out of {installation.client.table!r} by hand."
+    by_hand = f"remove {SERVER_NAME!r} from {installation.client.table!r} by hand."
     return _change(installation, _plan_uninstall, by_hand, dry_run=dry_run)
 
 
@@ -72,9 +72,9 @@ def generic_configuration(launch: Launch) -> dict[str, Any]:
 def hints(installation: Installation) -> Iterator[str]:
     """What is left for people to do."""
     if installation.scope == "project":
-        yield f"everybody who works on the project needs {SHARED_LAUNCH.command} on their PATH"
+        yield f"everyone who works on the project needs {SHARED_LAUNCH.command} on their PATH"
     yield from installation.client.hints.get(installation.scope, ())
-    yield f"{installation.client.title} starts the server the next time it starts itself"
+    yield f"{installation.client.title} starts the server the next time you start it"
 
 
 def _change(
@@ -93,7 +93,7 @@ def _check_scope(installation: Installation) -> None:
     client, scope = installation.client, installation.scope
     if scope not in client.locations:
         known = " or ".join(client.locations)
-        raise InvalidCall(f"{client.title} has no servers of scope {scope!r}; use --scope {known}.")
+        raise InvalidCall(f"{client.title} has no scope {scope!r}; use --scope {known}.")
 
 
 def _choose_file(installation: Installation) -> Path:
@@ -116,15 +116,15 @@ def _explained(path: Path, by_hand: str) -> Iterator[None]:
         yield
     except CannotEdit as error:
         raise ClientConfigError(
-            f"{path} was left as it is, because it cannot be changed safely: {error}. "
-            f"Mend it and run this again, or {by_hand}"
+            f"{path} was not changed, because it cannot be edited safely: {error}. "
+            f"Fix it and run this again, or {by_hand}"
         ) from None
     except UnicodeError:
         raise ClientConfigError(
-            f"{path} was left as it is, because it would not be UTF-8. Mend it and run this again, or {by_hand}"
+            f"{path} was not changed, because it would not be UTF-8. Fix it and run this again, or {by_hand}"
         ) from None
     except OSError as error:
-        raise ClientConfigError(f"{explain(error, path)}. Mend that, or {by_hand}") from None
+        raise ClientConfigError(f"{explain(error, path)}. Fix that, or {by_hand}") from None
 
 
 def _plan_install(installation: Installation, path: Path) -> Change:

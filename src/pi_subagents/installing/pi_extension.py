@@ -107,15 +107,15 @@ def refresh(folder: Path, version: str, place: Place) -> str | None:
         return None
     if not is_own:  # a file of the repository is not changed behind its owners' backs
         return (
-            f"This project's pi extension is of pi-subagents {was}, installed is {version}. "
-            "To renew it: pi-subagents install pi --project"
+            f"This project's pi extension is from pi-subagents {was}, but you have {version}. "
+            "To update it: pi-subagents install pi --project"
         )
     try:
         with _explained(own):
             _write(own, Tree(), "user", version)
     except PiSubagentsError as error:
         return str(error)
-    return f"The pi extension was brought from pi-subagents {was} to {version}; /reload uses it."
+    return f"Updated the pi extension from pi-subagents {was} to {version}; type /reload to use it."
 
 
 def _tree(place: Place, scope: Scope) -> Tree:
@@ -181,7 +181,7 @@ def _require_ours(folder: Path, tree: Tree) -> None:
         raise InstallError(f"{folder} is a link to {folder.readlink()}; remove it and run this again.")
     names = tree.names(folder)
     if names and not {MANIFEST, _OURS}.intersection(names):
-        raise InstallError(f"{folder} belongs to another extension; move it away and run this again.")
+        raise InstallError(f"{folder} belongs to another extension; move it and run this again.")
 
 
 def _names_in(folder: Path, tree: Tree) -> list[str]:
@@ -189,7 +189,7 @@ def _names_in(folder: Path, tree: Tree) -> list[str]:
     names = [name for name in tree.names(folder) if name == MANIFEST or name.endswith(".ts")]
     if len(names) > _MAX_FILES:
         raise InstallError(
-            f"{folder} holds more than {_MAX_FILES} files; move away what is not ours and run this again."
+            f"{folder} contains more than {_MAX_FILES} files; move the others elsewhere and run this again."
         )
     return names
 

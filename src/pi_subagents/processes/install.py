@@ -102,7 +102,7 @@ def install_pi(version: str = PINNED_PI_VERSION, *, steps: Steps, data: Path | N
     Raises InstallError; the full output of the program that failed is in the error's notes.
     """
     if not _VERSION.fullmatch(version):
-        raise InstallError(f"{version!r} is not a version of pi; give one such as {PINNED_PI_VERSION}, or `latest`.")
+        raise InstallError(f"{version!r} is not a version of pi; use one such as {PINNED_PI_VERSION}, or `latest`.")
     data = (data or data_dir()).absolute()
     try:
         data.mkdir(parents=True, exist_ok=True)
@@ -115,7 +115,7 @@ def install_pi(version: str = PINNED_PI_VERSION, *, steps: Steps, data: Path | N
         _bring_ripgrep(data, steps)
     except OSError as error:
         raise InstallError(
-            f"pi cannot be installed in {data} ({error}); free or choose a place with PI_SUBAGENTS_DATA_DIR."
+            f"pi cannot be installed in {data} ({error}); make room, or set PI_SUBAGENTS_DATA_DIR to another directory."
         ) from error
     steps.say(f"pi {package.version} is ready (Node {node.version})")
     return Installation(package.version, launcher, node)
@@ -171,7 +171,7 @@ def npm_environment() -> dict[str, str]:
 
 def _bring_node(data: Path, steps: Steps) -> Node:
     target = data / "node"
-    with steps.step("fetching Node.js from PyPI, because there is none here that is new enough for pi"):
+    with steps.step("fetching Node.js from PyPI, because none here is new enough for pi"):
         _pip_install(NODE_REQUIREMENT, target, usable=lambda folder: _probe(str(node_in_wheel(folder))) is not None)
         node = _probe(str(node_in_wheel(target)))
     if node is None:
@@ -215,12 +215,12 @@ def _fetch(specification: str, staged: Path, node: Node, steps: Steps) -> None:
             _npm_run(node, "pack", "--pack-destination", packed, specification)
         except InstallError:
             raise failure from None
-        steps.say(f"npm lacks packages that {specification} names; taking its bundle, which has them built in")
+        steps.say(f"npm lacks packages that {specification} needs; using its bundle, which includes them")
         try:
             package = unpack(next(packed.glob("*.tgz"), packed / "*.tgz"))
             others = decode_json((package / "package.json").read_bytes(), _Dependencies).not_of(PI_PACKAGE)
         except (*BROKEN_ARCHIVE, JsonError) as error:
-            raise InstallError(f"{specification} is no bundle ({error}); choose another version.") from error
+            raise InstallError(f"{specification} is not a bundle ({error}); choose another version.") from error
         shutil.rmtree(staged)  # what npm brought before it failed
         staged.mkdir()
         if others:
@@ -244,7 +244,7 @@ def _checked(member: tarfile.TarInfo) -> tarfile.TarInfo:
     """A file or directory that stays below where it is unpacked; raises TarError for anything else."""
     path = PurePosixPath(member.name)
     if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
-        raise tarfile.TarError(f"it holds {member.name}")
+        raise tarfile.TarError(f"it contains {member.name}")
     return member
 
 

@@ -164,7 +164,7 @@ def _load(kind: Format, folders: dict[Scope, Path]) -> ProfileCatalog:
             catalog.warnings.append(f"{directory}: cannot be read ({error.strerror})")
             continue
         if len(paths) > MAX_FILES:
-            catalog.warnings.append(f"{directory}: holds {len(paths):,} files; only the first {MAX_FILES:,} are read")
+            catalog.warnings.append(f"{directory}: has {len(paths):,} files; only the first {MAX_FILES:,} are read")
         effort = Effort()
         for path in paths[:MAX_FILES]:
             _add_file(path, scope, catalog, effort)

@@ -70,7 +70,7 @@ class Effort:
         """Raise FrontmatterError where there has been more than people write."""
         self._left -= len(frontmatter)
         if self._left < 0:
-            raise FrontmatterError(1, "is left out: there is too much frontmatter in the files before it")
+            raise FrontmatterError(1, "is skipped: the files before it have too much frontmatter")
 
 
 def split_frontmatter(text: str) -> Split:

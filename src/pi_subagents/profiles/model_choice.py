@@ -128,8 +128,8 @@ def _check_key(profile: Profile, wanted: str) -> None:
     provider, slash, _model = wanted.partition("/")
     if slash and provider != profile.model_provider:
         raise UnknownModel(
-            f'"{profile.name}" has a key of its own for {profile.model_provider or "its provider"}; '
-            f'it cannot be used with the model "{wanted}"'
+            f'"{profile.name}" has its own key for {profile.model_provider or "its provider"}, '
+            f'which cannot be used with the model "{wanted}"'
         )
 
 
@@ -138,7 +138,7 @@ def only_model_of(provider: str, offered: Sequence[str]) -> str:
     models = [name for name in offered if name.lower().startswith(f"{provider.lower()}/")]
     if len(models) != 1:
         raise UnknownModel(
-            f'The provider "{provider}" is named without a model, and this version of pi needs both. '
+            f'The provider "{provider}" is set without a model, but this version of pi needs both. '
             f'Add a line "model: …" to the profile. Available models: {_some(models)}'
             + ("" if models else f" (if pi has no key for it, {LOGIN})")
         )
@@ -221,7 +221,7 @@ def _without_key(wanted: str, offered: Sequence[str]) -> str:
     provider, slash, _model = wanted.strip().partition("/")
     if not slash or any(name.lower().startswith(f"{provider.lower()}/") for name in offered):
         return ""
-    return f' pi offers none of "{provider}"; if it lacks a key, {LOGIN}.'
+    return f' pi offers no models from "{provider}"; if it lacks a key, {LOGIN}.'
 
 
 def _some(offered: Sequence[str]) -> str:

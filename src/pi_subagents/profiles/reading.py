@@ -173,13 +173,13 @@ def _read_seconds(entry: Entry) -> float:
 
 def _check_name(name: str, line: int) -> None:
     if not NAME_RULE.fullmatch(name):
-        raise FrontmatterError(line, f'the name "{name}" may only have letters, digits, "-" and "_"')
+        raise FrontmatterError(line, f'the name "{name}" may only contain letters, digits, "-" and "_"')
 
 
 def _check_for_key(arguments: Sequence[str], line: int) -> None:
     # It would be visible to everybody on the machine, and in the record of every run. The value is not repeated here.
     if any(flag_of(argument) == "--api-key" for argument in arguments):
-        raise FrontmatterError(line, '"extraArgs" must not hold --api-key; put the key into the field "apiKey"')
+        raise FrontmatterError(line, '"extraArgs" must not contain --api-key; use the field "apiKey"')
 
 
 def _check_choice(key: str, word: str, words: Collection[str], line: int) -> None:
@@ -194,9 +194,9 @@ def _oddities(entries: Sequence[Entry], kind: Format) -> list[tuple[int, str]]:
         if field is None:
             found.append((entry.line, f'unknown field "{entry.key}" is ignored{_hint(entry.key, kind)}'))
         elif field.key == "tools" and _read_list(entry) is None:
-            found.append((entry.line, '"tools" is empty and ignored; to allow none say "noTools: true"'))
+            found.append((entry.line, '"tools" is empty and ignored; to allow no tools, write "noTools: true"'))
         elif field.kind == "flag" and _has_no_value(entry):
-            found.append((entry.line, f'"{entry.key}" has no value and is ignored; say "{entry.key}: true" to set it'))
+            found.append((entry.line, f'"{entry.key}" has no value and is ignored; write "{entry.key}: true"'))
     return found
 
 

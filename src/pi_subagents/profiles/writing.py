@@ -75,7 +75,7 @@ def create_preset(name: str, text: str, scope: Scope, *, cwd: Path, agent_dir: P
     path = directory / f"{name}.md"
     other = find_profile_file(name, directory, PRESET)
     if other is not None or not write_new_file(path, text, scope):
-        raise ProfileError(f'There is a preset "{name}" already: {other or path}')
+        raise ProfileError(f'A preset "{name}" already exists: {other or path}')
     return path
 
 
@@ -116,7 +116,7 @@ def find_profile_file(name: str, directory: Path, kind: Format = PROFILE) -> Pat
 
 def _check_name(name: str | None) -> None:
     if not NAME_RULE.fullmatch(name or ""):
-        raise ProfileError(f'the name "{name}" may only have letters, digits, "-" and "_"')
+        raise ProfileError(f'the name "{name}" may only contain letters, digits, "-" and "_"')
 
 
 def _list_files(directory: Path) -> list[Path]:
@@ -135,7 +135,7 @@ def _text(profile: Profile, path: Path, like: Path | None) -> str:
 def _edited_text(path: Path, profile: Profile) -> str:
     before, _warnings = read_profile(path)
     if before.name != profile.name:
-        raise ProfileError(f'{path} already holds the profile "{before.name}"; rename or remove that file first')
+        raise ProfileError(f'{path} already contains the profile "{before.name}"; rename or remove that file first')
     return edit_markdown(read_text(path), before, profile)
 
 
@@ -145,7 +145,7 @@ def _require_same(text: str, profile: Profile, path: Path) -> None:
     except (FrontmatterError, UnicodeEncodeError) as error:
         raise ProfileError(f"{path}: the profile cannot be written: {error}") from None
     if written != msgspec.structs.replace(profile, path=path, scope=None):
-        raise ProfileError(f"{path}: this file cannot be changed without harm; edit it by hand")
+        raise ProfileError(f"{path}: this file cannot be edited safely; edit it by hand")
 
 
 def _tidy(profile: Profile) -> Profile:

@@ -30,7 +30,7 @@ def _retry_started(event: ev.RetryStarted) -> str:
 
 def _held_back(event: ev.HeldBack) -> str:
     seconds = max(event.until - event.at, 0) / 1000
-    return f"Waiting {seconds:.3g} s: {one_line(event.provider)} has asked to slow down"
+    return f"Waiting {seconds:.3g} s: {one_line(event.provider)} asked us to slow down"
 
 
 def _retry_ended(event: ev.RetryEnded) -> str | None:
@@ -66,7 +66,7 @@ def _dropped(event: ev.Dropped) -> str:
 def _details_dropped(event: ev.DetailsDropped) -> str:
     return (
         f"The journal has reached {event.bound // _MEGABYTE:,} MB: from here on it leaves out details, "
-        "such as what is streamed and printed, and cuts long messages"
+        "such as streamed and printed text, and cuts long messages"
     )
 
 

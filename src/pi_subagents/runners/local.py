@@ -117,9 +117,9 @@ def _check_program(invocation: Invocation) -> None:
 
 def _swept_sentence(left: list[int]) -> str:
     if not left:
-        return "The guard of the agent was killed; what the agent had started was stopped\n"
+        return "The agent's guard was killed; everything the agent had started was stopped\n"
     pids = ", ".join(map(str, left))
-    return f"The guard of the agent was killed; of what the agent had started, these processes do not end: {pids}\n"
+    return f"The agent's guard was killed; these processes of the agent are still running: {pids}\n"
 
 
 class LocalProcess:

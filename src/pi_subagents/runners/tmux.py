@@ -41,8 +41,8 @@ class TmuxPanes:
     def hint(self) -> str:
         """How to look at the panes."""
         if self._is_inside:
-            return f"the agents work in panes of the tmux window {self._name}"
-        return f"the agents work in panes of tmux: tmux -L {SERVER} attach -t {self._name}"
+            return f"the agents run in panes of the tmux window {self._name}"
+        return f"the agents run in tmux panes: tmux -L {SERVER} attach -t {self._name}"
 
     def check(self) -> None:
         """Raise InvalidCall where there is no tmux."""

@@ -106,7 +106,7 @@ def _only(text: str, candidates: Sequence[Candidate], word: str) -> Candidate:
     short = short_ids(candidate.id for candidate in candidates)
     shown = candidates[:_MAX_LISTED]
     width = max(len(short[candidate.id]) for candidate in shown)
-    lines = [f'"{text}" begins {len(candidates)} {word} ids; give more of the one you mean:']
+    lines = [f'"{text}" matches {len(candidates)} {word} ids; give a longer prefix:']
     lines += [f"  {short[one.id]:<{width}}  {_age(one.run_dir):>8}  {_name(one)}" for one in shown]
     if len(candidates) > _MAX_LISTED:
         lines.append(f"  … and {len(candidates) - _MAX_LISTED} more")

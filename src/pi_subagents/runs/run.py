@@ -190,9 +190,9 @@ class Run:
             raise problem
         answer = ask(self.run_dir, {"op": "steer", "text": text})
         if answer is None:
-            raise InvalidCall(f"Nobody answers for session {short_id(self.session_id)}; it may have ended just now.")
+            raise InvalidCall(f"Session {short_id(self.session_id)} does not answer; it may have just ended.")
         if not answer.get("ok"):
-            raise InvalidCall(f"Session {short_id(self.session_id)} was not told: {answer.get('error')}.")
+            raise InvalidCall(f"Session {short_id(self.session_id)} did not get it: {answer.get('error')}.")
 
     def why_not_steered(self) -> InvalidCall | None:
         """What keeps the agent of a run that is not over from being told anything; None: it can be asked."""
@@ -201,14 +201,13 @@ class Run:
         if harness is not None and not harness.can_steer:
             other = harness.steerable_as
             return InvalidCall(
-                f"{session} cannot be steered: its agent runs in the mode {name}, which hears nothing more once it "
-                "works.",
-                advice=f'"harness: {other}" in its profile, or the setting subagents.harness, makes the next one listen'
+                f"{session} cannot be steered: its agent uses the harness {name}, which takes no messages.",
+                advice=f'to steer the next one, set "harness: {other}" in its profile or in subagents.harness'
                 if other
                 else "",
             )
         if self.state.status is Status.QUEUED:
-            return InvalidCall(f"{session} still waits for its turn; its agent has not begun.")
+            return InvalidCall(f"{session} is still queued; its agent has not started.")
         return None
 
     def resumed_task(
@@ -250,11 +249,11 @@ class Run:
     def _directory(self) -> Path:
         cwd, project = Path(self.state.cwd), self.project
         if not cwd.is_dir():
-            raise InvalidCall(f"{cwd}, where the session worked, is gone; name another directory with --cwd")
+            raise InvalidCall(f"{cwd}, where the session worked, no longer exists; choose another directory with --cwd")
         if not is_below(cwd, project) and not was_made_here(self.run_dir):
             # A record that came with the project does not say where else an agent works next.
             raise InvalidCall(
-                f"{cwd}, where the session worked, is outside of {project}; name the directory with --cwd"
+                f"{cwd}, where the session worked, is outside {project}; to use it, pass it with --cwd"
             )
         return cwd
 

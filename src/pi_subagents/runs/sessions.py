@@ -122,7 +122,7 @@ def session_busy(session_id: str) -> SessionBusy:
 def several_places(what: str, homes: Iterable[Path]) -> InvalidCall:
     """What to raise for an id that projects other than the one at hand have in common."""
     named = ", ".join(str(project) for project in homes)
-    return InvalidCall(f"{what} is in several projects: {named}. Work in the one that you mean.")
+    return InvalidCall(f"{what} is in several projects: {named}. Change to the one you mean.")
 
 
 class Sessions:

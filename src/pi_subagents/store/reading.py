@@ -72,7 +72,7 @@ def adopt(run_dir: Path, lease: Lease) -> tuple[RunRecord, RunState]:
             lease.complete(run)
             return RunRecord(run_dir, run, lease), _fold_journal(run)
     except OSError as error:
-        raise StoreError(f"cannot go on with the run in {run_dir}: {error.strerror}") from error
+        raise StoreError(f"cannot continue the run in {run_dir}: {error.strerror}") from error
 
 
 def _fold_journal(run: Directory, foreign: str | None = None) -> RunState:

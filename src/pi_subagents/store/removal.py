@@ -95,7 +95,7 @@ def disk_size(path: Path) -> int:
 
 def _hold(held: ExitStack, lease: Lease | None, session_id: str) -> None:
     if lease is None:
-        raise SessionBusy(f"Session {short_id(session_id)} is in use; try again when it is over.")
+        raise SessionBusy(f"Session {short_id(session_id)} is in use; try again when it has ended.")
     held.callback(lease.release)
 
 
@@ -103,7 +103,7 @@ def require_removable(run_dir: Path) -> RunState:
     """The state of a run that can be deleted; raises StoreError if it is not ours, and SessionBusy while it runs."""
     state = load_run(run_dir)
     if state.foreign:
-        raise StoreError(f"{run_dir} is a {state.foreign}; delete it yourself if you want it gone")
+        raise StoreError(f"{run_dir} is a {state.foreign}; delete it yourself if you do not need it")
     if not state.status.is_terminal:
         raise SessionBusy(f"Session {short_id(session_of(run_dir))} is still running.")
     return state

@@ -89,7 +89,7 @@ def _read_note(run: Directory) -> Tidying:
             raise JsonError(f"it names more than {_MAX_NAMES} files or keys")
         return note
     except JsonError as error:
-        _log.warning("cannot read %s, so keys that its agent wrote down may be in %s: %s", TIDY_FILE, run.path, error)
+        _log.warning("cannot read %s, so keys that its agent wrote may remain in %s: %s", TIDY_FILE, run.path, error)
         return Tidying()
 
 

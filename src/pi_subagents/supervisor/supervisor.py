@@ -121,11 +121,9 @@ class Supervisor:
     def steer(self, text: str) -> str | None:
         """Tell the running agent something before its next turn; returns why not, if it cannot be told."""
         if not self._harness.can_steer:
-            return (
-                f"this run cannot be steered: its agent runs in a mode ({self._harness.name}) that hears nothing more"
-            )
+            return f"this run cannot be steered: its harness ({self._harness.name}) takes no messages"
         if self._process is None or self.state.status.is_terminal or self.state.settled or self._stopping.has_begun:
-            return "the agent has finished and would not hear it" if self._process else "the agent has not started yet"
+            return "the agent has already finished" if self._process else "the agent has not started yet"
         self._happened([ev.SteerRequested(at=self._now_ms(), text=self._redactor.text(text))])
         self._process.send(self._harness.steer(text))
         return None
@@ -379,5 +377,5 @@ class Supervisor:
         self._stopping.begin(self._process)
 
     def _cannot_reap(self, process: Process) -> None:
-        _log.error("process %s of run %s does not end after SIGKILL", process.pid, self.state.run_id)
+        _log.error("process %s of run %s is still there after SIGKILL", process.pid, self.state.run_id)
         self.on_exit(128 + 9)

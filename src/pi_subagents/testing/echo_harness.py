@@ -146,5 +146,5 @@ def _check_echo(inspection: Inspection) -> Iterator[Finding]:
         return
     argv, environ = [*program.argv, "--version"], inspection.place.environ
     answer = inspection.ask(argv, environ=environ, timeout_s=_TIMEOUT_S)
-    shown = f"{answer.text.strip()} (found through: {program.found_in})"
+    shown = f"{answer.text.strip()} (found via {program.found_in})"
     yield Finding("echo", answer.ok, shown, "" if answer.ok else f"mend {program.argv[-1]}", needed=True)

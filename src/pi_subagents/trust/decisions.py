@@ -86,8 +86,8 @@ class Decisions:
             raise StoreError(f"{folder} belongs to another user, so it cannot be trusted; use a copy of your own")
         if not decision.is_lasting:
             raise StoreError(
-                f"cannot trust {folder} from now on: its file system does not tell when it was made, so another "
-                "directory could come to its path and be trusted; use --trust for one call"
+                f"cannot trust {folder} permanently: its file system does not record when it was created, so another "
+                "directory could take its path and be trusted; use --trust for one call"
             )
         self._save([*self._others(decision.path), decision])
 

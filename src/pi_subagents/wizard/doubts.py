@@ -14,7 +14,7 @@ async def settle(questions: Questions, title: str, doubtful: Mapping[str, str | 
     keep = f"Keep {_quote(doubtful)}"
     meant = {word: better for word, better in doubtful.items() if better is not None}
     take = f"Use {_quote(meant.values())}"
-    hint = f"Did you mean {_quote(meant.values())}?" if meant else "Is it right all the same?"
+    hint = f"Did you mean {_quote(meant.values())}?" if meant else "Use it anyway?"
     ways = [*([take] if meant else []), AGAIN, keep]
     choice = await questions.select(f"{title}\nNot known here: {_quote(doubtful)}. {hint}", ways, initial=ways[0])
     if choice == AGAIN:

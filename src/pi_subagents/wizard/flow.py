@@ -83,7 +83,7 @@ async def delete(name: str, dialogs: Dialogs, host: Host, *, scope: Scope | None
         scope = await ask_scope(title, list(found), Questions(dialogs), host.place, next(iter(found)))
     scope = require_one(name, found, scope)
     path = found[scope]
-    left = f"\n{found['global']} is in force then." if scope == "project" and "global" in found else ""
+    left = f"\n{found['global']} will apply instead." if scope == "project" and "global" in found else ""
     if not await dialogs.confirm(f'Delete the profile "{name}"?', f"{path}{left}"):
         raise Cancelled
     delete_profile(name, scope, cwd=host.place.cwd, agent_dir=host.place.agent_dir)
@@ -128,7 +128,7 @@ class _Work:
     async def review(self, questions: Questions) -> None:
         """The last step; raises Cancelled if the profile is not to be saved."""
         if self.is_copy:
-            await questions.notify(f"This makes a copy for the {self.scope} scope; {self.source} stays as it is.")
+            await questions.notify(f"This creates a copy in the {self.scope} scope; {self.source} is not changed.")
         while (choice := await self._ask_whether(questions)) == DESCRIBE:
             title = step_title(STEP_COUNT, "Description: what this agent is for, in one line")
             text = await questions.input(title, "Reviews code", initial=self.draft.profile.description or "")

@@ -24,23 +24,23 @@ def files_of(name: str, place: Place) -> dict[Scope, Path]:
             found[scope] = path
     if not found:
         load_profiles(place.cwd, place.agent_dir).resolve(name)  # knows the sentence about it
-        raise ProfileError(f'The profile "{name}" was deleted meanwhile.')
+        raise ProfileError(f'The profile "{name}" has been deleted in the meantime.')
     return found
 
 
 def require_one(name: str, found: dict[Scope, Path], scope: Scope | None) -> Scope:
     """The scope that is meant, if that is plain; raises ProfileError."""
     if scope is None and len(found) > 1:
-        raise ProfileError(f'There are a global and a project profile "{name}": say which with --scope.')
+        raise ProfileError(f'There is both a global and a project profile "{name}"; choose one with --scope.')
     if scope is not None and scope not in found:
-        raise ProfileError(f'There is no {scope} profile "{name}", but this one: {next(iter(found.values()))}')
+        raise ProfileError(f'There is no {scope} profile "{name}", only this one: {next(iter(found.values()))}')
     return next(iter(found)) if scope is None else scope
 
 
 def require_name(name: str) -> None:
     """Raise ProfileError for what cannot be a name."""
     if not NAME_RULE.fullmatch(name):
-        raise ProfileError(f'The name "{name}" may only have letters, digits, "-" and "_".')
+        raise ProfileError(f'The name "{name}" may only contain letters, digits, "-" and "_".')
 
 
 def require_free(name: str, scope: Scope, place: Place) -> Path:
@@ -49,9 +49,9 @@ def require_free(name: str, scope: Scope, place: Place) -> Path:
     folder = directory(scope, place)
     path = folder / f"{name}.md"
     if found := find_profile_file(name, folder):
-        raise ProfileError(f'There is a {scope} profile "{name}" already, in {found}. To change it, edit it.')
+        raise ProfileError(f'A {scope} profile "{name}" already exists in {found}. To change it, edit it.')
     if path.exists():
-        raise ProfileError(f"{shlex.quote(str(path))} holds another profile; rename that file first.")
+        raise ProfileError(f"{shlex.quote(str(path))} contains another profile; rename that file first.")
     return path
 
 

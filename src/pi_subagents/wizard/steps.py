@@ -69,7 +69,7 @@ async def ask_system_prompt(draft: Draft, questions: Questions, host: Host) -> N
     """The text that replaces pi's own system prompt."""
     title = step_title(4, "System prompt")
     now = draft.profile.system_prompt
-    question = _question(now and "a system prompt of its own", "Give it a system prompt of its own, instead of pi's?")
+    question = _question(now and "its own system prompt", "Give it its own system prompt, instead of pi's?")
     if await questions.confirm(title, question):
         _set_text(draft, "system_prompt", await questions.editor(title, now or ""))
 
@@ -78,7 +78,7 @@ async def ask_appended_prompt(draft: Draft, questions: Questions, host: Host) ->
     """The text that is added to the system prompt."""
     title = step_title(5, "Append system prompt")
     now = draft.profile.append_system_prompt or ""
-    question = _question(now and "a text that is added to the system prompt", "Add a text to the system prompt?")
+    question = _question(now and "text added to the system prompt", "Add a text to the system prompt?")
     if await questions.confirm(title, question):
         has_lines = "\n" in now.strip()
         text = await (questions.editor(title, now) if has_lines else questions.input(title, "Be brief.", initial=now))
@@ -134,7 +134,7 @@ async def ask_extensions(draft: Draft, questions: Questions, host: Host) -> None
     if choice in (NO_EXTENSIONS, REMOVE):
         draft.set(no_extensions=choice == NO_EXTENSIONS, extensions=None)
     elif choice == EXTENSION_PATHS:
-        paths = await _ask_list(questions, f"{title}: paths, with commas between them", now.extensions)
+        paths = await _ask_list(questions, f"{title}: paths, separated by commas", now.extensions)
         if paths is not None:
             draft.set(no_extensions=False, extensions=paths or None)
 
@@ -227,9 +227,9 @@ async def _ask_names(
     passes: Callable[[str], bool] = lambda _name: False,
 ) -> tuple[str, ...] | None:
     """The names as `_ask_list` gives them; those that are not known, and do not pass, are asked about once more."""
-    there_are = f" (there are {', '.join(known)})" if 0 < len(known) <= MAX_OFFERED else ""
+    there_are = f" (available: {', '.join(known)})" if 0 < len(known) <= MAX_OFFERED else ""
     while True:
-        names = await _ask_list(questions, f"{title}, with commas between them{there_are}", now)
+        names = await _ask_list(questions, f"{title}, separated by commas{there_are}", now)
         new = [name for name in names or () if name not in (*known, *(now or ())) and not passes(name)]
         if not known or not new:
             return names

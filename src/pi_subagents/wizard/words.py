@@ -8,7 +8,7 @@ Action = Literal["list", "show", "create", "edit", "delete"]
 
 MEANINGS: dict[Action, str] = {
     "list": "List all profiles",
-    "show": "Show everything a profile says",
+    "show": "Show a profile in full",
     "create": "Create a profile, step by step",
     "edit": "Change a profile, step by step",
     "delete": "Delete a profile",

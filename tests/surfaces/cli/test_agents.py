@@ -30,7 +30,7 @@ def test_the_examples_work_as_they_are_copied(play: Play) -> None:
     assert stage.command("init", "--presets").returncode == 0
     done = stage.command("background", "start", "scout", "Map src/")
     assert done.returncode == 0
-    assert f'"scout" names no model: using {MODEL}, the default of pi' in done.stderr
+    assert f'"scout" has no model: using {MODEL}, pi\'s default' in done.stderr
     assert stage.command("background", "wait").returncode == 0
     assert following(argv_of(stage), "--model") == MODEL
     assert stage.command("run", "-p", "scout", "Map src/").stdout.count("Mapped.") == 1
@@ -111,7 +111,7 @@ def test_who_mistypes_a_name_is_told_of_both_kinds_and_of_a_mistyped_model_or_a_
         "error: nothing was started:",
         '  Unknown profile: "scuot". Available profiles: (none). Available presets: scout. Did you mean "scout"?',
         f'  Unknown model: "offline/scriptd". Did you mean "{MODEL}"? Available models: {MODEL}',
-        "  could not read file: src. It is a directory: name its files.",
+        "  could not read file: src. It is a directory; list its files instead.",
     ]
 
 
@@ -159,7 +159,7 @@ def test_a_name_that_a_profile_and_a_preset_share_is_said_to_be_two(background_d
     told = background_desk.call("agents").err
     assert told == (
         'hint: a profile and a preset share a name: "worker"; '
-        "'run -p' takes the profile, 'background start' the preset\n"
+        "'run -p' uses the profile, 'background start' the preset\n"
     )
 
 

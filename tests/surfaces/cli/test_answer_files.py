@@ -63,7 +63,7 @@ def test_a_link_that_a_project_brings_is_not_followed(project: Path, tmp_path: P
 
 def test_what_cannot_be_written_is_known_before_the_tasks_begin(project: Path) -> None:
     (project / "file").write_text("")
-    with pytest.raises(StoreError, match=r"cannot write into .*: Not a directory; name another directory with -o"):
+    with pytest.raises(StoreError, match=r"cannot write into .*: Not a directory; choose another directory with -o"):
         AnswerFiles(project / "file" / "out", project).open()
 
 

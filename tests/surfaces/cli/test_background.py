@@ -113,21 +113,21 @@ def test_an_ambiguous_or_unknown_run_is_said_to_be_so(desk: BackgroundDesk) -> N
     first, second = desk.launch(prints(*answer("1"))), desk.launch(prints(*answer("2")))
     done = desk.background("status", first.name[:9])
     assert done.exit_code == 1
-    assert "begins 2 run ids; give more of the one you mean:\n" in done.err
+    assert "matches 2 run ids; give a longer prefix:\n" in done.err
     assert [line.split()[:3:2] for line in done.err.splitlines() if line.startswith("  ")] == [
         [run_dir.name[:18], "ago"] for run_dir in (second, first)
     ]
     done = desk.background("status", "20200101T000000000-feedfeedfeedfeed")
     assert (done.exit_code, done.out) == (1, "")
     assert "not found" in done.err
-    assert "hint: 'pi-subagents background list --all'" in done.err
+    assert "hint: 'pi-subagents background list --all' lists all background runs" in done.err
 
 
 def test_logs_tell_what_was_done_and_with_f_go_on_to_the_end(desk: BackgroundDesk) -> None:
     run_dir = desk.launch_patient()
     done = desk.background("logs", run_dir.name)
     assert (done.exit_code, done.out) == (0, "")
-    assert "Still running; -f shows the rest" in done.err
+    assert "Still running; use -f to follow it." in done.err
     following = desk.start("background", "logs", "-f", run_dir.name)
     desk.go()
     out, _ = following.communicate(timeout=TIMEOUT_S)
@@ -145,7 +145,7 @@ def test_ctrl_c_ends_the_following_and_not_the_run(desk: BackgroundDesk) -> None
     assert following.stdout.readline() == "Hello\n"
     _, err = interrupt(following)
     assert following.returncode == 130
-    assert "the run goes on" in err
+    assert "the run continues" in err
     assert load_run(run_dir).status == "running"
 
 

@@ -53,19 +53,19 @@ def test_attach_shows_the_live_window_and_q_leaves_the_run_alone(
     terminal.until_shown("I am at work.")
     terminal.until_shown("x stop • q leave it running")
     terminal.press("q")
-    assert f"Left running: {short(run_dir)} goes on without you." in terminal.until_prompt()
+    assert f"Run {short(run_dir)} is still running." in terminal.until_prompt()
     assert load_run(run_dir).status == "running"
     terminal.run("background", "attach", run_dir.name)
     terminal.until_shown("I am at work.")
     terminal.press("C-c")
-    assert f"Left running: {short(run_dir)} goes on without you." in terminal.until_prompt()
+    assert f"Run {short(run_dir)} is still running." in terminal.until_prompt()
     assert load_run(run_dir).status == "running"
     terminal.run("background", "attach", run_dir.name)
     terminal.until_shown("I am at work.")
     terminal.press("x")
     terminal.until_shown("? y yes • any other key no")
     terminal.press("y")
-    assert f"Run {short(run_dir)} is over: ✗ aborted (cancelled)" in terminal.until_prompt()
+    assert f"Run {short(run_dir)} has ended: ✗ aborted (cancelled)" in terminal.until_prompt()
     assert load_run(run_dir).reason == "cancelled"
 
 
@@ -76,6 +76,6 @@ def test_attach_in_a_pipe_prints_lines_until_the_end(desk: BackgroundDesk) -> No
     assert attached.stderr.readline().endswith(": Started\n")
     desk.go()
     out, err = attached.communicate(timeout=TIMEOUT_S)
-    assert (attached.returncode, out) == (0, f"Run {short(run_dir)} is over: ✓ completed\n")
+    assert (attached.returncode, out) == (0, f"Run {short(run_dir)} has ended: ✓ completed\n")
     assert "Done at last." in err
     assert NOTICE not in err

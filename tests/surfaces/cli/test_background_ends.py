@@ -33,7 +33,7 @@ def test_wait_ends_when_all_are_over_and_says_how_each_ended(desk: BackgroundDes
     assert [line.split()[0] for line in out.splitlines()] == [short(first), short(second)]
     assert all(line.endswith("✓ completed") for line in out.splitlines())
     assert NOTICE not in err  # they were told already
-    assert f"hint: 'pi-subagents sessions show {short(first)}' shows what it said and did" in err
+    assert f"hint: see what it did with 'pi-subagents sessions show {short(first)}'" in err
 
 
 def test_wait_has_exit_code_one_when_a_run_failed(desk: BackgroundDesk) -> None:
@@ -58,7 +58,7 @@ def test_wait_gives_up_with_124_when_the_time_is_up(desk: BackgroundDesk) -> Non
         assert (done.exit_code, done.out) == (124, "")
         waiting, up = done.err.splitlines()
         assert waiting.startswith("waiting for 1 run: ")
-        assert up == "The time is up; 1 run not over yet."
+        assert up == "Timed out waiting for 1 run."
     assert load_run(run_dir).status == "running"
 
 
@@ -102,7 +102,7 @@ def test_wait_for_programs_has_every_run_as_it_stands(desk: BackgroundDesk) -> N
 def test_wait_without_anything_to_wait_for_says_so(desk: BackgroundDesk) -> None:
     done = desk.background("wait")
     assert (done.exit_code, done.out) == (0, "")
-    assert "No background run of yours is active" in done.err
+    assert "You have no active background runs" in done.err
 
 
 def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: BackgroundDesk) -> None:
@@ -111,9 +111,9 @@ def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: BackgroundD
     waiting = desk.launch(prints(*answer("Never")))
     for run_dir in (waiting, running):
         done = desk.background("stop", run_dir.name.rpartition("-")[2])
-        assert (done.exit_code, done.out) == (0, f"Run {short(run_dir)} is over: ✗ aborted (cancelled)\n")
+        assert (done.exit_code, done.out) == (0, f"Run {short(run_dir)} has ended: ✗ aborted (cancelled)\n")
         assert NOTICE not in done.err
-    assert "is over already: ✗ aborted" in desk.background("stop", running.name).out
+    assert "has already ended: ✗ aborted" in desk.background("stop", running.name).out
 
 
 def test_a_record_of_the_same_id_in_another_project_does_not_take_the_place_of_a_live_run(

@@ -114,9 +114,7 @@ def test_a_description_is_shown_with_its_commas(stocked: Machine) -> None:
     if shutil.which("fish") is None:
         pytest.skip("there is no fish")
     assert menu(stocked, "fish", "pi-subagents profile show rea") == ["reader\tReads, {and}: 're' $HOME"]
-    assert menu(stocked, "fish", "pi-subagents backg") == [
-        "background\tStart, watch and stop agents that work in the background."
-    ]
+    assert menu(stocked, "fish", "pi-subagents backg") == ["background\tStart, watch and stop background agents."]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -16,7 +16,7 @@ def test_a_machine_with_everything_is_fine(machine: Machine) -> None:
     assert done.returncode == 0
     *lines, blank, verdict = done.stdout.splitlines()
     assert {line[0] for line in lines} <= {"✓", "!", "-"}
-    assert (blank, verdict) == ("", "Ready: sub-agents can work here.")
+    assert (blank, verdict) == ("", "Ready: sub-agents can run here.")
     assert [line for line in lines if line.startswith("✓ pi ") and "0.87.1" in line and "PATH" in line]
 
 
@@ -57,7 +57,7 @@ def test_it_says_in_which_place_pi_was_found(place: str, machine: Machine) -> No
         machine.variables["PI_SUBAGENTS_PI"] = str(pi)
     finding = diagnose(machine).one("pi")
     assert finding["ok"]
-    assert f"({pi}, found through: {place})" in finding["detail"]
+    assert f"({pi}, found via {place})" in finding["detail"]
 
 
 def test_a_pi_that_does_not_start_is_not_called_good(machine: Machine) -> None:
@@ -156,7 +156,7 @@ def test_models_are_counted_and_their_providers_named(machine: Machine) -> None:
     machine.add_pi()
     finding = diagnose(machine).one("model")
     assert finding["ok"]
-    assert finding["detail"] == "2 to choose from, of anthropic, zai"
+    assert finding["detail"] == "2 available from anthropic, zai"
 
 
 def test_without_a_model_nothing_is_ready_and_the_way_to_one_is_named(machine: Machine) -> None:
@@ -176,7 +176,7 @@ def test_a_profile_with_its_own_key_does_without_a_model_of_pi(machine: Machine)
     machine.write(machine.agent_dir / "agent-profiles" / "own.md", profile, 0o600)
     diagnosis = diagnose(machine)
     assert diagnosis.exit_code == 0
-    assert "with a key of their own can work: own" in diagnosis.one("model")["detail"]
+    assert "with their own key can run: own" in diagnosis.one("model")["detail"]
 
 
 def test_on_a_terminal_lines_are_broken_between_words_only(machine: Machine) -> None:

@@ -126,7 +126,7 @@ def test_a_broken_preset_is_named_with_its_line(ready: Machine) -> None:
 def test_a_preset_with_a_key_that_others_can_read_is_found(ready: Machine) -> None:
     text = "---\nname: paid\ndescription: Paid.\napiKey: sk-test-abc123\n---\n"
     path = ready.write(ready.project / ".pi" / "subagents" / "paid.md", text)
-    assert diagnose(ready).one("keys")["detail"] == f"{path} holds a key and others can read it"
+    assert diagnose(ready).one("keys")["detail"] == f"{path} contains a key, and other users can read it"
 
 
 def test_profiles_are_counted_by_scope(ready: Machine) -> None:

@@ -98,7 +98,7 @@ def test_a_call_behind_a_link_starts_nothing_and_deletes_nothing(name: str, desk
     assert f"{desk.project / name} is a link" in err
     assert "work in another directory" in err
     cleaned = desk.run("clean", "--keep", "0", "-y")
-    assert cleaned.out == "There is nothing to delete.\n"
+    assert cleaned.out == "Nothing to delete.\n"
     assert cleaned.err.count("is a link") == 1
     assert tree(tmp_path / "moved") == before
     assert len(kept) == 2

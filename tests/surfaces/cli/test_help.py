@@ -58,13 +58,13 @@ def test_what_a_command_does_is_said_in_full_where_it_is_listed() -> None:
     for path, context in ALL.items():
         assert "..." not in context.get_help().partition("\nCommands:\n")[2], path
     listed = " ".join(ALL[f"{PROGRAM} uninstall"].get_help().split())
-    assert "mcp Take the MCP server of pi-subagents out of the configuration of a client. pi Take" in listed
+    assert "mcp Remove the pi-subagents MCP server from a client's configuration. pi Remove" in listed
 
 
 def test_commands_stand_under_headings_and_those_of_programs_come_last() -> None:
     shown = app.get_help(ALL[PROGRAM])
     headings = re.findall(r"^(\w[\w ]*):$", shown, re.MULTILINE)
-    assert headings[:5] == ["Options", "Run agents", "Look at runs", "Configure agents", "Set up"]
+    assert headings[:5] == ["Options", "Run agents", "Inspect runs", "Configure agents", "Set up"]
     assert headings[-2:] == ["For programs", "Examples"]
     assert app.list_commands(ALL[PROGRAM])[-3:] == ["bridge", "call", "tools"]
 

@@ -26,8 +26,8 @@ def test_examples_are_where_the_project_and_pi_look_for_them(machine: Machine) -
         *(f"{machine.project}/.pi/subagents/{name}" for name in PRESETS),
         *(f"{machine.project}/.pi/prompts/{name}" for name in PROMPTS),
     }
-    assert "name no model yet" in done.stderr
-    assert "write it into the line `# model: provider/id`; pi-subagents models lists them" in done.stderr
+    assert "have no model yet" in done.stderr
+    assert "edit the line `# model: provider/id` in the preset; 'pi-subagents models' lists the choices" in done.stderr
     assert done.returncode == 0
 
 
@@ -50,8 +50,8 @@ def test_what_is_there_stays_as_it_is(machine: Machine) -> None:
     renamed = machine.write(machine.project / ".pi" / "subagents" / "my-scout.md", mine)
     prompt = machine.write(machine.project / ".pi" / "prompts" / PROMPTS[0], "mine")
     done = machine.run("init")
-    assert f"kept  {renamed}, which was there already" in done.stdout
-    assert f"kept  {prompt}, which was there already" in done.stdout
+    assert f"kept  {renamed} (already exists)" in done.stdout
+    assert f"kept  {prompt} (already exists)" in done.stdout
     assert (renamed.read_text(), prompt.read_text()) == (mine, "mine")
     assert not (machine.project / ".pi" / "subagents" / "scout.md").exists()
 

@@ -35,17 +35,17 @@ def test_installing_and_uninstalling_is_told_in_a_sentence_each(machine: Machine
     # Found whatever PATH pi has, and no file of a project is taken for one of our modules.
     assert manifest["bridge"] == [str(Path(sys.executable).absolute()), "-P", "-m", "pi_subagents", "bridge"]
     again = machine.run("install", "pi")
-    assert again.stdout == f"the extension is already there: {folder} was not changed\n"
+    assert again.stdout == f"the extension in {folder} is already up to date\n"
     (folder / "index.ts").write_text("// edited")
     (folder / "of-an-earlier-version.ts").write_text("")
     renewed = machine.run("install", "pi")
-    assert renewed.stdout == f"brought the extension in {folder} up to date\n"
+    assert renewed.stdout == f"updated the extension in {folder}\n"
     assert not (folder / "of-an-earlier-version.ts").exists()
     assert machine.run("install", "pi").stdout == again.stdout
     gone = machine.run("uninstall", "pi")
     assert gone.stdout == f"deleted the extension in {folder}\n"
     assert not folder.parent.exists()
-    assert machine.run("uninstall", "pi").stdout == f"there is no extension in {folder}: nothing to do\n"
+    assert machine.run("uninstall", "pi").stdout == f"no extension in {folder}; nothing to do\n"
 
 
 def test_a_project_gets_the_name_of_the_program_and_no_path_of_mine(machine: Machine) -> None:
@@ -55,7 +55,7 @@ def test_a_project_gets_the_name_of_the_program_and_no_path_of_mine(machine: Mac
     folder = machine.project / ".pi" / "extensions" / "pi-subagents"
     assert done.stdout == f"wrote the extension to {folder}\n"
     assert "needs pi-subagents on their PATH" in done.stderr
-    assert "trusts that directory" in done.stderr
+    assert "have trusted that directory" in done.stderr
     assert _manifest(folder)["bridge"] == ["pi-subagents", "bridge"]
     assert not [file for file in folder.iterdir() if str(machine.root).encode() in file.read_bytes()]
     assert machine.run("uninstall", "pi", "--project").returncode == 0
@@ -104,7 +104,7 @@ def test_a_pi_that_does_not_start_with_it_is_told_of_with_the_way_back(machine: 
     machine.add_program("pi", PI)
     done = machine.run("install", "pi")
     assert done.returncode == 0
-    assert "warning: pi does not start with it: Error: Failed to load extension: Tool subagent conflicts" in done.stderr
+    assert "warning: pi fails to start with it: Error: Failed to load extension: Tool subagent conflicts" in done.stderr
     assert "pi-subagents uninstall pi" in done.stderr
 
 
@@ -112,14 +112,14 @@ def test_doctor_says_whether_pi_has_the_extension_and_what_is_wrong_with_it(mach
     machine.add_pi()
     absent = diagnose(machine).one("extension")
     assert (absent["ok"], "pi-subagents install pi" in absent["detail"]) == (True, True)
-    assert "\n- extension       not installed, and not needed;" in machine.run("doctor").stdout
+    assert "\n- extension       not installed (optional);" in machine.run("doctor").stdout
     machine.run("install", "pi")
     fine = diagnose(machine).one("extension")
     assert (fine["ok"], __version__ in fine["detail"]) == (True, True)
     path = _folder(machine) / "tools.json"
     manifest = json.loads(path.read_text())
     for damage, said in (
-        ({"version": "0.0.1"}, "is of version 0.0.1"),
+        ({"version": "0.0.1"}, "is version 0.0.1"),
         ({"bridge": ["/gone", "bridge"]}, "cannot start /gone"),
         ({"bridge": None}, "are damaged"),
     ):
@@ -148,5 +148,5 @@ def test_doctor_does_not_run_what_a_projects_extension_names(machine: Machine) -
     (folder / "tools.json").write_text(json.dumps({**_manifest(folder), "bridge": [str(program), "bridge"]}))
     finding = diagnose(machine).one("extension")
     assert not finding["ok"]
-    assert "something else than pi-subagents" in finding["detail"]
+    assert "something other than pi-subagents" in finding["detail"]
     assert not (machine.root / "ran").exists()

@@ -19,11 +19,11 @@ def test_installing_and_uninstalling_is_told_in_a_sentence_each(machine: Machine
     path = machine.write(machine.home / ".claude.json", '{\n  "theme": "dark"\n}')
     installed = machine.run("install", "mcp", "--client", "claude")
     assert (installed.returncode, installed.stdout) == (0, f"added pi-subagents to {path}\nbackup: {path}.bak\n")
-    assert "hint: Claude Code starts the server the next time it starts itself" in installed.stderr
+    assert "hint: Claude Code starts the server the next time you start it" in installed.stderr
     entry = json.loads(path.read_text())["mcpServers"]["pi-subagents"]
     assert (entry["command"], entry["args"]) == (PROGRAM, ["mcp"])
     again = machine.run("install", "mcp", "--client", "claude")
-    assert again.stdout == f"pi-subagents is already there: {path} was not changed\n"
+    assert again.stdout == f"pi-subagents is already in {path}; nothing to do\n"
     gone = machine.run("uninstall", "mcp", "--client", "claude")
     assert gone.stdout == f"{path} is as it was before pi-subagents came\n"
     assert path.read_text() == '{\n  "theme": "dark"\n}'
@@ -67,14 +67,14 @@ def test_for_other_clients_the_lines_are_printed_with_the_list_of_known_ones(mac
 
 @pytest.mark.parametrize("command", ["install", "uninstall"])
 @pytest.mark.parametrize(
-    ("client", "hint"), [("cluade", 'Did you mean "claude"?'), ("emacs", f"It can be one of {', '.join(KNOWN)}.")]
+    ("client", "hint"), [("cluade", 'Did you mean "claude"?'), ("emacs", f"Choose one of {', '.join(KNOWN)}.")]
 )
 def test_a_client_that_is_not_known_is_an_error_and_nothing_else(
     machine: Machine, command: str, client: str, hint: str
 ) -> None:
     done = machine.run(command, "mcp", "--client", client)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith(f'There is no client "{client}" in the list. {hint}\n')
+    assert done.stderr.endswith(f'Unknown client "{client}". {hint}\n')
 
 
 def test_a_broken_file_is_an_error_with_the_lines_to_add_and_none_of_its_content(machine: Machine) -> None:

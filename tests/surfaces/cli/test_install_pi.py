@@ -46,7 +46,7 @@ def test_standard_output_is_the_path_and_the_rest_goes_to_people(bare: Machine) 
     done = bare.run("install-pi")
     assert done.stdout == f"{bare.data}/bin/pi\n"
     assert f"fetching pi {PINNED_PI_VERSION} from npm" in done.stderr
-    assert "sub-agents will use it from now on" in done.stderr
+    assert "sub-agents use it from now on" in done.stderr
 
 
 def test_a_version_can_be_chosen(bare: Machine) -> None:

@@ -22,4 +22,4 @@ def test_a_search_without_a_result_says_what_to_try(machine: Machine, search: st
     machine.add_program("pi", PI)
     done = machine.run("models", search)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f'error: No model has "{search}" in its name. {hint}\n'
+    assert done.stderr == f'error: No model matches "{search}". {hint}\n'

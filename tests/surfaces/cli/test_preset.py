@@ -84,11 +84,11 @@ def test_a_preset_that_is_there_is_not_overwritten(machine: Machine) -> None:
     path = machine.write(machine.project / ".pi" / "subagents" / "scout.md", GOOD)
     done = machine.run("preset", "new", "scout")
     assert (done.stdout, done.returncode) == ("", 1)
-    assert done.stderr == f'error: There is a preset "scout" already: {path}\n'
+    assert done.stderr == f'error: A preset "scout" already exists: {path}\n'
     assert path.read_text() == GOOD
 
 
 def test_a_name_that_is_none_is_refused(machine: Machine) -> None:
     done = machine.run("preset", "new", "../x")
     assert done.returncode == 1
-    assert "may only have letters" in done.stderr
+    assert "may only contain letters" in done.stderr

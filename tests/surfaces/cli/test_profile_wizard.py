@@ -99,7 +99,7 @@ def test_a_name_that_will_not_do_is_asked_for_again_and_enter_leaves(machine: Ma
     typist = Typist(machine, "profile", "create")
     assert typist.answer("my profile", "") == 1
     question = "Name of the new profile\nText, such as reviewer (Enter leaves): "
-    reason = 'The name "my profile" may only have letters, digits, "-" and "_".'
+    reason = 'The name "my profile" may only contain letters, digits, "-" and "_".'
     assert f"{question}my profile\n\n{reason}\n{question}" in typist.screen
     assert typist.screen.endswith("Cancelled. Nothing was changed.\n")
 
@@ -118,7 +118,7 @@ def test_a_prompt_is_written_in_the_editor_of_the_person(machine: Machine) -> No
 
 def test_without_a_terminal_the_wizard_says_what_to_do_instead(machine: Machine) -> None:
     path = machine.write(path_of(machine, "x"), "---\nname: x\n---\n")
-    for action, instead in (("create", "--model or --from"), ("edit", "change the file"), ("delete", "--yes")):
+    for action, instead in (("create", "--model or --from"), ("edit", "edit the file"), ("delete", "--yes")):
         done = machine.run("profile", action, "x")
         assert done.stderr.startswith(f"error: profile {action} asks questions and needs a terminal; in a script")
         assert instead in done.stderr
@@ -136,7 +136,7 @@ def test_a_script_can_create_and_delete(machine: Machine) -> None:
     assert (again.returncode, path.read_text().count("m2")) == (1, 0)
     machine.run("profile", "create", "copy", "--scope", "global", "--model", "m")
     unclear = machine.run("profile", "delete", "copy", "--yes")
-    assert "say which with --scope" in unclear.stderr
+    assert "choose one with --scope" in unclear.stderr
     assert machine.run("profile", "delete", "copy", "--yes", "--scope", "project").stdout == f"deleted {path}\n"
     assert not path.exists()
     assert (machine.agent_dir / "agent-profiles" / "copy.md").exists()

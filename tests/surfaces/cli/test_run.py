@@ -132,8 +132,8 @@ def test_json_has_every_fact_of_every_task(play: Play) -> None:
     ("arguments", "code", "says"),
     [
         ([], 2, "give at least one PROMPT, or --tasks FILE"),
-        (["--timeout", "0", "x"], 2, "'0' is too short; give at least 1s"),
-        (["--timeout", "soon", "x"], 2, "'soon' is not a duration; write 90, 90s, 5m or 1h30m"),
+        (["--timeout", "0", "x"], 2, "'0' is too short; use at least 1s"),
+        (["--timeout", "soon", "x"], 2, "'soon' is not a duration; use 90, 90s, 5m or 1h30m"),
         (["-", "-"], 2, "standard input can be read only once"),
         (["--cwd", "/nowhere", "x"], 2, "/nowhere"),
         ([" "], 1, "prompt 1 is empty"),

@@ -53,7 +53,7 @@ def test_a_preset_will_do_as_well(desk: BackgroundDesk) -> None:
 @pytest.mark.parametrize(
     ("options", "code", "says"),
     [
-        (("--tmux",), 2, "--tmux and --background contradict each other: agents in the background have no pane"),
+        (("--tmux",), 2, "--tmux cannot be used with --background: background agents have no pane"),
         (("--plain",), 2, "--plain and --background"),
         (("-j", "4"), 2, "subagents.maxBackground"),
         (("-q",), 2, "--quiet and --background"),

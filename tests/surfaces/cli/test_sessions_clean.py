@@ -24,8 +24,8 @@ def test_old_sessions_go_with_all_their_runs_and_their_rows(desk: Desk) -> None:
     assert [row["name"] for row in desk.shelf.index.rows()] == ["new"]
     listed, announced, told = done.out.splitlines()
     assert re.fullmatch(rf"{SESSION[:8]} +5w ago +\d\d\d kB  2 runs  old", listed)
-    assert re.fullmatch(r"To be deleted: 1 session with 2 runs, \d\d\d kB\.", announced)
-    assert told == announced.replace("To be deleted:", "Deleted")
+    assert re.fullmatch(r"This will delete 1 session with 2 runs, \d\d\d kB\.", announced)
+    assert told == announced.replace("This will delete", "Deleted")
 
 
 def test_runs_that_the_list_of_their_session_lacks_go_with_the_others(desk: Desk) -> None:
@@ -41,7 +41,7 @@ def test_runs_that_the_list_of_their_session_lacks_go_with_the_others(desk: Desk
 def test_a_dry_run_says_the_same_and_deletes_nothing(desk: Desk) -> None:
     desk.shelf.add(name="old", age_s=40 * DAY_S)
     done = desk.run("clean", "--older-than", "30d", "--dry-run")
-    assert "To be deleted: 1 session with 1 run, " in done.out
+    assert "This will delete 1 session with 1 run, " in done.out
     assert done.out.endswith("Nothing was deleted (--dry-run).\n")
     assert len(desk.shelf.runs) == 1
     assert len(desk.shelf.index.rows()) == 1
@@ -60,7 +60,7 @@ def test_a_running_session_is_never_deleted(desk: Desk) -> None:
     desk.shelf.add(name="first run", age_s=40 * DAY_S, session_id=SESSION)
     desk.shelf.add(name="still at it", age_s=39 * DAY_S, session_id=SESSION, ends=None)
     done = desk.run("clean", "--older-than", "1d", "--yes")
-    assert (done.exit_code, done.out) == (0, "There is nothing to delete.\n")
+    assert (done.exit_code, done.out) == (0, "Nothing to delete.\n")
     assert len(desk.shelf.runs) == 2
 
 
@@ -85,7 +85,7 @@ def test_what_is_in_use_stays_and_is_named(desk: Desk) -> None:
 def test_other_projects_are_cleaned_only_when_asked_for(desk: Desk) -> None:
     other = Shelf(desk.root / "other", desk.shelf.agent_dir)
     other.add(age_s=40 * DAY_S)
-    assert desk.run("clean", "--older-than", "30d", "--yes").out == "There is nothing to delete.\n"
+    assert desk.run("clean", "--older-than", "30d", "--yes").out == "Nothing to delete.\n"
     desk.run("clean", "--older-than", "30d", "--all", "--yes")
     assert other.runs == []
 
@@ -111,8 +111,8 @@ def test_without_a_terminal_nothing_goes_unless_it_was_agreed_to(desk: Desk) -> 
     desk.shelf.add(name="old", age_s=40 * DAY_S)
     done = desk.run("clean", "--older-than", "30d", stdin="y\n")
     assert done.exit_code == 2
-    assert "To be deleted: 1 session with 1 run, " in done.out
-    assert "nothing was deleted, because there is no terminal to ask at; agree with --yes" in done.err
+    assert "This will delete 1 session with 1 run, " in done.out
+    assert "nothing was deleted, because there is no terminal to ask at; confirm with --yes" in done.err
     assert len(desk.shelf.runs) == 1
 
 

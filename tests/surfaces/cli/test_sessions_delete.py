@@ -28,7 +28,7 @@ def test_a_session_that_is_named_twice_goes_once(desk: Desk) -> None:
     done = desk.run("delete", "aaaa", "a" * 16, "--yes")
     assert done.exit_code == 0, done.err
     assert done.out.count("aaaaaaaa  ") == 1
-    assert "To be deleted: 1 session with 1 run, " in done.out
+    assert "This will delete 1 session with 1 run, " in done.out
     assert not run_dir.exists()
 
 
@@ -46,8 +46,8 @@ def test_without_a_terminal_nothing_goes_unless_it_was_agreed_to(desk: Desk) -> 
     desk.shelf.add(session_id=SESSION)
     done = desk.run("delete", SESSION, stdin="y\n")
     assert done.exit_code == 2
-    assert "To be deleted: 1 session with 1 run, " in done.out
-    assert "agree with --yes" in done.err
+    assert "This will delete 1 session with 1 run, " in done.out
+    assert "confirm with --yes" in done.err
     assert len(desk.shelf.runs) == 1
 
 
@@ -96,7 +96,7 @@ def test_a_beginning_deletes_nothing_in_another_project(desk: Desk) -> None:
     done = desk.run("delete", "-y", OTHER[:6])
     assert done.exit_code == 1
     assert (
-        f'Session {OTHER} ("theirs") belongs to {other.project}. To delete it from here, type its whole id.' in done.err
+        f'Session {OTHER} ("theirs") belongs to {other.project}. To delete it from here, give its full id.' in done.err
     )
     assert len(other.runs) == 1
     assert desk.run("delete", "-y", OTHER).exit_code == 0

@@ -61,14 +61,14 @@ def test_a_directory_with_a_dot_in_its_name_is_no_format(desk: Desk, session: st
 def test_a_format_that_is_not_written_is_refused_before_anything_is(desk: Desk, session: str) -> None:
     done = desk.run("export", session, "-o", "x.pdf")
     assert (done.exit_code, done.out) == (2, "")
-    assert "-o x.pdf: cannot write .pdf files; end the name in .md or .html" in done.err
+    assert "-o x.pdf: cannot write .pdf files; use a name that ends in .md or .html" in done.err
     assert not (desk.project / "x.pdf").exists()
 
 
 def test_a_file_that_cannot_be_written_is_an_error_in_words(desk: Desk, session: str) -> None:
     done = desk.run("export", session, "-o", "nowhere/file.md")
     assert (done.exit_code, done.out) == (1, "")
-    assert done.err == "error: cannot write nowhere/file.md: No such file or directory; name another file with -o\n"
+    assert done.err == "error: cannot write nowhere/file.md: No such file or directory; choose another file with -o\n"
 
 
 def test_the_page_can_be_piped(desk: Desk, session: str) -> None:

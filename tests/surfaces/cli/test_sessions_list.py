@@ -155,7 +155,7 @@ def test_a_project_without_sessions_says_what_to_do(desk: Desk) -> None:
 def test_a_time_that_is_none_is_explained(desk: Desk) -> None:
     done = desk.run("list", "--since", "yesterday")
     assert done.exit_code == 2
-    assert "'yesterday' is no time; give a span such as 30m, 2h or 3d, or a date such as 2026-11-01" in done.err
+    assert "'yesterday' is not a time; use a span such as 30m, 2h or 3d, or a date such as 2026-11-01" in done.err
 
 
 def test_a_lost_run_is_not_called_running(desk: Desk) -> None:

@@ -72,7 +72,7 @@ def test_an_ambiguous_beginning_is_named(desk: Desk) -> None:
     done = desk.run("output", "abcd")
     assert done.exit_code == 1
     assert done.err == (
-        'error: "abcd" begins 2 session ids; give more of the one you mean:\n'
+        'error: "abcd" matches 2 session ids; give a longer prefix:\n'
         "  abcd2222    1h ago  two \n"
         "  abcd1111    2h ago  one\n"
     )

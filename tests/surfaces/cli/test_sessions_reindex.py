@@ -29,7 +29,7 @@ def test_the_rebuilt_index_is_identical_to_the_one_that_grew(desk: Desk) -> None
     before = desk.shelf.index.rows()
     assert len(before) == 7
     done = desk.run("reindex")
-    assert (done.exit_code, done.out) == (0, "The index has 7 runs of 2 projects.\n")
+    assert (done.exit_code, done.out) == (0, "Indexed 7 runs in 2 projects.\n")
     assert desk.shelf.index.rows() == before
 
 
@@ -42,12 +42,12 @@ def test_progress_names_each_project(desk: Desk) -> None:
 def test_a_lost_index_and_a_project_it_never_knew_are_brought_back(desk: Desk) -> None:
     desk.shelf.add(name="unknown", indexed=False)
     done = desk.run("reindex")
-    assert done.out == "The index has 1 run of 1 project.\n"
+    assert done.out == "Indexed 1 run in 1 project.\n"
     assert [row["name"] for row in desk.shelf.index.rows()] == ["unknown"]
 
 
 def test_a_directory_without_runs_does_not_become_a_project(desk: Desk) -> None:
-    assert desk.run("reindex").out == "The index has 0 runs of 0 projects.\n"
+    assert desk.run("reindex").out == "Indexed 0 runs in 0 projects.\n"
     assert desk.shelf.index.projects() == []
 
 

@@ -78,7 +78,8 @@ def test_a_directory_that_is_gone_is_an_error_before_anything_starts(desk: Desk)
     done = desk.run("resume", SESSION, "Go on")
     assert (done.exit_code, done.err) == (
         1,
-        f"error: {desk.root / 'gone'}, where the session worked, is gone; name another directory with --cwd\n",
+        f"error: {desk.root / 'gone'}, where the session worked, no longer exists; "
+        "choose another directory with --cwd\n",
     )
     assert len(desk.shelf.runs) == 1
     assert desk.run("resume", SESSION, "Go on", "--cwd", str(desk.project)).exit_code == 0

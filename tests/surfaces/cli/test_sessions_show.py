@@ -103,7 +103,7 @@ def test_a_running_session_is_shown_as_far_as_it_is(desk: Desk) -> None:
     done = desk.run("show", SESSION)
     assert "And now\n\n*(unfinished)*" in done.out
     assert "⏳ running" in done.out
-    assert done.err == "Still running; --follow shows the rest as it comes.\n"
+    assert done.err == "Still running; use --follow to see the rest.\n"
 
 
 def test_a_lost_run_is_shown_with_its_end(desk: Desk) -> None:
@@ -177,7 +177,7 @@ def test_following_ends_with_ctrl_c_and_the_run_goes_on(desk: Desk) -> None:
     read_until(process, "First.")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=TIMEOUT_S)
-    assert (process.returncode, err) == (130, "No longer followed.\n")
+    assert (process.returncode, err) == (130, "Stopped following.\n")
     kept.append(says("Second."))
 
 
@@ -186,5 +186,5 @@ def test_a_session_that_is_not_there_is_an_error_that_says_what_to_do(desk: Desk
     assert (done.exit_code, done.out) == (1, "")
     assert done.err == (
         'error: Session "feedfeedfeedfeed" not found. The session may have expired or the ID is incorrect.\n'
-        "hint: 'pi-subagents sessions list --all' shows every session there is\n"
+        "hint: 'pi-subagents sessions list --all' lists all sessions\n"
     )

@@ -28,7 +28,7 @@ def start_run(desk: Desk, prompt: str) -> tuple[subprocess.Popen[str], str]:
 def test_a_run_of_another_process_is_stopped_and_its_end_told(desk: Desk) -> None:
     process, session_id = start_run(desk, script(touches(desk.root / "ready"), pauses(300)))
     done = desk.run("stop", session_id)
-    assert (done.exit_code, done.out) == (0, f"Session {session_id[:8]} is over: ✗ aborted (cancelled)\n")
+    assert (done.exit_code, done.out) == (0, f"Session {session_id[:8]} has ended: ✗ aborted (cancelled)\n")
     out, _ = process.communicate(timeout=TIMEOUT_S)
     assert [result["status"] for result in json.loads(out)] == ["aborted"]
 
@@ -46,7 +46,7 @@ def test_a_session_that_is_over_is_said_to_be_over(desk: Desk) -> None:
     done = desk.run("stop", SESSION)
     assert done.exit_code == 0
     ending = "✗ failed (timeout) – Timed out after 7s. (ran for 1.0s)"
-    assert done.out == f"Session {SESSION[:8]} is over already: {ending}\n"
+    assert done.out == f"Session {SESSION[:8]} has already ended: {ending}\n"
     assert stop_request(kept.run_dir) is None
 
 
@@ -54,7 +54,7 @@ def test_a_lost_session_is_said_to_be_lost(desk: Desk) -> None:
     desk.shelf.add(session_id=SESSION, ends=None).let_go()
     done = desk.run("stop", SESSION)
     assert done.exit_code == 0
-    assert "is over already: ✗ failed (lost)" in done.out
+    assert "has already ended: ✗ failed (lost)" in done.out
 
 
 def test_a_run_that_completes_meanwhile_is_not_called_stopped(desk: Desk) -> None:
@@ -71,7 +71,7 @@ def test_a_run_that_does_not_end_in_time_is_exit_code_one(desk: Desk) -> None:
     desk.shelf.add(session_id=SESSION, ends=None)  # its holder does not listen
     done = desk.run("stop", SESSION)
     assert (done.exit_code, done.out) == (1, "")
-    assert f"Session {SESSION[:8]} was asked to stop, but has not ended within 8 s" in done.err
+    assert f"Session {SESSION[:8]} was asked to stop but has not ended within 8 s" in done.err
 
 
 def test_a_session_that_is_not_there_cannot_be_stopped(desk: Desk) -> None:
@@ -85,5 +85,6 @@ def test_an_agent_that_has_answered_is_not_stopped(desk: Desk) -> None:
     out, _ = process.communicate(timeout=TIMEOUT_S)
     (result,) = json.loads(out)
     assert (
-        desk.run("stop", result["sessionId"]).out == f"Session {result['sessionId'][:8]} is over already: ✓ completed\n"
+        desk.run("stop", result["sessionId"]).out
+        == f"Session {result['sessionId'][:8]} has already ended: ✓ completed\n"
     )

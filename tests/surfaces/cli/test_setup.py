@@ -37,9 +37,9 @@ def test_where_nobody_can_be_asked_it_brings_pi_and_says_what_it_left_out(bare: 
     assert "✓ pi              0.87.1" in done.stdout
     assert "✓ model           2 to choose from" in done.stdout
     for left_out in ("install pi", "install mcp --client cursor", 'run "Say in three sentences'):
-        assert f"left out  → run: pi-subagents {left_out}" in done.stdout
+        assert f"skipped  → run: pi-subagents {left_out}" in done.stdout
     ready, next_step = done.stdout.splitlines()[-2:]
-    assert ready == "Ready: sub-agents can work here."
+    assert ready == "Ready: sub-agents can run here."
     assert next_step.startswith('Try it: pi-subagents run "Find')
     assert everything_in(bare.home) == {}
 
@@ -67,7 +67,7 @@ def test_without_a_model_nothing_is_ready_and_the_demo_is_what_is_left(bare: Mac
     done = bare.run("setup", "--yes")
     assert done.returncode == 1
     assert "→ run `pi-subagents pi` and type `/login`" in done.stdout
-    assert "left out  → run: pi-subagents demo (needs no model)" in done.stdout
+    assert "skipped  → run: pi-subagents demo (needs no model)" in done.stdout
     assert done.stdout.splitlines()[-1].startswith("Not ready: model.")
 
 
@@ -87,7 +87,7 @@ def test_it_can_be_left_at_any_question_and_goes_on_from_there(bare: Machine, ke
     for answers in ((), ("n",), ("n", "yes")):
         person = Typist(bare, "setup", NO_COLOR="1")
         assert person.answer(*answers, key) == exit_code
-        assert person.screen.endswith("Stopped. What was done so far stays; to go on: pi-subagents setup\n")
+        assert person.screen.endswith("Stopped. Finished steps are kept; to continue: pi-subagents setup\n")
     last = Typist(bare, "setup", NO_COLOR="1")
     assert last.answer("n", "n") == 0  # pi's extension and the task: Cursor has been done
     assert "✓ Cursor          has the tools\n" in last.screen
@@ -100,5 +100,5 @@ def test_a_configuration_that_cannot_be_changed_does_not_stop_the_rest(bare: Mac
     person = Typist(bare, "setup", NO_COLOR="1")
     assert person.answer("n", "", "n") == 0  # pi's extension, Gemini, the task
     assert "! Cursor" in person.screen
-    assert "cannot be changed safely" in " ".join(person.screen.split())
+    assert "cannot be edited safely" in " ".join(person.screen.split())
     assert (bare.home / ".gemini" / "settings.json").exists()

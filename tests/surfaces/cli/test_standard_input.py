@@ -159,7 +159,7 @@ def test_bytes_that_are_no_utf_8_are_replaced_and_that_is_said(stdin: Stdin) -> 
     said: list[str] = []
     stdin(piped("caf\xe9 and café".encode("latin-1") + "…".encode()))
     assert read_offered(said.append) == "caf� and caf�…"
-    assert said == ["warning: standard input is not all UTF-8; what is not was replaced by �"]
+    assert said == ["warning: standard input is not all UTF-8; invalid bytes were replaced by �"]
 
 
 def test_a_byte_order_mark_is_no_part_of_the_text(stdin: Stdin) -> None:

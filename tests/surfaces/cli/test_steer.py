@@ -30,7 +30,7 @@ def steered(stage: Stage, *before: str) -> None:
     session = run_dir.name.rpartition("-")[2]
     done = stage.command("steer", session[:8], TOLD)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == f"Told session {session[:8]}; the agent hears it before its next turn.\n"
+    assert done.stdout == f"Sent to session {session[:8]}; the agent reads it before its next turn.\n"
     stage.write("go", "")
     until(lambda: len(stage.model.requests) > 1)
     assert [TOLD in str(request.messages) for request in stage.model.requests[:2]] == [False, True]
@@ -38,7 +38,7 @@ def steered(stage: Stage, *before: str) -> None:
     assert load_run(run_dir).status == "completed"
     done = stage.command("steer", session, TOLD)
     assert (done.returncode, done.stdout) == (1, "")
-    assert f"Session {session[:8]} is over: ✓ completed" in done.stderr
+    assert f"Session {session[:8]} has ended: ✓ completed" in done.stderr
     assert "sessions resume" in done.stderr
 
 
@@ -73,7 +73,7 @@ def test_a_foreground_run_that_cannot_be_steered_says_so_and_goes_on(play: Play)
         stage.write("go", "")
         process.communicate(timeout=WAIT_S)
     assert (done.returncode, done.stdout) == (1, "")
-    assert "cannot be steered: its agent runs in the mode pi-json" in done.stderr
+    assert "cannot be steered: its agent uses the harness pi-json" in done.stderr
     assert '\nhint: "harness: pi-rpc" in its profile' in done.stderr
     assert process.returncode == 0
 
@@ -83,8 +83,8 @@ def test_a_run_that_is_over_is_resumed_and_the_hint_says_how(desk: BackgroundDes
     desk.until_over(run_dir)
     session = run_dir.name.rpartition("-")[2][:8]
     assert desk.call("steer", session, "Hello?").err.splitlines() == [
-        f"error: Session {session} is over: ✓ completed",
-        f"hint: 'pi-subagents sessions resume {session} PROMPT' goes on with it",
+        f"error: Session {session} has ended: ✓ completed",
+        f"hint: continue it with 'pi-subagents sessions resume {session} PROMPT'",
     ]
 
 

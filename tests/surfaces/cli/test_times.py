@@ -20,12 +20,12 @@ def test_a_duration_is_seconds_or_has_units(text: str, seconds: float) -> None:
 
 @pytest.mark.parametrize("text", ["", "m", "5x", "30m1h", "5m5m", "-3", "inf", "nan", "1e3", "5 minutes", "9" * 30])
 def test_anything_else_is_refused_with_what_is_possible(text: str) -> None:
-    with pytest.raises(click.BadParameter, match="is not a duration; write 90, 90s, 5m or 1h30m"):
+    with pytest.raises(click.BadParameter, match="is not a duration; use 90, 90s, 5m or 1h30m"):
         Duration().convert(text, None, None)
 
 
 def test_what_is_too_short_is_refused_with_the_least() -> None:
-    with pytest.raises(click.BadParameter, match=r"'0\.5s' is too short; give at least 1s"):
+    with pytest.raises(click.BadParameter, match=r"'0\.5s' is too short; use at least 1s"):
         Duration(min_s=1).convert("0.5s", None, None)
 
 

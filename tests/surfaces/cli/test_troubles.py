@@ -256,7 +256,7 @@ def test_a_home_that_every_project_could_bring_is_refused(place: Place, argument
     done = place.shell('exec "$@"', *arguments, HOME=".", PI_AGENT_DIR=named)
     assert done.returncode == 1
     assert done.stdout == b""
-    assert done.stderr == b'error: HOME is ".", which is no absolute path; set it to your home directory\n'
+    assert done.stderr == b'error: HOME is ".", which is not an absolute path; set it to your home directory\n'
 
 
 def test_a_directory_of_a_user_who_does_not_exist_is_an_error_that_names_the_variable(place: Place) -> None:

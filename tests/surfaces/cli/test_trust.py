@@ -79,7 +79,7 @@ def test_a_person_can_trust_it_and_is_told_what_that_means(clone: Clone) -> None
     done = clone.command("trust")
     assert done.returncode == 0
     assert done.stdout == (
-        f"{clone.project} is trusted. These count from now on:\n"
+        f"{clone.project} is trusted. These now take effect:\n"
         "  .pi/settings.json: piCommand (runs a program)\n"
         "  .pi/agent-profiles/helpful.md: extensions (loads code)\n"
     )
@@ -91,10 +91,10 @@ def test_trust_can_be_listed_and_taken_back(clone: Clone) -> None:
     clone.command("trust")
     assert clone.command("trust", "--list").stdout == f"{clone.project}\n"
     assert [entry["path"] for entry in json.loads(clone.command("trust", "--json").stdout)] == [str(clone.project)]
-    assert clone.command("trust", "--revoke").stdout == f"{clone.project} is not trusted any more.\n"
+    assert clone.command("trust", "--revoke").stdout == f"{clone.project} is no longer trusted.\n"
     clone.command("run", "hello")
     assert not clone.mark.exists()
-    assert clone.command("trust", "--list").stdout == "No directory is trusted.\n"
+    assert clone.command("trust", "--list").stdout == "No trusted directories.\n"
 
 
 @pytest.mark.parametrize("command", COMMANDS[:2], ids=lambda command: command[0])
@@ -149,7 +149,7 @@ def test_what_is_no_directory_cannot_be_trusted(clone: Clone) -> None:
     done = clone.command("trust", "/proc/self/fd/0")
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "error: cannot trust /proc/self/fd/0: Not a directory\n"
-    assert clone.command("trust", "--list").stdout == "No directory is trusted.\n"
+    assert clone.command("trust", "--list").stdout == "No trusted directories.\n"
 
 
 def test_a_key_among_the_arguments_is_refused_and_shown_nowhere(clone: Clone) -> None:
@@ -165,7 +165,7 @@ def test_a_key_among_the_arguments_is_refused_and_shown_nowhere(clone: Clone) ->
             done = clone.command(*command)
             said = (done.stdout + done.stderr).replace('\\"', '"')
             assert "sk-0123456789" not in said
-            assert f'{path}:3: "extraArgs" must not hold --api-key; put the key into the field "apiKey"' in said
+            assert f'{path}:3: "extraArgs" must not contain --api-key; use the field "apiKey"' in said
     kept = [file.read_bytes() for file in (clone.project / ".pi" / "subagents").rglob("*") if file.is_file()]
     assert kept
     assert not [content for content in kept if b"sk-0123456789" in content]

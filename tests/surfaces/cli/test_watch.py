@@ -12,7 +12,7 @@ def test_without_a_terminal_it_names_another_way(desk: Desk) -> None:
     process = desk.start("watch")
     out, err = process.communicate(timeout=TIMEOUT_S)
     assert (process.returncode, out) == (1, "")
-    assert err == "error: watch needs a terminal; 'pi-subagents sessions list --all' prints the runs anywhere\n"
+    assert err == "error: watch needs a terminal; 'pi-subagents sessions list --all' lists the runs without one\n"
 
 
 def test_the_command_line_does_not_pay_for_it(desk: Desk) -> None:

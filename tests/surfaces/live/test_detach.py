@@ -71,7 +71,7 @@ def test_detached_runs_are_stopped_one_by_one_and_the_rest_goes_on(play: Play, o
     terminal.run("background", "attach", first.name)
     terminal.until_shown("→ bash", "q leave it running")
     (stage.project / "go").touch()
-    assert "is over: ✓ completed" in terminal.until_prompt()
+    assert "has ended: ✓ completed" in terminal.until_prompt()
 
 
 def test_a_resumed_session_can_be_detached_too(play: Play, open_terminal: Open) -> None:
@@ -82,7 +82,7 @@ def test_a_resumed_session_can_be_detached_too(play: Play, open_terminal: Open) 
     (first,) = stage.run_dirs
     terminal = open_terminal(stage, 120, 30)
     terminal.run("sessions", "resume", first.name, "again")
-    assert "goes on in the background" in detach(terminal)
+    assert "continues in the background" in detach(terminal)
     (stage.project / "go").touch()
     until(lambda: statuses(stage) == ["completed", "completed"], "it is completed", lambda: str(statuses(stage)))
 
@@ -93,8 +93,8 @@ def test_whoever_detaches_is_told_where_the_answers_are_that_came_before(play: P
     terminal.run("run", "-j", "1", "quick", "patient")
     said = detach(terminal, "1 running, 1 completed")
     patient = stage.run_dirs[-1].name.rpartition("-")[2][:8]
-    assert f"Detached: {patient} (2: patient) goes on in the background.\n" in said
-    assert "hint: 1 task has ended already; 'pi-subagents sessions list' names them\n" in said
+    assert f"Detached: {patient} (2: patient) continues in the background.\n" in said
+    assert "hint: 1 task already ended; see 'pi-subagents sessions list'\n" in said
     (stage.project / "go").touch()
     until(lambda: statuses(stage) == ["completed"] * 2, "both are completed", lambda: str(statuses(stage)))
 

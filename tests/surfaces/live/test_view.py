@@ -121,7 +121,7 @@ async def test_a_mistake_in_the_view_is_logged_and_ends_only_the_view(
         happened(view, state, STARTED)
         await until_async(lambda: caplog.records, "the mistake is logged")
         happened(view, state, COMPLETED)
-    assert "the live view failed; the runs go on without it" in caplog.text
+    assert "the live view failed; the runs continue without it" in caplog.text
     assert stream.getvalue().endswith("\x1b[?25h")
 
 

@@ -163,7 +163,7 @@ def test_a_token_file_that_others_can_read_is_no_secret(desk: Desk) -> None:
     done = subprocess.run(
         options, env=desk.environ, cwd=desk.stage.project, capture_output=True, text=True, timeout=PATIENCE_S
     )
-    assert (done.returncode, "others can read the token file" in done.stderr) == (1, True)
+    assert (done.returncode, "other users can read the token file" in done.stderr) == (1, True)
 
 
 def test_without_a_token_it_says_what_that_means(desk: Desk) -> None:
@@ -186,19 +186,19 @@ def until_document_ends(process: subprocess.Popen[str]) -> list[str]:
     ("options", "sentence"),
     [
         (["--http", "192.0.2.1:8790"], "192.0.2.1 can be reached from other machines"),
-        (["--http", "0.0.0.0:8790"], "0.0.0.0 stands for every address of this machine"),
+        (["--http", "0.0.0.0:8790"], "0.0.0.0 means every address of this machine"),
         (["--http", "somewhere"], '"somewhere" is not an address'),
         (["--http", "127.0.0.1:99999"], '"127.0.0.1:99999" is not an address'),
         (["--http", "127.0.0.1:0", "--token-file", "short"], "is shorter than 16 characters"),
-        (["--http", "127.0.0.1:0", "--token-file", "open"], "others can read the token file"),
+        (["--http", "127.0.0.1:0", "--token-file", "open"], "other users can read the token file"),
         (["--http", "127.0.0.1:0", "--token-file", "lines"], "is not one word of ASCII characters"),
         (["--http", "127.0.0.1:0", "--token-file", "missing"], "cannot be read"),
-        (["--http", "127.0.0.1:0", "--silence", "0.5"], "--silence is 0.5; say 0 for never"),
-        (["--token-file", "open"], "--token-file is for --http"),
-        (["--no-token"], "--no-token is for --http"),
-        (["--http", "127.0.0.1:0", "--no-token", "--token-file", "open"], "contradict each other"),
+        (["--http", "127.0.0.1:0", "--silence", "0.5"], "--silence must be 0 (never) or at least 1 second, not 0.5"),
+        (["--token-file", "open"], "--token-file needs --http"),
+        (["--no-token"], "--no-token needs --http"),
+        (["--http", "127.0.0.1:0", "--no-token", "--token-file", "open"], "cannot be used together"),
         (["--http", "192.0.2.1:8790", "--no-token"], "192.0.2.1 can be reached from other machines"),
-        (["--tools", "subagent,nothing"], "--tools: nothing is not among"),
+        (["--tools", "subagent,nothing"], "--tools: unknown: nothing; choose from"),
     ],
 )
 def test_what_cannot_be_served_is_refused_with_a_sentence(desk: Desk, options: list[str], sentence: str) -> None:

@@ -18,7 +18,7 @@ def test_without_an_open_input_and_output_it_says_so_and_ends(desk: Desk, closed
     with subprocess.Popen(started, env=desk.environ, stdin=-1, stdout=-1, stderr=-1, text=True) as process:
         assert process.wait(PATIENCE_S) == 1
         assert process.stderr is not None
-        assert process.stderr.read().startswith("error: an MCP client speaks over standard input and output")
+        assert process.stderr.read().startswith("error: an MCP client needs standard input and output")
 
 
 def test_without_an_open_standard_error_nothing_else_takes_its_place(desk: Desk) -> None:
@@ -37,7 +37,7 @@ def test_a_person_at_a_terminal_is_told_what_it_waits_for(desk: Desk) -> None:
     process = subprocess.Popen(desk.argv(), env=desk.environ, stdin=there, stderr=subprocess.PIPE, text=True)
     try:
         assert process.stderr is not None
-        assert process.stderr.readline().startswith("hint: this waits for an MCP client on standard input")
+        assert process.stderr.readline().startswith("hint: waiting for an MCP client on standard input")
     finally:
         process.kill()
         process.communicate()

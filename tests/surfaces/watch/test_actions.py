@@ -58,7 +58,7 @@ async def test_a_run_that_is_over_cannot_be_stopped(bench: Bench) -> None:
     bench.tea.add(name="brew")
     async with watching(bench) as eyes:
         await eyes.press("x")
-        await eyes.until(lambda: eyes.notices == ["“brew” is over already."])
+        await eyes.until(lambda: eyes.notices == ["“brew” has already ended."])
 
 
 # --- r ---------------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ async def test_r_goes_on_with_the_session_and_shows_it(bench: Bench) -> None:
         await eyes.reach("r", TextArea)
         await eyes.press(*"Stronger", "ctrl+j", *"please", "enter")
         # First what is said in the corner: it is there for some seconds only.
-        await eyes.until(lambda: "“brew” goes on, also when you leave." in eyes.notices)
+        await eyes.until(lambda: "“brew” continues, even when you quit." in eyes.notices)
         await eyes.until(lambda: latest(kept) != kept.run_dir)
         await eyes.until(lambda: load_run(latest(kept)).status.is_terminal)
         state = load_run(latest(kept))
@@ -93,7 +93,7 @@ async def test_a_running_session_is_not_resumed(bench: Bench) -> None:
     bench.tea.add(name="brew", ends=None)
     async with watching(bench) as eyes:
         await eyes.press("r")
-        await eyes.until(lambda: eyes.notices == ["“brew” is still running; it can be resumed when it has ended."])
+        await eyes.until(lambda: eyes.notices == ["“brew” is still running; you can resume it when it has ended."])
 
 
 async def test_what_prevents_a_resumption_is_said(bench: Bench) -> None:
@@ -101,7 +101,7 @@ async def test_what_prevents_a_resumption_is_said(bench: Bench) -> None:
     async with watching(bench) as eyes:
         await eyes.reach("r", TextArea)
         await eyes.press(*"go", "enter")
-        await eyes.until_seen("name another directory with --cwd")
+        await eyes.until_seen("choose another directory with --cwd")
 
 
 # --- y, o, e ---------------------------------------------------------------------------------------------------

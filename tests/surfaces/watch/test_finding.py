@@ -97,4 +97,4 @@ async def test_keys_for_runs_do_nothing_where_there_is_none(bench: Bench) -> Non
     async with watching(bench) as eyes:
         for key in "xryoetp":
             await eyes.press(key)
-        await eyes.until(lambda: set(eyes.notices) == {"There is no run to do that with."})
+        await eyes.until(lambda: set(eyes.notices) == {"No run is selected."})

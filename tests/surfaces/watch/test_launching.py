@@ -60,7 +60,7 @@ async def test_n_starts_an_agent_in_the_background_that_s_can_tell_something(ben
         await eyes.press("down")
         await eyes.reach("enter", PromptArea)
         await eyes.press(*"Make tea", "enter")
-        await eyes.until(lambda: any("It goes on when you leave." in notice for notice in eyes.notices))
+        await eyes.until(lambda: any("It keeps running when you quit." in notice for notice in eyes.notices))
         await eyes.until(ready.exists, "the agent is at work")
         await eyes.until_told("Make tea • worker")
         await eyes.until_listed("Make tea", "worker")
@@ -68,7 +68,7 @@ async def test_n_starts_an_agent_in_the_background_that_s_can_tell_something(ben
         await eyes.until(lambda: eyes.app.list.chosen and eyes.app.list.chosen.run_dir == run_dir, "it is chosen")
         await eyes.reach("s", TextArea)
         await eyes.press(*"Green", "enter")
-        await eyes.until(lambda: "“Make tea” was told; it hears it before its next turn." in eyes.notices)
+        await eyes.until(lambda: "“Make tea” reads it before its next turn." in eyes.notices)
         await eyes.until_told("Green")
     until(lambda: not is_held(run_dir), "it ends by itself")
     state = load_run(run_dir)
@@ -97,7 +97,7 @@ async def test_what_keeps_an_agent_from_starting_is_said_and_the_task_stays(benc
         await eyes.press("down")
         await eyes.reach("enter", PromptArea)
         await eyes.press("enter")
-        await eyes.until(lambda: "Type something first, or leave with esc." in dialog_text(eyes))
+        await eyes.until(lambda: "Type something first, or press esc to cancel." in dialog_text(eyes))
         await eyes.press(*"Make tea", "enter")
         await eyes.until(lambda: 'Unknown model: "acme/none"' in dialog_text(eyes), "the problem is said")
         assert "Make tea" in dialog_text(eyes)
@@ -123,7 +123,7 @@ async def test_a_run_that_is_over_or_does_not_listen_is_not_steered(bench: Bench
     bench.tea.add(name="brewed")
     async with watching(bench) as eyes:
         await eyes.press("s")
-        await eyes.until(lambda: eyes.notices == ["“brewed” is over already; r resumes it."])
+        await eyes.until(lambda: eyes.notices == ["“brewed” has already ended; r resumes it."])
     bench.tea.add(name="brewing", ends=None)
     async with watching(bench) as eyes:
         await eyes.until(lambda: eyes.chosen == "brewing" and eyes.app.list.chosen.state.harness)  # type: ignore[union-attr]

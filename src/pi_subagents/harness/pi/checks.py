@@ -39,17 +39,17 @@ def check_pi(inspection: Inspection) -> Iterator[Finding]:
         return
     answer = pi.ask("--version")
     yield _node_of(pi, pi_starts=answer.ok)
-    shown = f"{tilde(Path(pi.program.argv[0]))}, found through: {pi.program.found_in}"
+    shown = f"{tilde(Path(pi.program.argv[0]))}, found via {pi.program.found_in}"
     if answer.ok:
         version = version_in(answer.text)
         yield Finding("pi", True, f"{_dotted(version) if version else 'unknown version'} ({shown})", needed=True)
         if version and version > NEWEST_KNOWN:
             known = _dotted(NEWEST_KNOWN)
-            detail = f"newer than {known}, the newest that this version of pi-subagents knows; treated like that one"
-            yield Finding("pi version", False, detail, "look for a newer pi-subagents")
+            detail = f"newer than {known}, the newest that this version of pi-subagents knows; treated like it"
+            yield Finding("pi version", False, detail, "update pi-subagents")
     else:
         why = _last_line(pi, answer)
-        yield Finding("pi", False, f"does not start ({shown}): {why}", f"mend or remove it, or {_INSTALL}", True)
+        yield Finding("pi", False, f"does not start ({shown}): {why}", f"fix or remove it, or {_INSTALL}", True)
 
 
 @dataclass(frozen=True)
@@ -84,19 +84,19 @@ def _node_for_later(inspection: Inspection) -> Finding:
         version = version_in(answer.text) if answer.ok else None
         if version is not None and version >= MINIMUM_NODE:
             return Finding("node", True, f"{_dotted(version)} ({tilde(Path(node))})", needed=True)
-    return Finding("node", False, f"none that is {_NODE_TEXT} or newer", f"{_INSTALL} (brings one)", True)
+    return Finding("node", False, f"no version {_NODE_TEXT} or newer", f"{_INSTALL} (installs one)", True)
 
 
 def _node_of(pi: _Pi, *, pi_starts: bool) -> Finding:
     environ = _environ(pi.inspection.place)
     command = node_command(pi.program.argv, environ["PATH"])
     if command is None:
-        return Finding("node", True, "not needed: pi is a program of its own", needed=True)
+        return Finding("node", True, "not needed: pi is a standalone program", needed=True)
     found = shutil.which(command, path=environ["PATH"])
     needed = not pi_starts  # what works is not called missing, however old it is
-    advice = f"put Node {_NODE_TEXT} or newer on the PATH, or {_INSTALL} (brings one)"
+    advice = f"put Node {_NODE_TEXT} or newer on the PATH, or {_INSTALL} (installs one)"
     if found is None:
-        return Finding("node", False, f"{command} was not found, and pi needs it", advice, needed)
+        return Finding("node", False, f"{command} not found, but pi needs it", advice, needed)
     answer = pi.inspection.ask([found, "--version"], environ=environ, timeout_s=_TIMEOUT_S)
     version = version_in(answer.text)
     if not answer.ok or version is None:
@@ -128,7 +128,7 @@ def check_model(inspection: Inspection) -> Iterator[Finding]:
     try:
         pi = _Pi.found(inspection)
     except AgentNotFound:
-        yield Finding("model", False, "not known while there is no pi", _INSTALL)
+        yield Finding("model", False, "unknown until pi is installed", _INSTALL)
         return
     answer = _list_models(pi)
     providers = [name.partition("/")[0] for name in parse_models(answer.text)]
@@ -137,10 +137,10 @@ def check_model(inspection: Inspection) -> Iterator[Finding]:
         yield Finding("model", False, f"pi --list-models failed: {_last_line(pi, answer)}", advice)
     elif not providers:
         keyed = _profiles_with_keys(inspection.place)
-        who = f"only agents with a key of their own can work: {', '.join(keyed)}" if keyed else "only the demo works"
+        who = f"only agents with their own key can run: {', '.join(keyed)}" if keyed else "only the demo works"
         yield Finding("model", False, f"pi has none; {who}", advice, needed=not keyed)
     else:
-        yield Finding("model", True, f"{len(providers)} to choose from, of {', '.join(sorted(set(providers)))}")
+        yield Finding("model", True, f"{len(providers)} available from {', '.join(sorted(set(providers)))}")
     if "errors loading models.json" in answer.text:
         where = tilde(inspection.place.agent_dir / "models.json")
         yield Finding("model", False, f"{where} has errors", "run: pi-subagents pi --list-models")

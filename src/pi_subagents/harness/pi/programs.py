@@ -30,7 +30,7 @@ def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str], data_dir:
         try:
             return Program(tuple(command_words(value)), f"variable {PI_VARIABLE}")
         except ValueError as error:
-            raise AgentNotFound(f"The variable {PI_VARIABLE} is no command ({error}): {value}") from None
+            raise AgentNotFound(f"The variable {PI_VARIABLE} is not a command ({error}): {value}") from None
     if path := shutil.which("pi", path=environ.get("PATH", os.defpath)):
         return Program((path,), "PATH")
     installed = data_dir / "bin" / "pi"
@@ -105,7 +105,7 @@ def command_words(command: str | Sequence[str], folder: Path | None = None) -> l
         # A path with spaces in it is one word if there is such a file.
         command = [command] if Path(_seen_from(folder, command)).is_file() else shlex.split(command)
     if not command or not command[0].strip():
-        raise ValueError("it names no program")
+        raise ValueError("it does not name a program")
     return [_seen_from(folder, command[0]), *command[1:]]
 
 

@@ -34,7 +34,7 @@ def check_tools(profile: Profile) -> None:
         if tool.startswith(("+", "-")):  # of such names alone `pi` would make no allow-list, but a longer default
             raise ProfileError(
                 f'Profile "{profile.name}" has "{tool}" in "tools", which lists the tools an agent may use. '
-                'Write their names alone, or leave some out with "excludeTools".'
+                'List names only, or exclude some with "excludeTools".'
             )
     if profile.tools is not None and profile.exclude_tools is not None and not profile.no_tools:
         raise ProfileError(

@@ -13,9 +13,9 @@ from pi_subagents.text import clean
 async def stop(run: WatchedRun, dialogs: PiDialogs) -> None:
     """Ask whether to stop the run, and do so."""
     if not run.is_active:
-        await dialogs.notify(f"{name_of(run)} is over already.")
+        await dialogs.notify(f"{name_of(run)} has already ended.")
         return
-    if await dialogs.confirm(f"Stop {name_of(run)}?", "What it has said and done until now is kept."):
+    if await dialogs.confirm(f"Stop {name_of(run)}?", "What it has said and done so far is kept."):
         await asyncio.to_thread(run.run.stop)
         await dialogs.notify(f"{name_of(run)} was asked to stop.")
 
@@ -23,12 +23,12 @@ async def stop(run: WatchedRun, dialogs: PiDialogs) -> None:
 async def steer(run: WatchedRun, dialogs: PiDialogs) -> None:
     """Ask for a word to the agent at work, and pass it on."""
     if not run.is_active:
-        await dialogs.notify(f"{name_of(run)} is over already; a task with its session id as resume goes on with it.")
+        await dialogs.notify(f"{name_of(run)} has already ended; a task with its session id as resume continues it.")
         return
     if problem := run.run.why_not_steered():
         await dialogs.notify(with_advice(problem), "warning")
         return
-    text = await dialogs.input(f"Tell {name_of(run)}", "It hears this before its next turn")
+    text = await dialogs.input(f"Tell {name_of(run)}", "It reads this before its next turn")
     if not text or not text.strip():
         return
     try:
@@ -36,7 +36,7 @@ async def steer(run: WatchedRun, dialogs: PiDialogs) -> None:
     except PiSubagentsError as error:
         await dialogs.notify(with_advice(error), "warning")
     else:
-        await dialogs.notify(f"{name_of(run)} hears it before its next turn.")
+        await dialogs.notify(f"{name_of(run)} reads it before its next turn.")
 
 
 def name_of(run: WatchedRun) -> str:

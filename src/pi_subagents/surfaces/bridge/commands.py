@@ -36,7 +36,7 @@ class Commands:
             elif command.command == "subagents":
                 await show_runs(self._host.place, self._screens, self._dialogs)
             else:
-                raise Refusal(INVALID_PARAMS, f"there is no command /{command.command}")
+                raise Refusal(INVALID_PARAMS, f"unknown command /{command.command}")
         except Cancelled:
             return
         except PiSubagentsError as error:

@@ -20,7 +20,7 @@ def greet(params: Params) -> dict[str, Any]:
     if params.get("protocol") != PROTOCOL:
         raise Refusal(
             UNSUPPORTED_PROTOCOL,
-            f"pi-subagents {__version__} does not fit its extension in pi, which is of version "
+            f"pi-subagents {__version__} does not match its extension in pi, which is version "
             f"{params.get('extension')}: run 'pi-subagents install pi' and restart pi.",
         )
     extension, path = params.get("extension"), params.get("path")

@@ -141,7 +141,7 @@ class Peer:
     def _hear(self, method: str, params: Params) -> None:
         handler = self._on_notice.get(method)
         if handler is None:
-            logger.info("a notification is not known: %s", method)
+            logger.info("unknown notification: %s", method)
             return
         try:
             handler(params)
@@ -154,7 +154,7 @@ class Peer:
         try:
             handler = self._on_request.get(method)
             if handler is None:
-                raise Refusal(METHOD_NOT_FOUND, f"the bridge does not know {method}")
+                raise Refusal(METHOD_NOT_FOUND, f"unknown method: {method}")
             return handler(params)
         except (Refusal, msgspec.ValidationError) as problem:
             return _raise(problem)

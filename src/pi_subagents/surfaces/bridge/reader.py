@@ -61,7 +61,7 @@ def _end_of(text: str) -> str:
     if len(text) <= _MAX_CHARACTERS:
         return text
     left_out = len(text) - _MAX_CHARACTERS
-    return f"[… {left_out:,} characters before this: 'pi-subagents sessions show' has all …]\n{text[left_out:]}"
+    return f"[… {left_out:,} characters before this: 'pi-subagents sessions show' shows them …]\n{text[left_out:]}"
 
 
 def _runs_before(run: Run) -> list[Path]:

@@ -15,11 +15,11 @@ from pi_subagents.surfaces.bridge.screens import Screen, Screens
 from pi_subagents.text import Line, Style, clean, plain
 
 TITLE = "Sub-agents"
-_NOTHING = "No sub-agents have worked in this project yet."
+_NOTHING = "No sub-agents have run in this project yet."
 _HINTS: Line = [(Style.DIM, "↑↓ choose • enter read • x stop • s steer • esc close")]
 _TICK_S = 0.5
 _MAX_CHOICES = 20
-_READ, _STOP, _STEER = "Read what it said and did", "Stop it", "Tell it something"
+_READ, _STOP, _STEER = "Read what it said and did", "Stop it", "Send it a message"
 _NOTIFIED_LINES = 40
 
 

@@ -19,9 +19,9 @@ _NONE_FOUND = "No agents yet. Run 'pi-subagents init --presets' for examples, or
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def agents(as_json: bool) -> None:
-    """List all agents by name, with kind, scope, model and description; `run -p` and `background start` take each.
+    """List all agents: name, kind, scope, model and description. Pass a name to `run -p` or `background start`.
 
-    Files that cannot be used are named on standard error. Exit code 0, also when there is none.
+    Broken files are reported on standard error. Exit code 0, even if the list is empty.
     """
     place = Place.here()
     found = all_agents(place.cwd, place.agent_dir)
@@ -54,7 +54,7 @@ def _print_table(found: list[Agent], place: Place) -> None:
     if twice := sorted({agent.profile.name for agent in found if agent.kind is PRESET} & _names_of_profiles(found)):
         names = ", ".join(f'"{clean(name)}"' for name in twice)
         shared = f"a profile and a preset share a name: {names}"
-        echo(f"hint: {shared}; 'run -p' takes the profile, 'background start' the preset", err=True)
+        echo(f"hint: {shared}; 'run -p' uses the profile, 'background start' the preset", err=True)
 
 
 def _names_of_profiles(found: list[Agent]) -> set[str]:

@@ -34,7 +34,7 @@ class AnswerFiles:
             self._folder.unlink(self._folder.draft("answer", b""))
         except OSError as error:
             raise StoreError(
-                f"cannot write into {self._path}: {error.strerror}; name another directory with -o"
+                f"cannot write into {self._path}: {error.strerror}; choose another directory with -o"
             ) from error
 
     def write(self, result: RunResult) -> Path:

@@ -12,9 +12,9 @@ from pi_subagents.surfaces.cli.process import require_open_streams
 
 @click.command()
 def bridge() -> None:
-    """Serve the extension that 'pi-subagents install pi' puts into pi, over standard input and output.
+    """Serve the extension that 'pi-subagents install pi' adds to pi, over standard input and output.
 
-    pi starts it itself, with every session, and it ends with the session. It logs to subagents/bridge.log in the agent
+    pi starts it with every session, and it ends with the session. Logs go to subagents/bridge.log in the agent
     directory.
     """
     require_open_streams("pi")

@@ -12,7 +12,7 @@ from pi_subagents.surfaces.cli.output import echo_text
 def completion(shell: str) -> None:
     """Print the completion script for SHELL.
 
-    To have it in every shell that you start from now on:
+    To load it in every new shell:
 
     \b
     bash:

@@ -31,23 +31,23 @@ from pi_subagents.text import shorten_path
 
 _NEXT = """
 What to try next
-  {command} setup                    get a model of your own, and the tools into your agents
+  {command} setup                    set up your own model, add the tools to your agents
   {command} run "What is in here?"   with your own model
   {command} {sessions}
   {command} --help                   everything else
 """
-_SESSIONS_HERE = "sessions list            what has been run here, and how it ended"
-_SESSIONS_ALL = "sessions list --all      what has been run anywhere, and how it ended"
+_SESSIONS_HERE = "sessions list            what ran here, and how it ended"
+_SESSIONS_ALL = "sessions list --all      what ran anywhere, and how it ended"
 
 
 @click.command()
 @click.option("--live", is_flag=True, help="Use your own model instead of the scripted one; this costs tokens.")
-@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+@click.option("--plain", is_flag=True, help="Print one line per event; never redraw.")
 def demo(live: bool, plain: bool) -> None:
-    """Watch three sub-agents work side by side: real pi processes and real tools, about ten seconds.
+    """Watch three sub-agents work in parallel: real pi processes and real tools, about ten seconds.
 
-    Only the model's words are scripted, so no key and no network are needed. Works on the project you are in, or on a
-    small sample project in your agent directory; the records of the runs stay there.
+    Only the model is scripted, so you need no key and no network. The agents work on the current project, or on a small
+    sample project in your agent directory; the records of their runs are kept there.
     """
     place = Place.here()
     find_pi(place.settings().pi_command, place.environ, data_dir(place.environ))

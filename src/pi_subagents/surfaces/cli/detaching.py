@@ -89,13 +89,12 @@ async def _done_or_left(work: asyncio.Task[None], detaching: Detaching | None) -
 def _say(runs: Sequence[Run], *, ended: int) -> None:
     named = ", ".join(map(_named, runs[:_MAX_NAMED]))
     more = f" and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
-    go_on = "goes on" if len(runs) == 1 else "go on"
+    go_on = "continues" if len(runs) == 1 else "continue"
     echo(f"Detached: {named}{more} {go_on} in the background.", err=True)
     attach = f"background attach {short_id(runs[0].state.session_id)}"
-    echo(f"hint: see them with 'pi-subagents background list', '{attach}' or 'background wait'", err=True)
+    echo(f"hint: check on them with 'pi-subagents background list', '{attach}' or 'background wait'", err=True)
     if ended:
-        have = "has" if ended == 1 else "have"
-        echo(f"hint: {counted(ended, 'task')} {have} ended already; 'pi-subagents sessions list' names them", err=True)
+        echo(f"hint: {counted(ended, 'task')} already ended; see 'pi-subagents sessions list'", err=True)
 
 
 def _named(run: Run) -> str:

@@ -26,13 +26,13 @@ _NARROW = 60
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a list of {check, ok, needed, detail, hint}.")
 def doctor(as_json: bool) -> None:
-    """Check what sub-agents need on this machine and in this directory: one line each, with what to do.
+    """Check that this machine and directory are ready for sub-agents: one line per check, with how to fix it.
 
     \b
-    ✓  in order
-    -  not there, and not needed
-    !  works without, but you should know
-    ✗  needed and missing: exit code 1
+    ✓  ok
+    -  not found, and optional
+    !  works, but needs a look
+    ✗  required and missing: exit code 1
     """
     findings = []
     for finding in diagnose(Place.here()):
@@ -67,9 +67,9 @@ def print_verdict(findings: Sequence[Finding]) -> int:
     missing = _missing(findings)
     echo()
     if missing:
-        echo_text(_wrapped(f"Not ready: {', '.join(missing)}. Do what the lines with ✗ say.", ""))
+        echo_text(_wrapped(f"Not ready: {', '.join(missing)}. Fix the lines marked ✗.", ""))
         return 1
-    echo("Ready: sub-agents can work here.")
+    echo("Ready: sub-agents can run here.")
     return 0
 
 

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 _WARM_UP_S = 30.0
 _SENTENCES = {
     "created": "wrote the extension to {folder}",
-    "updated": "brought the extension in {folder} up to date",
-    "unchanged": "the extension is already there: {folder} was not changed",
+    "updated": "updated the extension in {folder}",
+    "unchanged": "the extension in {folder} is already up to date",
     "deleted": "deleted the extension in {folder}",
-    "absent": "there is no extension in {folder}: nothing to do",
+    "absent": "no extension in {folder}; nothing to do",
 }
 
 
@@ -40,7 +40,7 @@ def warm_up(place: Place) -> str:
         return ""
     lines = [line.strip() for line in answer.text.splitlines() if line.strip()]
     why = next((line for line in lines if "extension" in line.lower()), lines[-1] if lines else "no answer")
-    return f"pi does not start with it: {why} (to undo: pi-subagents uninstall pi)"
+    return f"pi fails to start with it: {why} (to undo: pi-subagents uninstall pi)"
 
 
 def print_folder(change: FolderChange, *, dry_run: bool, as_json: bool) -> None:

@@ -19,19 +19,19 @@ _MODEL_LINE = "# model: provider/id"
 
 
 @click.command()
-@click.option("--presets", is_flag=True, help="Only the presets.")
-@click.option("--prompts", is_flag=True, help="Only the prompt templates.")
-@click.option("--global", "is_global", is_flag=True, help="For all your projects instead of this one.")
+@click.option("--presets", is_flag=True, help="Copy only the presets.")
+@click.option("--prompts", is_flag=True, help="Copy only the prompt templates.")
+@click.option("--global", "is_global", is_flag=True, help="Write them for all your projects, not just this one.")
 @click.option(
     "--model",
     metavar="PROVIDER/ID",
     shell_complete=complete_model,
-    help="The model of all presets; 'pi-subagents models' lists them.",
+    help="Use this model in all presets; see 'pi-subagents models'.",
 )
 def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> None:
-    """Copy example presets and prompt templates into this project, to be used and changed.
+    """Copy example presets and prompt templates into this project, for you to use and edit.
 
-    Presets go to .pi/subagents/, prompt templates to .pi/prompts/. What is there already stays as it is.
+    Presets go to .pi/subagents/, prompt templates to .pi/prompts/. Existing files are kept.
     """
     place = Place.here()
     scope: Scope = "global" if is_global else "project"
@@ -46,7 +46,7 @@ def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> No
         require_writable(path, scope)  # all of them, before the first is written
     for path, text in copies.items():
         is_new = write_new_file(path, text, scope)
-        echo(f"wrote {path}" if is_new else f"kept  {path}, which was there already")
+        echo(f"wrote {path}" if is_new else f"kept  {path} (already exists)")
     for hint in _hints(is_global, with_presets=presets or both, with_prompts=prompts or both, model=model):
         echo(f"hint: {hint}", err=True)
 
@@ -76,7 +76,7 @@ def _text(example: Path) -> str:
 
 def _hints(is_global: bool, *, with_presets: bool, with_prompts: bool, model: str | None) -> Iterator[str]:
     if with_presets and model is None:
-        yield "the presets name no model yet: the command line takes pi's default, agents that call them must name one"
-        yield f"to give a preset its own, write it into the line `{_MODEL_LINE}`; pi-subagents models lists them"
+        yield "the presets have no model yet: the command line uses pi's default, agents that call them must pass one"
+        yield f"to set one, edit the line `{_MODEL_LINE}` in the preset; 'pi-subagents models' lists the choices"
     if with_prompts and not is_global:
         yield f"pi offers a project's prompt templates once you trust the project: {TRUST_HERE}"

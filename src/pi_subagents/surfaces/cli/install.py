@@ -32,12 +32,12 @@ _NAMES = ", ".join(CLIENTS)
 _SENTENCES = {
     "created": "wrote {path}, with {server} as its only server",
     "added": "added {server} to {path}",
-    "updated": "brought {server} in {path} up to date",
-    "unchanged": "{server} is already there: {path} was not changed",
-    "deleted": "deleted {path}, which had nothing but {server} in it",
-    "restored": "{path} is as it was before {server} came",
-    "removed": "took {server} out of {path}",
-    "absent": "{server} is not in {path}: nothing to do",
+    "updated": "updated {server} in {path}",
+    "unchanged": "{server} is already in {path}; nothing to do",
+    "deleted": "deleted {path}, which contained only {server}",
+    "restored": "restored {path} to what it was before {server} was added",
+    "removed": "removed {server} from {path}",
+    "absent": "{server} is not in {path}; nothing to do",
 }
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -51,8 +51,8 @@ def _complete_client(_ctx: click.Context, _param: click.Parameter, start: str) -
 
 def _require_known(_ctx: click.Context, _param: click.Parameter, client: str | None) -> str | None:
     if client is not None and client not in CLIENTS:
-        hint = did_you_mean(client, CLIENTS) or f" It can be one of {_NAMES}."
-        raise click.BadParameter(f'There is no client "{client}" in the list.{hint}')
+        hint = did_you_mean(client, CLIENTS) or f" Choose one of {_NAMES}."
+        raise click.BadParameter(f'Unknown client "{client}".{hint}')
     return client
 
 
@@ -72,9 +72,9 @@ def client_options(command: _Command) -> _Command:
                 type=click.Choice(["user", "project"]),
                 default="user",
                 show_default=True,
-                help="For you in all projects, or for everybody in this one.",
+                help="Install for you in all projects, or for everyone in this one.",
             ),
-            click.option("--dry-run", is_flag=True, help="Print the file and the change, and write nothing."),
+            click.option("--dry-run", is_flag=True, help="Show the change without writing it."),
             click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         )
     ):
@@ -86,8 +86,10 @@ def extension_options(command: _Command) -> _Command:
     """The options that say for whom pi gets the extension, and how to tell of it."""
     for option in reversed(
         (
-            click.option("--project", is_flag=True, help="In .pi of this project, for everybody who works on it."),
-            click.option("--dry-run", is_flag=True, help="Say what would be written, and write nothing."),
+            click.option(
+                "--project", is_flag=True, help="Install into this project's .pi, for everyone who works on it."
+            ),
+            click.option("--dry-run", is_flag=True, help="Show what would change without writing it."),
             click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         )
     ):
@@ -97,16 +99,16 @@ def extension_options(command: _Command) -> _Command:
 
 @click.group()
 def install() -> None:
-    """Make other programs use pi-subagents; `uninstall` undoes it."""
+    """Add pi-subagents to other programs; `uninstall` removes it."""
 
 
 @install.command("mcp")
 @client_options
 def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) -> None:
-    """Write the MCP server of pi-subagents into the configuration of a client.
+    """Add the pi-subagents MCP server to a client's configuration.
 
-    Everything else in the file stays as it is, and a copy of it is made beside it first (.bak). Without --client
-    the lines to add by hand are printed, for a client that is not in the list.
+    The rest of the file is left untouched, and a backup (.bak) is written next to it first. Without --client, print
+    the lines to add by hand, for clients that are not listed.
     """
     if client is None:
         _print_generic(as_json=as_json)
@@ -121,9 +123,9 @@ def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) 
 @install.command("pi")
 @extension_options
 def install_extension(project: bool, dry_run: bool, as_json: bool) -> None:
-    """Put the tools into `pi` itself: an extension, for you in all projects or with --project in this one.
+    """Add the tools to `pi` itself, as an extension: for you in all projects, or with --project in this one.
 
-    It also adds the commands /profile and /subagents. A pi that runs already takes it up with /reload.
+    It also adds the commands /profile and /subagents. Type /reload in a running pi to load it.
     """
     from pi_subagents.installing import pi_extension
 
@@ -134,14 +136,14 @@ def install_extension(project: bool, dry_run: bool, as_json: bool) -> None:
     if problem:
         echo(f"warning: {problem}", err=True)
     if project and not as_json and not dry_run and change.is_needed:
-        echo("hint: everybody who works on the project needs pi-subagents on their PATH", err=True)
-        echo(f"hint: pi loads it when it is started in {place.project} and trusts that directory", err=True)
+        echo("hint: everyone who works on the project needs pi-subagents on their PATH", err=True)
+        echo(f"hint: pi loads it when you start pi in {place.project} and have trusted that directory", err=True)
 
 
 def installation_for(client: str | None, scope: Scope) -> Installation:
     """What is meant, here and now; raises InvalidCall if nobody said which client."""
     if client is None:
-        raise InvalidCall(f"Say which client is meant: --client with one of {_NAMES}.")
+        raise InvalidCall(f"Choose a client: --client with one of {_NAMES}.")
     place = Place.here()
     around = Surroundings(home_dir(), place.project, place.environ)
     return Installation(CLIENTS[client], scope, around, find_launch(place.environ))
@@ -185,6 +187,6 @@ def _print_generic(*, as_json: bool) -> None:
     if as_json:
         print_json({"clients": list(CLIENTS), "snippet": configuration})
     else:
-        echo("Most MCP clients understand these lines in their configuration:", err=True)
+        echo("Most MCP clients accept these lines in their configuration:", err=True)
         print_json(configuration)
-        echo(f"hint: for these the file is written for you, with --client NAME: {_NAMES}", err=True)
+        echo(f"hint: --client NAME writes the file for you: {_NAMES}", err=True)

@@ -28,9 +28,9 @@ _DETAIL_LINES = 15
     help="A version of pi, or a tag such as latest.",
 )
 def install_pi(version: str) -> None:
-    """Bring the pi coding agent, and Node and ripgrep for it where this machine has none that will do.
+    """Install the pi coding agent, with Node and ripgrep if this machine has no suitable ones.
 
-    Everything goes into one directory of your own; nothing of the system is changed, and root is not needed.
+    Everything goes into one directory that you own; the system is not changed, and you do not need root.
     """
     place = Place.here()
     data = data_dir(place.environ)
@@ -61,8 +61,8 @@ def _show_details(error: InstallError) -> None:
 def _say_how_it_is_found(program: Program, launcher: Path) -> None:
     echo(launcher)
     if program.argv == (str(launcher),):
-        _say("sub-agents will use it from now on; nothing has to be put on the PATH")
+        _say("sub-agents use it from now on; you need not add it to your PATH")
         return
-    _say(f"sub-agents will still use {program.argv[0]}, because it comes first ({program.found_in})")
+    _say(f"sub-agents still use {program.argv[0]}, which takes precedence ({program.found_in})")
     if program.found_in == "PATH":
         _say(f"to use this one instead: export PI_SUBAGENTS_PI={shlex.quote(str(launcher))}")

@@ -25,29 +25,31 @@ _MIN_SILENCE_S = 1.0
 @click.option(
     "--token-file",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Over HTTP: ask every client for the token in this file, instead of one that is made.",
+    help="With --http: require the token in this file instead of a generated one.",
 )
-@click.option("--no-token", is_flag=True, help="Over HTTP: ask for none; every user and program here can start agents.")
+@click.option(
+    "--no-token", is_flag=True, help="With --http: require no token; any user or program here can start agents."
+)
 @click.option(
     "--silence",
     type=Duration(),
     default=_DEFAULT_SILENCE,
     show_default=True,
-    help="Over HTTP: stop the calls of a client that has not answered for so long (1s or more); 0 never does.",
+    help="With --http: stop the calls of a client that has been silent for this long (at least 1s); 0 disables this.",
 )
 def mcp(address: str | None, tools: str | None, token_file: Path | None, no_token: bool, silence: float) -> None:
-    """Offer the tools to an MCP client: over standard input and output, or over HTTP.
+    """Serve the tools to an MCP client, over standard input and output or over HTTP.
 
-    Clients start it themselves; 'pi-subagents install mcp --client NAME' tells them how. It logs to standard error and
-    to subagents/mcp.log in the agent directory.
+    Clients start it themselves once 'pi-subagents install mcp --client NAME' has configured them. Logs go to standard
+    error and to subagents/mcp.log in the agent directory.
     """
     if address is None and (token_file is not None or no_token):
         option = "--no-token" if no_token else "--token-file"
-        raise InvalidCall(f"{option} is for --http; over standard input and output there is only one client")
+        raise InvalidCall(f"{option} needs --http; over standard input and output there is only one client")
     if no_token and token_file is not None:
-        raise InvalidCall("--token-file and --no-token contradict each other")
+        raise InvalidCall("--token-file and --no-token cannot be used together")
     if 0 < silence < _MIN_SILENCE_S:
-        raise InvalidCall(f"--silence is {silence:g}; say 0 for never, or at least {_MIN_SILENCE_S:g} second")
+        raise InvalidCall(f"--silence must be 0 (never) or at least {_MIN_SILENCE_S:g} second, not {silence:g}")
     from pi_subagents.surfaces.cli.logs import log_to_file_too
 
     names = _chosen(tools)
@@ -87,7 +89,7 @@ def _explain_token(url: str, file: Path, token: str | None) -> None:
 
     headers = {"Authorization": f"Bearer {token}"}
     entry = {"mcpServers": {"pi-subagents": {"type": "http", "url": url, "headers": headers}}}
-    echo(f"clients need the token in {file}; most understand these lines in their configuration:", err=True)
+    echo(f"clients need the token in {file}; most accept these lines in their configuration:", err=True)
     print_json(entry, err=True)
 
 
@@ -100,7 +102,7 @@ def _chosen(tools: str | None) -> list[str] | None:
     names = [name.strip() for name in tools.split(",") if name.strip()]
     unknown = [name for name in names if name not in TOOLS]
     if unknown or not names:
-        raise InvalidCall(f"--tools: {', '.join(unknown) or 'no tool'} is not among {', '.join(TOOLS)}")
+        raise InvalidCall(f"--tools: unknown: {', '.join(unknown) or '(none given)'}; choose from {', '.join(TOOLS)}")
     return names
 
 
@@ -109,8 +111,8 @@ def _check_streams() -> None:
     require_open_streams("an MCP client")
     if sys.stdin.isatty():
         echo(
-            "hint: this waits for an MCP client on standard input; Ctrl+C ends it. Clients start it themselves: "
-            "pi-subagents install mcp --client NAME",
+            "hint: waiting for an MCP client on standard input; press Ctrl+C to quit. "
+            "To have a client start this itself: pi-subagents install mcp --client NAME",
             err=True,
         )
 

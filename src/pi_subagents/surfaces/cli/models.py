@@ -21,10 +21,9 @@ from pi_subagents.text.suggestions import closest
 @click.argument("search", default="")
 @click.option("--json", "as_json", is_flag=True, help="Print {models, default} as JSON.")
 def models(search: str, as_json: bool) -> None:
-    """List the models that pi offers here, as PROVIDER/ID: what --model and a profile's model can be.
+    """List the models that pi offers here, as PROVIDER/ID, for --model and for a profile's model.
 
-    With SEARCH, those that have this text in their name. The one that pi takes by default is marked. Exit code 1 if
-    there are none.
+    With SEARCH, only those whose name contains it. pi's default is marked. Exit code 1 if there are none.
     """
     place = Place.here()
     offered = OfferedModels(place, place.settings())
@@ -36,7 +35,7 @@ def models(search: str, as_json: bool) -> None:
         print_json({"models": found, "default": default})
         sys.exit(0 if found else 1)
     if not found:
-        raise InvalidCall(f'No model has "{search}" in its name.{_hint(search, offered.names())}')
+        raise InvalidCall(f'No model matches "{search}".{_hint(search, offered.names())}')
     for name in found:
         echo(f"{name}  (default)" if name == default else name)
 

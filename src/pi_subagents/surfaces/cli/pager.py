@@ -22,9 +22,9 @@ _AT_THE_END = "+G"
 
 def pager_option(function: F) -> F:
     """Gives a command the option --no-pager."""
-    return click.option("--no-pager", "pager", flag_value=False, default=True, help="Print long lists all at once.")(
-        function
-    )
+    return click.option(
+        "--no-pager", "pager", flag_value=False, default=True, help="Do not pipe long output into a pager."
+    )(function)
 
 
 def print_paged(text: str, *, pager: bool) -> None:

@@ -22,7 +22,7 @@ class _Untouched(click.Command):
 def pi(ctx: click.Context) -> None:
     """Start the pi that sub-agents use, with its own Node and your agent directory.
 
-    Type /login there to give it a key or a subscription; sub-agents use the same. All arguments are passed on.
+    Type /login there to add a key or a subscription; sub-agents use it too. All arguments are passed on to pi.
     """
     from pi_subagents.processes.foreground import become
 

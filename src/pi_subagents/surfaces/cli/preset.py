@@ -17,36 +17,36 @@ _NONE_FOUND = (
 _STARTER = """\
 ---
 name: {name}
-# Tells people, and models that choose among presets, what this agent is for.
+# What this agent is for; people and models choose presets by this line.
 description: Say in one line what {name} is for
 
-# The model; a call can name another one. Without this line the command line takes pi's default, and agents must
-# name one in every call. `pi-subagents models` lists them.
+# The model; a call can override it. Without this line the command line uses pi's default, and agents must pass
+# one in every call. `pi-subagents models` lists them.
 # model: provider/id
 
-# The only tools the agent may use; without this line it has pi's usual ones.
+# The only tools the agent may use; without this line it gets pi's defaults.
 # tools: read,grep,find,ls
 
 # off, minimal, low, medium, high or xhigh
 # thinkingLevel: medium
 
-# Seconds that a run may take; without this line 600, and in the background as long as it likes.
+# Time limit in seconds; without this line 600, and none in the background.
 # timeout: 600
 ---
 
-Say here how {name} works. This text is added to the system prompt of the agent.
+Describe how {name} should work. This text is added to the agent's system prompt.
 """
 
 
 @click.group()
 def preset() -> None:
-    """List, show and begin presets: the configurations that subagent and background_agent name."""
+    """List, show and create presets: agent configurations for the tools subagent and background_agent."""
 
 
 @preset.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_presets(as_json: bool) -> None:
-    """List all presets with their descriptions; broken files are named with file and line."""
+    """List all presets with their descriptions; broken files are reported with file and line."""
     print_catalog(load_here(load_presets), as_json=as_json, if_none=_NONE_FOUND)
 
 
@@ -54,15 +54,15 @@ def list_presets(as_json: bool) -> None:
 @click.argument("name", shell_complete=complete_preset)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_preset(name: str, as_json: bool) -> None:
-    """Show everything a preset says."""
+    """Show a preset in full."""
     print_detail(load_here(load_presets).resolve(name), as_json=as_json)
 
 
 @preset.command("new")
 @click.argument("name")
-@click.option("--global", "is_global", is_flag=True, help="For all your projects instead of this one.")
+@click.option("--global", "is_global", is_flag=True, help="Write it for all your projects, not just this one.")
 def new_preset(name: str, is_global: bool) -> None:
-    """Write the beginning of a preset, with comments on what can be said in it, and print its path."""
+    """Create a preset from a commented template and print its path."""
     place = Place.here()
     scope: Scope = "global" if is_global else "project"
     echo(create_preset(name, _STARTER.format(name=name), scope, cwd=place.cwd, agent_dir=place.agent_dir))

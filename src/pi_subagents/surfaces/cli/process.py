@@ -50,7 +50,7 @@ def run_to_exit_code(command: Callable[[], object]) -> int:
 def require_open_streams(whom: str) -> None:
     """Raise InvalidCall unless there is a standard input and output to speak over."""
     if sys.__stdin__ is None or sys.__stdout__ is None:
-        raise InvalidCall(f"{whom} speaks over standard input and output; one of them is closed")
+        raise InvalidCall(f"{whom} needs standard input and output, but one of them is closed")
 
 
 def _exit_code(command: Callable[[], object]) -> int:
@@ -99,9 +99,9 @@ def _sentence(error: OSError | UnicodeError) -> str:
     if isinstance(error, UnicodeError):
         return f"an argument or a name is not valid UTF-8: {error}"
     if error.errno == errno.ENOENT and not _has_directory():
-        return "the current directory does not exist any more; change to another one and run this again"
+        return "the current directory no longer exists; change to another one and try again"
     if error.errno in (errno.EMFILE, errno.ENFILE):
-        return "too many files are open; allow more with 'ulimit -n', or end other programs"
+        return "too many open files; raise the limit with 'ulimit -n', or close other programs"
     where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
     return f"{where}{error.strerror or error}"
 

@@ -38,9 +38,9 @@ _Decorator = Callable[[Any], Any]
 
 _existing_name = click.argument("name", required=False, shell_complete=complete_profile)
 _api_key = click.option(
-    "--api-key", "with_key", is_flag=True, help="Also ask for a key of its own, which is not shown while you type."
+    "--api-key", "with_key", is_flag=True, help="Also ask for an API key, which is not shown as you type."
 )
-_description = click.option("--description", metavar="TEXT", help="Say in one line what the agent is for.")
+_description = click.option("--description", metavar="TEXT", help="What the agent is for, in one line.")
 
 
 def _scope(meaning: str) -> _Decorator:
@@ -49,13 +49,13 @@ def _scope(meaning: str) -> _Decorator:
 
 @click.group()
 def profile() -> None:
-    """List, show, create, edit and delete profiles: named configurations of an agent in Markdown files."""
+    """List, show, create, edit and delete profiles: named agent configurations in Markdown files."""
 
 
 @profile.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_profiles(as_json: bool) -> None:
-    """List all profiles with one line each; broken files are named with file and line."""
+    """List all profiles, one per line; broken files are reported with file and line."""
     print_catalog(load_here(load_profiles), as_json=as_json, if_none=NONE_FOUND)
 
 
@@ -63,23 +63,23 @@ def list_profiles(as_json: bool) -> None:
 @click.argument("name", shell_complete=complete_profile)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show_profile(name: str, as_json: bool) -> None:
-    """Show everything a profile says."""
+    """Show a profile in full."""
     print_detail(load_here(load_profiles).resolve(name), as_json=as_json)
 
 
 @profile.command("create")
 @click.argument("name", required=False)
-@_scope("Where to save it; otherwise the wizard asks.")
+@_scope("Where to save it (default: ask).")
 @_api_key
 @_description
 @click.option(
-    "--model", metavar="MODEL", shell_complete=complete_model, help="Ask nothing: write a profile with this model."
+    "--model", metavar="MODEL", shell_complete=complete_model, help="Ask nothing; create a profile with this model."
 )
 @click.option(
     "--from",
     "source",
     type=click.Path(path_type=Path),
-    help="Ask nothing: write a copy of this profile file.",
+    help="Ask nothing; create a copy of this profile file.",
 )
 def create_profile(
     name: str | None,
@@ -89,36 +89,36 @@ def create_profile(
     model: str | None,
     source: Path | None,
 ) -> None:
-    """Create a profile step by step; nothing is written before you have seen all of it.
+    """Create a profile step by step; nothing is written until you have reviewed it.
 
-    With --model or --from it asks nothing, and without --scope the profile is the project's.
+    With --model or --from it asks nothing and, without --scope, saves the profile in the project.
     """
     if model or source:
         _write_new(name, scope or "project", source, model=model, description=description)
         return
-    _require_terminal("create", "in a script, say --model or --from")
+    _require_terminal("create", "in a script, use --model or --from")
     _converse(_create(name, scope, with_key, description))
 
 
 @profile.command("edit")
 @_existing_name
-@_scope("The one to change, if there are two; a copy is made where there is none.")
+@_scope("Which one to edit, if both scopes have it; if this scope has none, edit a copy there.")
 @_api_key
 @_description
 def edit_profile(name: str | None, scope: Scope | None, with_key: bool, description: str | None) -> None:
-    """Change a profile step by step; what you skip, and its comments, stay as they are."""
-    _require_terminal("edit", "in a script, change the file")
+    """Edit a profile step by step; comments and whatever you skip are kept."""
+    _require_terminal("edit", "in a script, edit the file")
     _converse(_edit(name, scope, with_key, description))
 
 
 @profile.command("delete")
 @_existing_name
-@_scope("The one to delete, if there are two; otherwise the command asks.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@_scope("Which one to delete, if both scopes have it (default: ask).")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 def delete_command(name: str | None, scope: Scope | None, yes: bool) -> None:
     """Delete a profile."""
     if not yes:
-        _require_terminal("delete", "in a script, say --yes")
+        _require_terminal("delete", "in a script, use --yes")
         _converse(_delete(name, scope))
         return
     if name is None:
@@ -175,7 +175,7 @@ def _warn_of_model(model: str) -> None:
         if offered := _models(Place.here()):
             find_pattern(model, offered)
     except UnknownModel as error:
-        echo(f"warning: {error}. It is saved all the same.", err=True)
+        echo(f"warning: {error}. Saved anyway.", err=True)
 
 
 def _models(place: Place) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from pi_subagents.surfaces.cli.line_input import read_line
 from pi_subagents.surfaces.cli.output import echo, echo_text, take_back
 from pi_subagents.wizard import Cancelled, Level
 
-HINT = "Enter takes the answer in brackets. Esc leaves; after your first answer it asks whether to leave or go back."
+HINT = "Enter accepts the answer in brackets. Esc quits; after your first answer it asks whether to quit or go back."
 
 _REMOVE = "-"
 _END = "."
@@ -89,7 +89,7 @@ def ask_yes(question: str, *, initial: bool) -> bool:
 def _read_text(before: str) -> str | None:
     if before:
         _say(f"{before}\n\nA {_END} alone keeps this text, a {_REMOVE} alone removes it.")
-    _say(f"Type the text; end it with a line that is only a {_END}")
+    _say(f"Type the text; end it with a line that contains only {_END}")
     lines: list[str] = []
     while (line := _read("> ")) != _END:
         if line is None:

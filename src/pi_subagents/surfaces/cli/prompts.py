@@ -50,7 +50,7 @@ def read_prompts(texts: Sequence[str], files: Sequence[str], say: Say) -> Prompt
     """
     readers = texts.count(STDIN) + files.count(STDIN)
     if readers > 1:
-        raise click.UsageError("standard input can be read only once; give '-' to one PROMPT or to --files")
+        raise click.UsageError("standard input can be read only once; use '-' for one PROMPT or for --files")
     _require_text(texts)
     others = tuple(file for file in files if file != STDIN)
     if STDIN in files:

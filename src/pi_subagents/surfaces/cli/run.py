@@ -39,35 +39,43 @@ from pi_subagents.surfaces.cli.views import choose_view, forbids_escapes
     "--profile",
     metavar="AGENT",
     shell_complete=complete_agent,
-    help="Profile or preset for tasks that name none.",
+    help="Profile or preset for tasks that do not set one.",
 )
 @click.option(
     "--model",
     metavar="PROVIDER/ID",
     shell_complete=complete_model,
-    help="Model for tasks that name none, instead of the agent's own.",
+    help="Model for tasks that do not set one, instead of the agent's own.",
 )
 @click.option(
     "--thinking",
     type=click.Choice([level.value for level in ThinkingLevel]),
-    help="How much the model thinks, likewise.",
+    help="Thinking level for tasks that do not set one.",
 )
 @click.option(
     "--files",
     multiple=True,
     metavar="PATH",
     type=click.Path(allow_dash=True),
-    help="Put a file before every prompt, - for standard input.",
+    help="Prepend a file to every prompt; - is standard input.",
 )
-@click.option("--timeout", type=Duration(min_s=1), help=f"Per task: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
-@click.option("--cwd", type=click.Path(exists=True, file_okay=False, path_type=Path), help="Where agents work.")
+@click.option(
+    "--timeout",
+    type=Duration(min_s=1),
+    help=f"Timeout of each task: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).",
+)
+@click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Directory to work in (default: this one).",
+)
 @click.option(
     "-j",
     "--jobs",
     type=click.IntRange(min=1),
     default=MAX_CONCURRENCY,
     show_default=True,
-    help="How many at once.",
+    help="How many agents run at once.",
 )
 @click.option(
     "--tasks",
@@ -76,19 +84,21 @@ from pi_subagents.surfaces.cli.views import choose_view, forbids_escapes
     help="Read tasks from a .json, .yaml or .jsonl file: objects with name, prompt and the fields of a tool call.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
-@click.option("-q", "--quiet", is_flag=True, help="Only the answers: no progress, no table.")
+@click.option("-q", "--quiet", is_flag=True, help="Print only the answers: no progress, no table.")
 @click.option(
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write each answer into a file of its own in DIR, and replace none.",
+    help="Write each answer to its own file in DIR; never overwrite one.",
 )
-@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn or rendered.")
+@click.option("--plain", is_flag=True, help="Print one line per event; never redraw or render.")
 @click.option(
-    "--tmux", is_flag=True, help="Every agent in a tmux pane that shows its window; closing it stops the agent."
+    "--tmux",
+    is_flag=True,
+    help="Run each agent in a tmux pane that shows its window; closing the pane stops the agent.",
 )
-@click.option("--background", is_flag=True, help="Start them, print their ids and return at once.")
+@click.option("--background", is_flag=True, help="Start the agents, print their ids and return immediately.")
 @trust_option
 @click.pass_context
 def run(
@@ -110,16 +120,16 @@ def run(
     background: bool,
     trust: bool,
 ) -> None:
-    """Run one sub-agent per PROMPT, side by side, and show what comes of it.
+    """Run one sub-agent per PROMPT, in parallel, and print the answers.
 
-    What is piped in goes behind every prompt; a PROMPT of - is read from standard input instead. Answers go to standard
-    output, everything else to standard error. If something that tasks name is missing, nothing is started, and the
-    exit code is 2. Exit code 0 only if every task was completed; with --background, if all were started.
+    Piped input is appended to every prompt; a PROMPT of - is read from standard input instead. Answers go to standard
+    output, everything else to standard error. Exit code 0 only if every task completed or, with --background, all of
+    them started; 2 if a task names something that does not exist, and then nothing is started.
     """
     if background:
         refuse_foreground_options(context)
     if output == Path():
-        raise click.UsageError("-o needs a directory; '.' is this one")
+        raise click.UsageError("-o needs a directory; use '.' for this one")
     from_file = read_tasks(task_file) if task_file is not None else []
     if not prompts and not from_file:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
@@ -221,6 +231,6 @@ def run_and_report(
     if not quiet:
         tell_endings(place)
     if interrupted is not None:
-        say("Stopped. Everything the agents said until then is kept in the records named above.")
+        say("Stopped. Everything the agents said so far is kept in the records listed above.")
         return interrupted.exit_code
     return 0 if all_written and all(result.ok for result in delegation.results) else 1

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 _FIRST_TASK = Task("first task", "Say in three sentences what is in this directory. Change nothing.", timeout=120)
 _LOGIN_QUESTION = "pi has no model yet. Start it to log in? Type /login there, and /quit when you are done"
 _NEXT = 'Try it: pi-subagents run "Find a bug in this project" "Find a missing test in this project"'
-_STOPPED = "Stopped. What was done so far stays; to go on: pi-subagents setup"
+_STOPPED = "Stopped. Finished steps are kept; to continue: pi-subagents setup"
 
 
 @dataclass
@@ -59,17 +59,17 @@ class _Setup:
             print_finding(finding)
 
     def leave_out(self, what: str, command: str) -> None:
-        self.tell(Finding(what, False, "left out", f"run: {command}"))
+        self.tell(Finding(what, False, "skipped", f"run: {command}"))
 
 
 @click.command()
-@click.option("--yes", is_flag=True, help="Ask nothing, and do everything that needs no person.")
+@click.option("--yes", is_flag=True, help="Ask nothing, and do everything that needs no answer.")
 def setup(yes: bool) -> None:
-    """Get pi and a model, put the tools into the agents you have, and run a first task.
+    """Install pi, set up a model, add the tools to your agents, and run a first task.
 
-    What is in place already stays as it is, so this can be repeated. Where nobody can be asked, it brings pi and leaves
-    everything else to --yes, which changes the configurations of the agents it finds and runs the task. Exit code 1 if
-    something needed is still missing or the task failed.
+    Steps that are already done are skipped, so you can repeat this. Without a terminal it only installs pi, unless you
+    give --yes, which changes the configuration of the agents it finds and runs the task. Exit code 1 if something
+    required is still missing or the task failed.
     """
     asks = sys.stdin.isatty() and sys.stderr.isatty() and not yes
     try:
@@ -140,10 +140,10 @@ def _offer_extension(setup: _Setup) -> None:
     from pi_subagents.installing import pi_extension
 
     if not pi_extension.install(setup.place, "user", __version__, dry_run=True).is_needed:
-        setup.tell(Finding("tools in pi", True, "are there"))
-    elif setup.wants("Put the tools into pi, as an extension?"):
+        setup.tell(Finding("tools in pi", True, "already installed"))
+    elif setup.wants("Add the tools to pi, as an extension?"):
         change = pi_extension.install(setup.place, "user", __version__)
-        with setup.steps.step("letting pi load the extension", brief=True):
+        with setup.steps.step("loading the extension in pi", brief=True):
             problem = warm_up(setup.place)
         setup.tell(Finding("tools in pi", not problem, problem or tilde(change.folder)))
     else:
@@ -155,7 +155,7 @@ def _offer_client(setup: _Setup, installation: Installation) -> None:
     change = write_entry(installation, dry_run=True)
     if not change.is_needed:
         setup.tell(Finding(title, True, "has the tools"))
-    elif setup.wants(f"Put the tools into {title}?"):
+    elif setup.wants(f"Add the tools to {title}?"):
         change = write_entry(installation)
         setup.tell(Finding(title, True, f"has the tools now ({tilde(change.path)})"))
         print_hints(change, installation)
@@ -176,7 +176,7 @@ def _run_first_task(setup: _Setup, *, has_model: bool) -> int:
     command = f'pi-subagents run "{_FIRST_TASK.prompt}"'
     if not has_model:
         setup.leave_out("first task", "pi-subagents demo (needs no model)")
-    elif setup.wants("Run a first task? An agent says what is in this directory, for a few tokens."):
+    elif setup.wants("Run a first task? An agent describes this directory, for a few tokens."):
         from pi_subagents.surfaces.cli.run import run_and_report
 
         return run_and_report([_FIRST_TASK], setup.place, profile=None, jobs=1, as_json=False, plain=False)

@@ -42,7 +42,7 @@ def read_offered(say: Say) -> str:
     if data is None:
         echo(  # also to those who want to hear of nothing else: it changes what the agents are told
             f"warning: standard input is open, but nothing came in {FIRST_BYTE_S:g} s: starting without it. "
-            "To wait for it, give --files -",
+            "To wait for it, use --files -",
             err=True,
         )
     return _text(data or b"", say)
@@ -81,7 +81,7 @@ def _read(fd: int, first_byte_s: float | None, way_out: str, say: Say) -> bytes 
         if len(data) > MAX_BYTES:
             raise InvalidCall(
                 f"standard input is larger than {data_size(MAX_BYTES)}, which no model can read; "
-                "save it to a file and let the agent look into that"
+                "save it to a file and have the agent read that"
             )
 
 
@@ -95,5 +95,5 @@ def _text(data: bytes, say: Say) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        say("warning: standard input is not all UTF-8; what is not was replaced by �")
+        say("warning: standard input is not all UTF-8; invalid bytes were replaced by �")
         return data.decode("utf-8-sig", "replace")

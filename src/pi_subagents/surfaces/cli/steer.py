@@ -19,20 +19,20 @@ from pi_subagents.surfaces.cli.stopping import ending_words
 @session_argument
 @click.argument("text")
 def steer(session: str, text: str) -> None:
-    """Tell the running agent of SESSION something before its next turn, without stopping it.
+    """Send TEXT to the running agent of SESSION, which reads it before its next turn.
 
-    A TEXT of - is read from standard input. SESSION may also be a run. Exit code 0 if the agent was told, 1 if not:
-    because it has finished or not begun, or because its harness cannot be told anything (standard error says which).
+    A TEXT of - is read from standard input. SESSION may also be a run id. Exit code 0 if the agent got it, 1 if not:
+    it has ended or not started, or its harness cannot be steered (standard error says which).
     """
     words = sys.stdin.read() if text == "-" else text
     if not words.strip():
-        raise InvalidCall("there is nothing to say: TEXT is empty")
+        raise InvalidCall("TEXT is empty")
     run = find_run(Place.here(), session)
     told = short_id(run.session_id)
     if run.is_over:
         raise InvalidCall(
-            f"Session {told} is over: {ending_words(run.state)}",
-            advice=f"'pi-subagents sessions resume {told} PROMPT' goes on with it",
+            f"Session {told} has ended: {ending_words(run.state)}",
+            advice=f"continue it with 'pi-subagents sessions resume {told} PROMPT'",
         )
     run.steer(words)
-    echo(f"Told session {told}; the agent hears it before its next turn.")
+    echo(f"Sent to session {told}; the agent reads it before its next turn.")

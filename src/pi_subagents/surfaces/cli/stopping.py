@@ -21,7 +21,7 @@ def stop_runs(what: str, runs: Sequence[Run]) -> int:
     """Stop those of the runs that are not over, and say what became of `what`; the exit code for it."""
     running = [run for run in runs if not run.is_over]
     if not running:
-        echo(f"{what} is over already: {ending_words(runs[-1].state)}")
+        echo(f"{what} has already ended: {ending_words(runs[-1].state)}")
         return 0
     for run in running:
         run.stop()
@@ -44,17 +44,17 @@ def ending_words(state: RunState) -> str:
 
 def tell_where_to_read(run: Run) -> None:
     """How to get at what an agent has said, for whoever was told only that it has ended."""
-    echo(f"hint: 'pi-subagents sessions show {short_run_id(run.run_dir)}' shows what it said and did", err=True)
+    echo(f"hint: see what it did with 'pi-subagents sessions show {short_run_id(run.run_dir)}'", err=True)
 
 
 def _report(what: str, state: RunState) -> str:
     if state.status is Status.COMPLETED:
         return f"{what} completed before it could be stopped."
-    return f"{what} is over: {ending_words(state)}"
+    return f"{what} has ended: {ending_words(state)}"
 
 
 def _too_long(what: str, session_id: str) -> str:
     return (
-        f"{what} was asked to stop, but has not ended within {_WAIT_S:g} s; "
+        f"{what} was asked to stop but has not ended within {_WAIT_S:g} s; "
         f"watch it with 'pi-subagents sessions show --follow {short_id(session_id)}'."
     )

@@ -27,7 +27,7 @@ class _FileTask(TaskArguments, frozen=True, forbid_unknown_fields=True):
 
     def to_task(self) -> Task:
         if self.profile and self.preset:
-            raise InvalidCall(f'task "{self.name}" has both "profile" and "preset"; name one agent')
+            raise InvalidCall(f'task "{self.name}" has both "profile" and "preset"; use only one')
         return msgspec.structs.replace(
             super().to_task(),
             preset=self.preset or None,
@@ -54,7 +54,7 @@ def read_tasks(path: Path) -> list[Task]:
     except InvalidCall as error:
         raise InvalidCall(f"{path}: {error}") from None
     if not is_encodable(tasks):
-        raise InvalidCall(f"{path}: a text holds half of a surrogate pair, which is no character")
+        raise InvalidCall(f"{path}: a text contains half of a surrogate pair, which is not a character")
     return tasks
 
 

@@ -29,10 +29,10 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer v
             return float(value)
         found = _DURATION.fullmatch(str(value).strip().lower())
         if found is None:
-            self.fail(f"{value!r} is not a duration; write 90, 90s, 5m or 1h30m", param, ctx)
+            self.fail(f"{value!r} is not a duration; use 90, 90s, 5m or 1h30m", param, ctx)
         seconds = _sum(found.groupdict())
         if seconds < self._min_s:
-            self.fail(f"{value!r} is too short; give at least {self._min_s:g}s", param, ctx)
+            self.fail(f"{value!r} is too short; use at least {self._min_s:g}s", param, ctx)
         return seconds
 
 
@@ -48,5 +48,5 @@ def moment(text: str) -> int:
         return int(datetime.fromisoformat(text.strip()).timestamp() * 1000)
     except (ValueError, OverflowError, OSError):
         raise click.BadParameter(
-            f"{text!r} is no time; give a span such as 30m, 2h or 3d, or a date such as 2026-11-01"
+            f"{text!r} is not a time; use a span such as 30m, 2h or 3d, or a date such as 2026-11-01"
         ) from None

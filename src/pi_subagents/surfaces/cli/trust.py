@@ -24,20 +24,20 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def trust_option(command: Command) -> Command:
     """The option `--trust` of a command that starts agents."""
-    explanation = f"Trust the project for this call; '{TRUST_COMMAND}' does so for good."
+    explanation = f"Trust the project for this call only; '{TRUST_COMMAND}' is permanent."
     return click.option("--trust", is_flag=True, callback=_only_people, help=explanation)(command)
 
 
 @click.command()
 @click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--revoke", is_flag=True, help="Trust it no longer.")
-@click.option("--list", "as_list", is_flag=True, help="List the directories that are trusted.")
+@click.option("--revoke", is_flag=True, help="Revoke the trust.")
+@click.option("--list", "as_list", is_flag=True, help="List trusted directories.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
 def trust(directory: Path | None, revoke: bool, as_list: bool, as_json: bool) -> None:
     """Trust the project that DIRECTORY is in (default: this one).
 
-    Until then the settings, profiles and presets that a project brings may describe and restrict agents, but not run
-    programs, load code, name keys, lift limits or delete records. What pi was told with /trust counts too.
+    Until then the settings, profiles and presets of a project may describe and restrict agents, but not run programs,
+    load code, name keys, lift limits or delete records. A /trust in pi counts too.
     """
     place = Place.here()
     decisions = Decisions(place.agent_dir)
@@ -48,7 +48,7 @@ def trust(directory: Path | None, revoke: bool, as_list: bool, as_json: bool) ->
     folder = project_root((directory or place.cwd).absolute(), place.agent_dir)
     if revoke:
         was_trusted = decisions.revoke(folder)
-        echo(f"{folder} is not trusted any more." if was_trusted else f"{folder} was not trusted.")
+        echo(f"{folder} is no longer trusted." if was_trusted else f"{folder} was not trusted.")
         return
     decisions.trust(folder)
     _tell_what_counts(folder, place.agent_dir)
@@ -56,12 +56,12 @@ def trust(directory: Path | None, revoke: bool, as_list: bool, as_json: bool) ->
 
 def _tell_what_counts(folder: Path, agent_dir: Path) -> None:
     powers = list(_powers(folder, agent_dir))
-    echo(f"{folder} is trusted." + (" These count from now on:" if powers else ""))
+    echo(f"{folder} is trusted." + (" These now take effect:" if powers else ""))
     for path, key, power in powers:
         echo(f"  {path.relative_to(folder)}: {key} ({power})")
     if not powers:
-        echo("At the moment nothing in it asks for more than any project may do.")
-    echo(f"hint: '{TRUST_COMMAND} --revoke' takes it back", err=True)
+        echo("Nothing in it needs trust at the moment.")
+    echo(f"hint: undo this with '{TRUST_COMMAND} --revoke'", err=True)
 
 
 def _powers(folder: Path, agent_dir: Path) -> Iterator[tuple[Path, str, str]]:
@@ -80,9 +80,9 @@ def _list(decisions: Decisions, *, as_json: bool) -> None:
         print_json([{**msgspec.to_builtins(decision), "isSame": is_same} for decision, is_same in found])
         return
     for decision, is_same in found:
-        echo(decision.path if is_same else f"{decision.path}  (another directory now, so not trusted)")
+        echo(decision.path if is_same else f"{decision.path}  (replaced by another directory, so not trusted)")
     if not found:
-        echo("No directory is trusted.")
+        echo("No trusted directories.")
 
 
 def _only_people(_context: click.Context, _option: click.Parameter, is_set: bool) -> bool:

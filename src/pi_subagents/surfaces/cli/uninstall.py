@@ -13,16 +13,16 @@ from pi_subagents.surfaces.cli.install import client_options, extension_options,
 
 @click.group()
 def uninstall() -> None:
-    """Undo what `install` did to other programs."""
+    """Remove pi-subagents from other programs."""
 
 
 @uninstall.command("mcp")
 @client_options
 def uninstall_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) -> None:
-    """Take the MCP server of pi-subagents out of the configuration of a client.
+    """Remove the pi-subagents MCP server from a client's configuration.
 
-    If nobody else changed the file in the meantime, it is again what it was, byte for byte, and gone if there was
-    none. Otherwise it loses that server and nothing else.
+    If the file has not changed since `install`, it is restored byte for byte, or deleted if `install` created it.
+    Otherwise only that server is removed.
     """
     installation = installation_for(client, scope)
     print_change(remove_entry(installation, dry_run=dry_run), installation, dry_run=dry_run, as_json=as_json)
@@ -31,7 +31,7 @@ def uninstall_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool
 @uninstall.command("pi")
 @extension_options
 def uninstall_extension(project: bool, dry_run: bool, as_json: bool) -> None:
-    """Take the extension out of `pi`; records of runs, profiles and settings stay."""
+    """Remove the extension from `pi`; records of runs, profiles and settings are kept."""
     from pi_subagents.installing import pi_extension
 
     change = pi_extension.uninstall(Place.here(), "project" if project else "user", dry_run=dry_run)

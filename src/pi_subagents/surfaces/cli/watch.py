@@ -12,14 +12,14 @@ from pi_subagents.text.harmless import wants_colours
 
 
 @click.command()
-@click.option("--project", "only_project", is_flag=True, help="Only runs of the project you are in.")
+@click.option("--project", "only_project", is_flag=True, help="Show only the current project's runs.")
 def watch(only_project: bool) -> None:
-    """Show all running and recent runs of this machine full-screen, whoever started them; ? lists the keys.
+    """Watch running and recent runs on this machine, full-screen, whoever started them; ? lists the keys.
 
-    Agents can be started, steered, stopped and resumed there. Leaving disturbs no run.
+    You can start, steer, stop and resume agents there. Leaving does not stop any run.
     """
     if not (sys.stdin.isatty() and sys.stderr.isatty()):  # textual draws on standard error
-        raise InvalidCall("watch needs a terminal; 'pi-subagents sessions list --all' prints the runs anywhere")
+        raise InvalidCall("watch needs a terminal; 'pi-subagents sessions list --all' lists the runs without one")
     if wants_colours(os.environ):
         os.environ.pop("NO_COLOR", None)  # textual would obey an empty one, too
     from pi_subagents.place import Place

@@ -107,7 +107,7 @@ class LiveView:
             self._give_up()
         except Exception:  # noqa: BLE001 - a picture of the work must not end the work
             self._give_up()
-            _log.exception("the live view failed; the runs go on without it")
+            _log.exception("the live view failed; the runs continue without it")
 
     def _draw(self) -> None:
         size = self._screen.size()

@@ -68,10 +68,10 @@ def parse_address(text: str) -> Address:
     host, _, port = text.rpartition(":")
     host = host.removeprefix("[").removesuffix("]") or "127.0.0.1"
     if not port.isdecimal() or int(port) > 65535:
-        raise InvalidCall(f'"{text}" is not an address; say HOST:PORT, for example 127.0.0.1:8790')
+        raise InvalidCall(f'"{text}" is not an address; use HOST:PORT, for example 127.0.0.1:8790')
     with contextlib.suppress(ValueError):
         if ipaddress.ip_address(host).is_unspecified:
-            raise InvalidCall(f"{host} stands for every address of this machine; name the one that clients use")
+            raise InvalidCall(f"{host} means every address of this machine; give the one that clients use")
     return Address(host, int(port))
 
 
@@ -89,7 +89,7 @@ def read_token(path: Path) -> str:
     if not token.isascii() or not token.isprintable() or " " in token:
         raise InvalidCall(f"the token in {path} is not one word of ASCII characters; clients could not send it")
     if open_to_others:
-        raise InvalidCall(f"others can read the token file {path}; close it with: chmod 600 {path}")
+        raise InvalidCall(f"other users can read the token file {path}; run: chmod 600 {path}")
     return token
 
 
@@ -120,8 +120,8 @@ def serve_http(
     """Serve until a signal; raises Interrupted then, and InvalidCall for an address that cannot be used."""
     if token is None and not address.is_loopback:
         raise InvalidCall(
-            f"{address.host} can be reached from other machines, which may start agents here: "
-            "give --token-file, or listen on 127.0.0.1"
+            f"{address.host} can be reached from other machines, which could start agents here: "
+            "use --token-file, or listen on 127.0.0.1"
         )
     listening, address = _listen(address)
     announce(f"http://{address.netloc}{PATH}")

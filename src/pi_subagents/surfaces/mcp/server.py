@@ -97,7 +97,7 @@ class SubagentServer:
             answer = await self._answer(name, arguments, ctx)
         except Exception as error:  # a model can go on after a result; a client may give up at a failure
             logger.exception("the call of %s failed", name)
-            return to_mcp(ToolResult(f"{name} failed in the server, whose log has the details: {error}", is_error=True))
+            return to_mcp(ToolResult(f"{name} failed in the server (see its log): {error}", is_error=True))
         if name in TOOLS and TOOLS[name].starts_runs:
             await self._tell_of_new_sessions(ctx)
         return answer

@@ -44,13 +44,13 @@ class RunActions:
         remarks: list[str] = []
         state = await asyncio.to_thread(start, place, agent, prompt, remarks.append)
         self._show(state.session_id)
-        words = [f"Started session {short_id(state.session_id)}. It goes on when you leave.", *remarks]
+        words = [f"Started session {short_id(state.session_id)}. It keeps running when you quit.", *remarks]
         self._say(printable(" ".join([*words, state.note or ""]).strip()))
 
     def steer(self, run: WatchedRun) -> None:
         """Ask for a word to the agent at work, and pass it on."""
         if not run.is_active:
-            self._say(f"{_name(run)} is over already; r resumes it.")
+            self._say(f"{_name(run)} has already ended; r resumes it.")
         elif problem := run.run.why_not_steered():
             self._say(printable(with_advice(problem)))
         else:
@@ -58,20 +58,20 @@ class RunActions:
 
     async def _steer(self, run: WatchedRun, words: str) -> None:
         await asyncio.to_thread(run.run.steer, words)
-        self._say(f"{_name(run)} was told; it hears it before its next turn.")
+        self._say(f"{_name(run)} reads it before its next turn.")
 
     def stop(self, run: WatchedRun) -> None:
         """Ask whether to stop the run, and do so."""
         if not run.is_active:
-            self._say(f"{_name(run)} is over already.")
+            self._say(f"{_name(run)} has already ended.")
             return
 
         def answered(sure: bool | None) -> None:
             if sure:
                 self._attempt(self._stop(run))
 
-        question = f"Stop {_name(run)}? What it has said and done until now is kept."
-        self._app.push_screen(Confirmation(question, "Stop it", "Let it work"), answered)
+        question = f"Stop {_name(run)}? What it has said and done so far is kept."
+        self._app.push_screen(Confirmation(question, "Stop it", "Keep it running"), answered)
 
     async def _stop(self, run: WatchedRun) -> None:
         await asyncio.to_thread(run.run.stop)
@@ -80,7 +80,7 @@ class RunActions:
     def resume(self, run: WatchedRun) -> None:
         """Ask for a prompt, and go on with the session."""
         if run.is_active:
-            self._say(f"{_name(run)} is still running; it can be resumed when it has ended.")
+            self._say(f"{_name(run)} is still running; you can resume it when it has ended.")
             return
 
         question = f"What should {_name(run)} do now?"
@@ -90,7 +90,7 @@ class RunActions:
         remarks: list[str] = []
         state = await asyncio.to_thread(resume, self._place, run.run, prompt, remarks.append)
         self._show(state.session_id)
-        self._say(printable(" ".join([f"{_name(run)} goes on, also when you leave.", *remarks])))
+        self._say(printable(" ".join([f"{_name(run)} continues, even when you quit.", *remarks])))
 
     def copy(self, run: WatchedRun) -> None:
         """Put the run's final text, or what there is of it, on the clipboard."""

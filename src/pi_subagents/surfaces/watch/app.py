@@ -37,15 +37,15 @@ WIDE_FROM = 110
 
 _NOTHING_YET = """No runs yet.
 
-n starts one here. One that is started elsewhere appears by itself:
+Press n to start one. Runs that you start elsewhere appear here too:
 
   pi-subagents run "Explain what this project does"
 
 Or watch three agents work without a key or a network:
 
   pi-subagents demo"""
-_SEARCH = "name, agent, model, project, session … (esc: all again)"
-_NOTHING_MATCHES = "No run matches.\n\nesc shows all again."
+_SEARCH = "name, agent, model, project, session … (esc: show all)"
+_NOTHING_MATCHES = "No run matches.\n\nPress esc to show all."
 
 
 async def watch(place: Place, project: Path | None = None) -> None:
@@ -141,7 +141,7 @@ class WatchApp(App[None]):
         if limits := self.selection.description:
             line.append((Style.WARNING, f" • only {limits}"))
         if cost := sum(run.cost for run in self.list.runs):
-            line.append((Style.MUTED, f" • {money(cost)} in all"))
+            line.append((Style.MUTED, f" • {money(cost)} in total"))
         self._title.update(painted(line), layout=False)
 
     def on_run_list_chosen(self, event: RunList.Chosen) -> None:
@@ -222,7 +222,7 @@ class WatchApp(App[None]):
         """Steer, stop, resume, copy, open or export the chosen run."""
         run = self._chosen
         if run is None:
-            self.notify("There is no run to do that with.", markup=False)
+            self.notify("No run is selected.", markup=False)
             return
         act: Callable[[WatchedRun], None] = getattr(self._actions, what)
         act(run)

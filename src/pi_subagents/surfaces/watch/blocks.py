@@ -46,9 +46,7 @@ def block_of(entry: Entry) -> Widget:
         case Thought(text):
             return verbatim(text, "thought")
         case Given(text):
-            return Fold(
-                [[(Style.MUTED, "What the agent was given with the task: files or earlier runs")]], [("", text)]
-            )
+            return Fold([[(Style.MUTED, "What the agent got with the task: files or earlier runs")]], [("", text)])
         case Added(role, text):
             return Titled(role, text)
         case Called():
@@ -57,7 +55,7 @@ def block_of(entry: Entry) -> Widget:
             return Fold([[(Style.MUTED, f"← {name}")]], [("", text)])
         case Noticed(text, "output"):
             count = counted(text.count("\n") + 1, "line")
-            return Fold([[(Style.MUTED, f"Printed outside of the conversation: {count}")]], [("", text)])
+            return Fold([[(Style.MUTED, f"Printed outside the conversation: {count}")]], [("", text)])
         case Noticed(text, kind):
             return verbatim(f"✗ {text}" if kind == "error" else text, kind)
     raise AssertionError(entry)

@@ -104,7 +104,7 @@ class PromptDialog(ModalScreen[None]):
         """Act on the words."""
         text = self.query_one(PromptArea).text
         if not text.strip():
-            self._say("Type something first, or leave with esc.")
+            self._say("Type something first, or press esc to cancel.")
         elif not self._is_acting:
             self._is_acting = True
             self.app.run_worker(self._attempt(text))  # the app's: what was sent is sent, though esc closes the dialog

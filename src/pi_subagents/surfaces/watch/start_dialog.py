@@ -68,7 +68,7 @@ class StartDialog(PromptDialog):
 
 def _label(agent: Agent | None) -> Content:
     if agent is None:
-        return Content("pi as it is, without a profile")
+        return Content("plain pi, without a profile")
     about = " ".join(clean(agent.profile.description or "").split())
     return Content.assemble(
         (clean(agent.profile.name), "bold"), (f"  {agent.kind.word}  {about}".rstrip(), "$foreground-muted")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ADVICE = "'pi-subagents background list --all' shows the background runs there are"
+_ADVICE = "'pi-subagents background list --all' lists all background runs"
 _MAX_COMPLETIONS = 50
 
 

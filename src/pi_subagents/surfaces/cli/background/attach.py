@@ -23,11 +23,11 @@ from pi_subagents.surfaces.cli.views import View, choose_view
 
 @click.command()
 @run_argument
-@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+@click.option("--plain", is_flag=True, help="Print one line per event; never redraw.")
 def attach(run: str, plain: bool) -> None:
-    """Watch RUN in a live window: x stops it after a question, q or Ctrl+C leaves it running.
+    """Watch RUN in a live window: x stops it, after confirmation; q or Ctrl+C leaves it running.
 
-    Exit code 0 if it was completed or left with q, 1 if it failed or was aborted, 130 if left with Ctrl+C.
+    Exit code 0 if it completed or you left with q, 1 if it failed or was aborted, 130 if you left with Ctrl+C.
     """
     found = find_run(Place.here(), run)
     try:
@@ -65,9 +65,9 @@ async def _show(run: Run, state: RunState, view: View) -> None:
 def _say_how_it_stands(run: Run) -> Run:
     now = Run.load(run.run_dir)
     if now.is_over:
-        echo(f"Run {short_run_id(run.run_dir)} is over: {ending_words(now.state)}")
+        echo(f"Run {short_run_id(run.run_dir)} has ended: {ending_words(now.state)}")
         tell_where_to_read(now)
         count_as_told(now)
     else:
-        echo(f"Left running: {short_run_id(run.run_dir)} goes on without you.", err=True)
+        echo(f"Run {short_run_id(run.run_dir)} is still running.", err=True)
     return now

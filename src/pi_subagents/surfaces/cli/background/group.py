@@ -7,23 +7,23 @@ import click
 from pi_subagents.surfaces.cli.lazy import LazyGroup
 
 _COMMANDS = {
-    "start": ("start", "Start an agent and return at once."),
-    "list": ("listing", "List background runs, the newest at the end."),
-    "status": ("status", "Say how a run stands, and what came of it."),
-    "wait": ("wait", "Wait until runs are over."),
-    "logs": ("logs", "Print what an agent did, also while it works."),
+    "start": ("start", "Start an agent and return immediately."),
+    "list": ("listing", "List background runs, newest last."),
+    "status": ("status", "Show a run's status and result."),
+    "wait": ("wait", "Wait for runs to end."),
+    "logs": ("logs", "Print what an agent has done so far."),
     "stop": ("stop", "Stop a run."),
-    "attach": ("attach", "Watch a run live; leaving does not disturb it."),
+    "attach": ("attach", "Watch a run live; leaving does not stop it."),
 }
 
 
 @click.group(cls=LazyGroup, package=__package__, table=_COMMANDS)
 @click.pass_context
 def background(context: click.Context) -> None:
-    """Start, watch and stop agents that work in the background.
+    """Start, watch and stop background agents.
 
-    A RUN is named by the id that 'list' shows, or by any beginning of its own or its session's id that no other has.
-    Runs that you started in this project and that have ended since your last command are told once, on standard error.
+    RUN is the id that 'list' shows, or any unique prefix of a run or session id. When runs that you started in this
+    project have ended, your next command reports them once, on standard error.
     """
     # Whoever starts several and then waits for them must not miss that the first has failed meanwhile.
     if context.invoked_subcommand != "start":

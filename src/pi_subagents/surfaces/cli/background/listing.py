@@ -18,14 +18,14 @@ from pi_subagents.text import age_of, duration, money
 
 
 @click.command("list")
-@click.option("--all", "everywhere", is_flag=True, help="Of all projects.")
-@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="At most N.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, the newest first.")
+@click.option("--all", "everywhere", is_flag=True, help="Include all projects.")
+@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="Show at most N.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, newest first.")
 @pager_option
 def list_command(everywhere: bool, limit: int, as_json: bool, pager: bool) -> None:
-    """List the newest background runs of this project, whoever started them; the newest is the last line.
+    """List the latest background runs of this project, whoever started them, newest last.
 
-    Queued runs wait for their turn. Exit code 0, also when there is none.
+    Queued runs are waiting for a slot. Exit code 0, even if the list is empty.
     """
     place = Place.here()
     runs = newest_runs(place, limit, everywhere=everywhere)
@@ -35,7 +35,7 @@ def list_command(everywhere: bool, limit: int, as_json: bool, pager: bool) -> No
         _table(runs, everywhere).show(runs[::-1], pager=pager)
     else:
         where = "" if everywhere else f" in {place.project}"
-        echo(f"No background runs{where} yet; begin one with 'pi-subagents background start'.", err=True)
+        echo(f"No background runs{where} yet; start one with 'pi-subagents background start'.", err=True)
 
 
 def _table(runs: list[Run], everywhere: bool) -> Table[Run]:

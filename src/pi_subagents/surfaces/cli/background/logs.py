@@ -18,11 +18,11 @@ _INTERRUPTED = 130
 
 @click.command()
 @run_argument
-@click.option("-f", "--follow", is_flag=True, help="Go on as it happens, until the run is over.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing until the run ends.")
 def logs(run: str, follow: bool) -> None:
-    """Print what RUN has done so far, a line for each thing; 'sessions show' has all of it in full.
+    """Print what RUN has done so far, one line per event; 'sessions show' prints it in full.
 
-    Exit code 0 if there is such a run, however it ended; 130 after Ctrl+C, which leaves the run alone.
+    Exit code 0 if the run exists, however it ended; 130 after Ctrl+C, which does not stop the run.
     """
     found = find_run(Place.here(), run)  # a lost run is closed by this, so that its end is told too
     words = ProgressWords(cwd=found.state.cwd, multiline=True)
@@ -31,9 +31,9 @@ def logs(run: str, follow: bool) -> None:
             if line := words.say(event):
                 echo_text(line)
     except KeyboardInterrupt:
-        echo("No longer followed; the run goes on.", err=True)
+        echo("Stopped following; the run continues.", err=True)
         sys.exit(_INTERRUPTED)
     now = Run.load(found.run_dir)
     count_as_told(now)
     if not now.is_over:
-        echo(f"Still {now.state.status}; -f shows the rest as it comes.", err=True)
+        echo(f"Still {now.state.status}; use -f to follow it.", err=True)

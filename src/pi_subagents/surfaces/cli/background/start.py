@@ -29,21 +29,21 @@ from pi_subagents.surfaces.cli.trust import trust_option
 @click.argument("agent", shell_complete=complete_agent)
 @click.argument("task")
 @click.option(
-    "--model", metavar="PROVIDER/ID", shell_complete=complete_model, help="Another model than the agent's own."
+    "--model", metavar="PROVIDER/ID", shell_complete=complete_model, help="Use this model instead of the agent's own."
 )
 @click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where the agent works; default: here.",
+    help="Directory to work in (default: this one).",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print the run and how many there are as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the run and the run counts as JSON.")
 @trust_option
 def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: bool, trust: bool) -> None:
-    """Start AGENT, a preset or a profile, on TASK, print the id of its run and return at once.
+    """Start AGENT, a preset or a profile, on TASK, print its run id and return immediately.
 
-    A TASK of - is read from standard input. The agent goes on when this terminal is closed; if more than
-    subagents.maxBackground work already, it waits for its turn. Without a model of its own it has pi's default. Exit
-    code 0 if it was started, 2 if something that was named is missing, 1 if it could not be started.
+    A TASK of - is read from standard input. The agent keeps running when this terminal closes. If
+    subagents.maxBackground agents are already running, it waits for a slot. An agent without a model uses pi's default.
+    Exit code 0 if it started, 2 if something it names does not exist, 1 if it could not be started.
     """
     say, place = remarks(quiet=False), Place.here(trusts_project=trust)
     text = read_asked(say) if task == "-" else task

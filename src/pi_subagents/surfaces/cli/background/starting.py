@@ -17,11 +17,11 @@ from pi_subagents.surfaces.cli.notices import OWNER
 from pi_subagents.surfaces.cli.output import echo
 
 _FOREGROUND_ONLY = {
-    "plain": "nothing is shown of what goes on in the background",
-    "tmux": "agents in the background have no pane",
+    "plain": "background agents show no progress",
+    "tmux": "background agents have no pane",
     "quiet": "no answer is printed",
-    "output": "there are no answers yet to write",
-    "jobs": "the setting subagents.maxBackground says how many work at once",
+    "output": "there are no answers to write yet",
+    "jobs": "the setting subagents.maxBackground limits how many run at once",
 }
 
 
@@ -29,7 +29,7 @@ def refuse_foreground_options(context: click.Context) -> None:
     """Raise UsageError for what was asked for and only makes sense where somebody waits."""
     for name, why in _FOREGROUND_ONLY.items():
         if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-            raise click.UsageError(f"--{name} and --background contradict each other: {why}")
+            raise click.UsageError(f"--{name} cannot be used with --background: {why}")
 
 
 def start_in_background(tasks: Sequence[Task], place: Place, *, profile: str | None, as_json: bool) -> None:
@@ -54,8 +54,8 @@ def say_started(session_ids: Sequence[str], agent: str | None, *, elsewhere: boo
     named = f' "{agent}"' if agent else ""
     if len(session_ids) == 1:
         echo(f"Started{named or ' an agent'} in the background.", err=True)
-        echo(f"hint: 'pi-subagents background attach {short_id(session_ids[0])}' shows it at work", err=True)
+        echo(f"hint: watch it with 'pi-subagents background attach {short_id(session_ids[0])}'", err=True)
     else:
         everywhere = " --all" if elsewhere else ""
         echo(f"Started {len(session_ids)}{named} agents in the background.", err=True)
-        echo(f"hint: 'pi-subagents background list{everywhere}' shows how they stand", err=True)
+        echo(f"hint: check on them with 'pi-subagents background list{everywhere}'", err=True)

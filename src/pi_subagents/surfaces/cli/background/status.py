@@ -24,9 +24,9 @@ from pi_subagents.text import age, counted, duration, money
 @run_argument
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def status(run: str, as_json: bool) -> None:
-    """Say how RUN stands, and when it is over, what came of it: its final text, or why there is none.
+    """Show the status of RUN and, once it has ended, its final text or error.
 
-    Exit code 0 if there is such a run, however it stands.
+    Exit code 0 if the run exists, whatever its status.
     """
     found = find_run(Place.here(), run)
     if as_json:

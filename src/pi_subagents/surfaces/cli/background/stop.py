@@ -17,10 +17,9 @@ from pi_subagents.surfaces.cli.stopping import stop_runs
 @click.command()
 @run_argument
 def stop(run: str) -> None:
-    """Stop RUN, also if it still waits for its turn, wait until nothing of it is left, and say what became of it.
+    """Stop RUN, running or queued, wait until all its processes are gone, and report how it ended.
 
-    Exit code 0 if it is over, whether it was stopped or had ended before; 1 if it did not end in time, or if there is
-    no such run.
+    Exit code 0 if the run has ended, now or earlier; 1 if it did not end in time or does not exist.
     """
     found = find_run(Place.here(), run)
     exit_code = stop_runs(f"Run {short_run_id(found.run_dir)}", [found])

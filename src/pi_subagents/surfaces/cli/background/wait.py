@@ -30,21 +30,21 @@ _NAME_CELLS = 40
 
 @click.command()
 @click.argument("runs", nargs=-1, metavar="[RUN]...", shell_complete=complete_run)
-@click.option("--timeout", type=Duration(), help="Give up after that: 90, 90s, 5m, 1h30m.")
-@click.option("--any", "any_one", is_flag=True, help="Until one of them is over.")
-@click.option("--json", "as_json", is_flag=True, help="Print how each of them stands in the end as JSON.")
+@click.option("--timeout", type=Duration(), help="Give up after this time: 90, 90s, 5m, 1h30m.")
+@click.option("--any", "any_one", is_flag=True, help="Return as soon as one of them ends.")
+@click.option("--json", "as_json", is_flag=True, help="Print the final status of each run as JSON.")
 def wait(runs: tuple[str, ...], timeout: float | None, any_one: bool, as_json: bool) -> None:
-    """Wait until every RUN is over and say how each ended.
+    """Wait for every RUN to end and report how each ended.
 
-    Without RUN it is about all that you started in this project and have not been told the end of, also those that are
-    over already. Exit code 0 if all that ended were completed, 1 if one failed or was aborted, 124 if the time is up,
-    130 after Ctrl+C, which leaves the runs alone.
+    Without RUN, wait for all runs that you started in this project and whose end you have not seen yet. Exit code 0 if
+    every run that ended completed, 1 if one failed or was aborted, 124 on timeout, 130 after Ctrl+C, which does not
+    stop the runs.
     """
     place = Place.here()
     named = (find_run(place, text) for text in runs)
     wanted = list({run.run_dir: run for run in named}.values()) or _untold(place)
     if not wanted and not as_json:
-        echo("No background run of yours is active in this project, and no end is left to tell.", err=True)
+        echo("You have no active background runs in this project, and none left to report.", err=True)
         return
     if not as_json:
         _say_whom(wanted)
@@ -68,7 +68,7 @@ def _say_whom(runs: Sequence[Run]) -> None:
     if held := [run for run in runs if run.is_held]:
         names = ", ".join(clip(run.state.name, _NAME_CELLS) for run in held[:_MAX_NAMES])
         more = f" and {len(held) - _MAX_NAMES} more" if len(held) > _MAX_NAMES else ""
-        echo(f"waiting for {counted(len(held), 'run')}: {names}{more}; Ctrl+C leaves them alone", err=True)
+        echo(f"waiting for {counted(len(held), 'run')}: {names}{more}; Ctrl+C does not stop them", err=True)
 
 
 def _wait(runs: Sequence[Run], timeout: float | None, any_one: bool, *, quiet: bool) -> int:
@@ -82,7 +82,7 @@ def _wait(runs: Sequence[Run], timeout: float | None, any_one: bool, *, quiet: b
             if any_one:
                 break
     except KeyboardInterrupt:
-        echo("No longer waiting; the runs go on.", err=True)
+        echo("Stopped waiting; the runs continue.", err=True)
         return _INTERRUPTED
     if len(over) < len(runs) and not (any_one and over):
         echo(f"The time is up; {counted(len(runs) - len(over), 'run')} not over yet.", err=True)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_ADVICE = "'pi-subagents sessions list --all' shows every session there is"
+_ADVICE = "'pi-subagents sessions list --all' lists all sessions"
 _MAX_COMPLETIONS = 50
 
 

@@ -18,26 +18,30 @@ from pi_subagents.surfaces.cli.times import moment
 
 @click.command("clean")
 @click.option(
-    "--older-than", "before", type=moment, metavar="TIME", help="What ended before then: 30d, 12h or 2026-11-01."
+    "--older-than",
+    "before",
+    type=moment,
+    metavar="TIME",
+    help="Delete sessions that ended before this: 30d, 12h or 2026-11-01.",
 )
-@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Never the newest N sessions of a project.")
-@click.option("--all", "everywhere", is_flag=True, help="Of all projects.")
-@click.option("--dry-run", is_flag=True, help="Only say what would be deleted.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where there is no terminal to ask at.")
+@click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N sessions of each project.")
+@click.option("--all", "everywhere", is_flag=True, help="Include all projects.")
+@click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation; required without a terminal.")
 def clean_command(before: int | None, keep: int | None, everywhere: bool, dry_run: bool, yes: bool) -> None:
-    """Delete sessions that are over, with all their runs, and what killed programs have left behind.
+    """Delete ended sessions with all their runs, and what killed programs have left behind.
 
-    It shows what would go and asks. With --older-than and --keep both have to hold. A session goes as a whole, and
-    never while a run of it goes on. Exit code 0 if everything was deleted, 1 if something had to stay or you said no,
-    2 if nobody could be asked.
+    It lists what it would delete and asks first. With both --older-than and --keep, a session must match both. A
+    session is deleted as a whole, and never while one of its runs is active. Exit code 0 if everything was deleted, 1
+    if something was kept or you said no, 2 if there was no terminal to ask at.
     """
     if before is None and keep is None:
-        raise click.UsageError("say what may go: --older-than 30d, --keep 100, or both")
+        raise click.UsageError("say what to delete: --older-than 30d, --keep 100, or both")
     place = Place.here()
     projects = known_projects(place) if everywhere else [place.project]
     unwanted = _find(projects, Rule(before, keep or 0))
     if not unwanted:
-        echo("There is nothing to delete.")
+        echo("Nothing to delete.")
         return
     announce(unwanted)
     if dry_run:

@@ -18,12 +18,12 @@ from pi_subagents.surfaces.cli.sessions.deleting import Unwanted, announce, dele
 
 @click.command()
 @click.argument("sessions", nargs=-1, required=True, metavar="SESSION...", shell_complete=complete_session)
-@click.option("-y", "--yes", is_flag=True, help="Do not ask; needed where there is no terminal to ask at.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask for confirmation; required without a terminal.")
 def delete(sessions: tuple[str, ...], yes: bool) -> None:
-    """Delete every SESSION with all its runs. There is no way back.
+    """Delete every SESSION with all its runs. This cannot be undone.
 
-    It shows what would go and asks. If one of them is running or is a foreign record, none is deleted. Exit code 0 if
-    they were deleted, 1 if not, 2 if nobody could be asked.
+    It lists what it would delete and asks first. If one of them is running or is a foreign record, nothing is deleted.
+    Exit code 0 if they were deleted, 1 if not, 2 if there was no terminal to ask at.
     """
     place = Place.here()
     found = {one.id: one for one in (find_session(place, text) for text in sessions)}
@@ -41,7 +41,7 @@ def _require_whole_ids(found: Sequence[Dispensable], typed: Sequence[str], place
         if session.project != place.project and session.session_id not in typed:
             raise InvalidCall(
                 f'Session {session.session_id} ("{session.name}") belongs to {session.project}. '
-                "To delete it from here, type its whole id."
+                "To delete it from here, give its full id."
             )
 
 

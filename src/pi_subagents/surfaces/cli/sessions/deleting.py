@@ -49,13 +49,13 @@ def announce(unwanted: Unwanted) -> None:
         echo(f"{short[session.session_id]}  {ended:>8}  {data_size(session.size):>8}  {runs}  {clean(session.name)}")
     if len(unwanted.sessions) > _MAX_LISTED:
         echo(f"… and {len(unwanted.sessions) - _MAX_LISTED} more")
-    echo(f"To be deleted: {unwanted}.")
+    echo(f"This will delete {unwanted}.")
 
 
 def require_consent() -> None:
     """Ask a person, and end the command unless the answer is yes; without a terminal nobody can agree."""
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        echo("error: nothing was deleted, because there is no terminal to ask at; agree with --yes", err=True)
+        echo("error: nothing was deleted, because there is no terminal to ask at; confirm with --yes", err=True)
         sys.exit(_NOT_AGREED)
     if not click.confirm("Delete this?"):
         echo("Nothing was deleted.")

@@ -20,17 +20,22 @@ _FORMATS: dict[str, PageKind] = {".md": "md", ".markdown": "md", ".txt": "md", "
 
 @click.command()
 @session_argument
-@click.option("--format", "wanted", type=click.Choice(["md", "html"]), help="Default: what FILE ends in, else md.")
+@click.option(
+    "--format",
+    "wanted",
+    type=click.Choice(["md", "html"]),
+    help="Output format (default: by the extension of FILE, else md).",
+)
 @click.option(
     "-o",
     "--output",
     "file",
     type=click.Path(path_type=Path, allow_dash=True),
     metavar="FILE",
-    help="Where to write it; in a directory it gets the session's id for a name. Default: standard output.",
+    help="Write to FILE, or to a file named after the session if it is a directory (default: standard output).",
 )
 def export(session: str, wanted: PageKind | None, file: Path | None) -> None:
-    """Write SESSION with all its runs as Markdown, or as one HTML page that needs no other file and no network.
+    """Export SESSION with all its runs as Markdown, or as one self-contained HTML page.
 
     Exit code 0 if it was written.
     """
@@ -50,7 +55,7 @@ def export(session: str, wanted: PageKind | None, file: Path | None) -> None:
             stream.writelines(piece.encode() for piece in text)
     except OSError as error:
         reason = explain(error, target) if error.errno == ELOOP else f"cannot write {target}: {error.strerror}"
-        raise StoreError(f"{reason}; name another file with -o") from error
+        raise StoreError(f"{reason}; choose another file with -o") from error
     echo(f"Wrote {target} ({data_size(target.stat().st_size)}).", err=True)
 
 
@@ -61,7 +66,7 @@ def _format_of(target: Path | None) -> PageKind:
     kind = _FORMATS.get(target.suffix.lower())
     if kind is None:
         raise click.UsageError(
-            f"-o {target}: cannot write {target.suffix} files; end the name in .md or .html, "
-            "or say what it is to hold with --format"
+            f"-o {target}: cannot write {target.suffix} files; use a name that ends in .md or .html, "
+            "or choose with --format"
         )
     return kind

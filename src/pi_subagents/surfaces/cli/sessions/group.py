@@ -7,15 +7,15 @@ import click
 from pi_subagents.surfaces.cli.lazy import LazyGroup
 
 _COMMANDS = {
-    "list": ("listing", "List sessions, the newest at the end."),
-    "show": ("show", "Show a session's whole transcript, also while it runs."),
-    "output": ("output", "Print a session's final text and nothing else."),
-    "resume": ("resume", "Go on with a session that is over."),
-    "stop": ("stop", "Stop a session that is running."),
-    "export": ("export", "Write a session as Markdown or as one HTML page."),
+    "list": ("listing", "List sessions, newest last."),
+    "show": ("show", "Show a session's full transcript, even while it runs."),
+    "output": ("output", "Print only a session's final text."),
+    "resume": ("resume", "Continue a session that has ended."),
+    "stop": ("stop", "Stop a running session."),
+    "export": ("export", "Export a session as Markdown or HTML."),
     "delete": ("delete", "Delete sessions."),
     "clean": ("clean", "Delete old sessions."),
-    "reindex": ("reindex", "Rebuild the index of all sessions from the disk."),
+    "reindex": ("reindex", "Rebuild the session index from disk."),
 }
 
 
@@ -23,5 +23,5 @@ _COMMANDS = {
 def sessions() -> None:
     """List, read, resume, stop, export and delete sessions.
 
-    A session is named by the id that 'list' shows, or by any beginning of its own or a run's id that no other has.
+    SESSION is the id that 'list' shows, or any unique prefix of a session or run id.
     """

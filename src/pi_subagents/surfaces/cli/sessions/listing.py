@@ -21,24 +21,26 @@ _STATUSES = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED]
 
 
 @click.command("list")
-@click.option("--status", type=click.Choice([status.value for status in _STATUSES]), help="Only in this state.")
+@click.option(
+    "--status", type=click.Choice([status.value for status in _STATUSES]), help="Only sessions with this status."
+)
 @click.option(
     "--profile",
     "--agent",
     "agent",
     metavar="NAME",
     shell_complete=complete_agent,
-    help="Only with this profile or preset.",
+    help="Only sessions with this profile or preset.",
 )
 @click.option(
     "--project",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Of another project than the one you are in.",
+    help="List the sessions of another project.",
 )
-@click.option("--all", "everywhere", is_flag=True, help="Of all projects.")
-@click.option("--since", type=moment, metavar="TIME", help="Begun since then: 2h, 3d or 2026-11-01.")
-@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="At most N.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, the newest first.")
+@click.option("--all", "everywhere", is_flag=True, help="Include all projects.")
+@click.option("--since", type=moment, metavar="TIME", help="Only sessions started since: 2h, 3d or 2026-11-01.")
+@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="Show at most N.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON, newest first.")
 @pager_option
 def list_command(
     status: str | None,
@@ -50,14 +52,14 @@ def list_command(
     as_json: bool,
     pager: bool,
 ) -> None:
-    """List the newest sessions of this project, one line each; the newest is the last.
+    """List the latest sessions of this project, one per line, newest last.
 
-    A line is about the session's latest run; tools, tokens and cost are those of all its runs, and the last line sums
-    them up for what is shown. Exit code 0, also when there is none.
+    A line describes the session's latest run; tools, tokens and cost add up all its runs, and the last line totals what
+    is shown. Exit code 0, even if the list is empty.
     """
     place = Place.here()
     if everywhere and project is not None:
-        raise click.UsageError("--all and --project contradict each other")
+        raise click.UsageError("--all and --project cannot be used together")
     root = None if everywhere else project_root((project or place.cwd).absolute(), place.agent_dir)
     wanted = Wanted(root, Status(status) if status else None, agent, since, limit)
     found = list_sessions(place, wanted)
@@ -76,4 +78,4 @@ def _nothing(wanted: Wanted) -> str:
         return "No session matches."
     where = "" if wanted.project is None else f" in {wanted.project}"
     other = "" if wanted.project is None else ", or look in all projects with --all"
-    return f"No sessions{where} yet; begin one with 'pi-subagents run PROMPT'{other}."
+    return f"No sessions{where} yet; start one with 'pi-subagents run PROMPT'{other}."

@@ -21,14 +21,14 @@ _STILL_RUNNING = 3
 
 @click.command()
 @session_argument
-@click.option("--json", "as_json", is_flag=True, help="Print the text with status, error and figures as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Print the text, status, error and usage as JSON.")
 def output(session: str, as_json: bool) -> None:
     """Print the final text of SESSION's latest run, or the text so far while it runs.
 
-    On a terminal Markdown is rendered; in a pipe or a file it is as the agent wrote it.
+    On a terminal, Markdown is rendered; in a pipe or a file it stays as the agent wrote it.
 
-    Exit code 0 if the run was completed, 1 if it failed or was aborted (standard error says why) or there is no such
-    session, 3 if it is still running.
+    Exit code 0 if the run completed, 1 if it failed or was aborted (standard error says why) or the session does not
+    exist, 3 if it is still running.
     """
     found = find_session(Place.here(), session)
     state = found.latest.state

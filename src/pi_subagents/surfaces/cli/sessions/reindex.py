@@ -14,10 +14,10 @@ from pi_subagents.text import counted
 
 @click.command()
 def reindex() -> None:
-    """Rebuild the index of all sessions from the run directories of every project that ever had one.
+    """Rebuild the session index from the run directories of every known project.
 
-    The index only makes look-ups quick: nothing is lost with it, and runs go on meanwhile. Lost runs are closed on the
-    way. Exit code 0 if it was rebuilt.
+    The index only speeds up lookups: losing it loses nothing, and runs continue meanwhile. Lost runs are closed along
+    the way. Exit code 0 if it was rebuilt.
     """
     projects: list[Path] = []
 
@@ -26,4 +26,4 @@ def reindex() -> None:
         echo(f"{project}: {counted(count, 'run')}", err=True)
 
     total = rebuild_index(Place.here(), report)
-    echo(f"The index has {counted(total, 'run')} of {counted(len(projects), 'project')}.")
+    echo(f"Indexed {counted(total, 'run')} in {counted(len(projects), 'project')}.")

@@ -23,18 +23,16 @@ from pi_subagents.surfaces.cli.trust import trust_option
 @click.command()
 @session_argument
 @click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
-@click.option(
-    "-p", "--profile", help="Another profile or preset than the session's own.", shell_complete=complete_agent
-)
-@click.option("--files", multiple=True, metavar="PATH", help="Put a file before the prompt, - for standard input.")
-@click.option("--timeout", type=Duration(min_s=1), help=f"90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
+@click.option("-p", "--profile", help="Use another profile or preset than before.", shell_complete=complete_agent)
+@click.option("--files", multiple=True, metavar="PATH", help="Prepend a file to the prompt; - is standard input.")
+@click.option("--timeout", type=Duration(min_s=1), help=f"Timeout: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
 @click.option(
     "--cwd",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Where the agent works; default: where it worked before.",
+    help="Directory to work in (default: the same as before).",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--plain", is_flag=True, help="One line per event, nothing redrawn.")
+@click.option("--plain", is_flag=True, help="Print one line per event; never redraw.")
 @trust_option
 def resume(
     session: str,
@@ -47,11 +45,10 @@ def resume(
     plain: bool,
     trust: bool,
 ) -> None:
-    """Go on with SESSION: a new run that knows what the earlier ones have done, with the instructions PROMPT.
+    """Continue SESSION with PROMPT, in a new run that knows what the earlier ones did.
 
-    What is piped in goes behind the prompt; a PROMPT of - is read from standard input instead. The agent works in the
-    same directory and with the same profile as before, unless told otherwise. Exit code 0 only if the run
-    was completed.
+    Piped input is appended to the prompt; a PROMPT of - is read from standard input instead. The agent works in the
+    same directory and with the same profile as before, unless told otherwise. Exit code 0 only if the run completed.
     """
     latest = _latest(Place.here(), session)
     told = read_prompts((" ".join(prompt),), files, remarks(quiet=False))

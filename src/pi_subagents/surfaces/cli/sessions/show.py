@@ -38,23 +38,23 @@ _INTERRUPTED = 130
 
 @click.command()
 @session_argument
-@click.option("-f", "--follow", is_flag=True, help="Go on as it happens, until the run is over.")
-@click.option("--run", "number", type=click.IntRange(min=1), metavar="N", help="Only the N-th run.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing until the run ends.")
+@click.option("--run", "number", type=click.IntRange(min=1), metavar="N", help="Show only run N.")
 @click.option("--json", "as_json", is_flag=True, help="Print every event, one JSON object per line.")
 def show(session: str, follow: bool, number: int | None, as_json: bool) -> None:
-    """Show everything that was said and done in SESSION, all runs, nothing cut: as Markdown.
+    """Show the full transcript of SESSION, with all its runs, as Markdown.
 
-    On a terminal the Markdown is rendered. Exit code 0 if the session was shown, however it ended.
+    On a terminal, the Markdown is rendered. Exit code 0 if the session exists, however it ended.
     """
     folders = _folders(find_session(Place.here(), session), number)
     write = _write_events if as_json else _write_markdown
     try:
         state = write(folders, follow)
     except KeyboardInterrupt:
-        echo("No longer followed.", err=True)
+        echo("Stopped following.", err=True)
         sys.exit(_INTERRUPTED)
     if not state.status.is_terminal and not follow:
-        echo(f"Still {state.status}; --follow shows the rest as it comes.", err=True)
+        echo(f"Still {state.status}; use --follow to see the rest.", err=True)
 
 
 def _folders(session: Session, number: int | None) -> Sequence[Path]:
@@ -106,7 +106,5 @@ def _block(entry: Entry, folder: Path) -> str:
     if isinstance(entry, Given):
         # Files and earlier runs can be long, and the runs have been shown already.
         where = code_span(str(folder / _PROMPT_FILE))
-        return (
-            f"The agent was given {len(entry.text):,} characters, with files or earlier runs before the task: {where}"
-        )
+        return f"The agent got {len(entry.text):,} characters, with files or earlier runs before the task: {where}"
     return entry_markdown(entry)

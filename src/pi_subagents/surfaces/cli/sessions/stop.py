@@ -16,10 +16,9 @@ from pi_subagents.surfaces.cli.stopping import stop_runs
 @click.command()
 @session_argument
 def stop(session: str) -> None:
-    """Stop SESSION if it is running, wait until nothing of it is left, and say what became of it.
+    """Stop SESSION if it is running, wait until all its processes are gone, and report how it ended.
 
-    Exit code 0 if it is over, whether it was stopped or had ended before; 1 if it did not end in time, or if there is
-    no such session.
+    Exit code 0 if the session has ended, now or earlier; 1 if it did not end in time or does not exist.
     """
     found = find_session(Place.here(), session)
     sys.exit(stop_runs(f"Session {short_id(found.id)}", [Run.load(folder) for folder in found.run_dirs]))
