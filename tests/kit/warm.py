@@ -2,7 +2,8 @@
 
 `install` puts `Popen` in the place of `subprocess.Popen`. It is the same, but for `python -m` one of our modules, which
 `tests.kit.warm_server` forks. What only a new interpreter can do (other options, variables that it reads at its start,
-another locale, functions to be called before) is left to a new one, and so is everything in a test marked `cold`.
+another locale, other functions before it than those of `tests.kit.before`) is left to a
+new one, and so is everything in a test marked `cold`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tests.kit import before
 from tests.kit.warm_server import CLONE_CALLS, HEADER
 
 _REPOSITORY = Path(__file__).parents[2]
@@ -103,13 +105,16 @@ def _request(start: _Start) -> dict[str, Any] | None:
         "cwd": os.fsdecode(cwd),
         "path": [] if is_safe else [os.fsdecode(cwd)],
         "newSession": start.start_new_session,
+        "before": start.preexec_fn.__name__ if start.preexec_fn else None,
         "numbers": [0, 1, 2, *start.pass_fds],
     }
 
 
 def _is_plain(start: _Start) -> bool:
-    """Whether nothing is to be done in the child before it is executed."""
-    others = (start.executable, start.preexec_fn, start.gid, start.gids, start.uid)
+    """Whether nothing is to be done in the child before it begins that the server cannot do."""
+    others = (start.executable, start.gid, start.gids, start.uid)
+    if start.preexec_fn is not None and start.preexec_fn not in vars(before).values():
+        return False
     is_there = start.cwd is None or Path(os.fsdecode(start.cwd)).is_dir()
     return is_there and others == (None,) * len(others) and (start.umask, start.process_group) == (-1, -1)
 

@@ -23,6 +23,8 @@ from contextlib import suppress
 from importlib import import_module
 from typing import Any
 
+from tests.kit import before
+
 CLONE_CALLS = {"x86_64": 56, "aarch64": 220}
 HEADER = struct.Struct("!I")
 """How long a request is."""
@@ -102,6 +104,8 @@ def _become(request: dict[str, Any]) -> None:
     os.environ.update(request["environ"])
     os.chdir(request["cwd"])
     sys.path[:0] = request["path"]
+    if name := request["before"]:
+        getattr(before, name)()
     _open_streams()
     sys.argv = [request["module"], *request["argv"]]
     os._exit(_exit_code(request["module"]))
