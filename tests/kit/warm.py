@@ -1,7 +1,7 @@
 """Programs of ours that tests start begin warm: forked by an interpreter that has their modules already.
 
-`install` puts `Popen` in the place of `subprocess.Popen`. It is the same, but for `python -m` one of our modules, which
-`tests.kit.warm_server` forks. What only a new interpreter can do (other options, variables that it reads at its start,
+`install` puts `Popen` in the place of `subprocess.Popen`. It is the same, but for the command and for programs of the
+tests themselves, which `tests.kit.warm_server` forks. What only a new interpreter can do (other options, variables that it reads at its start,
 another locale, other functions before it than those of `tests.kit.before`) is left to a
 new one, and so is everything in a test marked `cold`.
 """
@@ -95,7 +95,7 @@ def _request(start: _Start) -> dict[str, Any] | None:
         return None
     is_safe = words[1:2] == ["-P"]
     option, module, *argv = [*words[2 if is_safe else 1 :], "", ""]
-    if option != "-m" or module.partition(".")[0] not in ("pi_subagents", "tests"):
+    if option != "-m" or not (module == "pi_subagents" or module.startswith("tests.")):
         return None
     cwd = os.fspath(start.cwd or os.getcwd())  # noqa: PTH109 - bytes stay bytes
     return {

@@ -40,7 +40,8 @@ _PRELOADED = (
     *("pi_subagents.export", "pi_subagents.runs.background", "pi_subagents.background.keeper"),
     *("pi_subagents.surfaces.cli.sessions", "pi_subagents.surfaces.cli.background"),
 )
-_PRELOADED_FOR = {"mcp": ("pi_subagents.surfaces.mcp.http", "pi_subagents.surfaces.mcp.stdio")}
+_MCP = ("pi_subagents.surfaces.mcp.http", "pi_subagents.surfaces.mcp.stdio")
+_PRELOADED_FOR = {"mcp": _MCP, "tests.surfaces.mcp.bounded_server": _MCP, "tests.surfaces.cli.forked_commands": _MCP}
 """What takes long to load and few need, loaded when the first of them comes."""
 
 
@@ -49,7 +50,7 @@ def main() -> None:
     requests = socket.socket(fileno=int(sys.argv[1]))
     _load(_PRELOADED)
     while (request := receive(requests)) is not None:
-        for word in {*request["argv"][:2]} & {*_PRELOADED_FOR}:
+        for word in {request["module"], *request["argv"][:1]} & {*_PRELOADED_FOR}:
             _load(_PRELOADED_FOR[word])
         child = _fork_sibling()
         if child == 0:
@@ -102,6 +103,8 @@ def _become(request: dict[str, Any]) -> None:
     _place_descriptors(request["fds"], request["numbers"])
     os.environ.clear()
     os.environ.update(request["environ"])
+    if not any(map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))):
+        os.environ["LC_CTYPE"] = "C.UTF-8"  # as the interpreter does when it starts
     os.chdir(request["cwd"])
     sys.path[:0] = request["path"]
     if name := request["before"]:

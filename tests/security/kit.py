@@ -310,7 +310,7 @@ class Victim:
         argv = [sys.executable, "-P", "-m", "pi_subagents", command]
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         said: list[Message] = []
-        streams: dict[str, Any] = {"stdin": pipe, "stdout": pipe, "stderr": null, "preexec_fn": limit_memory}
+        streams: dict[str, Any] = {"stdin": pipe, "stdout": pipe, "stderr": null, "preexec_fn": be_limited}
         with subprocess.Popen(argv, cwd=self.clone, env=self.environ, **streams) as server:
             assert server.stdin is not None
             assert server.stdout is not None
