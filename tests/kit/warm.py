@@ -1,9 +1,9 @@
 """Programs of ours that tests start begin warm: forked by an interpreter that has their modules already.
 
 `install` puts `Popen` in the place of `subprocess.Popen`. It is the same, but for the command and for programs of the
-tests themselves, which `tests.kit.warm_server` forks. What only a new interpreter can do (other options, variables that it reads at its start,
-another locale, other functions before it than those of `tests.kit.before`) is left to a
-new one, and so is everything in a test marked `cold`.
+tests themselves, which `tests.kit.warm_server` forks. What only a new interpreter can do (other options, variables that
+it reads at its start, another locale, other functions before it than those of `tests.kit.before`) is left to a new one,
+and so is everything in a test marked `cold`.
 """
 
 from __future__ import annotations
