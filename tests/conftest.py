@@ -12,6 +12,8 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from tests.kit import warm
+
 # A loaded machine is no reason to fail, nor is chance: `./scripts/soak` is what looks for new examples.
 settings.register_profile(
     "project",
@@ -38,6 +40,9 @@ with suppress(ValueError):  # not in the main thread
     _hear_signals()
 
 
+warm.install()
+
+
 def pytest_xdist_auto_num_workers() -> int:
     """Two workers a core: they spend much of their time waiting for the programs that they start."""
     return 2 * len(os.sched_getaffinity(0))
@@ -54,6 +59,11 @@ def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch:
         if variable.startswith(_FOREIGN_PREFIXES) or variable.endswith(_FOREIGN_SUFFIXES):
             monkeypatch.delenv(variable)
     monkeypatch.setenv("HOME", str(tmp_path_factory.mktemp("home")))
+
+
+@pytest.fixture(autouse=True)
+def _cold_start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(warm.Popen, "is_cold", request.node.get_closest_marker("cold") is not None)
 
 
 @pytest.fixture

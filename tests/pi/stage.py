@@ -18,8 +18,10 @@ import pytest
 import pi_subagents
 from pi_subagents import RunResult, Task
 from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.delegation.program_facts import CACHE_FILE, ProgramVersion
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import Program
+from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.programs import PI_VARIABLE, find_pi
 from pi_subagents.offline import OfflineModel, Script, agent_environment
 from pi_subagents.paths import data_dir, runs_dir
@@ -34,6 +36,9 @@ from tests.waiting import PATIENCE_S
 _ENVIRON = dict(os.environ)
 _DATA_DIR = data_dir(_ENVIRON)
 _PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
+
+_VERSIONS: dict[Program, bytes] = {}
+"""What was remembered of each pi when it was first asked."""
 
 WAIT_S = PATIENCE_S
 """Far beyond what anything here takes, even on a busy machine; a test that needs it has failed."""
@@ -82,7 +87,18 @@ class Stage:
             PI_VARIABLE: shlex.join(pi.argv),
             "PI_SUBAGENTS_DATA_DIR": str(_DATA_DIR),
         }
-        return cls(root, project, agent_dir, environ, model)
+        stage = cls(root, project, agent_dir, environ, model)
+        stage._remember_version(pi)
+        return stage
+
+    def _remember_version(self, pi: Program) -> None:
+        """Know the version of pi as a user's second run does: to ask it costs as much as a run."""
+        file = self.agent_dir / "subagents" / CACHE_FILE
+        if pi in _VERSIONS:
+            file.parent.mkdir(exist_ok=True)
+            file.write_bytes(_VERSIONS[pi])
+        elif ProgramVersion(Pi().version_question(pi, self.place), self.place).value is not None:
+            _VERSIONS[pi] = file.read_bytes()
 
     @property
     def place(self) -> Place:

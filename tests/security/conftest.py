@@ -1,4 +1,4 @@
-"""Victims for every test here; each worker has one press for all of them."""
+"""Victims for every test here."""
 
 from __future__ import annotations
 
@@ -7,20 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.security.kit import Press, Victim
-
-
-@pytest.fixture(scope="session")
-def press() -> Iterator[Press]:
-    """Runs the command."""
-    press = Press()
-    yield press
-    press.close()
+from tests.security.kit import Victim
 
 
 @pytest.fixture
-def victim(press: Press, tmp_path: Path) -> Iterator[Victim]:
+def victim(tmp_path: Path) -> Iterator[Victim]:
     """Somebody with a home full of canaries and an empty clone."""
-    victim = Victim(tmp_path, press)
+    victim = Victim(tmp_path)
     yield victim
     victim.end_leftovers()

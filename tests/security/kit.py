@@ -22,9 +22,11 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import IO, Any
 
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
+from tests.kit.before import be_limited, be_limited_at_terminal
 from tests.security.things import State, Table, differences, lay_out, state_of
 from tests.waiting import PATIENCE_S
 
@@ -42,7 +44,6 @@ ESCAPE = "\x1b]0;PWNED\x07\x1b[2J\x1b[31m"
 """What a terminal would obey."""
 
 REPOSITORY = Path(__file__).parents[2]
-_PROGRAM = Path(__file__).with_name("press.py")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _OBEYED = re.compile(rb"(\x1b\]|\xc2\x9d)0;PWNED")
 
@@ -57,35 +58,6 @@ def limit_memory() -> None:
 def tellable(text: str) -> str:
     """The text as a report can hold it."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-class Press:
-    """Runs the command, again and again, with all modules loaded already."""
-
-    def __init__(self) -> None:
-        environ = {"PATH": os.environ["PATH"], "PYTHONUTF8": "1", "PYTHONPATH": str(REPOSITORY / "src")}
-        self._process = subprocess.Popen(
-            [sys.executable, "-P", str(_PROGRAM)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environ, cwd="/"
-        )
-
-    def run(self, request: Message) -> Message:
-        """Run one command to its end."""
-        return dict(json.loads(self.begin(request).readline()))
-
-    def begin(self, request: Message) -> IO[bytes]:
-        """Start one command; its end is a line on what is returned."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(request).encode() + b"\n")
-        self._process.stdin.flush()
-        return self._process.stdout
-
-    def close(self) -> None:
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.close()
-        self._process.wait(PATIENCE_S)
-        self._process.stdout.close()
 
 
 @dataclass(frozen=True)
@@ -194,7 +166,6 @@ class Victim:
     """Who runs the command in the stranger's project."""
 
     root: Path
-    press: Press
     clone_name: str = "clone"
     environ_more: dict[str, str] = field(default_factory=dict)
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
@@ -278,26 +249,47 @@ class Victim:
 
     def run(self, *argv: str, stdin: str | bytes = "", cwd: Path | None = None, **environ: str) -> Done:
         """Run the command in the clone, in a pipe."""
-        number = uuid.uuid4().hex
-        paths = {name: self.scratch / f"{number}.{name}" for name in ("stdin", "stdout", "stderr")}
-        paths["stdin"].write_bytes(stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "surrogateescape"))
-        answer = self.press.run(self._request(argv, {name: str(path) for name, path in paths.items()}, cwd, environ))
-        out, err = paths["stdout"].read_bytes(), paths["stderr"].read_bytes()
-        return Done(argv, answer["exit"], out, err)
+        with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
+            given.write(stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "surrogateescape"))
+            given.seek(0)
+            process = self._begin(argv, (given, out, err), be_limited, cwd, environ)
+            exit_code = _end_of(process, LIMIT_S)
+            return Done(argv, exit_code, _all_of(out), _all_of(err))
 
     def run_at_terminal(self, *argv: str, shown: bytes = b"", typed: bytes = b"", patience_s: float = 3.0) -> Done:
         """Run the command at a terminal; type when something is shown, or when patience is at its end."""
         master, slave = pty.openpty()
-        paths = dict.fromkeys(("stdin", "stdout", "stderr"), os.ttyname(slave))
-        answers = self.press.begin(self._request(argv, paths, None, {}))
-        heard = _listen(master, answers, lambda text: bool(shown) and shown in text, patience_s)
+        process = self._begin(argv, (slave, slave, slave), be_limited_at_terminal)
+        pidfd = os.pidfd_open(process.pid)
+        heard = _listen(master, pidfd, lambda text: bool(shown) and shown in text, patience_s)
         os.write(master, typed)
-        heard += _listen(master, answers, lambda _text: False, LIMIT_S + 5)
-        answer = json.loads(answers.readline())
+        heard += _listen(master, pidfd, lambda _text: False, LIMIT_S + 5)
+        exit_code = _end_of(process, 0.1)
         os.close(slave)
-        heard += _listen(master, answers, lambda _text: False, 1.0)
+        heard += _listen(master, pidfd, lambda _text: False, 1.0)
         os.close(master)
-        return Done(argv, answer["exit"], heard, b"", at_terminal=True)
+        os.close(pidfd)
+        return Done(argv, exit_code, heard, b"", at_terminal=True)
+
+    def _begin(
+        self,
+        argv: tuple[str, ...],
+        streams: tuple[Any, Any, Any],
+        before: Callable[[], None],
+        cwd: Path | None = None,
+        environ: Mapping[str, str] | None = None,
+    ) -> subprocess.Popen[bytes]:
+        stdin, stdout, stderr = streams
+        return subprocess.Popen(
+            [sys.executable, "-P", "-m", "pi_subagents", *argv],
+            cwd=cwd or self.clone,
+            env={**self.environ, **(environ or {})},
+            stdin=stdin,
+            stdout=stdout,
+            stderr=stderr,
+            start_new_session=True,
+            preexec_fn=before,
+        )
 
     def start(self, *argv: str, **environ: str) -> subprocess.Popen[bytes]:
         """Start the command as a program of its own and leave it running."""
@@ -318,7 +310,7 @@ class Victim:
         argv = [sys.executable, "-P", "-m", "pi_subagents", command]
         pipe, null = subprocess.PIPE, subprocess.DEVNULL
         said: list[Message] = []
-        streams: dict[str, Any] = {"stdin": pipe, "stdout": pipe, "stderr": null, "preexec_fn": limit_memory}
+        streams: dict[str, Any] = {"stdin": pipe, "stdout": pipe, "stderr": null, "preexec_fn": be_limited}
         with subprocess.Popen(argv, cwd=self.clone, env=self.environ, **streams) as server:
             assert server.stdin is not None
             assert server.stdout is not None
@@ -329,12 +321,6 @@ class Victim:
                     said.append(json.loads(server.stdout.readline()))
             server.stdin.close()
         return said
-
-    def _request(
-        self, argv: tuple[str, ...], paths: Mapping[str, str], cwd: Path | None, more: Mapping[str, str]
-    ) -> Message:
-        environ = {**self.environ, **more}
-        return {"argv": argv, "cwd": str(cwd or self.clone), "env": environ, "limitS": LIMIT_S, **paths}
 
     # --- what must hold ------------------------------------------------------------------------------------------
 
@@ -429,12 +415,27 @@ def _path_in(line: str) -> str:
     return line.partition(" ")[2].partition(": ")[0]
 
 
-def _listen(master: int, answers: IO[bytes], enough: Callable[[bytes], bool], limit_s: float) -> bytes:
+def _end_of(process: subprocess.Popen[bytes], limit_s: float) -> int | None:
+    """The exit code of the leader of a session; None if it had to be killed."""
+    try:
+        return process.wait(limit_s)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(PATIENCE_S)
+        return None
+
+
+def _all_of(file: IO[bytes]) -> bytes:
+    file.seek(0)
+    return file.read()
+
+
+def _listen(master: int, ended: int, enough: Callable[[bytes], bool], limit_s: float) -> bytes:
     """What comes from a terminal, until it is enough, its program has ended or time is over."""
     heard = b""
     deadline = time.monotonic() + limit_s
     while not enough(heard) and (left := deadline - time.monotonic()) > 0:
-        ready, _, _ = select.select([master, answers.fileno()], [], [], left)
+        ready, _, _ = select.select([master, ended], [], [], left)
         if master not in ready:
             break
         try:

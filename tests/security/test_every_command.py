@@ -15,7 +15,6 @@ from tests.security.kit import (
     OTHER_SESSION,
     RUNS,
     Done,
-    Press,
     Victim,
     below,
     finished,
@@ -40,9 +39,9 @@ def carry_out(victim: Victim, attempt: Attempt, session: str, run: str) -> Done:
 
 
 @pytest.fixture
-def visitor(project: HostileProject, press: Press, tmp_path: Path) -> Iterator[Victim]:
+def visitor(project: HostileProject, tmp_path: Path) -> Iterator[Victim]:
     """Somebody who has cloned the project, and in most of them has run something before."""
-    victim = Victim(tmp_path, press, project.clone_name)
+    victim = Victim(tmp_path, project.clone_name)
     victim.receives(project.table)
     if project.has_records:
         victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))

@@ -15,7 +15,7 @@ from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import MODELS_VARIABLE, answer, prints, script
 from pi_subagents.text.harmless import escape_json
 from tests.security.commands import leaf_commands
-from tests.security.kit import MODEL, NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Done, Press, Victim, below, finished
+from tests.security.kit import MODEL, NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Done, Victim, below, finished
 from tests.waiting import until
 
 HOSTILE = "a\x1b[2J\x7f\x85\x9b31m\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202e\u2060\u2066\ufeffz"
@@ -57,9 +57,9 @@ CALLS: dict[str, dict[str, Any]] = {
 
 
 @pytest.fixture
-def visitor(press: Press, tmp_path: Path) -> Iterator[Victim]:
+def visitor(tmp_path: Path) -> Iterator[Victim]:
     """Somebody in a project with hostile texts in its name, its agents and its records."""
-    victim = Victim(tmp_path, press, HOSTILE, environ_more={MODELS_VARIABLE: f"{MODEL} acme/{WORD}"})
+    victim = Victim(tmp_path, HOSTILE, environ_more={MODELS_VARIABLE: f"{MODEL} acme/{WORD}"})
     agent = f"---\nname: odd\ndescription: {json.dumps(HOSTILE)}\n---\n{HOSTILE}\n"
     record = finished(NEIGHBOUR, HOSTILE, name=HOSTILE, cwd=str(victim.clone), background=True, owner="cli")
     victim.receives({".git/HEAD": "ref: refs/heads/main\n", **below(f"{RUNS}/{NEIGHBOUR}", record)})

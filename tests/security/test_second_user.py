@@ -21,7 +21,6 @@ from tests.security.kit import (
     REPOSITORY,
     RUNS,
     Done,
-    Press,
     Victim,
     below,
     faults,
@@ -63,11 +62,11 @@ SHARED: Table = {
 class Shared:
     """A directory in which everybody may write; the stranger was there first."""
 
-    def __init__(self, root: Path, press: Press, python: str) -> None:
+    def __init__(self, root: Path, python: str) -> None:
         self.root = root
         self.python = python
         root.chmod(0o755)
-        self.victim = Victim(root / "of the victim", press)
+        self.victim = Victim(root / "of the victim")
         self.shared = root / "shared"
         self.shared.mkdir()
         self.shared.chmod(0o1777)
@@ -153,12 +152,12 @@ def interpreter() -> str | None:
 
 
 @pytest.fixture
-def shared(press: Press) -> Iterator[Shared]:
+def shared() -> Iterator[Shared]:
     """Outside of pytest's own directories, which nobody but root can enter."""
     python = interpreter()
     if python is None:
         pytest.skip("not run, because this installation cannot be used by other users")
-    place = Shared(Path(tempfile.mkdtemp(prefix="psa-", dir="/tmp")), press, python)
+    place = Shared(Path(tempfile.mkdtemp(prefix="psa-", dir="/tmp")), python)
     yield place
     place.victim.end_leftovers()
     shutil.rmtree(place.root)

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 from pi_subagents.tools import TOOLS
-from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, PRIVATE, RUNS, Done, Victim, below, finished, limit_memory
+from tests.kit.before import be_limited
+from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, PRIVATE, RUNS, Done, Victim, below, finished
 from tests.security.projects import PROJECTS
 from tests.security.records import FOREIGN, ODD, many
 from tests.waiting import PATIENCE_S, until
@@ -84,7 +85,7 @@ def serving(victim: Victim, *options: str) -> Iterator[tuple[str, int]]:
     """The server; its host and port."""
     argv = [sys.executable, "-P", "-m", "pi_subagents", "mcp", "--http", "127.0.0.1:0", *options]
     null = subprocess.DEVNULL
-    streams: dict[str, Any] = {"stdin": null, "stderr": subprocess.PIPE, "preexec_fn": limit_memory}
+    streams: dict[str, Any] = {"stdin": null, "stderr": subprocess.PIPE, "preexec_fn": be_limited}
     with subprocess.Popen(argv, cwd=victim.clone, env=victim.environ, **streams) as server:
         try:
             assert server.stderr is not None

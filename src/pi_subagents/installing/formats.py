@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 Table = Mapping[str, Any]
-_WRITTEN_OTHERWISE = "it is written in a way that cannot be changed safely"
+_WRITTEN_OTHERWISE = "its layout is not supported"
 
 
 class CannotEdit(ValueError):  # noqa: N818 - reads as a sentence where it is raised

@@ -252,9 +252,7 @@ class Run:
             raise InvalidCall(f"{cwd}, where the session worked, no longer exists; choose another directory with --cwd")
         if not is_below(cwd, project) and not was_made_here(self.run_dir):
             # A record that came with the project does not say where else an agent works next.
-            raise InvalidCall(
-                f"{cwd}, where the session worked, is outside {project}; to use it, pass it with --cwd"
-            )
+            raise InvalidCall(f"{cwd}, where the session worked, is outside {project}; to use it, pass it with --cwd")
         return cwd
 
     def export(self, kind: PageKind = "md") -> Iterator[str]:

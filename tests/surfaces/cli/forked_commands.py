@@ -71,7 +71,7 @@ def run_all(
     """Run commands one after the other, each in a directory and as a process of its own."""
     asked = json.dumps([[os.fsencode(word).hex() for word in (str(cwd), *call)] for cwd, call in calls])
     done = subprocess.run(
-        [sys.executable, "-P", __file__, trouble],
+        [sys.executable, "-P", "-m", "tests.surfaces.cli.forked_commands", trouble],
         input=asked,
         capture_output=True,
         text=True,

@@ -26,17 +26,7 @@ from tests.waiting import PATIENCE_S, until
 
 LIMIT_S = PATIENCE_S
 """Far above every bound here, and below what a person would wait."""
-PROGRAM = """
-import sys
-from pi_subagents.surfaces.cli.logs import log_to_file_too
-from pi_subagents.surfaces.mcp.connections import Bounds
-from pi_subagents.surfaces.mcp.http import Address, serve_http
-from pathlib import Path
-log_to_file_too(Path(sys.argv[1]))
-bounds = Bounds(**eval(sys.argv[2]))
-token = sys.argv[3] or None
-serve_http(Address("127.0.0.1", 0), None, token, None, lambda url: print(url, flush=True), bounds)
-"""
+SOURCES = os.pathsep.join(str(Path(__file__).parents[3] / folder) for folder in ("src", ""))
 TOKEN = "a-token-of-this-test"
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
@@ -68,11 +58,11 @@ class Server:
 @contextmanager
 def server(desk: Desk, descriptors: int = 1024, token: str = "", **bounds: float) -> Iterator[Server]:
     log = desk.stage.project / "log"
-    limited = ["sh", "-c", f'ulimit -n {descriptors}; exec "$@"', "sh"]
+    program = [sys.executable, "-P", "-m", "tests.surfaces.mcp.bounded_server"]
     process = subprocess.Popen(
-        [*limited, sys.executable, "-c", PROGRAM, str(log), repr(bounds), token],
+        [*program, str(log), json.dumps(bounds), str(descriptors), token],
         cwd=desk.stage.project,
-        env=desk.environ,
+        env={**desk.environ, "PYTHONPATH": SOURCES},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         text=True,

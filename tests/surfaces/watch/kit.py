@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from textual.pilot import Pilot
+from textual.pilot import Pilot, WaitForScreenTimeout
 from textual.widget import Widget
 
 from pi_subagents.place import Place
@@ -20,6 +21,7 @@ from tests.session_kit import Shelf
 from tests.waiting import PATIENCE_S, until_async
 
 WIDE, NARROW = (140, 40), (80, 24)
+_ASKED_ANEW_S = 2.0
 
 
 class Bench:
@@ -120,9 +122,19 @@ async def watching(bench: Bench, size: tuple[int, int] = WIDE, project: Path | N
     """The program, once it has looked at the disk for the first time."""
     app = WatchApp(bench.place, project)
     async with app.run_test(size=size) as pilot:
-        # Of its own accord it gives up after 30 s.
-        pilot._wait_for_screen = partial(pilot._wait_for_screen, PATIENCE_S)  # type: ignore[method-assign]
+        pilot._wait_for_screen = partial(_wait_for_screen, pilot._wait_for_screen)  # type: ignore[method-assign]
         eyes = Eyes(app, pilot)
         await eyes.until(lambda: app.has_looked, "the first look")
         await pilot.pause()
         yield eyes
+
+
+async def _wait_for_screen(wait: Callable[[float], Awaitable[bool]], _timeout_s: float = 0) -> bool:
+    """Wait until every widget has answered; one that was removed meanwhile never does, so they are asked anew."""
+    deadline = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            return await wait(_ASKED_ANEW_S)
+        except WaitForScreenTimeout:
+            if time.monotonic() > deadline:
+                raise

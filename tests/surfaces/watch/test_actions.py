@@ -34,14 +34,14 @@ async def test_x_asks_and_then_asks_the_holder_to_stop(bench: Bench, keys: list[
         await eyes.until(lambda: "“brew” was asked to stop." in eyes.notices)
 
 
-@pytest.mark.parametrize("key", ["n", "escape", "q", "enter"])
-async def test_x_is_harmless_without_a_clear_yes(bench: Bench, key: str) -> None:
+async def test_x_is_harmless_without_a_clear_yes(bench: Bench) -> None:
     kept = bench.tea.add(name="brew", ends=None)
     async with watching(bench) as eyes:
-        await eyes.reach("x", Button)
-        await eyes.press(key)
-        await eyes.until(lambda: not isinstance(eyes.app.screen, Confirmation))
-        assert stop_request(kept.run_dir) is None
+        for key in ("n", "escape", "q", "enter"):
+            await eyes.reach("x", Button)
+            await eyes.press(key)
+            await eyes.until(lambda: not isinstance(eyes.app.screen, Confirmation))
+            assert stop_request(kept.run_dir) is None
 
 
 async def test_the_mouse_answers_too(bench: Bench) -> None:
@@ -79,14 +79,14 @@ async def test_r_goes_on_with_the_session_and_shows_it(bench: Bench) -> None:
         await eyes.until_told("run 2 of session")
 
 
-@pytest.mark.parametrize("keys", [["escape"], ["enter", "escape"], ["space", "enter", "escape"]])
-async def test_without_a_prompt_nothing_is_resumed(bench: Bench, keys: list[str]) -> None:
+async def test_without_a_prompt_nothing_is_resumed(bench: Bench) -> None:
     kept = bench.tea.add(name="brew")
     async with watching(bench) as eyes:
-        await eyes.reach("r", TextArea)
-        await eyes.press(*keys)
-        await eyes.until(lambda: not isinstance(eyes.app.screen, PromptDialog))
-        assert latest(kept) == kept.run_dir
+        for keys in (["escape"], ["enter", "escape"], ["space", "enter", "escape"]):
+            await eyes.reach("r", TextArea)
+            await eyes.press(*keys)
+            await eyes.until(lambda: not isinstance(eyes.app.screen, PromptDialog))
+            assert latest(kept) == kept.run_dir
 
 
 async def test_a_running_session_is_not_resumed(bench: Bench) -> None:

@@ -85,7 +85,7 @@ def _wait(runs: Sequence[Run], timeout: float | None, any_one: bool, *, quiet: b
         echo("Stopped waiting; the runs continue.", err=True)
         return _INTERRUPTED
     if len(over) < len(runs) and not (any_one and over):
-        echo(f"The time is up; {counted(len(runs) - len(over), 'run')} not over yet.", err=True)
+        echo(f"Timed out waiting for {counted(len(runs) - len(over), 'run')}.", err=True)
         return _TIMED_OUT
     return int(any(run.state.status is not Status.COMPLETED for run in over))
 
