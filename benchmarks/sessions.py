@@ -22,7 +22,7 @@ from benchmarks.machine import say
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import Reason
 from pi_subagents.models.event import Created, Delta, Event, Message, Started, TextPart, ToolCallPart, ToolEnded
-from pi_subagents.models.usage import Usage
+from pi_subagents.models.run import Usage
 from pi_subagents.outcome import ending
 from pi_subagents.place import Place
 from pi_subagents.runs.sessions import Sessions

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi_subagents.harness.pi.arguments import profile_arguments
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
+from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS, profile_arguments
 from pi_subagents.models import Profile, ThinkingLevel
 from pi_subagents.profiles.fields import FIELDS, Field
 from pi_subagents.trust import FIELDS as CLASSES

@@ -13,8 +13,7 @@ from typing import Any
 
 from pi_subagents.models import event as ev
 from pi_subagents.models.memory import RecentMessages, StreamedText
-from pi_subagents.models.run import Reason, Status, is_move, transition
-from pi_subagents.models.usage import Usage
+from pi_subagents.models.run import Reason, Status, Usage, is_move, transition
 
 _TELLING = re.compile(
     r"\b(error|exception|failed|fatal|cannot|denied|not found|no \w+ \w+ found)\b|error:", re.IGNORECASE

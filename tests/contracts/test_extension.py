@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.harness.pi.tools import is_tool
+from pi_subagents.harness.pi.arguments import is_tool
 from pi_subagents.surfaces.bridge.greeting import COMMANDS
 from pi_subagents.tools import TOOLS
 

@@ -46,9 +46,7 @@ STAND_ALONE = ("testing.agent_program",)
 DATABASE_LIBRARIES = ("fcntl", "sqlite3")
 
 # What a harness gathers before a launch and what `doctor` asks it; everything else in `harness/` is pure.
-HARNESS_LOOKS_AT_FILES = tuple(
-    f"harness.pi.{module}" for module in ("checks", "interpreter", "needs", "programs", "surroundings")
-)
+HARNESS_LOOKS_AT_FILES = tuple(f"harness.pi.{module}" for module in ("checks", "programs", "surroundings"))
 FILE_LIBRARIES = ("glob", "io", "shutil", "tempfile", f"{PACKAGE}.files", f"{PACKAGE}.trees")
 FILE_CALLS = frozenset(
     {"access", "listdir", "lstat", "makedirs", "open", "readlink", "remove", "rename", "scandir", "stat", "walk"}
@@ -174,7 +172,7 @@ def files_in_harness(tree: SourceTree) -> Iterator[str]:
 def modes_outside_harness(tree: SourceTree) -> Iterator[str]:
     """Everybody else gets a harness from the table, by its name: a module that names one would serve no other."""
     for module, target, found in _internal_imports(tree):
-        if target.startswith("harness.") and target.endswith("_mode") and not module.is_in("harness"):
+        if target == "harness.pi.modes" and not module.is_in("harness"):
             yield f"{module.at(found.line)} imports {target}; ask harness_named() or steerable()"
 
 
@@ -375,7 +373,7 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (files_in_harness, {"harness/acp/mode.py": "def f():\n    import shutil"}, "imports shutil"),
     (
         modes_outside_harness,
-        {"background/launch.py": "from pi_subagents.harness.pi.rpc_mode import PiRpc", "harness/pi/rpc_mode.py": ""},
+        {"background/launch.py": "from pi_subagents.harness.pi.modes import PiRpc", "harness/pi/modes.py": ""},
         "ask harness_named()",
     ),
     (databases_outside_store, {"delegation.py": "import sqlite3"}, "imports sqlite3"),
@@ -408,9 +406,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
 SOUND: Mapping[str, str] = {
     "__init__.py": "from pi_subagents.delegation import delegate",
     "encoding.py": "",
-    "harness/__init__.py": "T = {'pi': 'pi_subagents.harness.pi.json_mode.Pi'}",
-    "harness/pi/json_mode.py": "def f(paths):\n    return [path.name for path in paths]",
-    "harness/pi/needs.py": "from pi_subagents.files import read_bounded\ndef f(p):\n    return p.read_text()",
+    "harness/__init__.py": "T = {'pi': 'pi_subagents.harness.pi.modes.Pi'}",
+    "harness/pi/modes.py": "def f(paths):\n    return [path.name for path in paths]",
+    "harness/pi/surroundings.py": "from pi_subagents.files import read_bounded\ndef f(p):\n    return p.read_text()",
     "jsonl.py": "",
     "models/__init__.py": "from .usage import Usage",
     "models/run.py": "from .usage import Usage\nimport os\nos.getpid()",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pi_subagents.harness.pi.tools import OWN_TOOLS
+from pi_subagents.harness.pi.arguments import OWN_TOOLS
 from pi_subagents.tools.registry import TOOLS
 
 

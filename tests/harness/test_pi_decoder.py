@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from pi_subagents.clock import LAST_MS
 from pi_subagents.harness.pi.decoder import PiDecoder
+from pi_subagents.harness.pi.modes import PiRpc
 from pi_subagents.harness.pi.records import Record
-from pi_subagents.harness.pi.rpc_mode import PiRpc
 from pi_subagents.jsonl import Oversized
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev

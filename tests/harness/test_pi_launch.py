@@ -10,10 +10,9 @@ import pytest
 
 from pi_subagents.extension import COPILOT_EXTENSION
 from pi_subagents.harness import Invocation, Launch, Program
-from pi_subagents.harness.depth import one_deeper
-from pi_subagents.harness.pi.json_mode import PiJson
+from pi_subagents.harness.contract import one_deeper
 from pi_subagents.harness.pi.launch import PiNeeds
-from pi_subagents.harness.pi.rpc_mode import PiRpc
+from pi_subagents.harness.pi.modes import PiJson, PiRpc
 from pi_subagents.models import Profile
 from pi_subagents.place import Place
 

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.harness.pi.json_mode import PiJson
-from pi_subagents.harness.pi.rpc_mode import PiRpc
+from pi_subagents.harness.pi.modes import PiJson, PiRpc
 from pi_subagents.harness.pi.versions import NEWEST_KNOWN
 from pi_subagents.models import Reason, Task
 from pi_subagents.offline import Call, OfflineModel, Say, Script

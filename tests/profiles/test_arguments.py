@@ -8,8 +8,13 @@ from typing import Any
 import pytest
 
 from pi_subagents.errors import ProfileError
-from pi_subagents.harness.pi.arguments import check_extra_args, profile_arguments
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools
+from pi_subagents.harness.pi.arguments import (
+    BUILTIN_TOOLS,
+    apply_exclude_tools,
+    check_extra_args,
+    check_tools,
+    profile_arguments,
+)
 from pi_subagents.models import Profile, Secret
 
 

@@ -27,12 +27,12 @@ from pi_subagents.runs.background import announcement, counts
 from pi_subagents.runs.following import follow_run
 from pi_subagents.runs.forms import run_row, session_row
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
-from pi_subagents.runs.pages import entries
 from pi_subagents.runs.retention import Rule, find_dispensable
 from pi_subagents.runs.roster import WatchedRun
+from pi_subagents.runs.run import entries
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, Index
-from pi_subagents.store.result_file import result_document
+from pi_subagents.store.record import result_document
 from pi_subagents.surfaces.watch.rows import tall_row
 from tests.security.mutations import Mutation, lines_to_insert, some_mutations, spoilt
 from tests.session_kit import DAY_S, Shelf, call, returns, says, was_told

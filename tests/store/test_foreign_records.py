@@ -24,9 +24,8 @@ from pi_subagents.runs.control import ask
 from pi_subagents.runs.following import follow_run
 from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import Wanted, list_sessions
-from pi_subagents.runs.pages import run_page
 from pi_subagents.runs.retention import Rule, apply_retention, find_dispensable
-from pi_subagents.runs.run import Run
+from pi_subagents.runs.run import Run, run_page
 from pi_subagents.runs.sessions import Sessions, claim_for_resume
 from pi_subagents.settings import Settings
 from pi_subagents.store import (

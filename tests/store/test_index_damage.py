@@ -15,7 +15,7 @@ import pytest
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import Reason
 from pi_subagents.models.event import Created, Message, Started, TextPart
-from pi_subagents.models.usage import Usage
+from pi_subagents.models.run import Usage
 from pi_subagents.outcome import ending
 from pi_subagents.place import Place
 from pi_subagents.runs.sessions import Sessions

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.models import event as ev
-from pi_subagents.store import JournalTail, journal, read_journal, tail
+from pi_subagents.store import JournalTail, journal, read_journal
 
 MEBI = 1024 * 1024
 SETTLED, EXITED = b'{"type":"agent_settled"}\n', b'{"type":"exited","exitCode":0}\n'
@@ -18,9 +18,9 @@ SETTLED, EXITED = b'{"type":"agent_settled"}\n', b'{"type":"exited","exitCode":0
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A journal for which a mebibyte is too long for a line."""
     monkeypatch.setattr(journal, "MAX_LINE_BYTES", MEBI)
-    monkeypatch.setattr(tail, "MAX_LINE_BYTES", MEBI)
-    monkeypatch.setattr(tail, "_READ_BYTES", MEBI // 4)
-    monkeypatch.setattr(tail, "_MAX_PIECES", 4)
+    monkeypatch.setattr(journal, "MAX_LINE_BYTES", MEBI)
+    monkeypatch.setattr(journal, "_PIECE_BYTES", MEBI // 4)
+    monkeypatch.setattr(journal, "_MAX_PIECES", 4)
     return tmp_path / "events.jsonl"
 
 

@@ -13,6 +13,7 @@ import pytest
 from pi_subagents.models import Status
 from pi_subagents.place import Place
 from pi_subagents.runs.background import newest_runs
+from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.runs.lookup import find_run_dir, sessions_beginning
 from pi_subagents.runs.sessions import Sessions
@@ -55,7 +56,7 @@ def test_the_session_is_listed_as_its_record_tells_it(odd: str, shelf: Shelf, ke
     before = listed(shelf)
     change(shelf, f"UPDATE runs SET {odd}")
     for _ in range(2):
-        assert listed(shelf) == before
+        assert list(map(session_row, listed(shelf))) == list(map(session_row, before))
     (session,) = before
     assert (session.state.name, session.state.status, session.state.usage.total_tokens, session.run_dir) == (
         *("true", Status.COMPLETED, 120),

@@ -14,7 +14,7 @@ from pi_subagents.delegation.missing import PlanCheck
 from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
 from pi_subagents.errors import PiSubagentsError, StoreError
 from pi_subagents.harness import harness_named, steerable
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
+from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Task
 from pi_subagents.place import Place
 from pi_subagents.runners import choose_mechanism, room_for_agents

@@ -16,7 +16,7 @@ from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
 from pi_subagents.delegation.queue import in_thread, run_bounded
 from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, harness_named
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
+from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import MAX_CONCURRENCY, Reason, Status, Task
 from pi_subagents.models.event import Event
 from pi_subagents.outcome import CANCELLED_SENTENCE

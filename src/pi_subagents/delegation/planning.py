@@ -20,7 +20,7 @@ from pi_subagents.delegation.prompts import compose_prompt
 from pi_subagents.encoding import as_utf8
 from pi_subagents.files import is_below
 from pi_subagents.harness import DEFAULT_HARNESS, Harness, harness_named
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
+from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.profiles import (

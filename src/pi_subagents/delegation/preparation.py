@@ -19,8 +19,8 @@ from pi_subagents.encoding import as_utf8
 from pi_subagents.errors import InvalidCall
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import SYSTEM_PROMPT_FILE, Harness, Invocation, Launch, Program, RunFile
-from pi_subagents.harness.depth import depth_in, one_deeper
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
+from pi_subagents.harness.contract import depth_in, one_deeper
+from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Task, new_run_id, new_session_id
 from pi_subagents.models.event import Created
 from pi_subagents.paths import runs_dir

@@ -9,19 +9,25 @@ from importlib import import_module
 
 from pi_subagents.harness.contract import (
     SYSTEM_PROMPT_FILE,
+    Answer,
+    Ask,
     Decoder,
     Harness,
+    Inspection,
+    InspectionCheck,
     Invocation,
     Launch,
+    Program,
+    Question,
     Renewal,
     RunFile,
     UnknownTool,
+    Version,
 )
-from pi_subagents.harness.inspection import Answer, Ask, Inspection, InspectionCheck, Program, Question, Version
 
 HARNESSES = {
-    "pi-json": "pi_subagents.harness.pi.json_mode.PiJson",
-    "pi-rpc": "pi_subagents.harness.pi.rpc_mode.PiRpc",
+    "pi-json": "pi_subagents.harness.pi.modes.PiJson",
+    "pi-rpc": "pi_subagents.harness.pi.modes.PiRpc",
 }
 """By the name that profiles and settings use; each is loaded when it is first asked for."""
 

@@ -7,15 +7,86 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pi_subagents.harness.inspection import InspectionCheck, Program, Question, Version
 from pi_subagents.jsonl import Frame
 from pi_subagents.models.event import AnyEvent
+from pi_subagents.models.finding import Finding
 from pi_subagents.models.profile import Profile
 from pi_subagents.redaction import secrets_in
 
 if TYPE_CHECKING:
     from pi_subagents.place import Place
     from pi_subagents.settings import Settings
+
+
+DEPTH_VARIABLE = "PI_SUBAGENTS_DEPTH"
+MAX_DEPTH_VARIABLE = "PI_SUBAGENTS_MAX_DEPTH"
+"""Up to which depth agents may start others; the extension in a child registers no tools where that is reached."""
+_MAX_DEPTH_DIGITS = 9
+
+
+def depth_in(environ: Mapping[str, str]) -> int:
+    """How many sub-agents are above a process with this environment: 0 for a person's own agent."""
+    value = environ.get(DEPTH_VARIABLE, "0")
+    return int(value[:_MAX_DEPTH_DIGITS]) if value.isdecimal() else 0
+
+
+def one_deeper(environ: Mapping[str, str], max_depth: int) -> dict[str, str]:
+    """The environment for an agent that is started from this one."""
+    depth = str(depth_in(environ) + 1)
+    return {**environ, "PI_SUBAGENTS_CHILD": "1", DEPTH_VARIABLE: depth, MAX_DEPTH_VARIABLE: str(max_depth)}
+
+
+Version = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A command line to start an agent with, and which of the places that were looked at it came from."""
+
+    argv: tuple[str, ...]
+    found_in: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A short question to a program, such as for its version."""
+
+    argv: tuple[str, ...]
+    environ: Mapping[str, str] = field(repr=False)
+
+
+class Answer(Protocol):
+    """What a program printed; `exit_code` is None if it did not start or did not end in time."""
+
+    @property
+    def exit_code(self) -> int | None: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def ok(self) -> bool: ...
+
+
+class Ask(Protocol):
+    """Runs a program and returns what it says; its failure is an answer too."""
+
+    def __call__(
+        self, argv: Sequence[str], *, environ: Mapping[str, str], timeout_s: float, cwd: Path | None = None
+    ) -> Answer: ...
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """Where `doctor` looks, and how it asks programs."""
+
+    place: Place
+    settings: Settings
+    ask: Ask
+
+
+InspectionCheck = Callable[[Inspection], Iterable[Finding]]
+
 
 SYSTEM_PROMPT_FILE = "system-prompt.md"
 """Where in the run directory an agent's instructions are, if its harness writes them to a file."""

@@ -4,6 +4,7 @@ from pi_subagents.models.profile import Profile, Secret, ThinkingLevel
 from pi_subagents.models.run import (
     Reason,
     Status,
+    Usage,
     begun_at,
     is_run_id,
     new_run_id,
@@ -21,7 +22,6 @@ from pi_subagents.models.task import (
     FileSpec,
     Task,
 )
-from pi_subagents.models.usage import Usage
 
 __all__ = [
     "DEFAULT_TIMEOUT_S",

@@ -20,8 +20,7 @@ from pi_subagents.models.part import Part as Part
 from pi_subagents.models.part import TextPart as TextPart
 from pi_subagents.models.part import ThinkingPart as ThinkingPart
 from pi_subagents.models.part import ToolCallPart as ToolCallPart
-from pi_subagents.models.run import Reason, Status
-from pi_subagents.models.usage import Usage
+from pi_subagents.models.run import Reason, Status, Usage
 
 Time = Annotated[int, msgspec.Meta(ge=0, le=LAST_MS)]
 """Milliseconds since the epoch; 0 where the time is not known."""

@@ -1,8 +1,6 @@
 """What happens in runs, as people see it: one source of words, previews and windows for every surface."""
 
 from pi_subagents.progress.headers import BULLET, header_parts, header_segments, name_of, usage_parts
-from pi_subagents.progress.history import MAX_MESSAGES, WindowLine
-from pi_subagents.progress.notices import notice
 from pi_subagents.progress.paint import (
     body_rows,
     body_segments,
@@ -18,8 +16,15 @@ from pi_subagents.progress.previews import ARROW, preview_tool_call
 from pi_subagents.progress.results import summarise_tool_result
 from pi_subagents.progress.standing import FATES, fate, standing, status_icon, unusual_standing
 from pi_subagents.progress.tool_displays import call_segments, excerpt_segments
-from pi_subagents.progress.windows import DEFAULT_MAX_LINES, DEFAULT_PREVIEW_WIDTH, RunFacts, Window
-from pi_subagents.progress.words import ProgressWords
+from pi_subagents.progress.windows import (
+    DEFAULT_MAX_LINES,
+    DEFAULT_PREVIEW_WIDTH,
+    MAX_MESSAGES,
+    RunFacts,
+    Window,
+    WindowLine,
+)
+from pi_subagents.progress.words import ProgressWords, notice
 
 __all__ = [
     "ARROW",

@@ -6,9 +6,8 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pi_subagents.progress.headers import BULLET, ICON_STYLES, name_of
-from pi_subagents.progress.history import WindowLine
 from pi_subagents.progress.standing import FATES, fate
-from pi_subagents.progress.windows import Window
+from pi_subagents.progress.windows import Window, WindowLine
 from pi_subagents.text.cells import cell_width
 from pi_subagents.text.figures import duration
 from pi_subagents.text.harmless import clean

@@ -9,16 +9,79 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
+import msgspec
+
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
-from pi_subagents.progress.history import MAX_MESSAGES, History, WindowLine
 from pi_subagents.progress.live_area import MAX_LINE_CELLS, LiveArea
-from pi_subagents.progress.notices import notice
 from pi_subagents.progress.previews import preview_tool_call
 from pi_subagents.progress.results import output_lines, summarise_tool_result
+from pi_subagents.progress.words import notice
 from pi_subagents.text.cells import clip
 from pi_subagents.text.harmless import clean
 from pi_subagents.text.segments import Segment
+
+MAX_MESSAGES = 500
+_SLACK = 500
+"""Old lines go in batches, so that adding one stays cheap."""
+_MAX_OUTPUT_LINES = 500
+
+LineKind = Literal["text", "tool"]
+
+
+class WindowLine(msgspec.Struct, frozen=True, gc=False):
+    """One line of a window; it never holds control characters."""
+
+    text: str
+    kind: LineKind = "text"
+    output: tuple[str, ...] = ()
+    """What the tool returned whose call ends with this line: below it in an expanded window, else nowhere."""
+
+
+class History:
+    """Keeps the last 500 lines in order."""
+
+    def __init__(self) -> None:
+        self._lines: list[WindowLine] = []
+
+    def append(self, line: WindowLine) -> None:
+        self._lines.append(line)
+        if len(self._lines) > MAX_MESSAGES + _SLACK:
+            del self._lines[:_SLACK]
+
+    def insert_below(self, anchor: WindowLine | None, *lines: WindowLine) -> None:
+        """Put `lines` right below `anchor`, or at the end if that has gone."""
+        for index in range(len(self._lines) - 1, -1, -1):
+            if self._lines[index] is anchor:
+                self._lines[index + 1 : index + 1] = lines
+                return
+        for line in lines:
+            self.append(line)
+
+    def add_output(self, line: WindowLine, output: tuple[str, ...]) -> WindowLine | None:
+        """Put what a tool returned below `line`; the line as it is then, or None if that has gone."""
+        for index in range(len(self._lines) - 1, -1, -1):
+            if self._lines[index] is line:
+                told = self._lines[index] = msgspec.structs.replace(line, output=(*line.output, *output))
+                self._forget_old_outputs()
+                return told
+        return None
+
+    def _forget_old_outputs(self) -> None:
+        """Half of them at once: whoever follows the lines is told anew of all that stand below a changed one."""
+        if sum(len(line.output) for line in self._lines) <= _MAX_OUTPUT_LINES:
+            return
+        left = _MAX_OUTPUT_LINES // 2
+        for index in range(len(self._lines) - 1, -1, -1):
+            line = self._lines[index]
+            left -= len(line.output)
+            if line.output and left < 0:
+                self._lines[index] = msgspec.structs.replace(line, output=())
+
+    def last(self, count: int = MAX_MESSAGES) -> list[WindowLine]:
+        """The newest `count` lines, oldest first."""
+        return self._lines[-min(count, MAX_MESSAGES) :] if count > 0 else []
+
 
 DEFAULT_MAX_LINES = 15
 DEFAULT_PREVIEW_WIDTH = 160

@@ -3,8 +3,7 @@
 from pi_subagents.runners.containment import Mechanism, choose_mechanism, namespace_works
 from pi_subagents.runners.contract import Lease, Process, Runner, Sink, Slot, Slots, SpawnFailed, Stream
 from pi_subagents.runners.detached import collect_ended, start_detached
-from pi_subagents.runners.footprint import Footprint, room_for_agents
-from pi_subagents.runners.local import LocalProcess, LocalRunner
+from pi_subagents.runners.local import Footprint, LocalProcess, LocalRunner, room_for_agents
 
 __all__ = [
     "Footprint",

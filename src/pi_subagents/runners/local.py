@@ -13,14 +13,50 @@ import shutil
 import subprocess
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import IO
 
 from pi_subagents.harness import Invocation
 from pi_subagents.runners.containment import Containment, Mechanism, contain
 from pi_subagents.runners.contract import Lease, Sink, Slots, SpawnFailed, Stream
-from pi_subagents.runners.footprint import Footprint, weigh
+
+_AGENT_BYTES = 150_000_000
+_AGENTS_PER_CORE = 8
+_MIN_AGENTS = 4
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True, slots=True)
+class Footprint:
+    """Counted at one moment."""
+
+    processes: int
+    memory_bytes: int
+
+
+def weigh(pid: int) -> Footprint:
+    """The process and all its descendants; what ends meanwhile is not counted."""
+    processes, memory = 0, 0
+    waiting = [pid]
+    while waiting:
+        current = waiting.pop()
+        with suppress(OSError, ValueError, IndexError):
+            memory += int(Path(f"/proc/{current}/statm").read_text().split()[1]) * _PAGE
+            processes += 1
+            for task in Path(f"/proc/{current}/task").iterdir():
+                waiting += map(int, (task / "children").read_text().split())
+    return Footprint(processes, memory)
+
+
+def room_for_agents() -> int:
+    """How many agents this machine takes without suffering: half of its memory, and so many for each core."""
+    memory = os.sysconf("SC_PHYS_PAGES") * _PAGE
+    cores = len(os.sched_getaffinity(0))
+    return max(_MIN_AGENTS, min(memory // 2 // _AGENT_BYTES, cores * _AGENTS_PER_CORE))
+
 
 _CHUNK_BYTES = 256 * 1024
 _DRAIN_S = 1.0

@@ -21,8 +21,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
-from pi_subagents.runs.pages import facts_of
-from pi_subagents.runs.run import Run
+from pi_subagents.runs.run import Run, facts_of
 from pi_subagents.runs.sessions import Session
 from pi_subagents.store import (
     FOREIGN,

@@ -15,8 +15,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.place import Place
-from pi_subagents.runs.pages import PageKind, pieces
-from pi_subagents.runs.run import Run
+from pi_subagents.runs.run import PageKind, Run, pieces
 from pi_subagents.store import Index, Lease, load_run, remove_session, session_runs
 
 MAX_SESSIONS_IN_MEMORY = 32

@@ -9,9 +9,8 @@ from pi_subagents.store.control import (
     take_address_away,
 )
 from pi_subagents.store.index import Index
-from pi_subagents.store.journal import Journal, find_event, read_journal
+from pi_subagents.store.journal import Journal, JournalTail, find_event, read_journal
 from pi_subagents.store.lease import Lease, is_held, locks_work
-from pi_subagents.store.pace import Pace
 from pi_subagents.store.reading import adopt, load_run
 from pi_subagents.store.record import (
     FOREIGN,
@@ -33,8 +32,7 @@ from pi_subagents.store.record import (
 )
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session, require_removable
 from pi_subagents.store.rundir import RunRecord, force_directory, publish
-from pi_subagents.store.slots import BackgroundSlots, Slots, wait_for_file
-from pi_subagents.store.tail import JournalTail
+from pi_subagents.store.slots import BackgroundSlots, Pace, Slots, wait_for_file
 from pi_subagents.store.tidying import tidying_note
 
 __all__ = [

@@ -20,8 +20,15 @@ from pi_subagents.models.run import Reason
 from pi_subagents.outcome import LOST_SENTENCE, ending
 from pi_subagents.store.journal import Journal, read_events
 from pi_subagents.store.lease import Lease, closing, has_holder, is_being_closed
-from pi_subagents.store.record import FOREIGN, JOURNAL_FILE, RESULT_FILE, TIDY_FILE, open_run, why_foreign
-from pi_subagents.store.result_file import result_document
+from pi_subagents.store.record import (
+    FOREIGN,
+    JOURNAL_FILE,
+    RESULT_FILE,
+    TIDY_FILE,
+    open_run,
+    result_document,
+    why_foreign,
+)
 from pi_subagents.store.rundir import RunRecord, pretty_json
 from pi_subagents.store.tidying import tidy
 

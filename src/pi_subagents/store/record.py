@@ -16,13 +16,88 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from heapq import merge
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
+from pi_subagents.clock import elapsed_ms
 from pi_subagents.errors import StoreError
 from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, belongs_to_us
+from pi_subagents.fold import RunState
 from pi_subagents.models.event import AnyEvent, Created
 from pi_subagents.models.run import is_run_id
+
+_MAX_BYTES = 16 * 1024 * 1024
+_CUT = b"\n[the rest was not kept]\n"
+
+_log = logging.getLogger(__name__)
+
+
+class BoundedLog:
+    """Appends until the bound is reached; the file appears with the first write, in the open directory of a run."""
+
+    def __init__(self, path: Path, max_bytes: int = _MAX_BYTES, run: Directory | None = None) -> None:
+        self._path = path
+        self._run = run
+        self._left = max_bytes
+        self._given_up = False
+        self._fd = -1
+
+    def write(self, data: bytes) -> None:
+        """Keep `data` if there is room and the disk allows it."""
+        if self._given_up or not data:
+            return
+        if len(data) > self._left:
+            data = data[: self._left] + _CUT
+            self._given_up = True
+        self._left -= len(data)
+        try:
+            if self._fd < 0:
+                self._fd = self._open(os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC)
+            os.write(self._fd, data)
+        except OSError as error:
+            _log.warning("cannot write %s: %s", self._path, error.strerror)
+            self._given_up = True
+
+    def _open(self, flags: int) -> int:
+        return self._run.open(self._path.name, flags) if self._run else os.open(self._path, flags, 0o600)
+
+    def close(self) -> None:
+        """Harmless when called twice."""
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+
+def result_document(state: RunState) -> dict[str, Any]:
+    """The content of `result.json`: derived from the journal, and rebuilt from it when lost."""
+    return {
+        "runId": state.run_id,
+        "sessionId": state.session_id,
+        "name": state.name,
+        "profile": state.profile,
+        "preset": state.preset,
+        "requestedModel": state.requested_model,
+        "resolvedModel": state.resolved_model,
+        "status": state.status,
+        "reason": state.reason,
+        "damaged": state.is_damaged,
+        "error": state.error,
+        "exitCode": state.exit_code,
+        "stopReason": state.stop_reason,
+        "provider": state.provider,
+        "model": state.model,
+        "thinkingLevel": state.thinking_level,
+        "finalText": state.text or None,
+        "usage": msgspec.to_builtins(state.usage),
+        "toolCount": state.tool_count,
+        "messageCount": state.message_count,
+        "createdAt": state.created_at,
+        "startedAt": state.started_at,
+        "completedAt": state.completed_at,
+        "durationMs": elapsed_ms(state.started_at, state.completed_at),
+    }
+
 
 JOURNAL_FILE = "events.jsonl"
 META_FILE = "meta.json"
@@ -46,7 +121,6 @@ OUR_FILES = frozenset(
 _DEPTH = 3
 """`.pi/subagents/runs`: above that, in the path of the project itself, links are the user's own business."""
 
-_log = logging.getLogger(__name__)
 _warned: set[Path] = set()
 
 

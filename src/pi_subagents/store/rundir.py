@@ -22,12 +22,12 @@ from pi_subagents.harness import RunFile
 from pi_subagents.models.event import Created, Event
 from pi_subagents.store.journal import Journal
 from pi_subagents.store.lease import Lease
-from pi_subagents.store.logs import BoundedLog
 from pi_subagents.store.record import (
     JOURNAL_FILE,
     META_FILE,
     RESULT_FILE,
     TIDY_FILE,
+    BoundedLog,
     list_run,
     make_runs,
     obstacle,

@@ -1,16 +1,51 @@
-"""How many may be at work at once on this machine: a file for each, locked by whoever works.
+"""What all programs on this machine share: how many agents may be at work at once, and how busy providers are.
 
-A lock is freed by the kernel when its holder dies, so a slot can never be lost.
+A slot is a file that is locked by whoever works. The kernel frees the lock when its holder dies, so none is ever lost.
 """
 
 from __future__ import annotations
 
+import os
+import re
 import time
 from contextlib import suppress
 from pathlib import Path
 
+from pi_subagents.store.control import new_address
 from pi_subagents.store.lease import Lease
-from pi_subagents.store.sockets import new_address
+
+_MAX_HOLD_MS = 10 * 60 * 1000
+"""Nobody is believed who asks for more."""
+
+
+class Pace:
+    """One small file for each provider; losing it costs nothing but politeness."""
+
+    def __init__(self, agent_dir: Path) -> None:
+        self._folder = agent_dir / "subagents" / "pace"
+
+    def slow_down(self, provider: str, until: int, now: int) -> None:
+        """Nobody shall start with this provider before `until` (ms)."""
+        until = min(until, now + _MAX_HOLD_MS)
+        if until <= self.resumes_at(provider, now):
+            return
+        path = self._path(provider)
+        with suppress(OSError):
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft = path.with_name(f"{path.name}.{os.getpid()}")
+            draft.write_text(str(until))
+            draft.replace(path)
+
+    def resumes_at(self, provider: str, now: int) -> int:
+        """From when on this provider may be asked again (ms); 0 if at any time."""
+        with suppress(OSError, ValueError):
+            until = int(self._path(provider).read_text())
+            return until if now < until <= now + _MAX_HOLD_MS else 0
+        return 0
+
+    def _path(self, provider: str) -> Path:
+        return self._folder / re.sub(r"[^A-Za-z0-9._-]", "_", provider)[:100]
+
 
 _LAUNCH_S = 3.0
 """Nobody has the launch lock for longer than it takes to start a process, unless it was stopped."""

@@ -1,9 +1,7 @@
 """Drives runs: limits, loops, stops, and the one path every run takes."""
 
-from pi_subagents.supervisor.custody import answering_for
-from pi_subagents.supervisor.holder import Holder
-from pi_subagents.supervisor.limits import Limits
-from pi_subagents.supervisor.pacing import Pacing
+from pi_subagents.supervisor.holder import Holder, answering_for
+from pi_subagents.supervisor.limits import Limits, Pacing
 from pi_subagents.supervisor.recorder import Observer
 from pi_subagents.supervisor.supervisor import REQUEST_INTERVAL_S, Supervisor
 

@@ -1,7 +1,16 @@
 """The operations a model can call: schema, validation, result text and details, once for every surface."""
 
-from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import OnProgress, Progress, RunOver, Said, Tool, ToolContext, ToolResult, Update
+from pi_subagents.tools.contract import (
+    OnProgress,
+    Progress,
+    RunOver,
+    Said,
+    Tool,
+    ToolContext,
+    ToolResult,
+    Update,
+    check_arguments,
+)
 from pi_subagents.tools.delegate import TaskArguments
 from pi_subagents.tools.registry import TOOLS, call_tool
 

@@ -15,8 +15,7 @@ from pi_subagents.models import Status
 from pi_subagents.runs.background import Registry
 from pi_subagents.runs.run import Run
 from pi_subagents.text import clean
-from pi_subagents.tools.arguments import check_arguments
-from pi_subagents.tools.contract import Detaching, Tool, ToolContext, ToolResult
+from pi_subagents.tools.contract import Detaching, Tool, ToolContext, ToolResult, check_arguments
 from pi_subagents.tools.registry import TOOLS
 
 _SEPARATOR = "."

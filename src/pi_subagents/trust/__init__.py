@@ -1,8 +1,7 @@
 """What a project's files may do, and who decided it: until the user trusts a project, its files are data."""
 
-from pi_subagents.trust.decisions import Decision, Decisions, pi_decision
 from pi_subagents.trust.powers import FIELDS, SETTINGS
-from pi_subagents.trust.trust import TRUST_COMMAND, Trust, trust_command
+from pi_subagents.trust.trust import TRUST_COMMAND, Decision, Decisions, Trust, pi_decision, trust_command
 
 __all__ = [
     "FIELDS",

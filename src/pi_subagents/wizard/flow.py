@@ -12,8 +12,7 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.errors import ProfileError
-from pi_subagents.harness.pi.arguments import check_extra_args
-from pi_subagents.harness.pi.tools import check_tools
+from pi_subagents.harness.pi.arguments import check_extra_args, check_tools
 from pi_subagents.models import Profile, Secret
 from pi_subagents.profiles import Scope, delete_profile, detail_text, objection_to, read_profile, save_profile
 from pi_subagents.skills import check_skills

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from pi_subagents.harness.pi.tools import is_tool
+from pi_subagents.harness.pi.arguments import is_tool
 from pi_subagents.models import ThinkingLevel
 from pi_subagents.profiles import UnknownModel, find_pattern, nearest_offered
 from pi_subagents.text.suggestions import closest

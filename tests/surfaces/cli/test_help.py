@@ -8,9 +8,8 @@ from collections.abc import Iterator
 
 import click
 
-from pi_subagents.surfaces.cli.app import app
+from pi_subagents.surfaces.cli.app import LazyGroup, app
 from pi_subagents.surfaces.cli.examples import EXAMPLES
-from pi_subagents.surfaces.cli.lazy import LazyGroup
 from tests.surfaces.cli.machine import Machine
 
 PROGRAM = "pi-subagents"

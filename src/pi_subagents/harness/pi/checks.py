@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness.inspection import Answer, Inspection, Program, Version
-from pi_subagents.harness.pi.interpreter import node_command
+from pi_subagents.harness.contract import Answer, Inspection, Program, Version
 from pi_subagents.harness.pi.login import LOGIN
 from pi_subagents.harness.pi.models import LIST_MODELS, parse_models
-from pi_subagents.harness.pi.programs import GET_PI, MINIMUM_NODE, child_environ, find_pi, node_places
+from pi_subagents.harness.pi.programs import GET_PI, MINIMUM_NODE, child_environ, find_pi, node_command, node_places
 from pi_subagents.harness.pi.versions import NEWEST_KNOWN, version_in
 from pi_subagents.models.finding import Finding
 from pi_subagents.paths import data_dir, tilde

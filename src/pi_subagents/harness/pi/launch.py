@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.extension import API_KEY_EXTENSION, COPILOT_EXTENSION
-from pi_subagents.harness.contract import SYSTEM_PROMPT_FILE, Invocation, Launch, RunFile
-from pi_subagents.harness.inspection import Version
+from pi_subagents.harness.contract import SYSTEM_PROMPT_FILE, Invocation, Launch, RunFile, Version
 from pi_subagents.harness.pi.arguments import profile_arguments
 from pi_subagents.harness.pi.programs import child_environ
 from pi_subagents.harness.pi.versions import line_of, mcp_restriction

@@ -6,13 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.harness.contract import UnknownTool
-from pi_subagents.harness.inspection import InspectionCheck, Program, Question
-from pi_subagents.harness.pi.arguments import check_extra_args
+from pi_subagents.harness.contract import InspectionCheck, Program, Question, UnknownTool
+from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS, apply_exclude_tools, check_extra_args, check_tools, is_tool
 from pi_subagents.harness.pi.launch import SESSION_FILE
 from pi_subagents.harness.pi.programs import child_environ, find_pi
 from pi_subagents.harness.pi.surroundings import default_provider, has_extensions
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS, apply_exclude_tools, check_tools, is_tool
 from pi_subagents.models.profile import Profile
 from pi_subagents.paths import data_dir
 from pi_subagents.text.suggestions import did_you_mean

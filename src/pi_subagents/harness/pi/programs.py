@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness.inspection import Program
+from pi_subagents.harness.contract import Program
 from pi_subagents.paths import AGENT_DIR_VARIABLES
 
 PI_VARIABLE = "PI_SUBAGENTS_PI"
@@ -114,3 +114,35 @@ def _seen_from(folder: Path | None, program: str) -> str:
         program = os.path.expanduser(program)  # noqa: PTH111 - a path would lose the `./` that says where to look
     # A name without a slash is looked for on the PATH, never in a directory that somebody happens to be in.
     return program if folder is None or "/" not in program else str(folder / program)
+
+
+_HEAD_BYTES = 4096
+
+
+def node_command(argv: Sequence[str], path: str) -> str | None:
+    """The `node` that a command line for pi starts; None if it starts a compiled program that needs none."""
+    if Path(argv[0]).name == "node":
+        return argv[0]
+    found = shutil.which(argv[0], path=path)
+    head = _head(Path(found)) if found else "#!"
+    if not head.startswith("#!"):
+        return None
+    return next(_nodes_named_in(head.removeprefix("#!")), "node")
+
+
+def _head(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(_HEAD_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return "#!"
+
+
+def _nodes_named_in(script: str) -> Iterator[str]:
+    for line in script.splitlines():
+        try:
+            words = shlex.split(line)
+        except ValueError:  # the script's own text, or a line that was cut
+            continue
+        # A path with a variable in it can only be known by running the script.
+        yield from (word for word in words if Path(word).name == "node" and "$" not in word)

@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.models.usage import Usage
+from pi_subagents.models.run import Usage
 
 
 class _Wire(msgspec.Struct, rename="camel", gc=False):

@@ -6,10 +6,15 @@ import json
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pi_subagents.files import read_bounded
-from pi_subagents.harness.contract import Invocation
+from pi_subagents.harness.contract import Invocation, Launch
+from pi_subagents.harness.pi.launch import COPILOT, PiNeeds
+
+if TYPE_CHECKING:
+    from pi_subagents.place import Place
+
 
 _READ_ONCE = ("auth.json", "models.json", "settings.json", "trust.json")
 _SERVERS = "mcp.json"
@@ -86,3 +91,28 @@ def _signature(path: Path) -> str | None:
     except OSError:
         return None
     return f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}"
+
+
+def needs_of(launch: Launch) -> PiNeeds:
+    """What `pi` must be told for this task."""
+    place, profile = launch.place, launch.profile
+    return PiNeeds(
+        agent_dir=place.agent_dir,
+        agent_dir_entries=_all_entries(place) if profile is not None and profile.api_key is not None else (),
+        trusted=place.approval(launch.cwd),
+        has_copilot=_has_copilot(place),
+        version=launch.version() if profile is not None and profile.restricts_tools else None,
+    )
+
+
+def _all_entries(place: Place) -> tuple[str, ...]:
+    return tuple(sorted(path.name for path in place.agent_dir.iterdir())) if place.agent_dir.is_dir() else ()
+
+
+def _has_copilot(place: Place) -> bool:
+    """Whether there is a credential with which `pi` could choose a model of GitHub Copilot's by itself."""
+    if place.environ.get("COPILOT_GITHUB_TOKEN"):
+        return True
+    with suppress(OSError):
+        return f'"{COPILOT}"'.encode() in read_bounded(place.agent_dir / "auth.json")
+    return False

@@ -10,8 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from pi_subagents.harness.inspection import Version
-from pi_subagents.harness.pi.tools import MCP_PREFIX, MCP_RESOURCE_TOOLS
+from pi_subagents.harness.contract import Version
+from pi_subagents.harness.pi.arguments import MCP_PREFIX, MCP_RESOURCE_TOOLS
 
 NEWEST_KNOWN: Version = (1, 5, 0)
 """What is newer is treated like this one."""

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from pi_subagents.errors import PiSubagentsError
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
+from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.place import Place
 from pi_subagents.skills import discover_skills
 from pi_subagents.surfaces.bridge.dialogs import PiDialogs

@@ -12,7 +12,7 @@ import click
 import msgspec
 
 from pi_subagents.errors import InvalidCall, PiSubagentsError
-from pi_subagents.harness.pi.tools import BUILTIN_TOOLS
+from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Profile, Secret
 from pi_subagents.place import Place
 from pi_subagents.profiles import (

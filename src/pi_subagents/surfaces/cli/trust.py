@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from pi_subagents.errors import PiSubagentsError
-from pi_subagents.harness.depth import depth_in
+from pi_subagents.harness.contract import depth_in
 from pi_subagents.paths import project_root
 from pi_subagents.place import Place
 from pi_subagents.profiles import home_of, load_presets, load_profiles, powers_of

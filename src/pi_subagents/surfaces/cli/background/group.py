@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from pi_subagents.surfaces.cli.lazy import LazyGroup
+from pi_subagents.surfaces.cli.app import LazyGroup
 
 _COMMANDS = {
     "start": ("start", "Start an agent and return immediately."),

@@ -9,7 +9,7 @@ import click
 
 from pi_subagents.errors import StoreError
 from pi_subagents.place import Place
-from pi_subagents.runs.pages import PageKind
+from pi_subagents.runs.run import PageKind
 from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.surfaces.cli.sessions.argument import find_session, session_argument
 from pi_subagents.text import data_size

@@ -23,8 +23,7 @@ from pi_subagents.fold import RunState, fold
 from pi_subagents.models import short_id
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.place import Place
-from pi_subagents.runs.pages import entries, facts_of
-from pi_subagents.runs.run import Run
+from pi_subagents.runs.run import Run, entries, facts_of
 from pi_subagents.runs.sessions import Session
 from pi_subagents.surfaces.cli.json_output import print_json_line
 from pi_subagents.surfaces.cli.markdown import print_block

@@ -1,7 +1,4 @@
-"""The `pi` coding agent in RPC mode: a conversation over standard input and output that can be steered.
-
-The process stays after the agent has settled; closing its standard input ends it.
-"""
+"""The `pi` coding agent in its two modes: JSON mode, which hears nothing once it is started, and RPC mode."""
 
 from __future__ import annotations
 
@@ -11,15 +8,42 @@ from typing import Any
 import msgspec
 
 from pi_subagents.harness.contract import Decoder, Invocation, Launch
-from pi_subagents.harness.pi.decoder import PiDecoder, repair
+from pi_subagents.harness.pi.decoder import DIALOGS, PiDecoder, repair
 from pi_subagents.harness.pi.launch import SESSION_FILE, PiNeeds, pi_invocation
-from pi_subagents.harness.pi.needs import needs_of
-from pi_subagents.harness.pi.normalise import DIALOGS
 from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.records import UiRequest
 from pi_subagents.harness.pi.renewal import PiRenewal, renewal_for
+from pi_subagents.harness.pi.surroundings import needs_of
 from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
+
+
+class PiJson(Pi):
+    """`pi --mode json -p`. Once started it cannot be spoken to."""
+
+    name = "pi-json"
+    can_steer = False
+
+    def invocation(self, launch: Launch) -> Invocation:
+        """How to start `pi` for one task."""
+        return self.command(launch, needs_of(launch))
+
+    def command(self, launch: Launch, needs: PiNeeds) -> Invocation:
+        """The same, of what was gathered."""
+        return pi_invocation(launch, needs, ("--mode", "json", "-p"), launch.prompt.encode("utf-8", "replace"))
+
+    def decoder(self) -> Decoder:
+        """A fresh decoder for one run."""
+        return PiDecoder()
+
+    def steer(self, text: str) -> bytes:
+        """JSON mode has no way to say anything more."""
+        raise NotImplementedError(f"an agent in JSON mode cannot be steered: {text!r}")
+
+    def abort(self) -> bytes:
+        """There is no polite request: the process is asked with a signal."""
+        return b""
+
 
 _UI_REQUEST = msgspec.json.Decoder(UiRequest)
 
