@@ -57,7 +57,7 @@ def test_it_says_in_which_place_pi_was_found(place: str, machine: Machine) -> No
         machine.variables["PI_SUBAGENTS_PI"] = str(pi)
     finding = diagnose(machine).one("pi")
     assert finding["ok"]
-    assert f"({pi}, found through: {place})" in finding["detail"]
+    assert f"({pi}, found via {place})" in finding["detail"]
 
 
 def test_a_pi_that_does_not_start_is_not_called_good(machine: Machine) -> None:

@@ -113,7 +113,7 @@ def test_a_run_that_waits_for_its_turn_and_an_empty_text_are_refused(desk: Backg
     waiting = desk.launch(repeats_steering())
     done = desk.call("steer", waiting.name, "Hello?")
     assert done.exit_code == 1
-    assert "still waits for its turn" in done.err
+    assert "is still queued" in done.err
     assert "TEXT is empty" in desk.call("steer", waiting.name, " ").err
     desk.background("stop", waiting.name)
 
