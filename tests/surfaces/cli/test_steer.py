@@ -74,7 +74,7 @@ def test_a_foreground_run_that_cannot_be_steered_says_so_and_goes_on(play: Play)
         process.communicate(timeout=WAIT_S)
     assert (done.returncode, done.stdout) == (1, "")
     assert "cannot be steered: its agent uses the harness pi-json" in done.stderr
-    assert '\nhint: "harness: pi-rpc" in its profile' in done.stderr
+    assert '\nhint: to steer the next one, set "harness: pi-rpc" in its profile' in done.stderr
     assert process.returncode == 0
 
 
