@@ -242,7 +242,7 @@ def test_without_a_terminal_the_runs_are_chosen_in_dialogs(desk: Desk, action: s
 def test_a_command_that_there_is_not_is_refused(desk: Desk) -> None:
     with desk.bridge() as bridge:
         refusal = bridge.answer(bridge.begin("command/run", {"command": "dance"}))["error"]
-        assert "no command /dance" in refusal["message"]
+        assert "unknown command /dance" in refusal["message"]
 
 
 def test_what_a_project_writes_does_not_reach_pis_terminal_as_escapes(desk: Desk) -> None:

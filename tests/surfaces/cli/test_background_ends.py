@@ -70,7 +70,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_runs(desk: BackgroundDesk) -> None:
     assert short(over) in waiting.stdout.readline()
     _, err = interrupt(waiting)
     assert waiting.returncode == 130
-    assert "the runs go on" in err
+    assert "the runs continue" in err
     assert load_run(run_dir).status == "running"
 
 

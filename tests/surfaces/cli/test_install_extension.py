@@ -95,7 +95,7 @@ def test_damaged_files_are_mended(machine: Machine, damage: str | None) -> None:
     machine.run("install", "pi")
     path = _folder(machine) / "tools.json"
     path.unlink() if damage is None else path.write_text(damage)
-    assert machine.run("install", "pi").stdout == f"brought the extension in {_folder(machine)} up to date\n"
+    assert machine.run("install", "pi").stdout == f"updated the extension in {_folder(machine)}\n"
     assert _manifest(_folder(machine))["version"] == __version__
 
 

@@ -39,7 +39,7 @@ def test_what_it_brings_is_what_is_found_afterwards(bare: Machine) -> None:
     assert done.returncode == 0, done.stderr
     finding = diagnose(bare).one("pi")
     assert finding["ok"]
-    assert "found through: install-pi" in finding["detail"]
+    assert "found via install-pi" in finding["detail"]
 
 
 def test_standard_output_is_the_path_and_the_rest_goes_to_people(bare: Machine) -> None:

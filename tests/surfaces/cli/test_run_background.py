@@ -54,9 +54,9 @@ def test_a_preset_will_do_as_well(desk: BackgroundDesk) -> None:
     ("options", "code", "says"),
     [
         (("--tmux",), 2, "--tmux cannot be used with --background: background agents have no pane"),
-        (("--plain",), 2, "--plain and --background"),
+        (("--plain",), 2, "--plain cannot be used with --background"),
         (("-j", "4"), 2, "subagents.maxBackground"),
-        (("-q",), 2, "--quiet and --background"),
+        (("-q",), 2, "--quiet cannot be used with --background"),
         (("-p", "nobody"), 2, 'Unknown profile: "nobody"'),
     ],
 )

@@ -74,7 +74,7 @@ def test_a_foreground_run_that_cannot_be_steered_says_so_and_goes_on(play: Play)
         process.communicate(timeout=WAIT_S)
     assert (done.returncode, done.stdout) == (1, "")
     assert "cannot be steered: its agent uses the harness pi-json" in done.stderr
-    assert '\nhint: "harness: pi-rpc" in its profile' in done.stderr
+    assert '\nhint: to steer the next one, set "harness: pi-rpc" in its profile' in done.stderr
     assert process.returncode == 0
 
 
@@ -113,7 +113,7 @@ def test_a_run_that_waits_for_its_turn_and_an_empty_text_are_refused(desk: Backg
     waiting = desk.launch(repeats_steering())
     done = desk.call("steer", waiting.name, "Hello?")
     assert done.exit_code == 1
-    assert "still waits for its turn" in done.err
+    assert "is still queued" in done.err
     assert "TEXT is empty" in desk.call("steer", waiting.name, " ").err
     desk.background("stop", waiting.name)
 

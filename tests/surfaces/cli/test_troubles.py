@@ -212,7 +212,7 @@ def test_a_terminal_of_an_old_encoding_gets_what_it_can_show(place: Place, encod
 def test_a_deleted_directory_is_named_as_what_is_wrong(place: Place) -> None:
     done = place.shell('mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sessions", "list")
     assert (done.returncode, done.stdout) == (1, b"")
-    assert done.stderr.startswith(b"error: the current directory does not exist any more"), done.stderr
+    assert done.stderr.startswith(b"error: the current directory no longer exists"), done.stderr
 
 
 @pytest.mark.parametrize("server", ["mcp", "bridge"])

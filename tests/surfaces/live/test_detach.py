@@ -40,7 +40,7 @@ def test_detached_runs_outlive_the_terminal_also_those_that_wait_and_the_next_co
     terminal.run("run", "-j", "1", "alpha", "beta")
     said = detach(terminal, "1 running, 1 waiting")
     alpha, beta = (folder.name.rpartition("-")[2][:8] for folder in stage.run_dirs)
-    assert f"Detached: {alpha} (1: alpha), {beta} (2: beta, waiting) go on in the background.\n" in said
+    assert f"Detached: {alpha} (1: alpha), {beta} (2: beta, waiting) continue in the background.\n" in said
     assert f"'background attach {alpha}'" in said
     assert "x stop" not in said
     terminal.type('echo "code $?"', clear=False)
