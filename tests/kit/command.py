@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 
 def argv(*arguments: str) -> list[str]:

@@ -10,8 +10,8 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.store import is_held, list_runs, request_stop
 from pi_subagents.testing import MODELS_VARIABLE, Action, answer, prints, script
 from pi_subagents.testing.agent import touches, waits_for
+from tests.kit.waiting import until
 from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk, Done
-from tests.waiting import until
 
 MODEL = "acme/large"
 

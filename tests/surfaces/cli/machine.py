@@ -10,7 +10,7 @@ from typing import Any
 
 import pi_subagents
 from tests.kit import command
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 TIMEOUT_S = PATIENCE_S
 PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]

@@ -16,8 +16,8 @@ from typing import Any
 from pi_subagents.testing import SCRIPTED_AGENT
 from pi_subagents.trust import Decisions
 from tests.kit import command
-from tests.session_kit import Shelf
-from tests.waiting import PATIENCE_S
+from tests.kit.sessions import Shelf
+from tests.kit.waiting import PATIENCE_S
 
 SOURCE = Path(__file__).parents[3] / "src"
 TIMEOUT_S = PATIENCE_S

@@ -10,8 +10,8 @@ import time
 
 from tests.kit.before import own_terminal
 from tests.kit.command import argv
+from tests.kit.waiting import PATIENCE_S
 from tests.surfaces.cli.machine import Machine
-from tests.waiting import PATIENCE_S
 
 PROMPT_ENDS = ("): ", "]: ", "\n> ")
 CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
