@@ -21,7 +21,7 @@ from pi_subagents.runs.roster import Roster
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, load_run, read_journal
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT
-from tests.session_kit import Shelf
+from tests.kit.sessions import Shelf
 
 SESSION = "a3f7b9c2d1e8f4a1"
 RUN = f"20261101T140322000-{SESSION}"

@@ -27,8 +27,8 @@ from pi_subagents.store import BackgroundSlots
 from pi_subagents.testing import MODELS_VARIABLE, Action, prints, script
 from pi_subagents.testing.records import AGENT_START
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage, make_stage
-from tests.waiting import PATIENCE_S, until
 
 KEEPER_MARK = "TEST_KEEPER_MARK"
 WAIT_S = PATIENCE_S

@@ -23,7 +23,7 @@ from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, pauses, repeats_steering, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED
 from tests.background.kit import Yard
-from tests.waiting import PATIENCE_S, until
+from tests.kit.waiting import PATIENCE_S, until
 
 NONSENSE = (
     b"",

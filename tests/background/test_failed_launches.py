@@ -26,7 +26,7 @@ from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import pauses, touches
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from tests.background.kit import BEGIN, PRESET, WAIT_S, Yard
-from tests.waiting import until_async
+from tests.kit.waiting import until_async
 
 DONE = script(BEGIN, prints(*answer("done")))
 CALLS: dict[str, dict[str, Any]] = {

@@ -11,7 +11,7 @@ from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
 from pi_subagents.testing.agent import prints, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, agent_end, assistant
 from tests.background.kit import Yard, kill
-from tests.waiting import until
+from tests.kit.waiting import until
 
 DONE = prints(assistant("finished"), agent_end(), AGENT_SETTLED)
 

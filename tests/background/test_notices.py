@@ -24,7 +24,7 @@ from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import exits, pauses, touches, waits_for
 from pi_subagents.tools import background
 from tests.background.kit import Yard, kill
-from tests.waiting import PATIENCE_S, until, until_async
+from tests.kit.waiting import PATIENCE_S, until, until_async
 
 READERS = 8
 

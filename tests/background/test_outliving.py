@@ -13,7 +13,7 @@ from pi_subagents.runs.background import mark_announced
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, repeats_steering, touches, waits_for
 from tests.background.kit import Yard, answer_of, tell
-from tests.waiting import PATIENCE_S, until
+from tests.kit.waiting import PATIENCE_S, until
 
 
 def stat_of(process: Path) -> list[int]:

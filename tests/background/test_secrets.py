@@ -13,8 +13,8 @@ from pi_subagents.testing import prints
 from pi_subagents.testing.agent import tells, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, assistant
 from tests.background.kit import Yard, kill
+from tests.kit.waiting import until
 from tests.pi.stage import files_below
-from tests.waiting import until
 
 KEY = f"sk-background-{uuid4().hex}-a-very-secret-value"
 """Another one in every process that runs tests: all processes of the machine are searched for it."""

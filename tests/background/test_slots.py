@@ -17,7 +17,7 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import Action, pauses, waits_for
 from tests.background.kit import WAIT_S, Yard, answer_of, descriptors, kill, tell
-from tests.waiting import until, until_async
+from tests.kit.waiting import until, until_async
 
 RUNS = 50
 LAUNCHERS = 4

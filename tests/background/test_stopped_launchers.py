@@ -22,7 +22,7 @@ from tests.background.kit import Yard, kill
 from tests.background.test_control import socket_of
 from tests.background.test_queue import bring
 from tests.background.test_slots import overlap
-from tests.waiting import PATIENCE_S, until
+from tests.kit.waiting import PATIENCE_S, until
 
 _STOPS_IN_THE_GATE = """
 import os, signal, sys

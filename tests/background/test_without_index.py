@@ -23,8 +23,8 @@ from pi_subagents.store import Index, index, publish, session_of
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import waits_for
 from tests.background.kit import Yard
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.test_killed_guards import ORDINARY_USER
-from tests.waiting import PATIENCE_S, until
 
 Break = Callable[[Path], object]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 from pi_subagents import __version__
 from pi_subagents.testing import MODELS_VARIABLE, Action, script
+from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import MODEL, Stage, furnish
-from tests.waiting import PATIENCE_S
 
 WAIT_S = PATIENCE_S
 SESSION = "01990000-0000-7000-8000-000000000001"

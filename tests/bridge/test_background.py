@@ -17,8 +17,8 @@ from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import exits, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant
 from tests.bridge.kit import SESSION, Desk, Extension, Message
+from tests.kit.waiting import until
 from tests.process.kit import PRESET
-from tests.waiting import until
 
 DONE = prints(*answer("All is well."))
 OTHER = "01990000-0000-7000-8000-000000000002"

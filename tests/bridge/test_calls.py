@@ -22,8 +22,8 @@ from pi_subagents.testing.records import (
 from pi_subagents.trust import Decisions
 from tests.bridge.kit import HELLO, Desk, Message, tasks
 from tests.bridge.patching import fold_patches
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import MODEL, PRESET
-from tests.waiting import PATIENCE_S, until
 
 DONE = prints(*answer("All is well."))
 SPENT = {"input": 10, "output": 5, "cacheRead": 2, "cacheWrite": 1, "totalTokens": 18, "cost": {"total": 0.25}}

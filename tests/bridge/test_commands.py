@@ -15,7 +15,7 @@ from pi_subagents.testing import prints
 from pi_subagents.testing.agent import pauses, repeats_steering, touches
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant, tool_call
 from tests.bridge.kit import Desk, Extension, tasks
-from tests.waiting import until
+from tests.kit.waiting import until
 
 DONE = prints(*answer("All is well."))
 

@@ -6,9 +6,9 @@ import pytest
 
 from pi_subagents.offline import Say, Script
 from tests.bridge.kit import Desk
+from tests.kit.waiting import until
 from tests.pi.stage import Play
 from tests.process.kit import Stage
-from tests.waiting import until
 
 MARKING = """
 import { writeFileSync } from "node:fs";

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi_subagents.surfaces.bridge.reader import Transcript
-from tests.session_kit import Shelf, says
+from tests.kit.sessions import Shelf, says
 
 
 def test_a_short_session_is_read_as_a_whole(tmp_path: Path) -> None:

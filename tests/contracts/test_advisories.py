@@ -14,7 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 SCRIPT = Path(__file__).parents[2] / "scripts" / "advisories.py"
 NOT_CHECKED = "dependency advisories: not checked (no data)\n"

@@ -15,9 +15,9 @@ from pi_subagents.profiles import PRESET, PROFILE, read_profile
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.surfaces.cli.task_files import read_tasks
 from tests.contracts.handbook import ROOT, Block, blocks, links
+from tests.kit.waiting import PATIENCE_S
 from tests.pi.fixtures import pi, play
 from tests.pi.stage import Play
-from tests.waiting import PATIENCE_S
 
 __all__ = ["pi", "play"]
 

@@ -12,7 +12,7 @@ from pi_subagents.export.transcripts import session_transcript
 from pi_subagents.models import Reason
 from pi_subagents.place import Place
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
-from tests.session_kit import Kept, Shelf, call, returns, says, was_told
+from tests.kit.sessions import Kept, Shelf, call, returns, says, was_told
 
 
 @pytest.fixture

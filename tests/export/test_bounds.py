@@ -19,7 +19,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.progress import Window
 from pi_subagents.text import wrap
 from tests.export.kit import entries_of, markdown_of
-from tests.session_kit import call, returns, run_of, says
+from tests.kit.sessions import call, returns, run_of, says
 
 LONG_S = 10.0
 """Twenty times what each of these takes; what grows with the square takes longer."""

@@ -11,8 +11,8 @@ import pytest
 
 from scripts.bootstrap import PROGRAMS
 from tests.export.kit import html_of
-from tests.session_kit import call, returns, run_of, says
-from tests.waiting import PATIENCE_S
+from tests.kit.sessions import call, returns, run_of, says
+from tests.kit.waiting import PATIENCE_S
 
 _PROGRAM = next(program for program in PROGRAMS if program.apt_package == "chromium")
 _BROWSER = next(filter(None, map(shutil.which, _PROGRAM.commands)), None)

@@ -9,7 +9,7 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from pi_subagents.text.harmless import printable
 from tests.export.kit import entries_of
-from tests.session_kit import call, returns, run_of, says, was_told
+from tests.kit.sessions import call, returns, run_of, says, was_told
 
 
 def test_a_conversation_is_told_in_order_and_a_result_knows_its_call() -> None:

@@ -12,7 +12,7 @@ from pi_subagents.export.prose import prose_html
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
 from tests.export.kit import html_of
-from tests.session_kit import call, returns, run_of, says, was_told
+from tests.kit.sessions import call, returns, run_of, says, was_told
 
 EVIL = "<script>x()</script><img src=x onerror=x()><style>*{}</style></pre></details>\"'><iframe src=//e.x>"
 ALLOWED = re.compile(

@@ -11,7 +11,7 @@ from pi_subagents.export import moment
 from pi_subagents.export.containment import code_span, contained, fenced, inline
 from pi_subagents.models import Status
 from tests.export.kit import markdown_of
-from tests.session_kit import call, returns, run_of, says, was_told
+from tests.kit.sessions import call, returns, run_of, says, was_told
 
 
 def test_a_session_begins_with_what_is_known_of_it() -> None:

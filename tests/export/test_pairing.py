@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pi_subagents.export import Called, Conversation, Entry, Noticed, Returned, Said
 from pi_subagents.export.pairing import paired
 from tests.export.kit import entries_of, html_of
-from tests.session_kit import call, returns, run_of, says
+from tests.kit.sessions import call, returns, run_of, says
 
 
 def calls(count: int) -> list[Called]:

@@ -14,8 +14,8 @@ from types import TracebackType
 from typing import Any
 
 from pi_subagents.harness.pi.programs import PI_VARIABLE
+from tests.kit.waiting import PATIENCE_S
 from tests.pi.stage import Stage
-from tests.waiting import PATIENCE_S
 
 WAIT_S = PATIENCE_S
 """Far beyond what anything here takes, even on a busy machine."""

@@ -13,8 +13,8 @@ from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.store import load_run
 from tests.extension.conftest import PlayWithExtension
 from tests.extension.rpc import WAIT_S, Event, Pi, results, text_of
+from tests.kit.waiting import until
 from tests.pi.stage import Stage, processes_below
-from tests.waiting import until
 
 _DELEGATE = Call("delegate_to_subagents", {"tasks": [{"name": "slow", "prompt": "Hang."}]})
 _SCRIPT = (

@@ -8,8 +8,8 @@ from pi_subagents.offline import Call, Request, Say, Script
 from pi_subagents.store import load_run
 from tests.extension.conftest import PlayWithExtension
 from tests.extension.rpc import Event, Pi, results, text_of
+from tests.kit.waiting import until
 from tests.pi.stage import processes_below
-from tests.waiting import until
 
 
 def _is_notice(event: Event) -> bool:

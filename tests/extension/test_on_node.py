@@ -16,7 +16,7 @@ from pi_subagents.harness import Program
 from pi_subagents.installing.pi_extension import manifest
 from pi_subagents.paths import data_dir
 from pi_subagents.processes.install import PINNED_PI_VERSION, find_node
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 _HERE = Path(__file__).parent
 _TRANSCRIPTS = _HERE.parent / "bridge" / "transcripts"

@@ -12,9 +12,9 @@ from pi_subagents.offline import Call, Fail, Hang, Request, Say, Script, Turn
 from tests.extension.conftest import PlayWithExtension
 from tests.extension.rpc import WAIT_S
 from tests.extension.terminal import PiTerminal, open_pi
+from tests.kit.waiting import until
 from tests.pi.stage import Stage, processes_below
 from tests.surfaces.live.watching import needs_tmux
-from tests.waiting import until
 
 pytestmark = needs_tmux
 

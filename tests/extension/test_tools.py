@@ -13,8 +13,8 @@ from pi_subagents.harness.pi.programs import PI_VARIABLE
 from pi_subagents.offline import Call, Fail, Request, Say, Script, Turn
 from tests.extension.conftest import PlayWithExtension
 from tests.extension.rpc import WAIT_S, Event, Pi, results, text_of, updates
+from tests.kit.waiting import until
 from tests.pi.stage import Stage, processes_below
-from tests.waiting import until
 
 _ENTRIES = ("pi-subagents", "pi-subagents:bg-run", "pi-subagents:bg-update")
 

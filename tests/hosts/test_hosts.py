@@ -10,8 +10,8 @@ import pytest
 from pi_subagents.offline import Call, Hang, Request, Say, Script
 from scripts.bootstrap import HOSTS
 from tests.hosts.host import call_tool, offers_tool, processes_of, start_host
+from tests.kit.waiting import until
 from tests.pi.stage import WAIT_S, Play
-from tests.waiting import until
 
 PROMPT = "Let somebody look for the well."
 TASK = "Find the well in the garden."

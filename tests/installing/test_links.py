@@ -16,7 +16,7 @@ from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.app import main
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.installing.kit import User
-from tests.session_kit import Shelf, says
+from tests.kit.sessions import Shelf, says
 
 SESSION = "a3f7b9c2d1e8f4a1"
 

@@ -14,7 +14,7 @@ from pi_subagents.errors import ClientConfigError, InstallError
 from pi_subagents.files import MAX_CONFIGURATION_BYTES
 from pi_subagents.installing import Launch, files, install, uninstall
 from tests.installing.kit import User
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 SETTINGS = """\
 {

@@ -16,7 +16,12 @@ def be_limited() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (_MAX_FILE_BYTES, _MAX_FILE_BYTES))
 
 
-def be_limited_at_terminal() -> None:
-    """The same for the leader of a session whose terminal is standard input."""
-    be_limited()
+def own_terminal() -> None:
+    """For the leader of a session: take standard input as its terminal: Ctrl+C is a signal then, as for people."""
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+
+def be_limited_at_terminal() -> None:
+    """Both of them."""
+    be_limited()
+    own_terminal()

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit import warm
-from tests.waiting import PATIENCE_S, until
+from tests.kit.waiting import PATIENCE_S, until
 
 SELF = [sys.executable, "-m", "tests.kit.test_warm"]
 ROOT = str(Path(__file__).parents[2])

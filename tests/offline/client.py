@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from pi_subagents.offline import OfflineModel, Request
 from pi_subagents.offline.protocols.chat import ChatCompletions
 from pi_subagents.offline.request import Arrival
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 CHAT = "/v1/chat/completions"
 WAIT_S = PATIENCE_S

@@ -24,8 +24,8 @@ from pi_subagents.offline import (
 )
 from pi_subagents.offline.player import Player
 from pi_subagents.offline.protocols.chat import ChatCompletions
+from tests.kit.waiting import PATIENCE_S
 from tests.offline.client import assistant, request_of, tool_result, user
-from tests.waiting import PATIENCE_S
 
 Tool = Callable[[Path, dict[str, Any]], str]
 SEARCH_FAILED = "ripgrep (rg) is not available and could not be downloaded"

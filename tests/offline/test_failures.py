@@ -20,8 +20,8 @@ from pi_subagents.offline import (
     Script,
     Turn,
 )
+from tests.kit.waiting import until
 from tests.offline.client import WAIT_S, Reply, ask, connect, payload, receive, send, user
-from tests.waiting import until
 
 
 def explode(request: Request) -> NoReturn:

@@ -9,8 +9,8 @@ from pi_subagents.delegation import offered_models as models_offered
 from pi_subagents.delegation import program_facts
 from pi_subagents.runs import control
 from pi_subagents.supervisor import stopping, supervisor
+from tests.kit.waiting import PATIENCE_S
 from tests.pi.fixtures import pi, play
-from tests.waiting import PATIENCE_S
 
 __all__ = ["pi", "play"]
 

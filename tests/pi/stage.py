@@ -30,7 +30,7 @@ from pi_subagents.processes.install import PI_PACKAGE, find_node
 from pi_subagents.store import list_runs
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from pi_subagents.trust import Decisions
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 # As the test run found them: every test hides the user's variables and home from itself.
 _ENVIRON = dict(os.environ)

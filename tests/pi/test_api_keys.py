@@ -11,8 +11,8 @@ import pytest
 
 from pi_subagents import Task
 from pi_subagents.offline import Call, Fail, Say, Script
+from tests.kit.waiting import until_async
 from tests.pi.stage import WAIT_S, Play, Stage, files_below
-from tests.waiting import until_async
 
 KEY = "sk-profile-0123456789abcdef"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from pi_subagents.offline import Call, Say, Script
+from tests.kit.waiting import PATIENCE_S
 from tests.pi.stage import Play, Stage
-from tests.waiting import PATIENCE_S
 
 WINDOW_KEYS = {
     *("name", "sessionId", "status", "lines", "allMessages", "exitCode", "model", "stopReason", "errorMessage"),

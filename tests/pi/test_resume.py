@@ -16,8 +16,8 @@ from pi_subagents.models import FileSlice, Reason, Status
 from pi_subagents.offline import Call, Hang, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, load_run
 from pi_subagents.tools import ToolContext, call_tool
+from tests.kit.waiting import until
 from tests.pi.stage import WAIT_S, Play, Stage, processes_below
-from tests.waiting import until
 
 LEARNT = "the number is 4711"
 FIND_OUT = Turn("I look it up.", (Call("bash", {"command": f"echo {LEARNT}"}),))

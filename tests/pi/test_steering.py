@@ -15,8 +15,8 @@ from pi_subagents.offline.request import text_of
 from pi_subagents.runs.control import ask
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.tools import ToolContext, call_tool
+from tests.kit.waiting import until_async
 from tests.pi.stage import WAIT_S, Play, Stage, processes_below
-from tests.waiting import until_async
 
 ADVICE = "Never mind that, look at the tests instead."
 

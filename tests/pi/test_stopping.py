@@ -12,8 +12,8 @@ from pi_subagents.models.event import Delta
 from pi_subagents.offline import Call, Hang, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
 from pi_subagents.tools import ToolContext, call_tool
+from tests.kit.waiting import until_async
 from tests.pi.stage import WAIT_S, Play, Stage, processes_below
-from tests.waiting import until_async
 
 # A grandchild that has left the agent's process group: a signal to the group does not reach it.
 SLEEP_FOR_EVER = Call("bash", {"command": "setsid sleep 1000 & echo started; sleep 1000"})

@@ -15,7 +15,7 @@ from tempfile import NamedTemporaryFile
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import LocalProcess, LocalRunner, Mechanism, Stream
 from pi_subagents.runners.guard import children_of
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 _DAEMON = "trap '' TERM HUP INT; (exec sleep 900.$1 &); (setsid sleep 900.$1 &); kill -9 $2; exec sleep 900.$1"
 _CHAIN = """

@@ -12,8 +12,8 @@ import pytest
 
 from pi_subagents.runners import namespace_works
 from pi_subagents.supervisor import supervisor
+from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import Stage, make_stage
-from tests.waiting import PATIENCE_S
 
 _NAMESPACE = pytest.param("namespace", marks=pytest.mark.skipif(not namespace_works(), reason="needs root"))
 

@@ -11,8 +11,8 @@ from pi_subagents.place import Place
 from pi_subagents.runs.run import RunResult
 from pi_subagents.testing import SCRIPT_VARIABLE, Action, answer, prints, script
 from pi_subagents.testing.agent import counts_input, exits, pauses
+from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import Stage
-from tests.waiting import PATIENCE_S
 
 TEN_MB = 10 * 1024 * 1024
 DONE = prints(*answer("Done."))

@@ -19,10 +19,10 @@ from pi_subagents.store import is_held, load_run
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, pauses, touches, writes
 from pi_subagents.testing.records import answer
+from tests.kit.waiting import PATIENCE_S, until, until_async
 from tests.process.attacks import End, alive, start, state_of
 from tests.process.kit import Stage, make_stage
 from tests.process.test_stopping import FOREVER, READY, until_ready
-from tests.waiting import PATIENCE_S, until, until_async
 
 FAMILY = [
     leaves_behind(),

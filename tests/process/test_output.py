@@ -13,8 +13,8 @@ from pi_subagents.models import event as ev
 from pi_subagents.testing import Action, answer, prints, script
 from pi_subagents.testing.agent import closes_output, complains, pauses, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
+from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import Stage
-from tests.waiting import PATIENCE_S
 
 DONE = prints(*answer("Done."))
 

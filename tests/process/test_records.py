@@ -20,9 +20,9 @@ from pi_subagents.models import event as ev
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, META_FILE, Lease, is_held, publish, read_journal
 from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import complains, leaves_behind, pauses, waits_for, writes
+from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import Stage
 from tests.process.test_stopping import READY, until_ready
-from tests.waiting import PATIENCE_S
 
 DONE = prints(*answer("Done."))
 

@@ -9,8 +9,8 @@ from pi_subagents.models import Status
 from pi_subagents.store import request_stop
 from pi_subagents.testing.agent import prints, touches, waits_for
 from pi_subagents.testing.records import answer
+from tests.kit.waiting import until_async
 from tests.process.kit import Stage
-from tests.waiting import until_async
 
 
 async def test_a_run_that_waits_for_its_turn_ends_at_once_and_the_others_go_on(

@@ -14,9 +14,9 @@ from pi_subagents.runs.run import RunResult
 from pi_subagents.testing import Action, prints
 from pi_subagents.testing.agent import Way, pauses, tells, waits_for, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, delta
+from tests.kit.waiting import until
 from tests.process.kit import Stage
 from tests.process.test_stopping import READY, until_ready
-from tests.waiting import until
 
 KEY = "sk-profile-0123456789abcdef-sk"
 LONGER_THAN_A_DELTA_WAITS_S = 0.15

@@ -15,8 +15,8 @@ from pi_subagents.models import event as ev
 from pi_subagents.place import Place
 from pi_subagents.testing import SCRIPTED_AGENT, answer, prints, script
 from pi_subagents.testing.agent import exits
+from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import Stage
-from tests.waiting import PATIENCE_S
 
 NOT_STARTED = ("failed", "spawn", "Failed to spawn sub-agent process")
 DONE = prints(*answer("Done."))

@@ -24,8 +24,8 @@ from pi_subagents.testing.agent import (
     writes,
 )
 from pi_subagents.testing.records import AGENT_START, answer, assistant
+from tests.kit.waiting import PATIENCE_S, until_async
 from tests.process.kit import Stage
-from tests.waiting import PATIENCE_S, until_async
 
 COMPLAINT = complains("from the agent\n")
 READY = writes(b"ready\n")

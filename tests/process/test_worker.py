@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.waiting import PATIENCE_S, until
+from tests.kit.waiting import PATIENCE_S, until
 
 _PROGRAM = """
 import os, signal, sys, time

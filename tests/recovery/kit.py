@@ -17,8 +17,8 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, is_held, load_run
 from pi_subagents.testing import Action, script
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import MARK_VARIABLE, Stage
-from tests.waiting import PATIENCE_S, until
 
 _REPOSITORY = Path(__file__).parents[2]
 

@@ -17,8 +17,8 @@ from pi_subagents.errors import StoreError
 from pi_subagents.store import JOURNAL_FILE, RunRecord, is_held, load_run, publish
 from pi_subagents.testing.agent import prints, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage, make_stage
-from tests.waiting import PATIENCE_S, until
 
 _DISK_KB = 512
 

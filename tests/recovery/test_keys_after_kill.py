@@ -9,9 +9,9 @@ from pi_subagents.store import TIDY_FILE, load_run
 from pi_subagents.testing.agent import Way, prints, tells, touches, waits_for
 from pi_subagents.testing.records import answer
 from tests.background.kit import BEGIN
+from tests.kit.waiting import until
 from tests.pi.stage import files_below
 from tests.process.kit import Stage
-from tests.waiting import until
 
 KEY = "sk-killed-4711-a-very-secret-value"
 WAYS: tuple[Way, ...] = ("delta", "message", "line", "stderr", "session")

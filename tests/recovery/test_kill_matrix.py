@@ -15,10 +15,10 @@ from pi_subagents.place import Place
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.testing.agent import Action, pauses, prints, script
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant, tool_call, tool_result
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage
 from tests.recovery.holders import POINTS
 from tests.recovery.kit import Holders, check_truth, kill_after
-from tests.waiting import PATIENCE_S, until
 
 KILLS_PER_TEST = 20
 TESTS = 10

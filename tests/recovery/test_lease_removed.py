@@ -10,9 +10,9 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
 from pi_subagents.testing.agent import prints, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage
 from tests.recovery.kit import Holders, kill_after
-from tests.waiting import PATIENCE_S, until
 
 READERS = 5
 

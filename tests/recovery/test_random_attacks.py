@@ -19,10 +19,10 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage
 from tests.recovery.kit import Holders, check_truth, kill_after
 from tests.recovery.test_kill_matrix import work
-from tests.waiting import PATIENCE_S, until
 
 SEED = int(os.environ.get("SOAK_SEED", "0"))
 ATTACKS = int(os.environ.get("SOAK_TRIES", "4"))

@@ -15,9 +15,9 @@ from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, is_held, load_run
 from pi_subagents.testing.agent import pauses, prints
 from pi_subagents.testing.records import AGENT_START, assistant
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage
 from tests.recovery.kit import Holders, kill_after
-from tests.waiting import PATIENCE_S, until
 
 READERS = 10
 

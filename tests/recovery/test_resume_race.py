@@ -11,8 +11,8 @@ from pi_subagents.place import Place
 from pi_subagents.testing.agent import prints, waits_for
 from pi_subagents.testing.records import answer
 from pi_subagents.tools import ToolContext, call_tool
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage
-from tests.waiting import PATIENCE_S, until
 
 
 def _resume(stage: Stage, session_id: str, gate: Path) -> subprocess.Popen[str]:

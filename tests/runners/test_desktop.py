@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.processes.desktop import open_on_desktop
-from tests.waiting import until
+from tests.kit.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="macOS has another opener")
 

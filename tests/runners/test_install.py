@@ -15,7 +15,7 @@ import pytest
 from pi_subagents.errors import InstallError
 from pi_subagents.processes.install import PINNED_PI_VERSION, find_node, install_pi, installed_pi
 from pi_subagents.text.steps import Steps
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 # Node, npm and pi in one: what it is asked to run decides which one it plays.
 NODE = """#!/bin/sh

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from pi_subagents.processes.query import MAX_ANSWER_BYTES, Answer, ask
+from tests.kit.waiting import PATIENCE_S, until
 from tests.process.attacks import alive
-from tests.waiting import PATIENCE_S, until
 
 WAIT_S = PATIENCE_S
 

@@ -20,7 +20,7 @@ from pi_subagents.store import session_runs
 from pi_subagents.surfaces.bridge.reader import Transcript
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT
-from tests.session_kit import HOUR_S, Kept, Shelf, says
+from tests.kit.sessions import HOUR_S, Kept, Shelf, says
 
 SESSION = "a3f7b9c2d1e8f4a1"
 

@@ -18,7 +18,7 @@ from pi_subagents.store import JOURNAL_FILE, load_run
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT, prints, script
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant, tool_call
-from tests.session_kit import Shelf
+from tests.kit.sessions import Shelf
 
 _STARTED = '{"type":"started","at":1793541802002,"pid":7,"containment":"guard"}'
 _SAID = '{"type":"message","at":1793541803000,"role":"assistant","parts":[{"type":"text","text":"Half is done."}]}'

@@ -13,7 +13,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE, ending
 from pi_subagents.runs.following import POLL_S, follow_run
 from pi_subagents.store import JOURNAL_FILE
-from tests.session_kit import Kept, Shelf, says
+from tests.kit.sessions import Kept, Shelf, says
 
 
 @pytest.fixture

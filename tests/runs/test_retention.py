@@ -25,8 +25,8 @@ from pi_subagents.settings import Settings
 from pi_subagents.store import load_run
 from pi_subagents.testing import SCRIPTED_AGENT
 from pi_subagents.trust import Decisions
-from tests.session_kit import DAY_S, HOUR_S, Shelf
-from tests.waiting import until_async
+from tests.kit.sessions import DAY_S, HOUR_S, Shelf
+from tests.kit.waiting import until_async
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.runs.run import as_they_end
 from pi_subagents.runs.sessions import MAX_RUNS_IN_MEMORY
 from pi_subagents.store import Index, RunRecord, load_run, publish, stop_request
-from tests.session_kit import HOUR_S, Kept, Shelf, run_id_at, says
+from tests.kit.sessions import HOUR_S, Kept, Shelf, run_id_at, says
 
 
 @pytest.fixture

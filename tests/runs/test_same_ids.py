@@ -19,7 +19,7 @@ from pi_subagents.runs.lookup import find_run_dir, find_session
 from pi_subagents.runs.retention import Rule, find_dispensable, remove
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import load_run
-from tests.session_kit import Kept, Shelf
+from tests.kit.sessions import Kept, Shelf
 
 SESSION = "a3f7b9c2d1e8f4a1"
 

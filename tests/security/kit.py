@@ -27,8 +27,8 @@ from typing import IO, Any
 
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
 from tests.kit.before import be_limited, be_limited_at_terminal
+from tests.kit.waiting import PATIENCE_S
 from tests.security.things import State, Table, differences, lay_out, state_of
-from tests.waiting import PATIENCE_S
 
 LIMIT_S = PATIENCE_S
 """No command takes a tenth of it, unless it waits for something that never comes."""

@@ -15,9 +15,9 @@ import pytest
 
 from pi_subagents.runners import namespace_works
 from pi_subagents.testing import SCRIPTED_AGENT
+from tests.kit.waiting import PATIENCE_S, until
 from tests.security.hostile_agent import ATTACKS
 from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Victim, below, files_with, finished
-from tests.waiting import PATIENCE_S, until
 
 KEY = "sk-victims-own-0123456789abcdef"
 PROFILE_KEY = "sk-of-the-profile-0123456789"

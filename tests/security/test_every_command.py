@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.waiting import until
 from tests.security.commands import Attempt, attempts, not_attempted
 from tests.security.kit import (
     NEIGHBOUR,
@@ -20,7 +21,6 @@ from tests.security.kit import (
     finished,
 )
 from tests.security.projects import PROJECTS, HostileProject
-from tests.waiting import until
 
 
 def name_of(attempt: Attempt) -> str:

@@ -14,9 +14,9 @@ import pytest
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import MODELS_VARIABLE, answer, prints, script
 from pi_subagents.text.harmless import escape_json
+from tests.kit.waiting import until
 from tests.security.commands import leaf_commands
 from tests.security.kit import MODEL, NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Done, Victim, below, finished
-from tests.waiting import until
 
 HOSTILE = "a\x1b[2J\x7f\x85\x9b31m\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202e\u2060\u2066\ufeffz"
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")

@@ -34,8 +34,8 @@ from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, Index
 from pi_subagents.store.record import result_document
 from pi_subagents.surfaces.watch.rows import tall_row
+from tests.kit.sessions import DAY_S, Shelf, call, returns, says, was_told
 from tests.security.mutations import Mutation, lines_to_insert, some_mutations, spoilt
-from tests.session_kit import DAY_S, Shelf, call, returns, says, was_told
 
 CASES = int(os.environ.get("SOAK_CASES", "5000"))
 SEED = int(os.environ.get("SOAK_SEED", "0"))

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.kit.waiting import PATIENCE_S, until
 from tests.security.commands import Attempt, attempts
 from tests.security.kit import (
     ENDED,
@@ -42,7 +43,6 @@ from tests.security.records import (
 )
 from tests.security.test_every_command import carry_out, name_of
 from tests.security.things import Link, Pipe, Text, lay_out, state_of
-from tests.waiting import PATIENCE_S, until
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="not run, because only root can make files of somebody else's"

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.testing import SCRIPTED_AGENT
+from tests.kit.waiting import PATIENCE_S, until
 from tests.security.kit import (
     MARK_VARIABLE,
     REPOSITORY,
@@ -30,7 +31,6 @@ from tests.security.kit import (
 )
 from tests.security.projects import POWERFUL_FIELDS, TRIPWIRE, agent_file
 from tests.security.things import STRANGER, Folder, Link, Table, Text, differences, lay_out, state_of
-from tests.waiting import PATIENCE_S, until
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="not run, because only root can act as two users")
 

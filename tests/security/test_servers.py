@@ -15,10 +15,10 @@ import pytest
 
 from pi_subagents.tools import TOOLS
 from tests.kit.before import be_limited
+from tests.kit.waiting import PATIENCE_S, until
 from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, PRIVATE, RUNS, Done, Victim, below, finished
 from tests.security.projects import PROJECTS
 from tests.security.records import FOREIGN, ODD, many
-from tests.waiting import PATIENCE_S, until
 
 _ABOUT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 ARGUMENTS: dict[str, dict[str, Any]] = {

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests.kit.waiting import PATIENCE_S, until
 from tests.security.kit import (
     LIMIT_S,
     NEIGHBOUR,
@@ -29,7 +30,6 @@ from tests.security.kit import (
     limit_memory,
 )
 from tests.security.projects import PROJECTS
-from tests.waiting import PATIENCE_S, until
 
 COMMANDS = (
     ("sessions", "list"),

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from tests.kit.waiting import PATIENCE_S, until
 from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Done, Victim, below, finished
 from tests.security.projects import POWERFUL_FIELDS, POWERFUL_SETTINGS, TRIPWIRE, agent_file
 from tests.security.things import Text
-from tests.waiting import PATIENCE_S, until
 
 WAY_OUT = "pi-subagents trust"
 GIT = {".git/HEAD": "ref: refs/heads/main\n"}

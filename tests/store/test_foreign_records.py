@@ -44,7 +44,7 @@ from pi_subagents.store import (
 )
 from pi_subagents.store import record as records
 from pi_subagents.store.record import OUR_FILES
-from tests.session_kit import DAY_S, Kept, Shelf, says
+from tests.kit.sessions import DAY_S, Kept, Shelf, says
 
 NOBODY = 65534
 SOME_FILES = (JOURNAL_FILE, LEASE_FILE, RESULT_FILE, "stop", "control", "notified", "child-session.jsonl")

@@ -21,7 +21,7 @@ from pi_subagents.place import Place
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import Index, publish
 from pi_subagents.store.migrations import MIGRATIONS, migrate
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 
 def keep_run(project: Path, number: int, *, over: bool = True) -> tuple[RunState, Path]:

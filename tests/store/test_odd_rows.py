@@ -17,7 +17,7 @@ from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.runs.lookup import find_run_dir, sessions_beginning
 from pi_subagents.runs.sessions import Sessions
-from tests.session_kit import Kept, Shelf, says
+from tests.kit.sessions import Kept, Shelf, says
 
 SESSION = "a3f7b9c2d1e8f4a1"
 

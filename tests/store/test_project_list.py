@@ -11,7 +11,7 @@ import pytest
 
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import Wanted, list_sessions
-from tests.session_kit import Shelf
+from tests.kit.sessions import Shelf
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from pi_subagents.errors import SessionBusy, StoreError
 from pi_subagents.files import Directory
 from pi_subagents.paths import runs_dir
 from pi_subagents.store import JOURNAL_FILE, Lease, disk_size, leftovers, remove_leftover, remove_session
-from tests.session_kit import DAY_S, Shelf, says
+from tests.kit.sessions import DAY_S, Shelf, says
 
 
 @pytest.fixture

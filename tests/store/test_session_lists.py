@@ -15,7 +15,7 @@ from pi_subagents.runs.lookup import find_run_dir
 from pi_subagents.runs.retention import Rule, find_dispensable
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import remove_session, session_runs
-from tests.session_kit import Shelf
+from tests.kit.sessions import Shelf
 
 SESSION = "a3f7b9c2d1e8f4a1"
 

@@ -17,10 +17,10 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for
 from scripts.bootstrap import PROGRAMS
+from tests.kit.waiting import PATIENCE_S, until
 from tests.surfaces.cli.background_desk import BackgroundDesk
 from tests.surfaces.cli.session_desk import TIMEOUT_S
 from tests.surfaces.live.tmux import Terminal
-from tests.waiting import PATIENCE_S, until
 
 _TMUX = next(program for program in PROGRAMS if program.apt_package == "tmux")
 

@@ -24,7 +24,7 @@ from pi_subagents.testing import (
     script,
 )
 from pi_subagents.testing.agent import exits
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 INVOCATION = Invocation(("pi",), {}, Path("/"), b"")
 

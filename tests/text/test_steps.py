@@ -9,7 +9,7 @@ import pytest
 
 from pi_subagents.text import steps
 from pi_subagents.text.steps import Steps
-from tests.waiting import until
+from tests.kit.waiting import until
 
 
 class Terminal(io.StringIO):

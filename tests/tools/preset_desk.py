@@ -13,7 +13,7 @@ from pi_subagents.place import Place
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
 from pi_subagents.tools import Progress, ToolContext, ToolResult, Update, call_tool
 from pi_subagents.trust import Decisions
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 WAIT_S = PATIENCE_S
 OnUpdate = Callable[[dict[str, Any]], None]

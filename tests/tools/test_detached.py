@@ -17,9 +17,9 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import script
 from pi_subagents.testing.agent import pauses
 from pi_subagents.tools import TOOLS, ToolContext, detached
+from tests.kit.waiting import until_async
 from tests.process.conftest import plain_stage
 from tests.process.kit import Stage
-from tests.waiting import until_async
 
 __all__ = ["plain_stage"]
 

@@ -14,8 +14,8 @@ from pi_subagents.runs.sessions import Sessions
 from pi_subagents.testing import MODELS_VARIABLE, answer, assistant, prints, script, tool_call
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for
 from pi_subagents.tools import ToolContext, call_tool
+from tests.kit.waiting import until_async
 from tests.tools.preset_desk import WAIT_S, PresetDesk
-from tests.waiting import until_async
 
 
 @pytest.fixture

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import signal
 import subprocess
-import sys
-from collections.abc import Mapping
 from pathlib import Path
 
 from pi_subagents.paths import runs_dir
 from pi_subagents.store import is_held, list_runs, request_stop
 from pi_subagents.testing import MODELS_VARIABLE, Action, answer, prints, script
 from pi_subagents.testing.agent import touches, waits_for
+from tests.kit.waiting import until
 from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk, Done
-from tests.waiting import until
 
 MODEL = "acme/large"
 
@@ -36,20 +34,6 @@ class BackgroundDesk(Desk):
     @property
     def run_dirs(self) -> list[Path]:
         return list_runs(runs_dir(self.project))
-
-    def call(self, *arguments: str, stdin: str = "", variables: Mapping[str, str] | None = None) -> Done:
-        """Run the command with these arguments."""
-        done = subprocess.run(
-            [sys.executable, "-m", "pi_subagents", *arguments],
-            cwd=self.project,
-            env={**self.environ, **(variables or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
-        return Done(done.returncode, done.stdout, done.stderr)
 
     def background(self, *arguments: str, stdin: str = "") -> Done:
         """Run `background` with these arguments."""

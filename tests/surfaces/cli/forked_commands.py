@@ -20,7 +20,7 @@ from pathlib import Path
 
 import click
 
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 LIMIT_S = PATIENCE_S
 UNCAUGHT, UNFLUSHED = 70, 120

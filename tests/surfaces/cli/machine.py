@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pi_subagents
-from tests.waiting import PATIENCE_S
+from tests.kit import command
+from tests.kit.waiting import PATIENCE_S
 
 TIMEOUT_S = PATIENCE_S
 PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
@@ -89,15 +89,7 @@ class Machine:
         self.add_program("pi", PI)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "pi_subagents", *arguments],
-            cwd=self.project,
-            env=self.environ,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        return command.run(*arguments, cwd=self.project, environ=self.environ)
 
     @property
     def environ(self) -> dict[str, str]:

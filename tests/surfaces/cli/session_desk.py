@@ -8,7 +8,6 @@ import os
 import pty
 import struct
 import subprocess
-import sys
 import termios
 from collections.abc import Mapping
 from pathlib import Path
@@ -16,8 +15,9 @@ from typing import Any
 
 from pi_subagents.testing import SCRIPTED_AGENT
 from pi_subagents.trust import Decisions
-from tests.session_kit import Shelf
-from tests.waiting import PATIENCE_S
+from tests.kit import command
+from tests.kit.sessions import Shelf
+from tests.kit.waiting import PATIENCE_S
 
 SOURCE = Path(__file__).parents[3] / "src"
 TIMEOUT_S = PATIENCE_S
@@ -50,22 +50,20 @@ class Desk:
         self, *arguments: str, stdin: str = "", cwd: Path | None = None, variables: Mapping[str, str] | None = None
     ) -> Done:
         """Run `sessions` with these arguments."""
-        done = subprocess.run(
-            self._command("sessions", *arguments),
-            cwd=cwd or self.project,
-            env={**self.environ, **(variables or {})},
-            input=stdin,
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_S,
-            check=False,
-        )
+        return self.call("sessions", *arguments, stdin=stdin, cwd=cwd, variables=variables)
+
+    def call(
+        self, *arguments: str, stdin: str = "", cwd: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> Done:
+        """Run the command with these arguments."""
+        environ = {**self.environ, **(variables or {})}
+        done = command.run(*arguments, cwd=cwd or self.project, environ=environ, stdin=stdin)
         return Done(done.returncode, done.stdout, done.stderr)
 
     def start(self, *arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
         """Start the command with these arguments and leave it running."""
         return subprocess.Popen(
-            self._command(*arguments),
+            command.argv(*arguments),
             cwd=cwd or self.project,
             env=self.environ,
             stdin=subprocess.DEVNULL,
@@ -81,7 +79,7 @@ class Desk:
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         process = subprocess.Popen(
-            self._command("sessions", *arguments),
+            command.argv("sessions", *arguments),
             cwd=self.project,
             env={**self.environ, **(variables or {})},
             stdin=slave,
@@ -94,9 +92,6 @@ class Desk:
         text = _read_all(master)
         os.close(master)
         return Done(process.wait(TIMEOUT_S), text, "")
-
-    def _command(self, *arguments: str) -> list[str]:
-        return [sys.executable, "-m", "pi_subagents", *arguments]
 
 
 class Done:

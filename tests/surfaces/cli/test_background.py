@@ -11,9 +11,9 @@ import pytest
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches
+from tests.kit.waiting import until
 from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt, short
 from tests.surfaces.cli.session_desk import TIMEOUT_S
-from tests.waiting import until
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches
 from scripts.bootstrap import PROGRAMS
+from tests.kit.waiting import until
 from tests.surfaces.cli.background_desk import BackgroundDesk, short
 from tests.surfaces.cli.session_desk import TIMEOUT_S
 from tests.surfaces.live.tmux import Terminal
-from tests.waiting import until
 
 _TMUX = next(program for program in PROGRAMS if program.apt_package == "tmux")
 needs_tmux = pytest.mark.skipif(

@@ -9,7 +9,7 @@ import pytest
 
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints, script
-from tests.session_kit import Shelf
+from tests.kit.sessions import Shelf
 from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt, short
 from tests.surfaces.cli.session_desk import TIMEOUT_S
 

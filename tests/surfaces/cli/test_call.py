@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from pi_subagents.offline import Call, Say, Script
+from tests.kit.waiting import until
 from tests.pi.stage import WAIT_S, Play, processes_below
 from tests.surfaces.cli.stand_in import use_stand_in
-from tests.waiting import until
 
 ONE_TASK = json.dumps({"tasks": [{"name": "t", "prompt": "Go."}]})
 

@@ -12,8 +12,8 @@ import pytest
 from pi_subagents.surfaces.cli import catalogs
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.surfaces.cli.shells import completer
+from tests.kit.waiting import PATIENCE_S
 from tests.surfaces.cli.machine import PACKAGE_HOME, Machine
-from tests.waiting import PATIENCE_S
 
 _BASH = """source {script}
 complete_line() {{ COMPREPLY=(); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pi_subagents_completion pi-subagents; }}

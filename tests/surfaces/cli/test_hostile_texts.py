@@ -15,7 +15,7 @@ from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT, answer, prints, script
-from tests.session_kit import Shelf, call, returns, says, was_told
+from tests.kit.sessions import Shelf, call, returns, says, was_told
 from tests.surfaces.cli.forked_commands import Ended, Trouble, leaves, run_all
 
 TEXT = "\x1b]0;title\x07\x1b[2J\x1b]8;;http://e.x\x07link\x9b31m\x1b[8m\r\u202eabc\u2066\u200b\x00\x7f\x85"

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.offline import Call, Say, Script, Turn, Usage
+from tests.kit.waiting import until
 from tests.pi.stage import WAIT_S, Play, processes_below
 from tests.surfaces.cli.stand_in import use_stand_in
-from tests.waiting import until
 
 
 def test_two_prompts_are_two_agents_whose_outputs_and_costs_are_shown(play: Play) -> None:

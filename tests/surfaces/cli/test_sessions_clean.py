@@ -8,7 +8,7 @@ import re
 from pi_subagents.models import Reason
 from pi_subagents.paths import runs_dir
 from pi_subagents.store import Lease
-from tests.session_kit import DAY_S, HOUR_S, Shelf, says
+from tests.kit.sessions import DAY_S, HOUR_S, Shelf, says
 from tests.surfaces.cli.session_desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from tests.session_kit import Shelf
+from tests.kit.sessions import Shelf
 from tests.surfaces.cli.session_desk import Desk
 
 COMMANDS = ("show", "output", "resume", "stop", "export", "delete")

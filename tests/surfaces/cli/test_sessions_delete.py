@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.session_kit import HOUR_S, Shelf
+from tests.kit.sessions import HOUR_S, Shelf
 from tests.surfaces.cli.session_desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"

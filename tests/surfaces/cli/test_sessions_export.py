@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.session_kit import call, returns, says, was_told
+from tests.kit.sessions import call, returns, says, was_told
 from tests.surfaces.cli.session_desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"

@@ -10,7 +10,7 @@ import pytest
 
 from pi_subagents.models import Reason
 from pi_subagents.text import cell_width, clean
-from tests.session_kit import DAY_S, HOUR_S, Shelf, call, says
+from tests.kit.sessions import DAY_S, HOUR_S, Shelf, call, says
 from tests.surfaces.cli.session_desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"

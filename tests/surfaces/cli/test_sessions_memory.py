@@ -10,7 +10,7 @@ import pytest
 
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
-from tests.session_kit import call, returns, says
+from tests.kit.sessions import call, returns, says
 from tests.surfaces.cli.session_desk import Desk
 
 JOURNAL_BYTES = 40_000_000

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
-from tests.session_kit import HOUR_S, Shelf, call, says
+from tests.kit.sessions import HOUR_S, Shelf, call, says
 from tests.surfaces.cli.session_desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"

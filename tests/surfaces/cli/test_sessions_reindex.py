@@ -7,7 +7,7 @@ import shutil
 
 from pi_subagents.models import Reason
 from pi_subagents.testing import answer, assistant, prints, script, tool_call
-from tests.session_kit import Shelf, says
+from tests.kit.sessions import Shelf, says
 from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from pi_subagents.models import Reason
-from tests.session_kit import Shelf, says
+from tests.kit.sessions import Shelf, says
 from tests.surfaces.cli.session_desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"

@@ -12,7 +12,7 @@ import pytest
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE, ending
-from tests.session_kit import call, returns, says, was_told
+from tests.kit.sessions import call, returns, says, was_told
 from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"

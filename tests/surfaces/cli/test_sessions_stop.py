@@ -10,9 +10,9 @@ from pi_subagents.outcome import ending
 from pi_subagents.store import stop_request
 from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import ignores_sigterm, pauses, touches
-from tests.session_kit import says
+from tests.kit.sessions import says
+from tests.kit.waiting import until
 from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
-from tests.waiting import until
 
 SESSION = "a3f7b9c2d1e8f4a1"
 

@@ -8,10 +8,10 @@ from pi_subagents.offline import Call, Script, Turn
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import repeats_steering, touches
+from tests.kit.waiting import until
 from tests.pi.stage import WAIT_S, Play, Stage
 from tests.surfaces.cli.background_desk import BackgroundDesk
 from tests.surfaces.cli.session_desk import TIMEOUT_S
-from tests.waiting import until
 
 WAITS = Turn("On it.", calls=(Call("bash", {"command": "touch at-work; while [ ! -e go ]; do sleep 0.05; done"}),))
 SCRIPT = Script().otherwise([WAITS, Turn("Done.")])

@@ -12,9 +12,9 @@ import pytest
 
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT
-from tests.session_kit import Shelf, says
+from tests.kit.sessions import Shelf, says
+from tests.kit.waiting import PATIENCE_S
 from tests.surfaces.cli.forked_commands import UNCAUGHT, UNFLUSHED, Ended, Trouble, leaves, run_all
-from tests.waiting import PATIENCE_S
 
 ROOT = Path(__file__).parents[3]
 SESSION = "a3f7b9c2d1e8f4a1"

@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.testing import SCRIPTED_AGENT
+from tests.kit.command import run as run_command
 from tests.surfaces.cli.session_desk import Desk
-from tests.waiting import PATIENCE_S
 
 EVIL = '#!/bin/sh\ntouch {mark}\nexec {agent} "$@"\n'
 TASKS = json.dumps({"tasks": [{"name": "t", "prompt": "Say something"}]})
@@ -34,16 +33,8 @@ class Clone:
         self.settings.write_text(json.dumps({"subagents": {"piCommand": "./pi.sh"}}))
 
     def command(self, *arguments: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "pi_subagents", *arguments],
-            cwd=self.project,
-            env={**self.desk.environ, **(environ or {})},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_S,
-            check=False,
-        )
+        environ = {**self.desk.environ, **(environ or {})}
+        return run_command(*arguments, cwd=self.project, environ=environ)
 
     def profile(self, *lines: str) -> Path:
         path = self.project / ".pi" / "agent-profiles" / "helpful.md"

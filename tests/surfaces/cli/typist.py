@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import pty
 import select
 import subprocess
-import sys
-import termios
 import time
 
+from tests.kit.before import own_terminal
+from tests.kit.command import argv
+from tests.kit.waiting import PATIENCE_S
 from tests.surfaces.cli.machine import Machine
-from tests.waiting import PATIENCE_S
 
 PROMPT_ENDS = ("): ", "]: ", "\n> ")
 CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
@@ -24,15 +23,14 @@ class Typist:
     def __init__(self, machine: Machine, *arguments: str, **variables: str) -> None:
         self._terminal, child_end = pty.openpty()
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "pi_subagents", *arguments],
+            argv(*arguments),
             cwd=machine.project,
             env={**machine.environ, **variables},
             stdin=child_end,
             stdout=child_end,
             stderr=child_end,
             start_new_session=True,
-            # So that Ctrl+C is a signal, as it is for people.
-            preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),
+            preexec_fn=own_terminal,
         )
         os.close(child_end)
         self._shown = b""

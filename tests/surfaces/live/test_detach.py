@@ -8,10 +8,10 @@ from pathlib import Path
 
 from pi_subagents.offline import Call, Script, Turn
 from pi_subagents.store import load_run
+from tests.kit.waiting import until
 from tests.pi.stage import Play, Stage, processes_below
 from tests.surfaces.live.tmux import Terminal
 from tests.surfaces.live.watching import WAITING, Open, assert_shell_is_sane, needs_tmux, start
-from tests.waiting import until
 
 pytestmark = needs_tmux
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from benchmarks.flood import COLUMNS, flood
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 MAX_GROWTH_MB = 30.0
 """Ten times what is seen; the flood itself is larger than that every second."""

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pi_subagents.surfaces.live.colours import paint
 from pi_subagents.surfaces.live.screen import Screen, reflows
 from pi_subagents.text import Line, Style
+from tests.kit.waiting import until
 from tests.surfaces.live.emulator import EmulatedStream, Emulator
-from tests.waiting import until
 
 HISTORY = [f"history {number}" for number in range(30)]
 

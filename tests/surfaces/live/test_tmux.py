@@ -8,6 +8,7 @@ import pytest
 
 from pi_subagents.offline import Fail, Hang, Script, Turn, Usage
 from pi_subagents.surfaces.live.view import FRAME_S
+from tests.kit.waiting import until
 from tests.pi.stage import Play, processes_below
 from tests.surfaces.live.watching import (
     NAMES,
@@ -24,7 +25,6 @@ from tests.surfaces.live.watching import (
     once,
     start,
 )
-from tests.waiting import until
 
 pytestmark = needs_tmux
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.offline import Fail, Script, Turn
+from tests.kit.waiting import until
 from tests.pi.stage import Play, Stage
 from tests.surfaces.live.watching import (
     NAMES,
@@ -26,7 +27,6 @@ from tests.surfaces.live.watching import (
     once,
     start,
 )
-from tests.waiting import until
 
 pytestmark = needs_tmux
 

@@ -20,8 +20,8 @@ from pi_subagents.surfaces.live import LiveView
 from pi_subagents.surfaces.live import view as view_module
 from pi_subagents.surfaces.live.interjections import diverted_stderr
 from pi_subagents.surfaces.live.keys import Key
+from tests.kit.waiting import until_async
 from tests.progress.windows_kit import COMPLETED, CREATED, STARTED, assistant
-from tests.waiting import until_async
 
 
 class _Stream(io.StringIO):

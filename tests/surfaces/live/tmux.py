@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pi_subagents
-from tests.waiting import PATIENCE_S, until
+from tests.kit.waiting import PATIENCE_S, until
 
 _PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
 PROMPT = "ready {}> "

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.waiting import PATIENCE_S
 from tests.pi.fixtures import pi, play
 from tests.process.conftest import plain_stage
 from tests.process.kit import Stage
 from tests.surfaces.mcp.kit import ERAS, Desk
-from tests.waiting import PATIENCE_S
 
 __all__ = ["pi", "plain_stage", "play"]
 

@@ -17,8 +17,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from pi_subagents.testing import MODELS_VARIABLE, Action, script
+from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import MODEL, Stage, furnish
-from tests.waiting import PATIENCE_S
 
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")

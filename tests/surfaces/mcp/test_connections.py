@@ -20,9 +20,9 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from pi_subagents.surfaces.mcp.connections import BoundedProtocol, Bounds, Gate
+from tests.kit.waiting import PATIENCE_S, until
 from tests.surfaces.mcp.kit import Desk
 from tests.surfaces.mcp.test_http import INITIALIZE, post
-from tests.waiting import PATIENCE_S, until
 
 LIMIT_S = PATIENCE_S
 """Far above every bound here, and below what a person would wait."""

@@ -19,8 +19,8 @@ from pi_subagents.surfaces.mcp.handshake import Greeting, discover_result, initi
 from pi_subagents.surfaces.mcp.identity import HANDSHAKE_VERSIONS, MODERN_VERSIONS
 from pi_subagents.surfaces.mcp.server import SubagentServer
 from pi_subagents.tools import TOOLS
+from tests.kit.waiting import PATIENCE_S
 from tests.surfaces.mcp.kit import Desk
-from tests.waiting import PATIENCE_S
 
 
 def request(**changes: Any) -> bytes:

@@ -18,8 +18,8 @@ from mcp.client.streamable_http import streamable_http_client
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import pauses, touches
 from pi_subagents.testing.records import answer
+from tests.kit.waiting import PATIENCE_S, until, until_async
 from tests.surfaces.mcp.kit import Desk, tasks, text_of
-from tests.waiting import PATIENCE_S, until, until_async
 
 DONE = prints(*answer("All is well."))
 TOKEN = "0123456789abcdef0123456789abcdef"

@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
+from tests.kit.waiting import PATIENCE_S
 from tests.surfaces.mcp.kit import Desk
 from tests.surfaces.mcp.test_handshake import request
-from tests.waiting import PATIENCE_S
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])

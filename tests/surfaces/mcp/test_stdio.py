@@ -17,10 +17,10 @@ from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import complains, exits, ignores_sigterm, leaves_behind, pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
 from pi_subagents.tools import TOOLS
+from tests.kit.waiting import until_async
 from tests.pi.stage import Play
 from tests.process.kit import PRESET, Stage
 from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_in, text_of
-from tests.waiting import until_async
 
 DONE = prints(*answer("All is well."))
 FOREVER = pauses(300)

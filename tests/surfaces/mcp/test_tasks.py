@@ -18,9 +18,9 @@ from pi_subagents.surfaces.mcp.identity import TASKS_EXTENSION
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
+from tests.kit.waiting import until_async
 from tests.process.kit import PRESET
 from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_of
-from tests.waiting import until_async
 
 BEGIN = prints(AGENT_START)
 DONE = prints(*answer("All is well."))

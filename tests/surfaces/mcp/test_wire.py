@@ -17,8 +17,8 @@ from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, touches
 from pi_subagents.testing.records import answer
+from tests.kit.waiting import PATIENCE_S, until
 from tests.surfaces.mcp.kit import Desk, tasks, text_of
-from tests.waiting import PATIENCE_S, until
 
 INITIALIZE = {
     "protocolVersion": "2025-11-25",

@@ -17,8 +17,8 @@ from pi_subagents.place import Place
 from pi_subagents.surfaces.watch import WatchApp
 from pi_subagents.surfaces.watch.blocks import Fold
 from pi_subagents.testing import SCRIPTED_AGENT
-from tests.session_kit import Shelf
-from tests.waiting import PATIENCE_S, until_async
+from tests.kit.sessions import Shelf
+from tests.kit.waiting import PATIENCE_S, until_async
 
 WIDE, NARROW = (140, 40), (80, 24)
 _ASKED_ANEW_S = 2.0

@@ -11,7 +11,7 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.outcome import CANCELLED_SENTENCE, ending
 from pi_subagents.store import load_run, session_runs, stop_request
 from pi_subagents.surfaces.watch.dialogs import Confirmation, PromptDialog
-from tests.session_kit import Kept, says
+from tests.kit.sessions import Kept, says
 from tests.surfaces.watch.kit import NARROW, Bench, watching
 
 

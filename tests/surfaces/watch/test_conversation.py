@@ -10,7 +10,7 @@ from pi_subagents.outcome import ending
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.surfaces.watch.blocks import CallBlock, FoldTitle
 from pi_subagents.surfaces.watch.timeline import MAX_BLOCKS, PART, Timeline
-from tests.session_kit import call, returns, says, was_told
+from tests.kit.sessions import call, returns, says, was_told
 from tests.surfaces.watch.kit import NARROW, Bench, watching
 
 

@@ -6,7 +6,7 @@ import pytest
 from textual.widgets import Input
 
 from pi_subagents.models import Reason
-from tests.session_kit import says
+from tests.kit.sessions import says
 from tests.surfaces.watch.kit import Bench, watching
 
 

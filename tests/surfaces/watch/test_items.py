@@ -7,7 +7,7 @@ import pytest
 from pi_subagents.export import Called, Noticed, Returned, Said
 from pi_subagents.surfaces.watch import items as module
 from pi_subagents.surfaces.watch.items import MAX_BYTES, Items
-from tests.session_kit import says
+from tests.kit.sessions import says
 from tests.surfaces.watch.kit import Bench, watching
 
 

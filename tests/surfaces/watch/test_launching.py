@@ -18,9 +18,9 @@ from pi_subagents.surfaces.watch.launching import resume
 from pi_subagents.surfaces.watch.start_dialog import StartDialog
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPT_VARIABLE, SCRIPTED_AGENT, prints, script
 from pi_subagents.testing.agent import repeats_steering, touches
-from tests.session_kit import Shelf
+from tests.kit.sessions import Shelf
+from tests.kit.waiting import until
 from tests.surfaces.watch.kit import Bench, Eyes, watching
-from tests.waiting import until
 
 _SETTLED = prints({"type": "agent_end"}, {"type": "agent_settled"})
 

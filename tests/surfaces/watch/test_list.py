@@ -12,7 +12,7 @@ from pi_subagents.outcome import ending
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE
-from tests.session_kit import call, returns, says
+from tests.kit.sessions import call, returns, says
 from tests.surfaces.watch.kit import NARROW, WIDE, Bench, watching
 
 

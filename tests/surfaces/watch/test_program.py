@@ -8,7 +8,7 @@ from pi_subagents.surfaces.watch.dialogs import Help
 from pi_subagents.surfaces.watch.keys import HELP, KEYS
 from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
 from pi_subagents.surfaces.watch.timeline import Timeline
-from tests.session_kit import says
+from tests.kit.sessions import says
 from tests.surfaces.watch.kit import NARROW, WIDE, Bench, watching
 
 LARGE = (200, 60)

@@ -10,7 +10,7 @@ from textual.app import App
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 
 from pi_subagents.surfaces.watch.terminal import LastingDriver
-from tests.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S
 
 
 @pytest.mark.timeout(PATIENCE_S)  # without the driver it would hang

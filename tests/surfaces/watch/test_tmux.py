@@ -18,10 +18,10 @@ from pi_subagents.testing import SCRIPT_VARIABLE, answer, script
 from pi_subagents.testing.agent import pauses, prints, touches, waits_for
 from pi_subagents.testing.records import assistant, delta, tool_call
 from scripts.bootstrap import PROGRAMS
-from tests.session_kit import says
+from tests.kit.sessions import says
+from tests.kit.waiting import until
 from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
 from tests.surfaces.live.tmux import Terminal
-from tests.waiting import until
 
 _PROGRAM = next(program for program in PROGRAMS if program.apt_package == "tmux")
 
