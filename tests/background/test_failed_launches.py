@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from pi_subagents.background import launch_all
-from pi_subagents.delegation import delegation as service
+from pi_subagents.delegation import holders
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
@@ -140,7 +140,7 @@ async def test_when_one_of_several_cannot_be_supervised_none_stays_open(
             raise RuntimeError("out of order")
         return make(*arguments, **options)
 
-    monkeypatch.setattr(service, "Supervisor", second_fails)
+    monkeypatch.setattr(holders, "Supervisor", second_fails)
     with pytest.raises(RuntimeError, match="out of order"):
         await Delegation([Task("one", DONE), Task("two", DONE)], place=yard.place)
     assert ends(yard) == [("failed", "spawn", "out of order")] * 2

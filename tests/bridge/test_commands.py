@@ -95,7 +95,7 @@ def test_the_wizard_offers_the_tools_that_pi_has_but_not_our_own(desk: Desk, cho
         }
         bridge.ask("command/run", {"command": "profile", "arguments": "create reader"})
         (asked,) = [asked["title"] for asked in bridge.told("dialog/input") if "Tools" in asked["title"]]
-        assert asked.endswith("(there are read, grep, find, ls, lookup, bash, edit, write)")
+        assert asked.endswith("(available: read, grep, find, ls, lookup, bash, edit, write)")
         assert not [asked for asked in bridge.told("dialog/select") if "Not known here" in asked["title"]]
     assert f"{field}: grep,ls,lookup\n" in path.read_text()
 

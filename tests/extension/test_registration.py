@@ -98,7 +98,7 @@ def test_a_tool_that_came_late_can_be_chosen_for_a_profile(stage: Stage) -> None
         pi.answers = {"input": {"value": ""}, "editor": {"value": ""}}
         asked = [event.get("title", "") for event in pi.command("/profile edit writer")]
     (question,) = [title for title in asked if "Tools to allow" in title]
-    offered = set(question.partition("(there are ")[2].rstrip(")").split(", "))
+    offered = set(question.partition("(available: ")[2].rstrip(")").split(", "))
     assert {"read", "grep", "mcp__notes__write"} <= offered
     assert not offered & set(TOOLS)
 

@@ -116,7 +116,7 @@ async def test_it_cannot_be_steered_and_nothing_else_is_run_in_its_place(place: 
     assert steerable(EchoHarness()).name == "echo"
     problem = Run.load((await run(place, "Hello")).run_dir).why_not_steered()
     assert problem is not None
-    assert "the mode echo" in str(problem)
+    assert "the harness echo" in str(problem)
     assert "pi-rpc" not in problem.advice
 
 
@@ -184,7 +184,7 @@ async def test_where_its_program_is_not_there_nothing_is_started(place: Place, t
 
 def test_the_doctor_asks_it_instead_of_pi(place: Place) -> None:
     findings = {finding.check: finding for finding in diagnose(place, EchoHarness())}
-    assert findings["echo"].detail == "echo 1.0.0 (found through: pi-subagents itself)"
+    assert findings["echo"].detail == "echo 1.0.0 (found via pi-subagents itself)"
     assert findings["echo"].ok
     assert not {"pi", "node", "rg", "model"} & findings.keys()
 
