@@ -30,7 +30,7 @@ from pi_subagents.redaction import Redactor
 from pi_subagents.store import RunRecord, publish
 from pi_subagents.supervisor import Limits
 from pi_subagents.supervisor.recorder import Recorder
-from pi_subagents.supervisor.stream import EventStream, Output
+from pi_subagents.supervisor.stream import AgentOutput, EventStream
 from pi_subagents.testing import SCRIPTED_AGENT, answer, assistant, prints, script, tool_call, tool_result
 
 EVENT_BYTES = 1000
@@ -101,7 +101,7 @@ def _everything(chunks: Sequence[bytes], record: RunRecord) -> None:
             window.apply(event)
 
     recorder = Recorder(record, state, show, Limits().journal_bytes)
-    output = Output(harness_named("pi-json").decoder(), Redactor(_SECRETS), now_ms, record)
+    output = AgentOutput(harness_named("pi-json").decoder(), Redactor(_SECRETS), now_ms, record)
     for chunk in chunks:
         recorder.happened(output.feed("stdout", chunk))
 

@@ -12,7 +12,7 @@ from typing import Any
 from pi_subagents.agents.agent import RENEWAL_S
 from pi_subagents.agents.pool import PATIENCE_S, AgentPool, Keeping
 from pi_subagents.harness import Invocation
-from pi_subagents.runners import Footprint, Lease, Sink, SpawnFailed, Stream
+from pi_subagents.runners import Footprint, Sink, SlotLease, SpawnFailed, Stream
 from pi_subagents.testing import run_on_virtual_clock
 
 START_S = 0.5
@@ -48,7 +48,7 @@ class FakeAgentProcess:
     reused = False
     containment = "fake"
 
-    def __init__(self, world: World, invocation: Invocation, sink: Sink, lease: Lease | None, pid: int) -> None:
+    def __init__(self, world: World, invocation: Invocation, sink: Sink, lease: SlotLease | None, pid: int) -> None:
         self.pid = pid
         self.world = world
         self.sink = sink
@@ -95,7 +95,7 @@ class World:
         keeping = Keeping(idle_s, 1000)
         self.agents = AgentPool(self, keeping, slots=slots, starts_at_once=starts_at_once)
 
-    def start(self, invocation: Invocation, sink: Sink, lease: Lease | None = None) -> FakeAgentProcess:
+    def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> FakeAgentProcess:
         if self.fails:
             raise SpawnFailed("no")
         self.processes.append(FakeAgentProcess(self, invocation, sink, lease, len(self.processes) + 1))

@@ -16,7 +16,7 @@ from pi_subagents import paths
 from pi_subagents.models.event import SteerRequested
 from pi_subagents.paths import runtime_dir
 from pi_subagents.runs import control
-from pi_subagents.runs.control import ask, serving
+from pi_subagents.runs.control import ask_holder, serving
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.supervisor import Supervisor
 from pi_subagents.testing import answer, prints
@@ -65,7 +65,7 @@ async def test_the_socket_is_private_short_and_gone_when_the_run_is_over(yard: Y
     gate.touch()
     await yard.see_the_end(run_dir)
     until(lambda: not address.exists() and not (run_dir / "control").exists())
-    assert ask(run_dir, {"op": "steer", "text": "too late"}) is None
+    assert ask_holder(run_dir, {"op": "steer", "text": "too late"}) is None
 
 
 async def test_nonsense_does_not_hurt_and_steering_still_arrives(yard: Yard) -> None:
@@ -76,7 +76,7 @@ async def test_nonsense_does_not_hurt_and_steering_still_arrives(yard: Yard) -> 
     for nonsense in [*NONSENSE, *(b'{"run": ' + run + b", " + request[1:] for request in ours)]:
         assert json.loads(send(address, nonsense + b"\n"))["ok"] is False, nonsense[:80]
     until(lambda: b'"agent_started"' in (run_dir / JOURNAL_FILE).read_bytes())
-    assert ask(run_dir, {"op": "steer", "text": "half of a pair: \ud83d"}) == {"ok": True, "error": None}
+    assert ask_holder(run_dir, {"op": "steer", "text": "half of a pair: \ud83d"}) == {"ok": True, "error": None}
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["finalText"]) == ("completed", "half of a pair: ?")
     told = [event.text for event in read_journal(run_dir / JOURNAL_FILE) if isinstance(event, SteerRequested)]
@@ -111,7 +111,7 @@ async def test_a_run_that_is_stopped_is_aborted_however_the_agent_takes_it(
     manners = [ignores_abort(), ignores_sigterm()] if stubborn else []
     run_dir = await yard.launch(*manners, touches(begun), pauses(300))
     until(begun.exists)
-    assert ask(run_dir, {"op": "stop", "message": "Enough"}) == {"ok": True}
+    assert ask_holder(run_dir, {"op": "stop", "message": "Enough"}) == {"ok": True}
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["reason"], row["error"]) == ("aborted", "cancelled", "Enough")
     until(lambda: not yard.stage.processes())

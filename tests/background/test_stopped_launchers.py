@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.background import queue
-from pi_subagents.runs.control import ask
+from pi_subagents.runs.control import ask_holder
 from pi_subagents.store import BackgroundSlots, load_run, slots
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches, waits_for
@@ -109,7 +109,7 @@ async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Ya
     assert keeper is not None
     kill(keeper)
     assert address.exists()
-    assert ask(run_dir, {"op": "stop"}) is None
+    assert ask_holder(run_dir, {"op": "stop"}) is None
     assert not address.exists()
     assert not (run_dir / "control").exists()
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pi_subagents.installing import CLIENTS, Change, Installation, Launch, Scope, Surroundings, install, uninstall
+from pi_subagents.installing import (
+    CLIENTS,
+    Change,
+    Installation,
+    Scope,
+    ServerCommand,
+    Surroundings,
+    install,
+    uninstall,
+)
 
-LAUNCH = Launch("/opt/tools/bin/pi-subagents", ("mcp",), {"PI_AGENT_DIR": "/data/agent"})
+LAUNCH = ServerCommand("/opt/tools/bin/pi-subagents", ("mcp",), {"PI_AGENT_DIR": "/data/agent"})
 
 
 @dataclass
@@ -16,7 +25,7 @@ class User:
 
     root: Path
     environ: dict[str, str] = field(default_factory=dict)
-    launch: Launch = LAUNCH
+    launch: ServerCommand = LAUNCH
 
     def __post_init__(self) -> None:
         self.home.mkdir()

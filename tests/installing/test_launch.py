@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.installing import Launch, find_launch
+from pi_subagents.installing import ServerCommand, find_launch
 
 
 def make_program(folder: Path) -> Path:
@@ -32,7 +32,7 @@ def interpreter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_it_is_the_program_of_this_installation_whatever_is_on_the_path(interpreter: Path, tmp_path: Path) -> None:
     own, other = make_program(interpreter.parent), make_program(tmp_path / "other")
-    assert find_launch({"PATH": str(other.parent)}) == Launch(str(own), ("mcp",))
+    assert find_launch({"PATH": str(other.parent)}) == ServerCommand(str(own), ("mcp",))
 
 
 def test_it_is_the_program_on_the_path_if_there_is_none_beside_python(interpreter: Path, tmp_path: Path) -> None:
@@ -41,7 +41,7 @@ def test_it_is_the_program_on_the_path_if_there_is_none_beside_python(interprete
 
 
 def test_without_a_program_it_is_python_and_the_package(interpreter: Path, tmp_path: Path) -> None:
-    assert find_launch({"PATH": str(tmp_path)}) == Launch(str(interpreter), ("-P", "-m", "pi_subagents", "mcp"))
+    assert find_launch({"PATH": str(tmp_path)}) == ServerCommand(str(interpreter), ("-P", "-m", "pi_subagents", "mcp"))
 
 
 def test_variables_that_lead_to_pi_go_along_and_mean_the_same_everywhere_but_keys_do_not(

@@ -12,7 +12,7 @@ import pytest
 
 from pi_subagents.errors import ClientConfigError, InstallError
 from pi_subagents.files import MAX_CONFIGURATION_BYTES
-from pi_subagents.installing import Launch, files, install, uninstall
+from pi_subagents.installing import ServerCommand, files, install, uninstall
 from tests.installing.kit import User
 from tests.kit.waiting import PATIENCE_S
 
@@ -104,9 +104,9 @@ def test_an_entry_of_an_older_installation_is_brought_up_to_date_and_leaves_no_t
     user: User, config: Path, client: str
 ) -> None:
     original = user.files()
-    user.launch = Launch("/old/bin/pi-subagents", ("mcp",), {"PI_AGENT_DIR": "/old"})
+    user.launch = ServerCommand("/old/bin/pi-subagents", ("mcp",), {"PI_AGENT_DIR": "/old"})
     user.install(client)
-    user.launch = Launch("/new/bin/pi-subagents", ("mcp",), {"PI_AGENT_DIR": "/new"})
+    user.launch = ServerCommand("/new/bin/pi-subagents", ("mcp",), {"PI_AGENT_DIR": "/new"})
     change = user.install(client)
     assert change.status == "updated"
     assert b"/old" not in change.path.read_bytes()

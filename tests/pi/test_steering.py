@@ -12,7 +12,7 @@ from pi_subagents.harness.pi.modes import PiJson, PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.offline.request import text_of
-from pi_subagents.runs.control import ask
+from pi_subagents.runs.control import ask_holder
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.tools import ToolContext, call_tool
 from tests.kit.waiting import until_async
@@ -61,7 +61,7 @@ async def test_a_background_agent_hears_what_it_is_told_in_its_next_request(play
     stage = play(Script().otherwise([waits(gate), Say("I looked at the tests.")]))
     run_dir = await background(stage, "Look at the code.")
     await until_async(Path(f"{gate}.begun").exists)
-    assert ask(run_dir, {"op": "steer", "text": ADVICE}) == {"ok": True, "error": None}
+    assert ask_holder(run_dir, {"op": "steer", "text": ADVICE}) == {"ok": True, "error": None}
     await until_async(lambda: bool(events(run_dir, ev.QueueChanged)))
     gate.touch()
     row = await the_end_of(stage, run_dir)
@@ -72,7 +72,7 @@ async def test_a_background_agent_hears_what_it_is_told_in_its_next_request(play
     # Taken off the queue is heard: only then does it count.
     assert [event.steering for event in events(run_dir, ev.QueueChanged)] == [(ADVICE,), ()]
     await until_async(lambda: not processes_below(stage.project))  # the keeper goes a little later
-    assert ask(run_dir, {"op": "steer", "text": ADVICE}) is None
+    assert ask_holder(run_dir, {"op": "steer", "text": ADVICE}) is None
 
 
 async def test_an_agent_that_has_finished_is_not_said_to_have_heard(play: Play) -> None:

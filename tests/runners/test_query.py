@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 
-from pi_subagents.processes.query import MAX_ANSWER_BYTES, Answer, ask
+from pi_subagents.harness import Answer
+from pi_subagents.processes.query import MAX_ANSWER_BYTES, ask
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.attacks import alive
 

@@ -20,7 +20,7 @@ from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.paths import runs_dir, runtime_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.background import Registry, mark_announced
-from pi_subagents.runs.control import ask
+from pi_subagents.runs.control import ask_holder
 from pi_subagents.runs.following import follow_run
 from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import Wanted, list_sessions
@@ -129,7 +129,7 @@ def look_at_everything(shelf: Shelf, place: Place, kept: Kept) -> None:
         lambda: request_stop(folder, "Enough"),
         lambda: mark_announced(folder),
         lambda: put_address(folder, "/somewhere"),
-        lambda: ask(folder, {"op": "stop"}),
+        lambda: ask_holder(folder, {"op": "stop"}),
         lambda: Registry(place, "terminal").runs(),
         lambda: claim_for_resume(Sessions(place), session_id).lease.release(),
         lambda: list(find_dispensable(shelf.project, Rule())),
@@ -448,7 +448,7 @@ def test_a_draft_that_was_put_there_before_is_not_written_through(shelf: Shelf, 
 def test_only_a_socket_of_ours_is_spoken_to(address: str, shelf: Shelf, tmp_path: Path) -> None:
     kept = shelf.add(ends=None)
     (kept.run_dir / "control").write_bytes(address.encode("utf-8", "surrogateescape"))
-    assert ask(kept.run_dir, {"op": "stop"}) is None
+    assert ask_holder(kept.run_dir, {"op": "stop"}) is None
 
 
 def test_a_socket_elsewhere_hears_nothing(shelf: Shelf) -> None:
@@ -461,7 +461,7 @@ def test_a_socket_elsewhere_hears_nothing(shelf: Shelf) -> None:
             theirs.setblocking(False)
             kept = shelf.add(ends=None)
             (kept.run_dir / "control").write_text(str(folder / "theirs.sock"))
-            assert ask(kept.run_dir, {"op": "stop"}) is None
+            assert ask_holder(kept.run_dir, {"op": "stop"}) is None
             with pytest.raises(BlockingIOError):
                 theirs.accept()
     finally:

@@ -39,7 +39,7 @@ async def test_when_one_run_cannot_be_started_the_others_of_the_call_end_too(
     call = {"tasks": [{"name": f"task {n}", "prompt": script(pauses(300))} for n in (1, 2, 3)]}
     context = ToolContext(Place.here(plain_stage.project, plain_stage.full_environ()))
     with pytest.raises(StoreError, match="no keeper to be had"):
-        await detached.start_detached(TOOLS["delegate_to_subagents"], call, context)
+        await detached.start_detached_call(TOOLS["delegate_to_subagents"], call, context)
     (first,) = launched
     others = [run_dir for run_dir in plain_stage.run_dirs if run_dir != first]
     assert [load_run(run_dir).status for run_dir in others] == ["failed", "failed"]

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from pi_subagents.harness import Invocation
 from pi_subagents.jsonl import Framer
-from pi_subagents.runners import Footprint, Lease, Process, Sink, SpawnFailed, Stream
+from pi_subagents.runners import Footprint, Process, Sink, SlotLease, SpawnFailed, Stream
 
 RENEWAL_S = 5.0
 """How long a kept process may take to begin a fresh conversation; it usually takes 20 ms."""
@@ -48,7 +48,7 @@ class WeighedProcess(Process, Protocol):
 class Starter(Protocol):
     """Starts such processes; each has its lease until its end."""
 
-    def start(self, invocation: Invocation, sink: Sink, lease: Lease | None = None) -> WeighedProcess: ...
+    def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> WeighedProcess: ...
 
 
 class Owner(Protocol):
@@ -61,17 +61,17 @@ class Owner(Protocol):
         """What a process reads only once, as it is now; None if an agent for this task cannot be kept."""
         ...
 
-    def changed(self, agent: Agent) -> None: ...
+    def changed(self, agent: AgentProcess) -> None: ...
 
-    def forget(self, agent: Agent) -> None: ...
+    def forget(self, agent: AgentProcess) -> None: ...
 
-    def take_back(self, agent: Agent, *, reusable: bool) -> None: ...
+    def take_back(self, agent: AgentProcess, *, reusable: bool) -> None: ...
 
 
-class Agent:
+class AgentProcess:
     """One process with everything below it, and the handle of the run that it works for."""
 
-    def __init__(self, owner: Owner, invocation: Invocation, lease: Lease | None) -> None:
+    def __init__(self, owner: Owner, invocation: Invocation, lease: SlotLease | None) -> None:
         self.owner = owner
         self.state = State.NEW
         self.handle: Handle | None = None
@@ -147,7 +147,7 @@ class Agent:
 class Handle:
     """A process, as the run that it works for at the moment sees it."""
 
-    def __init__(self, agent: Agent, invocation: Invocation, sink: Sink) -> None:
+    def __init__(self, agent: AgentProcess, invocation: Invocation, sink: Sink) -> None:
         self.reused = False
         self._agent = agent
         self._invocation = invocation
@@ -158,7 +158,7 @@ class Handle:
         self._ended = False
         agent.handle = self
 
-    def renew(self, start_new: Callable[[], Agent]) -> None:
+    def renew(self, start_new: Callable[[], AgentProcess]) -> None:
         """Have a kept process begin a fresh conversation; it is told its task when it has."""
         assert self._invocation.renewal is not None
         self.reused, self._start_new, self._untold = True, start_new, [self._invocation.stdin]

@@ -13,10 +13,10 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pi_subagents.agents.agent import Agent, Handle, Starter, State
+from pi_subagents.agents.agent import AgentProcess, Handle, Starter, State
 from pi_subagents.harness import Invocation
 from pi_subagents.models import MAX_CONCURRENCY
-from pi_subagents.runners import Lease, Process, Sink, Slots, SpawnFailed
+from pi_subagents.runners import MachineSlots, Process, Sink, SlotLease, SpawnFailed
 
 PATIENCE_S = 0.25
 """A new process costs half a second of CPU; waiting this long for one that is about to be free is cheaper."""
@@ -40,8 +40,8 @@ class _PoolSlot:
 
     pool: AgentPool
     invocation: Invocation
-    agent: Agent | None = None
-    lease: Lease | None = None
+    agent: AgentProcess | None = None
+    lease: SlotLease | None = None
     is_used: bool = False
 
     def start(self, sink: Sink) -> Process:
@@ -69,15 +69,15 @@ class AgentPool:
         starter: Starter,
         keeping: Keeping,
         *,
-        slots: Slots | None = None,
+        slots: MachineSlots | None = None,
         starts_at_once: int | None = None,
     ) -> None:
         self.starter = starter
         self._keeping = keeping
         self._slots = slots
         self._starts_at_once = starts_at_once or len(os.sched_getaffinity(0))
-        self._agents: set[Agent] = set()
-        self._idle: list[Agent] = []
+        self._agents: set[AgentProcess] = set()
+        self._idle: list[AgentProcess] = []
         self._first_ready_at: dict[str, float] = {}
         self._is_closed = False
         self._change = asyncio.Event()
@@ -110,10 +110,10 @@ class AgentPool:
         """What a process reads only once, as it is now; None if an agent for this task cannot be kept."""
         return invocation.renewal.surroundings() if invocation.renewal and not self._is_closed else None
 
-    def start_new(self, invocation: Invocation, lease: Lease | None) -> Agent:
+    def start_new(self, invocation: Invocation, lease: SlotLease | None) -> AgentProcess:
         """Start a process; raises SpawnFailed, and then the lease is free again."""
         try:
-            agent = Agent(self, invocation, lease)
+            agent = AgentProcess(self, invocation, lease)
         except SpawnFailed:
             if lease is not None:
                 lease.release()
@@ -121,7 +121,7 @@ class AgentPool:
         self._agents.add(agent)
         return agent
 
-    def take_back(self, agent: Agent, *, reusable: bool) -> None:
+    def take_back(self, agent: AgentProcess, *, reusable: bool) -> None:
         """A run is over; its agent is kept or ended."""
         if agent.state is State.ENDED:
             return
@@ -130,7 +130,7 @@ class AgentPool:
         else:
             agent.end()
 
-    def keep(self, agent: Agent) -> None:
+    def keep(self, agent: AgentProcess) -> None:
         """Have an agent wait for its next run, for a while."""
         if not agent.can_be_kept:
             return
@@ -139,13 +139,13 @@ class AgentPool:
         agent.set_timer(self._keeping.idle_s, lambda: self._discard(agent))
         self.changed(agent)
 
-    def changed(self, agent: Agent) -> None:
+    def changed(self, agent: AgentProcess) -> None:
         """Somebody who waits may have a slot now."""
         if agent.renewal is not None:
             self._first_ready_at.setdefault(agent.renewal.fingerprint, asyncio.get_running_loop().time())
         self._notify()
 
-    def forget(self, agent: Agent) -> None:
+    def forget(self, agent: AgentProcess) -> None:
         """Nothing is left of an agent."""
         self._agents.discard(agent)
         if agent in self._idle:
@@ -168,12 +168,12 @@ class AgentPool:
                     self._discard(self._idle[0])
             await self._wait_for_change()
 
-    def _slot_for_new(self, invocation: Invocation, lease: Lease | None) -> _PoolSlot:
+    def _slot_for_new(self, invocation: Invocation, lease: SlotLease | None) -> _PoolSlot:
         if self._idle and len(self._agents) >= self._keeping.limit:
             self._discard(self._idle[0])
         return _PoolSlot(self, invocation, lease=lease)
 
-    def _kept_for(self, invocation: Invocation) -> Agent | None:
+    def _kept_for(self, invocation: Invocation) -> AgentProcess | None:
         if invocation.renewal is None or self._is_closed:
             return None
         for agent in self._alike(self._idle, invocation.renewal.fingerprint):
@@ -195,15 +195,15 @@ class AgentPool:
         waits_since = max(since, self._first_ready_at[invocation.renewal.fingerprint])
         return asyncio.get_running_loop().time() - waits_since >= PATIENCE_S
 
-    def _alike(self, agents: set[Agent] | list[Agent], fingerprint: str) -> list[Agent]:
+    def _alike(self, agents: set[AgentProcess] | list[AgentProcess], fingerprint: str) -> list[AgentProcess]:
         return [agent for agent in agents if agent.renewal and agent.renewal.fingerprint == fingerprint]
 
-    def _discard(self, agent: Agent) -> None:
+    def _discard(self, agent: AgentProcess) -> None:
         if agent in self._idle:
             self._idle.remove(agent)
         agent.end()
 
-    def _is_clean(self, agent: Agent) -> bool:
+    def _is_clean(self, agent: AgentProcess) -> bool:
         if not agent.can_be_kept or agent.weight_at_first is None or agent.identity is None:
             return False
         now = agent.process.weigh()

@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.delegation.program_facts import Answers, ProgramVersion
-from pi_subagents.harness import Program
+from pi_subagents.harness import Answer, Program
 from pi_subagents.harness.pi.launch import approval_arguments
 from pi_subagents.harness.pi.login import LOGIN
 from pi_subagents.harness.pi.models import ANSWER_REQUESTS, GET_STATE, LIST_MODELS, default_in, parse_models
@@ -24,7 +24,7 @@ from pi_subagents.harness.pi.versions import line_of
 from pi_subagents.models import Task
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 from pi_subagents.place import Place
-from pi_subagents.processes.query import Answer, ask
+from pi_subagents.processes.query import ask
 from pi_subagents.profiles import (
     PRESET,
     CheckedModel,

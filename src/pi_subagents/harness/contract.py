@@ -55,17 +55,17 @@ class Question:
     environ: Mapping[str, str] = field(repr=False)
 
 
-class Answer(Protocol):
-    """What a program printed; `exit_code` is None if it did not start or did not end in time."""
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a program printed, on whichever stream; `exit_code` is None if it did not start or did not end in time."""
+
+    exit_code: int | None
+    text: str
 
     @property
-    def exit_code(self) -> int | None: ...
-
-    @property
-    def text(self) -> str: ...
-
-    @property
-    def ok(self) -> bool: ...
+    def ok(self) -> bool:
+        """Whether the program did what it was asked."""
+        return self.exit_code == 0
 
 
 class Ask(Protocol):

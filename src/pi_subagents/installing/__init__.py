@@ -2,7 +2,7 @@
 
 from pi_subagents.installing.change import Change, Status
 from pi_subagents.installing.clients import CLIENTS, SERVER_NAME, Client, Scope, Surroundings
-from pi_subagents.installing.launch import Launch, find_launch
+from pi_subagents.installing.launch import ServerCommand, find_launch
 from pi_subagents.installing.mcp import Installation, generic_configuration, hints, install, snippet, uninstall
 
 __all__ = [
@@ -11,8 +11,8 @@ __all__ = [
     "Change",
     "Client",
     "Installation",
-    "Launch",
     "Scope",
+    "ServerCommand",
     "Status",
     "Surroundings",
     "find_launch",

@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 
 from pi_subagents.installing.formats import Format
 from pi_subagents.installing.jsonc import Jsonc
-from pi_subagents.installing.launch import VARIABLES, Launch
+from pi_subagents.installing.launch import VARIABLES, ServerCommand
 from pi_subagents.installing.toml import Toml
 from pi_subagents.paths import directory_named_by
 
@@ -58,7 +58,7 @@ class Client:
     title: str
     locations: Mapping[Scope, Location]
     table: str
-    entry: Callable[[Launch, Scope], dict[str, Any]]
+    entry: Callable[[ServerCommand, Scope], dict[str, Any]]
     file_format: Format = field(default_factory=Jsonc)
     hints: Mapping[Scope, tuple[str, ...]] = field(default_factory=dict)
     program: str = ""
@@ -80,29 +80,29 @@ def _is_own_folder(folder: Path, around: Surroundings) -> bool:
     return folder != around.home and folder.is_dir()
 
 
-def _plain(launch: Launch) -> dict[str, Any]:
+def _plain(launch: ServerCommand) -> dict[str, Any]:
     entry: dict[str, Any] = {"command": launch.command, "args": list(launch.args)}
     if launch.env:
         entry["env"] = dict(launch.env)
     return entry
 
 
-def _stdio(launch: Launch, _scope: Scope) -> dict[str, Any]:
+def _stdio(launch: ServerCommand, _scope: Scope) -> dict[str, Any]:
     return {"type": "stdio", **_plain(launch)}
 
 
-def _gemini(launch: Launch, _scope: Scope) -> dict[str, Any]:
+def _gemini(launch: ServerCommand, _scope: Scope) -> dict[str, Any]:
     return {**_plain(launch), "timeout": _CALL_TIMEOUT_S * 1000}
 
 
-def _opencode(launch: Launch, _scope: Scope) -> dict[str, Any]:
+def _opencode(launch: ServerCommand, _scope: Scope) -> dict[str, Any]:
     entry: dict[str, Any] = {"type": "local", "command": [launch.command, *launch.args], "enabled": True}
     if launch.env:
         entry["environment"] = dict(launch.env)
     return {**entry, "timeout": _CALL_TIMEOUT_S * 1000}
 
 
-def _codex(launch: Launch, scope: Scope) -> dict[str, Any]:
+def _codex(launch: ServerCommand, scope: Scope) -> dict[str, Any]:
     # codex passes servers a handful of variables only, and others where it is told their names.
     names = {"env_vars": list(VARIABLES)} if scope == "project" else {}
     limits = {"startup_timeout_sec": _START_TIMEOUT_S, "tool_timeout_sec": _CALL_TIMEOUT_S}
@@ -184,6 +184,6 @@ CLIENTS: Mapping[str, Client] = {
 }
 
 
-def generic_entry(launch: Launch) -> dict[str, Any]:
+def generic_entry(launch: ServerCommand) -> dict[str, Any]:
     """What most clients understand."""
     return _plain(launch)

@@ -21,7 +21,7 @@ VARIABLES = (*_DIRECTORY_VARIABLES, PI_VARIABLE)
 
 
 @dataclass(frozen=True, slots=True)
-class Launch:
+class ServerCommand:
     """A command line and the variables it needs."""
 
     command: str
@@ -29,11 +29,11 @@ class Launch:
     env: Mapping[str, str] = field(default_factory=dict)
 
 
-SHARED_LAUNCH = Launch(PROGRAM, (ARGUMENT,))
+SHARED_LAUNCH = ServerCommand(PROGRAM, (ARGUMENT,))
 """For files that others get too: their installation is elsewhere, and so are their directories."""
 
 
-def find_launch(environ: Mapping[str, str]) -> Launch:
+def find_launch(environ: Mapping[str, str]) -> ServerCommand:
     """This installation, by its path: a client may have another PATH than the shell."""
     env = {name: _absolute(name, environ[name]) for name in VARIABLES if environ.get(name)}
     # Beside the interpreter, not beside what it is a link to: that one knows nothing of this environment.
@@ -41,8 +41,8 @@ def find_launch(environ: Mapping[str, str]) -> Launch:
     program = str(beside) if os.access(beside, os.X_OK) else shutil.which(PROGRAM, path=environ.get("PATH"))
     if program is None:
         # -P: the directory that the client happens to be in is no place to look for our modules.
-        return Launch(sys.executable, ("-P", "-m", "pi_subagents", ARGUMENT), env)
-    return Launch(str(Path(program).absolute()), (ARGUMENT,), env)
+        return ServerCommand(sys.executable, ("-P", "-m", "pi_subagents", ARGUMENT), env)
+    return ServerCommand(str(Path(program).absolute()), (ARGUMENT,), env)
 
 
 def _absolute(name: str, value: str) -> str:

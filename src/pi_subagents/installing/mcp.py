@@ -14,7 +14,7 @@ from pi_subagents.installing import files
 from pi_subagents.installing.change import Change, Status
 from pi_subagents.installing.clients import SERVER_NAME, Client, Scope, Surroundings, generic_entry
 from pi_subagents.installing.formats import CannotEdit, merge, remove, value_at
-from pi_subagents.installing.launch import SHARED_LAUNCH, Launch
+from pi_subagents.installing.launch import SHARED_LAUNCH, ServerCommand
 from pi_subagents.trees import Tree, explain
 
 
@@ -25,7 +25,7 @@ class Installation:
     client: Client
     scope: Scope
     around: Surroundings
-    launch: Launch
+    launch: ServerCommand
 
     @property
     def entry(self) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def snippet(installation: Installation) -> str:
     return merge(installation.client.file_format, "", installation.patch(installation.entry))
 
 
-def generic_configuration(launch: Launch) -> dict[str, Any]:
+def generic_configuration(launch: ServerCommand) -> dict[str, Any]:
     """What most clients understand in their configuration."""
     return {"mcpServers": {SERVER_NAME: generic_entry(launch)}}
 

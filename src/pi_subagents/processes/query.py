@@ -9,25 +9,13 @@ import subprocess
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from pi_subagents.harness import Answer
 
 MAX_ANSWER_BYTES = 4 * 1024 * 1024
 """Far beyond a list of all models that there are."""
 _CHUNK_BYTES = 64 * 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """What a program printed, on whichever stream; `exit_code` is None if it did not start or did not end in time."""
-
-    exit_code: int | None
-    text: str
-
-    @property
-    def ok(self) -> bool:
-        """Whether the program did what it was asked."""
-        return self.exit_code == 0
 
 
 def ask(

@@ -1,21 +1,21 @@
 """Where agent processes live. The only code that starts processes or sends signals."""
 
 from pi_subagents.runners.containment import Mechanism, choose_mechanism, namespace_works
-from pi_subagents.runners.contract import Lease, Process, Runner, Sink, Slot, Slots, SpawnFailed, Stream
+from pi_subagents.runners.contract import MachineSlots, Process, Runner, Sink, Slot, SlotLease, SpawnFailed, Stream
 from pi_subagents.runners.detached import collect_ended, start_detached
 from pi_subagents.runners.local import Footprint, LocalProcess, LocalRunner, room_for_agents
 
 __all__ = [
     "Footprint",
-    "Lease",
     "LocalProcess",
     "LocalRunner",
+    "MachineSlots",
     "Mechanism",
     "Process",
     "Runner",
     "Sink",
     "Slot",
-    "Slots",
+    "SlotLease",
     "SpawnFailed",
     "Stream",
     "choose_mechanism",

@@ -83,15 +83,15 @@ class Runner(Protocol):
         ...
 
 
-class Lease(Protocol):
+class SlotLease(Protocol):
     """A slot on this machine, which nobody else has until it is released."""
 
     def release(self) -> None: ...
 
 
-class Slots(Protocol):
+class MachineSlots(Protocol):
     """How many agents may live on this machine, whoever starts them."""
 
-    def take(self) -> Lease | None:
+    def take(self) -> SlotLease | None:
         """A free one, or None."""
         ...

@@ -21,7 +21,7 @@ from typing import IO
 
 from pi_subagents.harness import Invocation
 from pi_subagents.runners.containment import Containment, Mechanism, contain
-from pi_subagents.runners.contract import Lease, Sink, Slots, SpawnFailed, Stream
+from pi_subagents.runners.contract import MachineSlots, Sink, SlotLease, SpawnFailed, Stream
 
 _AGENT_BYTES = 150_000_000
 _AGENTS_PER_CORE = 8
@@ -72,7 +72,7 @@ _FREE_SLOT_S = 0.1
 class LocalSlot:
     """Room for one agent here."""
 
-    def __init__(self, runner: LocalRunner, invocation: Invocation, lease: Lease | None) -> None:
+    def __init__(self, runner: LocalRunner, invocation: Invocation, lease: SlotLease | None) -> None:
         self._runner = runner
         self._invocation = invocation
         self._lease = lease
@@ -92,7 +92,7 @@ class LocalSlot:
 class LocalRunner:
     """Starts agents here, each in a session of its own and contained. Without `slots` there is always room."""
 
-    def __init__(self, mechanism: Mechanism, slots: Slots | None = None) -> None:
+    def __init__(self, mechanism: Mechanism, slots: MachineSlots | None = None) -> None:
         self._mechanism = mechanism
         self._slots = slots
 
@@ -105,7 +105,7 @@ class LocalRunner:
         finally:
             slot.give_back()
 
-    async def _wait_for_lease(self) -> Lease:
+    async def _wait_for_lease(self) -> SlotLease:
         assert self._slots is not None
         while (lease := self._slots.take()) is None:  # noqa: ASYNC110 - other programs free them, too
             await asyncio.sleep(_FREE_SLOT_S)
@@ -114,7 +114,7 @@ class LocalRunner:
     async def close(self) -> None:
         """Every agent here has a run."""
 
-    def start(self, invocation: Invocation, sink: Sink, lease: Lease | None = None) -> LocalProcess:
+    def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> LocalProcess:
         """Start an agent whose output goes to `sink`, and which has the lease until its end; raises SpawnFailed."""
         _check_program(invocation)
         containment = _contain(self._mechanism)
@@ -169,7 +169,7 @@ class LocalProcess:
         containment: Containment,
         invocation: Invocation,
         sink: Sink,
-        lease: Lease | None,
+        lease: SlotLease | None,
     ) -> None:
         self._popen = popen
         self._containment = containment

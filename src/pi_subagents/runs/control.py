@@ -79,7 +79,7 @@ def _answer(line: bytes, runs: Mapping[Path, Holder]) -> dict[str, Any]:
     return {"ok": False, "error": "not a request that this run understands"}
 
 
-def ask(run_dir: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
+def ask_holder(run_dir: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
     """Put a request to whoever holds a run; None if nobody answers."""
     path = address_of(run_dir)
     # A record may name any address: only a socket of ours is spoken to.

@@ -22,7 +22,7 @@ from pi_subagents.models.event import AnyEvent, Event
 from pi_subagents.models.memory import RecentMessages, StreamedText
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of
-from pi_subagents.runs.control import ask
+from pi_subagents.runs.control import ask_holder
 from pi_subagents.runs.following import follow_run, watch_run
 from pi_subagents.store import (
     JOURNAL_FILE,
@@ -234,7 +234,7 @@ class Run:
         now = Run.load(self.run_dir)
         if problem := now.why_not_steered():
             raise problem
-        answer = ask(self.run_dir, {"op": "steer", "text": text})
+        answer = ask_holder(self.run_dir, {"op": "steer", "text": text})
         if answer is None:
             raise InvalidCall(f"Session {short_id(self.session_id)} does not answer; it may have just ended.")
         if not answer.get("ok"):

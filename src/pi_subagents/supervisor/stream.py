@@ -18,7 +18,7 @@ from pi_subagents.runners import Stream
 from pi_subagents.store import RunRecord
 
 
-class Output:
+class AgentOutput:
     """Everything one process prints: the raw logs are kept here, the events are handed on."""
 
     def __init__(self, decoder: Decoder, redactor: Redactor, now_ms: NowMs, record: RunRecord) -> None:

@@ -36,7 +36,7 @@ from pi_subagents.store import RunRecord, stop_request
 from pi_subagents.supervisor.limits import Deadline, Limits, LoopDetector, Pacing
 from pi_subagents.supervisor.recorder import Observer, Recorder
 from pi_subagents.supervisor.stopping import Stopping, Timers
-from pi_subagents.supervisor.stream import Output
+from pi_subagents.supervisor.stream import AgentOutput
 
 SETTLE_GRACE_S = 2.0
 """How long an agent that has nothing left to do may take to exit."""
@@ -80,7 +80,7 @@ class Supervisor:
         self._pacing = pacing
         self._now_ms = now_ms
         self._redactor = Redactor(invocation.secrets)
-        self._output = Output(harness.decoder(), self._redactor, now_ms, record)
+        self._output = AgentOutput(harness.decoder(), self._redactor, now_ms, record)
         self._harness = harness
         self._loops = LoopDetector(limits.loop_count)
         self._nested_loops = LoopDetector(limits.loop_count)
@@ -239,7 +239,7 @@ class Supervisor:
         await self._see_through(asyncio.get_running_loop().run_in_executor(None, self._recorder.publish_result))
 
     def _let_go(self) -> None:
-        """The journal has the end of the run: its agent need not wait for the rest of the paperwork."""
+        """The journal has the end of the run: its agent need not wait for the files that follow from it."""
         process, self._released = self._process, True
         if process is not None:
             process.release(reusable=self.state.status is Status.COMPLETED and not self._stopping.has_begun)

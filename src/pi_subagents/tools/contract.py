@@ -145,7 +145,7 @@ class ToolResult:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class Spoken:
     """Something new, in a line of words."""
 
     line: str
@@ -167,7 +167,7 @@ class RunOver:
     run_dir: Path
 
 
-Progress = Said | Update | RunOver
+Progress = Spoken | Update | RunOver
 OnProgress = Callable[[Progress], None]
 
 
@@ -214,7 +214,7 @@ class ToolContext:
 
 
 @dataclass(frozen=True)
-class Detaching:
+class Detachable:
     """How a call that waits becomes background runs, for hosts that come back for the result."""
 
     kinds: tuple[str, ...]
@@ -248,7 +248,7 @@ class Tool:
     needs_model: bool = False
     """Whether it is of no use where the host offers no model."""
     can_be_cancelled: bool = True
-    detaching: Detaching | None = None
+    detaching: Detachable | None = None
 
     @cached_property
     def input_schema(self) -> Mapping[str, Any]:

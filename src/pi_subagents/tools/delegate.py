@@ -16,7 +16,7 @@ from pi_subagents.progress import Window
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import Settings, preview_width
 from pi_subagents.text import clean
-from pi_subagents.tools.contract import Detaching, Details, Tool, ToolContext, ToolResult, Update
+from pi_subagents.tools.contract import Detachable, Details, Tool, ToolContext, ToolResult, Update
 from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
 from pi_subagents.tools.updates import WaitingCall
 
@@ -193,5 +193,5 @@ DELEGATE = Tool(
     output_schema=TASKS,
     run=_run,
     starts_runs=True,
-    detaching=Detaching(("delegate",), _plan, _conclude),
+    detaching=Detachable(("delegate",), _plan, _conclude),
 )

@@ -15,7 +15,7 @@ from pi_subagents.models import Status
 from pi_subagents.runs.background import Registry
 from pi_subagents.runs.run import Run
 from pi_subagents.text import clean
-from pi_subagents.tools.contract import Detaching, Tool, ToolContext, ToolResult, check_arguments
+from pi_subagents.tools.contract import Detachable, Tool, ToolContext, ToolResult, check_arguments
 from pi_subagents.tools.registry import TOOLS
 
 _SEPARATOR = "."
@@ -50,7 +50,7 @@ class DetachedCall:
         return f"{sum(run.is_over for run in self.runs)} of {len(self.runs)} sub-agents are done"
 
 
-async def start_detached(tool: Tool, arguments: object, context: ToolContext) -> DetachedCall:
+async def start_detached_call(tool: Tool, arguments: object, context: ToolContext) -> DetachedCall:
     """Start a call's runs in the background; raises PiSubagentsError for what is wrong with the call."""
     assert tool.detaching is not None
     kind, tasks, profile = tool.detaching.plan(check_arguments(arguments, tool.arguments))
@@ -83,13 +83,13 @@ def stop_detached(call: DetachedCall) -> None:
             run.stop()
 
 
-def conclude(call: DetachedCall, context: ToolContext) -> ToolResult:
+def detached_result(call: DetachedCall, context: ToolContext) -> ToolResult:
     """What the tool would have answered, had somebody waited."""
     detaching = _detaching(call.kind)
     assert detaching is not None
     return detaching.conclude(call.kind, call.runs, context)
 
 
-def _detaching(kind: str) -> Detaching | None:
+def _detaching(kind: str) -> Detachable | None:
     ways = (tool.detaching for tool in TOOLS.values())
     return next((way for way in ways if way and kind in way.kinds), None)

@@ -16,7 +16,7 @@ from pi_subagents.progress import excerpt_segments
 from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.run import Run
 from pi_subagents.text import Line, clean
-from pi_subagents.tools.contract import EXCERPT_LINES, Detaching, Details, Tool, ToolContext, ToolResult, Update
+from pi_subagents.tools.contract import EXCERPT_LINES, Detachable, Details, Tool, ToolContext, ToolResult, Update
 from pi_subagents.tools.display import run_lines
 from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
 from pi_subagents.tools.updates import WaitingCall
@@ -178,5 +178,5 @@ SUBAGENT = Tool(
     display=_display,
     starts_runs=True,
     needs_model=True,
-    detaching=Detaching(("single", "parallel"), _plan, _conclude),
+    detaching=Detachable(("single", "parallel"), _plan, _conclude),
 )

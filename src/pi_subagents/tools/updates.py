@@ -11,7 +11,7 @@ from pi_subagents.models import Status, Task
 from pi_subagents.models.event import Event
 from pi_subagents.progress import ProgressWords
 from pi_subagents.text import clean
-from pi_subagents.tools.contract import Said, ToolContext, Update
+from pi_subagents.tools.contract import Spoken, ToolContext, Update
 
 UPDATE_INTERVAL_S = 0.05
 """Output can come in thousands of events a second; nobody reads faster than this."""
@@ -71,7 +71,7 @@ class WaitingCall(ABC):
             return False
         self._lines[state.run_id] = lines[-1]
         if self._tell is not None:
-            self._tell(Said(self._announced(state)))
+            self._tell(Spoken(self._announced(state)))
         return True
 
     def line(self, state: RunState) -> str:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.surfaces.live.colours import paint
-from pi_subagents.surfaces.live.screen import Screen, reflows
+from pi_subagents.surfaces.live.screen import LiveScreen, reflows
 from pi_subagents.text import Line, Style
 from tests.kit.waiting import until
 from tests.surfaces.live.emulator import EmulatedStream, Emulator
@@ -20,7 +20,7 @@ from tests.surfaces.live.emulator import EmulatedStream, Emulator
 HISTORY = [f"history {number}" for number in range(30)]
 
 
-class _Screen(Screen):
+class _Screen(LiveScreen):
     """A screen whose size is the emulator's."""
 
     def __init__(self, emulator: Emulator) -> None:
@@ -143,7 +143,7 @@ def test_no_sequence_of_resizes_and_frames_ever_wipes_history(
 def test_a_terminal_that_takes_nothing_is_not_written_to() -> None:
     terminal, end = pty.openpty()
     with open(end, "w") as stream:  # noqa: PTH123 - a descriptor
-        screen = Screen(stream)
+        screen = LiveScreen(stream)
         assert screen.accepts_output()
         os.set_blocking(end, False)
 
@@ -158,7 +158,7 @@ def test_a_terminal_that_takes_nothing_is_not_written_to() -> None:
 
 def test_a_terminal_without_a_size_is_taken_for_the_usual_one(tmp_path: Path) -> None:
     with (tmp_path / "file").open("w") as stream:
-        screen = Screen(stream)
+        screen = LiveScreen(stream)
         assert screen.size() == os.terminal_size((80, 24))
         assert screen.is_ours()
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 from pi_subagents.surfaces.mcp.reporting import MAX_INTERVAL_S, MIN_INTERVAL_S, reporting
 from pi_subagents.testing import run_on_virtual_clock
-from pi_subagents.tools import Said
+from pi_subagents.tools import Spoken
 
 
 def test_a_call_without_news_is_heard_of_every_ten_seconds() -> None:
@@ -19,7 +19,7 @@ def test_a_call_without_news_is_heard_of_every_ten_seconds() -> None:
     async def call() -> None:
         async with reporting(send) as take:
             assert take is not None
-            take(Said("Reading"))
+            take(Spoken("Reading"))
             await asyncio.sleep(35)
 
     run_on_virtual_clock(call())
@@ -37,7 +37,7 @@ def test_of_many_news_only_the_latest_are_told_four_times_a_second() -> None:
         async with reporting(send) as take:
             assert take is not None
             for number in range(200):
-                take(Said(f"line {number}"))
+                take(Spoken(f"line {number}"))
                 await asyncio.sleep(0.01)
             await asyncio.sleep(MIN_INTERVAL_S)
 

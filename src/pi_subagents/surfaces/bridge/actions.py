@@ -13,22 +13,22 @@ from pi_subagents.text import clean
 async def stop(run: WatchedRun, dialogs: PiDialogs) -> None:
     """Ask whether to stop the run, and do so."""
     if not run.is_active:
-        await dialogs.notify(f"{name_of(run)} has already ended.")
+        await dialogs.notify(f"{title_of(run)} has already ended.")
         return
-    if await dialogs.confirm(f"Stop {name_of(run)}?", "What it has said and done so far is kept."):
+    if await dialogs.confirm(f"Stop {title_of(run)}?", "What it has said and done so far is kept."):
         await asyncio.to_thread(run.run.stop)
-        await dialogs.notify(f"{name_of(run)} was asked to stop.")
+        await dialogs.notify(f"{title_of(run)} was asked to stop.")
 
 
 async def steer(run: WatchedRun, dialogs: PiDialogs) -> None:
     """Ask for a word to the agent at work, and pass it on."""
     if not run.is_active:
-        await dialogs.notify(f"{name_of(run)} has already ended; a task with its session id as resume continues it.")
+        await dialogs.notify(f"{title_of(run)} has already ended; a task with its session id as resume continues it.")
         return
     if problem := run.run.why_not_steered():
         await dialogs.notify(with_advice(problem), "warning")
         return
-    text = await dialogs.input(f"Tell {name_of(run)}", "It reads this before its next turn")
+    text = await dialogs.input(f"Tell {title_of(run)}", "It reads this before its next turn")
     if not text or not text.strip():
         return
     try:
@@ -36,9 +36,9 @@ async def steer(run: WatchedRun, dialogs: PiDialogs) -> None:
     except PiSubagentsError as error:
         await dialogs.notify(with_advice(error), "warning")
     else:
-        await dialogs.notify(f"{name_of(run)} reads it before its next turn.")
+        await dialogs.notify(f"{title_of(run)} reads it before its next turn.")
 
 
-def name_of(run: WatchedRun) -> str:
+def title_of(run: WatchedRun) -> str:
     """The run's task, in quotation marks."""
     return f"“{' '.join(clean(run.state.name).split()) or '(unnamed)'}”"

@@ -10,7 +10,7 @@ import msgspec
 
 from pi_subagents.processes.wire import Wire
 from pi_subagents.surfaces.bridge.background import BackgroundWatch
-from pi_subagents.surfaces.bridge.calls import Calls
+from pi_subagents.surfaces.bridge.calls import BridgeCalls
 from pi_subagents.surfaces.bridge.commands import Commands
 from pi_subagents.surfaces.bridge.greeting import greet
 from pi_subagents.surfaces.bridge.host import PiHost
@@ -42,7 +42,7 @@ class Bridge:
         self._peer = Peer(self._wire)
         self._host = PiHost()
         self._background = BackgroundWatch(self._peer, self._host)
-        self._calls = Calls(self._peer, self._host, self._background.launched)
+        self._calls = BridgeCalls(self._peer, self._host, self._background.launched)
         self._screens = Screens(self._peer)
         self._commands = Commands(self._peer, self._host, self._screens)
         try:

@@ -46,7 +46,7 @@ class _Call:
             self.work.cancel()
 
 
-class Calls:
+class BridgeCalls:
     """Every call that has not been answered."""
 
     def __init__(self, peer: Peer, host: PiHost, on_launched: Callable[[dict[str, Any]], None]) -> None:

@@ -14,7 +14,7 @@ from pi_subagents.fold import RunState, fold
 from pi_subagents.runs.following import RunFollower
 from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import MAX_RUNS_IN_MEMORY, Session
-from pi_subagents.surfaces.bridge.screens import Screen
+from pi_subagents.surfaces.bridge.screens import PiScreen
 from pi_subagents.text import Line, Style, clean, wrap
 
 _HINTS: Line = [(Style.DIM, "↑↓ scroll • esc back")]
@@ -74,7 +74,7 @@ def _load(folders: Iterable[Path]) -> Iterator[RunState]:
             yield Run.load(folder).state
 
 
-async def read_run(run_dir: Path, title: str, screen: Screen) -> bool:
+async def read_run(run_dir: Path, title: str, screen: PiScreen) -> bool:
     """Show a session until the person goes back; False if the whole screen was closed."""
     transcript, view = Transcript(run_dir), _Scroll(screen)
     while True:
@@ -94,7 +94,7 @@ async def read_run(run_dir: Path, title: str, screen: Screen) -> bool:
 class _Scroll:
     """A part of a long text; at its end it stays at the end."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, screen: PiScreen) -> None:
         self._screen = screen
         self._lines: list[Line] = []
         self._top: int | None = None

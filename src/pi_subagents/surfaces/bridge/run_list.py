@@ -11,7 +11,7 @@ from pi_subagents.runs.roster import Roster, WatchedRun
 from pi_subagents.surfaces.bridge.actions import steer, stop
 from pi_subagents.surfaces.bridge.dialogs import PiDialogs
 from pi_subagents.surfaces.bridge.reader import Transcript, read_run
-from pi_subagents.surfaces.bridge.screens import Screen, Screens
+from pi_subagents.surfaces.bridge.screens import PiScreen, Screens
 from pi_subagents.text import Line, Style, clean, plain
 
 TITLE = "Sub-agents"
@@ -48,7 +48,7 @@ async def _look(roster: Roster, visible: list[WatchedRun]) -> None:
 class _RunList:
     """The list on a screen; what is chosen stays chosen when others come and go."""
 
-    def __init__(self, roster: Roster, screen: Screen, dialogs: PiDialogs) -> None:
+    def __init__(self, roster: Roster, screen: PiScreen, dialogs: PiDialogs) -> None:
         self._roster = roster
         self._screen = screen
         self._dialogs = dialogs

@@ -16,7 +16,7 @@ _USUAL_HEIGHT = 16
 _USUAL_COLUMNS = 78
 
 
-class Screen:
+class PiScreen:
     """One screen; it scrolls by itself, so that it never has more rows than fit."""
 
     def __init__(self, peer: Peer, number: int) -> None:
@@ -82,15 +82,15 @@ class Screens:
     def __init__(self, peer: Peer) -> None:
         self._peer = peer
         self._numbers = count(1)
-        self._open: dict[str | int, Screen] = {}
+        self._open: dict[str | int, PiScreen] = {}
 
-    def new(self) -> Screen:
+    def new(self) -> PiScreen:
         """One more, not shown yet."""
-        screen = Screen(self._peer, next(self._numbers))
+        screen = PiScreen(self._peer, next(self._numbers))
         self._open[screen.id] = screen
         return screen
 
-    def forget(self, screen: Screen) -> None:
+    def forget(self, screen: PiScreen) -> None:
         """It is closed for good."""
         self._open.pop(screen.id, None)
 

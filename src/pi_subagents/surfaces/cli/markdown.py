@@ -56,10 +56,10 @@ def _render(text: str) -> None:
     from rich.segment import Segment, Segments
 
     from pi_subagents.export import is_too_deep
-    from pi_subagents.surfaces.cli.rendering import Answer
+    from pi_subagents.surfaces.cli.rendering import RenderedAnswer
 
     console = Console(file=painted(sys.stdout))
-    answer = Answer(printable(text))
+    answer = RenderedAnswer(printable(text))
     if is_too_deep(text) or not answer.has_room(console.width):
         echo_text(text)
         return

@@ -35,7 +35,7 @@ class _Table(TableElement):
             yield table
 
 
-class Answer(Markdown):
+class RenderedAnswer(Markdown):
     """A text as `answer_parser` reads it."""
 
     elements: ClassVar[dict[str, type[MarkdownElement]]] = {

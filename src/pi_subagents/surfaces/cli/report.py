@@ -157,6 +157,6 @@ def _short(folder: Path) -> str:
         return f"{folder}/"
 
 
-def print_json(results: Sequence[RunResult]) -> None:
+def print_results_json(results: Sequence[RunResult]) -> None:
     """The same for programs."""
     json_output.print_json([result_row(result) for result in results])

@@ -25,7 +25,7 @@ from pi_subagents.surfaces.cli.detaching import begin_detachable, see_through
 from pi_subagents.surfaces.cli.notices import tell_endings
 from pi_subagents.surfaces.cli.output import remarks
 from pi_subagents.surfaces.cli.prompts import STDIN, read_prompts, tasks_of
-from pi_subagents.surfaces.cli.report import print_answers, print_json, print_summary, write_answers
+from pi_subagents.surfaces.cli.report import print_answers, print_results_json, print_summary, write_answers
 from pi_subagents.surfaces.cli.task_files import read_tasks
 from pi_subagents.surfaces.cli.times import Duration
 from pi_subagents.surfaces.cli.trust import trust_option
@@ -220,7 +220,7 @@ def run_and_report(
         return 0  # nobody is left to be told
     try:
         if as_json:
-            print_json(delegation.results)
+            print_results_json(delegation.results)
         elif files is None:
             print_answers(delegation.results, plain=plain, styled=styled)
     finally:  # also where nobody reads the answers: it says where they are

@@ -25,7 +25,7 @@ _ERASE_ROW, _ERASE_BELOW = "\x1b[2K", "\x1b[J"
 _FALLBACK_SIZE = os.terminal_size((80, 24))
 
 
-class Screen:
+class LiveScreen:
     """One terminal. The frame's lines are cut to its width, so none of them wraps; those of history may."""
 
     def __init__(self, stream: TextIO, *, reflows: bool = True, coloured: bool = True) -> None:

@@ -25,7 +25,7 @@ from pi_subagents.surfaces.live.interjections import Interjections, diverted_std
 from pi_subagents.surfaces.live.keys import Key, Keyboard
 from pi_subagents.surfaces.live.layout import compose, finished_lines
 from pi_subagents.surfaces.live.scene import Scene
-from pi_subagents.surfaces.live.screen import Screen, reflows
+from pi_subagents.surfaces.live.screen import LiveScreen, reflows
 from pi_subagents.surfaces.live.shown import Shown
 from pi_subagents.surfaces.live.summary import closing_lines
 from pi_subagents.text import Line, Style
@@ -48,7 +48,7 @@ class LiveView:
         detach: Callable[[], None] | None = None,
     ) -> None:
         coloured = wants_colours(os.environ)
-        self._screen = Screen(stream or painted(sys.stderr), reflows=reflows(os.environ), coloured=coloured)
+        self._screen = LiveScreen(stream or painted(sys.stderr), reflows=reflows(os.environ), coloured=coloured)
         self._keyboard = Keyboard(self._pressed)
         self._controls = Controls()
         self._leave_it = leave

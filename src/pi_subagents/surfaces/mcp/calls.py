@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-class Calls:
+class ClientCalls:
     """Runs every call in a task of its own.
 
     The SDK cancels a handler again and again until it has returned, and stopping agents takes a few steps. So the

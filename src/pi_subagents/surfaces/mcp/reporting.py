@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 
 from pi_subagents.text import duration
-from pi_subagents.tools import OnProgress, Progress, Said
+from pi_subagents.tools import OnProgress, Progress, Spoken
 
 MIN_INTERVAL_S = 0.25
 MAX_INTERVAL_S = 10.0
@@ -31,7 +31,7 @@ class Reporter:
 
     def take(self, progress: Progress) -> None:
         """There is something new."""
-        if isinstance(progress, Said):
+        if isinstance(progress, Spoken):
             self._words = progress.line
             self._news.set()
 

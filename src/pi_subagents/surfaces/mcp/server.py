@@ -18,7 +18,7 @@ from mcp.shared.message import SessionMessage
 from pi_subagents.agents.shared import SharedAgents
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.surfaces.mcp import identity, prompts, resources
-from pi_subagents.surfaces.mcp.calls import Calls
+from pi_subagents.surfaces.mcp.calls import ClientCalls
 from pi_subagents.surfaces.mcp.clients import Context, owner_of, place_of, takes_tasks
 from pi_subagents.surfaces.mcp.presence import while_present
 from pi_subagents.surfaces.mcp.reporting import Send, reporting
@@ -38,7 +38,7 @@ class SubagentServer:
     def __init__(self, tools: Sequence[str] | None, silence_s: float | None = None) -> None:
         self._tools = {name: TOOLS[name] for name in tools or TOOLS}
         self._silence_s = silence_s
-        self._calls = Calls()
+        self._calls = ClientCalls()
         self._changes = InMemorySubscriptionBus()
         self._sessions: dict[Path, Sessions] = {}
         self._agents = SharedAgents()

@@ -19,7 +19,7 @@ from pi_subagents.surfaces.mcp.clients import Context, takes_tasks
 from pi_subagents.surfaces.mcp.identity import TASKS_EXTENSION
 from pi_subagents.surfaces.mcp.results import to_mcp
 from pi_subagents.tools import Tool, ToolContext, ToolResult
-from pi_subagents.tools.detached import DetachedCall, conclude, find_detached, start_detached, stop_detached
+from pi_subagents.tools.detached import DetachedCall, detached_result, find_detached, start_detached_call, stop_detached
 
 POLL_INTERVAL_MS = 1000
 
@@ -46,7 +46,7 @@ class CallTasks:
     async def create(self, tool: Tool, arguments: object, ctx: Context) -> Any:
         """Start a call and answer with its task; what is wrong with the call is its result at once."""
         try:
-            call = await start_detached(tool, arguments, await self._context_of(ctx))
+            call = await start_detached_call(tool, arguments, await self._context_of(ctx))
         except PiSubagentsError as error:
             return to_mcp(ToolResult(str(error), is_error=True))
         return {"resultType": "task", **_task(call, "working")}
@@ -58,7 +58,7 @@ class CallTasks:
             return _task(call, "working")
         if call.was_stopped:
             return _task(call, "cancelled")
-        result = await asyncio.to_thread(conclude, call, context)
+        result = await asyncio.to_thread(detached_result, call, context)
         return _task(call, "completed") | {"result": to_mcp(result).model_dump(by_alias=True, exclude_none=True)}
 
     async def _update(self, ctx: Context, params: _TaskParameters) -> dict[str, Any]:
