@@ -11,13 +11,12 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from pi_subagents import __version__
-from pi_subagents.testing import MODELS_VARIABLE, Action, script
+from pi_subagents.testing import MODELS_VARIABLE
 from tests.kit.waiting import PATIENCE_S
-from tests.process.kit import MODEL, Stage, furnish
+from tests.process.kit import MODEL, Stage, command_line, furnish
 
 WAIT_S = PATIENCE_S
 SESSION = "01990000-0000-7000-8000-000000000001"
@@ -67,7 +66,7 @@ class Desk:
 
     def agents(self) -> list[int]:
         """The processes of agents, wrappers included; bridges are not meant."""
-        return [pid for pid in self.stage.processes() if b"pi_subagents\0bridge" not in _command_line(pid)]
+        return [pid for pid in self.stage.processes() if b"pi_subagents\0bridge" not in command_line(pid)]
 
 
 class Extension:
@@ -192,17 +191,3 @@ class Extension:
             self.process.wait(PATIENCE_S)
             self._reading.join(PATIENCE_S)
             self.process.stdout.close()
-
-
-def tasks(*scripts: list[Action], **fields: Any) -> Message:
-    """The arguments of a delegation, one task for each script."""
-    return {
-        "tasks": [{"name": f"task {i}", "prompt": script(*actions), **fields} for i, actions in enumerate(scripts, 1)]
-    }
-
-
-def _command_line(pid: int) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return b""

@@ -20,10 +20,10 @@ from pi_subagents.testing.records import (
     tool_result,
 )
 from pi_subagents.trust import Decisions
-from tests.bridge.kit import HELLO, Desk, Message, tasks
+from tests.bridge.kit import HELLO, Desk, Message
 from tests.bridge.patching import fold_patches
 from tests.kit.waiting import PATIENCE_S, until
-from tests.process.kit import MODEL, PRESET
+from tests.process.kit import MODEL, PRESET, tasks
 
 DONE = prints(*answer("All is well."))
 SPENT = {"input": 10, "output": 5, "cacheRead": 2, "cacheWrite": 1, "totalTokens": 18, "cost": {"total": 0.25}}

@@ -14,8 +14,9 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import pauses, repeats_steering, touches
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant, tool_call
-from tests.bridge.kit import Desk, Extension, tasks
+from tests.bridge.kit import Desk, Extension
 from tests.kit.waiting import until
+from tests.process.kit import tasks
 
 DONE = prints(*answer("All is well."))
 

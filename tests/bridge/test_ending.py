@@ -12,9 +12,9 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, leaves_behind, pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
-from tests.bridge.kit import WAIT_S, Desk, Extension, tasks
+from tests.bridge.kit import WAIT_S, Desk, Extension
 from tests.kit.waiting import until
-from tests.process.kit import PRESET
+from tests.process.kit import PRESET, tasks
 
 DONE = prints(*answer("All is well."))
 """An agent that does not listen is given five seconds; the rest is for a slow machine."""

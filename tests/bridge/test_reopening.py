@@ -17,7 +17,8 @@ from pi_subagents.testing.records import (
     tool_call,
     tool_result,
 )
-from tests.bridge.kit import Desk, Message, tasks
+from tests.bridge.kit import Desk, Message
+from tests.process.kit import tasks
 
 DONE = prints(*answer("All is well."))
 LOOKED = prints(

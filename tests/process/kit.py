@@ -69,7 +69,7 @@ class Stage:
 
     def processes(self) -> list[int]:
         """Everything alive that an agent of this stage started, the wrappers around the agent included."""
-        return [pid for pid in _all_pids() if pid != os.getpid() and self.mark.encode() in _environ_of(pid)]
+        return [pid for pid in _all_pids() if pid != os.getpid() and self.mark.encode() in _read(pid, "environ")]
 
     def events(self) -> list[AnyEvent]:
         """The journal of the one run there is."""
@@ -101,12 +101,24 @@ def furnish(project: Path) -> None:
         path.write_text(text, encoding="utf-8")
 
 
+def tasks(*scripts: list[Action], **fields: Any) -> dict[str, Any]:
+    """The arguments of a delegation, one task for each script."""
+    return {
+        "tasks": [{"name": f"task {i}", "prompt": script(*actions), **fields} for i, actions in enumerate(scripts, 1)]
+    }
+
+
+def command_line(pid: int) -> bytes:
+    """The words that a process was started with; none if it is gone."""
+    return _read(pid, "cmdline")
+
+
 def _all_pids() -> list[int]:
     return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
 
 
-def _environ_of(pid: int) -> bytes:
+def _read(pid: int, what: str) -> bytes:
     try:
-        return Path(f"/proc/{pid}/environ").read_bytes()
+        return Path(f"/proc/{pid}/{what}").read_bytes()
     except OSError:
         return b""

@@ -16,9 +16,9 @@ import mcp_types as types
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from pi_subagents.testing import MODELS_VARIABLE, Action, script
+from pi_subagents.testing import MODELS_VARIABLE
 from tests.kit.waiting import PATIENCE_S
-from tests.process.kit import MODEL, Stage, furnish
+from tests.process.kit import MODEL, Stage, command_line, furnish
 
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
@@ -92,14 +92,7 @@ class Desk:
 
     def agents(self) -> list[int]:
         """The processes of agents, wrappers included; servers are not meant."""
-        return [pid for pid in self.stage.processes() if "-m pi_subagents mcp" not in _command_line(pid)]
-
-
-def tasks(*scripts: list[Action], **fields: Any) -> dict[str, Any]:
-    """The arguments of a delegation, one task for each script."""
-    return {
-        "tasks": [{"name": f"task {i}", "prompt": script(*actions), **fields} for i, actions in enumerate(scripts, 1)]
-    }
+        return [pid for pid in self.stage.processes() if b"pi_subagents\0mcp" not in command_line(pid)]
 
 
 def text_of(result: types.CallToolResult) -> str:
@@ -114,10 +107,3 @@ def text_in(read: types.ReadResourceResult) -> str:
     (content,) = read.contents
     assert isinstance(content, types.TextResourceContents)
     return content.text
-
-
-def _command_line(pid: int) -> str:
-    try:
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace")
-    except OSError:
-        return ""

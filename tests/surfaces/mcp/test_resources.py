@@ -18,8 +18,8 @@ from pi_subagents.surfaces.mcp import resources
 from pi_subagents.testing import prints
 from pi_subagents.testing.records import answer
 from tests.kit.sessions import Shelf, says
-from tests.process.kit import MODEL, PRESET
-from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_in
+from tests.process.kit import MODEL, PRESET, tasks
+from tests.surfaces.mcp.kit import WAIT_S, Desk, text_in
 
 DONE = prints(*answer("All is well."))
 

@@ -19,8 +19,8 @@ from pi_subagents.testing.records import AGENT_START, answer
 from pi_subagents.tools import TOOLS
 from tests.kit.waiting import until_async
 from tests.pi.stage import Play
-from tests.process.kit import PRESET, Stage
-from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_in, text_of
+from tests.process.kit import PRESET, Stage, tasks
+from tests.surfaces.mcp.kit import WAIT_S, Desk, text_in, text_of
 
 DONE = prints(*answer("All is well."))
 FOREVER = pauses(300)

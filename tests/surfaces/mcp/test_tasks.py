@@ -19,8 +19,8 @@ from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
 from tests.kit.waiting import until_async
-from tests.process.kit import PRESET
-from tests.surfaces.mcp.kit import WAIT_S, Desk, tasks, text_of
+from tests.process.kit import PRESET, tasks
+from tests.surfaces.mcp.kit import WAIT_S, Desk, text_of
 
 BEGIN = prints(AGENT_START)
 DONE = prints(*answer("All is well."))

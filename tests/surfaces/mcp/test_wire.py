@@ -18,7 +18,8 @@ from pi_subagents.testing import prints
 from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, touches
 from pi_subagents.testing.records import answer
 from tests.kit.waiting import PATIENCE_S, until
-from tests.surfaces.mcp.kit import Desk, tasks, text_of
+from tests.process.kit import tasks
+from tests.surfaces.mcp.kit import Desk, text_of
 
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
