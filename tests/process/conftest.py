@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.runners import namespace_works
-from pi_subagents.supervisor import supervisor
+from pi_subagents.supervisor import stopping, supervisor
 from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import Stage, make_stage
 
@@ -37,8 +37,8 @@ def plain_stage(tmp_path: Path) -> Iterator[Stage]:
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is stopped or killed for being slow, so whoever ends within our patience has ended without that."""
-    for grace in ("SETTLE_GRACE_S", "STOP_GRACE_S"):
-        monkeypatch.setattr(supervisor, grace, 2 * PATIENCE_S)
+    monkeypatch.setattr(supervisor, "SETTLE_GRACE_S", 2 * PATIENCE_S)
+    monkeypatch.setattr(stopping, "STOP_GRACE_S", 2 * PATIENCE_S)
 
 
 def _end_leftovers(stage: Stage) -> None:
