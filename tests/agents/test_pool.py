@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from pi_subagents.agents.agent import RENEWAL_S
 from pi_subagents.agents.pool import PATIENCE_S, AgentPool, Keeping
 from pi_subagents.harness import Invocation
@@ -345,3 +347,22 @@ def test_what_is_said_while_a_process_begins_anew_also_reaches_the_one_that_take
         return world.processes[1].heard
 
     assert play(scene)[1] == [b"task", b"look at the tests"]
+
+
+async def test_a_run_that_is_stopped_while_it_waits_gets_no_slot_even_if_one_is_freed_in_the_same_moment() -> None:
+    slots = FakeSlots(1)
+    slots.free = 0
+    world = World(slots=slots)
+
+    async def take() -> None:
+        async with world.agents.slot(INVOCATION):
+            pass
+
+    waiting = asyncio.create_task(take())
+    await asyncio.sleep(0.01)
+    slots.free = 1
+    world.agents._notify()
+    waiting.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await waiting
+    assert slots.free == 1

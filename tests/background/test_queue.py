@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.background import queue
+from pi_subagents.background import porter, queue
 from pi_subagents.store import BackgroundSlots
 
 
@@ -64,3 +64,7 @@ def test_a_queue_that_ends_late_does_not_take_its_successors_address_away(slots:
         assert new.exists()
     finally:
         new.unlink()
+
+
+def test_programs_of_an_older_version_that_still_run_find_the_queue_by_its_old_name() -> None:
+    assert porter.main is queue.main

@@ -13,9 +13,10 @@ from shutil import which
 from typing import cast
 
 from pi_subagents.fold import RunState, fold
+from pi_subagents.harness import Invocation
 from pi_subagents.models.event import Started
-from pi_subagents.runners import Mechanism
-from pi_subagents.store import is_held, load_run
+from pi_subagents.runners import LocalRunner, Mechanism, Stream
+from pi_subagents.store import Slots, is_held, load_run
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, pauses, touches, writes
 from pi_subagents.testing.records import answer
@@ -192,3 +193,27 @@ async def test_the_end_of_what_is_killed_is_told_when_nobody_is_left(stage: Stag
     assert witness.agents
     assert witness.left == ()
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above
+
+
+class Listener:
+    """Hears of the end of a process."""
+
+    def __init__(self) -> None:
+        self.ended = asyncio.Event()
+
+    def on_output(self, stream: Stream, data: bytes) -> None: ...
+
+    def on_exit(self, exit_code: int) -> None:
+        self.ended.set()
+
+
+async def test_an_agent_whose_run_broke_off_is_ended_and_its_slot_is_free(tmp_path: Path) -> None:
+    listener = Listener()
+    invocation = Invocation(("sh", "-c", "sleep 1000"), dict(os.environ), tmp_path, b"", interactive=True)
+    slots = Slots(tmp_path / "slots", 1)
+    async with LocalRunner("none", slots).slot(invocation) as slot:
+        process = slot.start(listener)
+    assert slots.take() is None
+    process.release(reusable=False)
+    await asyncio.wait_for(listener.ended.wait(), PATIENCE_S)
+    assert slots.take() is not None

@@ -16,7 +16,7 @@ from pathlib import Path
 from pi_subagents.agents.agent import AgentProcess, Handle, Starter, State
 from pi_subagents.harness import Invocation
 from pi_subagents.models import MAX_CONCURRENCY
-from pi_subagents.runners import MachineSlots, Process, Sink, SlotLease, SpawnFailed
+from pi_subagents.runners import MachineSlots, Process, Sink, SlotLease
 
 PATIENCE_S = 0.25
 """A new process costs half a second of CPU; waiting this long for one that is about to be free is cheaper."""
@@ -114,7 +114,7 @@ class AgentPool:
         """Start a process; raises SpawnFailed, and then the lease is free again."""
         try:
             agent = AgentProcess(self, invocation, lease)
-        except SpawnFailed:
+        except BaseException:
             if lease is not None:
                 lease.release()
             raise
@@ -211,8 +211,10 @@ class AgentPool:
 
     async def _wait_for_change(self) -> None:
         """Until something has changed here; slots are also taken and freed elsewhere, so not for long."""
+        # Not `wait_for`: in Python 3.11 it can swallow the cancellation of a run that is stopped at this moment.
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._change.wait(), _LOOK_AGAIN_S)
+            async with asyncio.timeout(_LOOK_AGAIN_S):
+                await self._change.wait()
 
     def _notify(self) -> None:
         change, self._change = self._change, asyncio.Event()

@@ -71,10 +71,8 @@ class PaneRun:
         """The keeper in the pane takes what its agent is to be told."""
         return "the run is held elsewhere"
 
-    def detach(self, owner: str) -> None:
+    def detach(self, _owner: str) -> None:
         """A run in a pane ends with whoever asked for it."""
-        if not self._handed_over:
-            self._waiting.detach(owner)
 
     def heed_request(self) -> None:
         """Stop if another process has asked for it; in its pane, the keeper looks by itself."""

@@ -66,6 +66,8 @@ _FORCE_S = 1.0
 _SWEEP_S = 3.0
 """How long we try to end what a killed wrapper has left behind."""
 _LOOK_AGAIN_S = 0.02
+_END_S = 1.0
+"""How long an agent that nobody supervises any more may take to end with its input."""
 _FREE_SLOT_S = 0.1
 
 
@@ -224,7 +226,10 @@ class LocalProcess:
         self.close_input()
 
     def release(self, *, reusable: bool) -> None:
-        """There is nothing left of it to be used again."""
+        """It is not used again; should it be alive all the same, because its run broke off, it is ended."""
+        if self._exit_code is None:
+            self.close_input()
+            self._loop.call_later(_END_S, self.kill)
 
     def weigh(self) -> Footprint:
         """What the agent and everything below it takes at the moment."""

@@ -181,7 +181,7 @@ class Supervisor:
         while self._process is None and not self.state.status.is_terminal:
             await self._wait_for_provider()
             async with self._runner.slot(self._invocation) as slot:
-                if self._held_back_until() == 0:
+                if self._held_back_until() == 0 and not self.state.status.is_terminal:
                     self._start(slot)
 
     async def _wait_for_provider(self) -> None:

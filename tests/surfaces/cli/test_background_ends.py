@@ -7,7 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.store import load_run
+from pi_subagents.clock import now_ms
+from pi_subagents.models import Reason, new_run_id, new_session_id
+from pi_subagents.models import event as ev
+from pi_subagents.outcome import ending
+from pi_subagents.paths import runs_dir
+from pi_subagents.store import load_run, publish
 from pi_subagents.testing import answer, prints, script
 from tests.kit.sessions import Shelf
 from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt, short
@@ -41,6 +46,26 @@ def test_wait_has_exit_code_one_when_a_run_failed(desk: BackgroundDesk) -> None:
     done = desk.background("wait", good.name, bad.name)
     assert done.exit_code == 1
     assert "✗ failed (exit) – Sub-agent exited with code 3" in done.out
+
+
+def test_wait_for_a_run_that_was_stopped_in_the_queue_of_a_program_that_still_holds_it(desk: BackgroundDesk) -> None:
+    run_dir = runs_dir(desk.project) / new_run_id(new_session_id())
+    created = ev.Created(
+        run_id=run_dir.name,
+        session_id=run_dir.name[-16:],
+        name="n",
+        prompt="p",
+        cwd=str(desk.project),
+        harness="pi-json",
+        background=True,
+        owner="terminal",
+    )
+    record = publish(run_dir, {}, created)
+    record.append([ending(Reason.CANCELLED, "Enough", now_ms())])
+    done = desk.background("wait", run_dir.name)
+    record.close()
+    assert (done.exit_code, "Enough" in done.out) == (1, True)
+    assert f"hint: see what it did with 'pi-subagents sessions show {short(run_dir)}'" in done.err
 
 
 def test_wait_for_any_ends_with_the_first(desk: BackgroundDesk) -> None:

@@ -24,7 +24,7 @@ _CONNECT_S = 10.0
 def main() -> None:
     """Keep the run that is handed over at the socket named on the command line."""
     try:
-        run_until_signalled(_keep(sys.argv[2]))
+        run_until_signalled(_keep(sys.argv[-1]))
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)
 
@@ -47,3 +47,7 @@ async def _keep(address: str) -> None:
         async with view.showing(OneRun(supervisor.state, settings, supervisor.stop)):
             await see_through(order, supervisor)
         loop.remove_reader(connection)
+
+
+if __name__ == "__main__":  # as programs of 0.1.0 that are still running start it after an upgrade
+    main()

@@ -48,11 +48,12 @@ def wait(runs: tuple[str, ...], timeout: float | None, any_one: bool, as_json: b
         return
     if not as_json:
         _say_whom(wanted)
-    exit_code = _wait(wanted, timeout, any_one, quiet=as_json)
+    over: list[Run] = []
+    exit_code = _wait(wanted, over, timeout, any_one, quiet=as_json)
     if as_json:
         _print(wanted)
     elif exit_code <= 1:
-        tell_where_to_read(next(run for run in wanted if not run.is_held))
+        tell_where_to_read(over[0])
     sys.exit(exit_code)
 
 
@@ -65,15 +66,14 @@ def _untold(place: Place) -> list[Run]:
 
 def _say_whom(runs: Sequence[Run]) -> None:
     """A wait may take hours: say what for, unless nothing is left to wait for."""
-    if held := [run for run in runs if run.is_held]:
-        names = ", ".join(clip(run.state.name, _NAME_CELLS) for run in held[:_MAX_NAMES])
-        more = f" and {len(held) - _MAX_NAMES} more" if len(held) > _MAX_NAMES else ""
-        echo(f"waiting for {counted(len(held), 'run')}: {names}{more}; Ctrl+C does not stop them", err=True)
+    if left := [run for run in runs if not run.is_done]:
+        names = ", ".join(clip(run.state.name, _NAME_CELLS) for run in left[:_MAX_NAMES])
+        more = f" and {len(left) - _MAX_NAMES} more" if len(left) > _MAX_NAMES else ""
+        echo(f"waiting for {counted(len(left), 'run')}: {names}{more}; Ctrl+C does not stop them", err=True)
 
 
-def _wait(runs: Sequence[Run], timeout: float | None, any_one: bool, *, quiet: bool) -> int:
-    """Tell every end as it comes; the exit code."""
-    over: list[Run] = []
+def _wait(runs: Sequence[Run], over: list[Run], timeout: float | None, any_one: bool, *, quiet: bool) -> int:
+    """Tell every end as it comes, and put the run to those that are `over`; the exit code."""
     try:
         for ended in as_they_end(runs, timeout):
             over += ended
