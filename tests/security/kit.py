@@ -256,6 +256,18 @@ class Victim:
             exit_code = _end_of(process, LIMIT_S)
             return Done(argv, exit_code, _all_of(out), _all_of(err))
 
+    def asks(self, server: str, question: bytes) -> Done:
+        """Put a question to a server, whose input stays open until it has answered with a line."""
+        process = self._begin((server,), (subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL), be_limited)
+        with process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write(question)
+            process.stdin.flush()
+            answer = process.stdout.readline()
+            process.stdin.close()
+        return Done((server,), process.returncode, answer, b"")
+
     def run_at_terminal(self, *argv: str, shown: bytes = b"", typed: bytes = b"", patience_s: float = 3.0) -> Done:
         """Run the command at a terminal; type when something is shown, or when patience is at its end."""
         master, slave = pty.openpty()

@@ -114,8 +114,7 @@ def test_a_call_prints_hostile_texts_as_harmless_json_with_the_same_value(tool: 
 @pytest.mark.parametrize("server", ["bridge", "mcp"])
 def test_a_server_answers_with_harmless_json_of_the_same_value(server: str, visitor: Victim) -> None:
     question = {"jsonrpc": "2.0", "id": HOSTILE, "method": "ping", "params": {}}
-    done = visitor.run(server, stdin=json.dumps(question) + "\n")
-    require_same_and_harmless(done)
+    require_same_and_harmless(visitor.asks(server, json.dumps(question).encode() + b"\n"))
 
 
 def test_escaping_a_document_changes_no_value() -> None:

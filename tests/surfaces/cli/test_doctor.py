@@ -43,7 +43,7 @@ def test_without_pi_the_four_places_and_the_way_out_are_named(machine: Machine) 
     for place in ("subagents.piCommand", "PI_SUBAGENTS_PI", "PATH", f"{machine.data}/bin/pi"):
         assert place in line
     assert "pi-subagents setup" in line
-    assert done.stdout.splitlines()[-1].startswith("Not ready: node, pi. Do what")
+    assert done.stdout.splitlines()[-1].startswith("Not ready: node, pi. Fix the lines")
 
 
 @pytest.mark.parametrize("place", ["setting subagents.piCommand", "variable PI_SUBAGENTS_PI", "PATH", "install-pi"])

@@ -132,7 +132,7 @@ def test_a_preset_with_a_key_that_others_can_read_is_found(ready: Machine) -> No
 def test_profiles_are_counted_by_scope(ready: Machine) -> None:
     ready.write(ready.agent_dir / "agent-profiles" / "a.md", "---\nname: a\n---\n")
     ready.write(ready.project / ".pi" / "agent-profiles" / "b.md", "---\nname: b\n---\n")
-    assert diagnose(ready).one("profiles")["detail"] == "1 global, 1 of this project"
+    assert diagnose(ready).one("profiles")["detail"] == "1 global, 1 in this project"
 
 
 def test_containment_that_this_machine_cannot_do_is_a_failure(ready: Machine) -> None:

@@ -25,7 +25,7 @@ def test_installing_and_uninstalling_is_told_in_a_sentence_each(machine: Machine
     again = machine.run("install", "mcp", "--client", "claude")
     assert again.stdout == f"pi-subagents is already in {path}; nothing to do\n"
     gone = machine.run("uninstall", "mcp", "--client", "claude")
-    assert gone.stdout == f"{path} is as it was before pi-subagents came\n"
+    assert gone.stdout == f"restored {path} to what it was before pi-subagents was added\n"
     assert path.read_text() == '{\n  "theme": "dark"\n}'
     assert [file.name for file in machine.home.iterdir()] == [".claude.json"]
 
@@ -81,7 +81,7 @@ def test_a_broken_file_is_an_error_with_the_lines_to_add_and_none_of_its_content
     path = machine.write(machine.home / ".cursor" / "mcp.json", f'{{"mcpServers": {{"other": "{KEY}" "oops"}}}}')
     done = machine.run("install", "mcp", "--client", "cursor")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"error: {path} was left as it is")
+    assert done.stderr.startswith(f"error: {path} was not changed")
     assert f'"command": "{PROGRAM}"' in done.stderr
     assert KEY not in done.stderr
     assert KEY in path.read_text()

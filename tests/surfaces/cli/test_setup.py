@@ -35,7 +35,7 @@ def test_where_nobody_can_be_asked_it_brings_pi_and_says_what_it_left_out(bare: 
     assert done.returncode == 0
     assert "setup: fetching pi" in done.stderr
     assert "✓ pi              0.87.1" in done.stdout
-    assert "✓ model           2 to choose from" in done.stdout
+    assert "✓ model           2 available from" in done.stdout
     for left_out in ("install pi", "install mcp --client cursor", 'run "Say in three sentences'):
         assert f"skipped  → run: pi-subagents {left_out}" in done.stdout
     ready, next_step = done.stdout.splitlines()[-2:]
@@ -79,7 +79,7 @@ def test_a_person_without_a_model_is_led_to_pi_and_back(bare: Machine) -> None:
     person = Typist(bare, "setup", NO_COLOR="1")
     assert person.answer("", "n", "n", "n") == 0  # pi, its extension, Cursor, the task
     assert "this is pi\n" in person.screen
-    assert "✓ model           2 to choose from" in person.screen
+    assert "✓ model           2 available from" in person.screen
 
 
 @pytest.mark.parametrize(("key", "exit_code"), [(CTRL_C, 130), (CTRL_D, 1)], ids=["ctrl+c", "ctrl+d"])

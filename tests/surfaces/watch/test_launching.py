@@ -45,7 +45,7 @@ async def test_every_agent_has_a_line_in_the_dialog(bench: Bench) -> None:
         write_preset(bench.tea.project, f"worker{number}", about="Works at many things and tells of them. " * 5)
     async with watching(bench, (120, 40)) as eyes:
         await eyes.reach("n", OptionList)
-        await eyes.until_seen("pi as it is", *(f"worker{number}  preset  Works" for number in range(9)))
+        await eyes.until_seen("plain pi, without a profile", *(f"worker{number}  preset  Works" for number in range(9)))
 
 
 async def test_n_starts_an_agent_in_the_background_that_s_can_tell_something(bench: Bench, tmp_path: Path) -> None:

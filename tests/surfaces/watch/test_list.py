@@ -213,19 +213,19 @@ async def test_the_title_sums_up_what_the_listed_runs_cost(bench: Bench) -> None
         bench.tea.add(says("x"), name=f"done {number}", age_s=100 + number)
     bench.parser.add(says("x"), name="failed", ends=Reason.TIMEOUT)
     async with watching(bench) as eyes:
-        await eyes.until_seen("$0.0400 in all")
+        await eyes.until_seen("$0.0400 in total")
         await eyes.press("f", "f")
-        await eyes.until_seen("only completed • $0.0300 in all")
+        await eyes.until_seen("only completed • $0.0300 in total")
 
 
 async def test_what_a_resumed_session_has_cost_before_counts_in_the_title(bench: Bench) -> None:
     first = bench.tea.add(says("x"), name="brew", age_s=7200)
     async with watching(bench) as eyes:
-        await eyes.until_seen("$0.0100 in all")
+        await eyes.until_seen("$0.0100 in total")
         bench.tea.add(says("y"), name="brew", age_s=60, session_id=first.session_id)
-        await eyes.until_seen("$0.0200 in all")
+        await eyes.until_seen("$0.0200 in total")
     async with watching(bench) as eyes:
-        await eyes.until_seen("$0.0200 in all")
+        await eyes.until_seen("$0.0200 in total")
 
 
 async def test_names_have_the_width_there_is(bench: Bench) -> None:
