@@ -27,5 +27,5 @@ def test_a_new_interpreter_ends_and_speaks_as_a_warm_one(
 
 def _end(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
     """The exit code, and how each stream begins, but for ids: later there are times and directories."""
-    out, err = (re.sub(r"[0-9a-f]{8}|\b\d+[smh] ago", "ID", stream)[:10] for stream in (done.stdout, done.stderr))
+    out, err = (re.sub(r"[0-9a-f]{8}|\s*\b\d+[smh] ago", "ID", stream)[:10] for stream in (done.stdout, done.stderr))
     return done.returncode, out, err
