@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import OptionList, TextArea
 
-from pi_subagents.models import Reason
+from pi_subagents.models import Reason, Status
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.run import Run
@@ -65,7 +65,15 @@ async def test_n_starts_an_agent_in_the_background_that_s_can_tell_something(ben
         await eyes.until_told("Make tea • worker")
         await eyes.until_listed("Make tea", "worker")
         (run_dir,) = list_runs(runs_dir(bench.tea.project))
-        await eyes.until(lambda: eyes.app.list.chosen and eyes.app.list.chosen.run_dir == run_dir, "it is chosen")
+        # The list is read apart from the conversation, and may still have it in the queue.
+        await eyes.until(
+            lambda: (
+                [run.state.status for run in eyes.app.list.runs if run.run_dir == run_dir] == [Status.RUNNING]
+                and eyes.app.list.chosen
+                and eyes.app.list.chosen.run_dir == run_dir
+            ),
+            "it is chosen and at work",
+        )
         await eyes.reach("s", TextArea)
         await eyes.press(*"Green", "enter")
         await eyes.until(lambda: "“Make tea” reads it before its next turn." in eyes.notices)
