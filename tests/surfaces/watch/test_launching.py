@@ -136,7 +136,7 @@ async def test_a_run_that_is_over_or_does_not_listen_is_not_steered(bench: Bench
     async with watching(bench) as eyes:
         await eyes.until(lambda: eyes.chosen == "brewing" and eyes.app.list.chosen.state.harness)  # type: ignore[union-attr]
         await eyes.press("s")
-        await eyes.until(lambda: any("runs in the mode pi-json" in notice for notice in eyes.notices))
+        await eyes.until(lambda: any("uses the harness pi-json" in notice for notice in eyes.notices))
 
 
 def test_the_session_that_was_selected_goes_on_though_the_project_at_hand_has_one_of_its_id(
