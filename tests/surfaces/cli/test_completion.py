@@ -9,9 +9,9 @@ import sys
 
 import pytest
 
-from pi_subagents.surfaces.cli import catalogs
+from pi_subagents.surfaces.cli import options
 from pi_subagents.surfaces.cli.app import app
-from pi_subagents.surfaces.cli.shells import completer
+from pi_subagents.surfaces.cli.completion import completer
 from tests.kit.waiting import PATIENCE_S
 from tests.surfaces.cli.machine import PACKAGE_HOME, Machine
 
@@ -106,7 +106,7 @@ def test_nobody_waits_long_for_a_pi_that_does_not_answer(stocked: Machine, monke
     stocked.add_node(models="exec sleep 300")
     monkeypatch.chdir(stocked.project)
     monkeypatch.setenv("PATH", f"{stocked.bin}:/usr/bin:/bin")
-    monkeypatch.setattr(catalogs, "_MENU_S", 0.1)
+    monkeypatch.setattr(options, "_MENU_S", 0.1)
     assert completer("bash", app).get_completions(["run", "--model"], "") == []
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import click
 
 from pi_subagents.surfaces.cli.app import LazyGroup, app
-from pi_subagents.surfaces.cli.examples import EXAMPLES
+from pi_subagents.surfaces.cli.help import EXAMPLES
 from tests.surfaces.cli.machine import Machine
 
 PROGRAM = "pi-subagents"
@@ -70,7 +70,6 @@ def test_commands_stand_under_headings_and_those_of_programs_come_last() -> None
 
 def test_a_command_that_no_heading_names_is_listed_all_the_same() -> None:
     group = LazyGroup(
-        package="nowhere",
         table={"new": ("new", "Something new."), "old": ("old", "Something old.")},
         headings={"Known": ("old", "planned"), "Commands": (), "Last": ()},
     )

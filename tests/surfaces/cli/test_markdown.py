@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import pytest
 
-from pi_subagents.surfaces.cli.markdown import MAX_RENDERED, markdown_printer
+from pi_subagents.surfaces.cli.output import MAX_RENDERED, markdown_printer
 
 TEXT = "# Title\n\nSome *words*\x1b[2J &#8238;evil &#x1b;]0;t\x07\n\n- one\n- two"
 

@@ -8,7 +8,7 @@ import click
 import pytest
 
 from pi_subagents.place import Place
-from pi_subagents.surfaces.cli.notices import tell_endings
+from pi_subagents.surfaces.cli.ends import tell_endings
 from pi_subagents.testing import answer, prints
 from tests.surfaces.cli.background_desk import BackgroundDesk
 

@@ -15,9 +15,8 @@ import click
 import pytest
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.surfaces.cli import standard_input
-from pi_subagents.surfaces.cli.prompts import read_prompts, tasks_of
-from pi_subagents.surfaces.cli.standard_input import MAX_BYTES, read_asked, read_offered
+from pi_subagents.surfaces.cli import tasks as reading_tasks
+from pi_subagents.surfaces.cli.tasks import MAX_BYTES, read_asked, read_offered, read_prompts, tasks_of
 
 Stdin = Callable[[int], None]
 
@@ -55,8 +54,8 @@ def say_nothing(line: str) -> None:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No test waits as long as a person would."""
-    monkeypatch.setattr(standard_input, "_PATIENCE_S", 0.01)
-    monkeypatch.setattr(standard_input, "FIRST_BYTE_S", 0.02)
+    monkeypatch.setattr(reading_tasks, "_PATIENCE_S", 0.01)
+    monkeypatch.setattr(reading_tasks, "FIRST_BYTE_S", 0.02)
 
 
 def test_what_is_piped_in_goes_behind_every_prompt(stdin: Stdin) -> None:
@@ -126,14 +125,14 @@ def test_a_pipe_that_has_begun_is_read_to_its_end_however_long_it_pauses(stdin: 
             pipe.write(b"two")
 
     def go_on(_line: str) -> None:  # said only when nothing has come for a while; and then it takes longer still
-        threading.Timer(10 * standard_input.FIRST_BYTE_S, write).start()
+        threading.Timer(10 * reading_tasks.FIRST_BYTE_S, write).start()
 
     assert read_offered(go_on) == "one two"
 
 
 @pytest.mark.usefixtures("impatient")
 def test_whoever_asks_for_it_waits_for_it(stdin: Stdin, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(standard_input, "FIRST_BYTE_S", 0)
+    monkeypatch.setattr(reading_tasks, "FIRST_BYTE_S", 0)
     reading, writing = os.pipe()
     stdin(reading)
     said: list[str] = []

@@ -6,7 +6,7 @@ import click
 import pytest
 
 from pi_subagents.surfaces.cli.app import app
-from pi_subagents.surfaces.cli.times import Duration
+from pi_subagents.surfaces.cli.options import Duration
 from tests.surfaces.cli.forked_commands import leaves
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import sys
 
 import pytest
 
 from pi_subagents.offline import Call, Fail, Script, Turn
-from pi_subagents.surfaces.cli.views import PlainView, choose_view, forbids_escapes
+from pi_subagents.surfaces.cli.output import obeys_escapes
+from pi_subagents.surfaces.cli.views import PlainView, choose_view
 from tests.pi.stage import Play
 from tests.surfaces.cli.stand_in import use_stand_in
 
@@ -54,14 +56,15 @@ def test_one_of_many_that_ends_says_how_the_rest_stands(play: Play) -> None:
 @pytest.mark.parametrize(
     ("environ", "expected"),
     [
-        ({"TERM": "xterm"}, False),
-        ({"TERM": "xterm", "NO_COLOR": "1"}, False),
-        ({"TERM": "dumb"}, True),
-        ({}, True),
+        ({"TERM": "xterm"}, True),
+        ({"TERM": "xterm", "NO_COLOR": "1"}, True),
+        ({"TERM": "dumb"}, False),
+        ({}, False),
     ],
 )
-def test_who_wants_no_escapes(environ: dict[str, str], expected: bool) -> None:
-    assert forbids_escapes(environ) is expected
+def test_which_terminals_obey_escapes(environ: dict[str, str], expected: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "environ", environ)
+    assert obeys_escapes() is expected
 
 
 def test_without_a_terminal_there_are_no_windows(monkeypatch: pytest.MonkeyPatch) -> None:

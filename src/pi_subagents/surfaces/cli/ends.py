@@ -1,14 +1,19 @@
-"""Stopping runs that other processes hold, and the truth about what became of them."""
+"""How runs that other processes hold come to their end, and who is told: the truth, and each end once.
+
+Whichever command comes next in a terminal tells of background runs that were started from one.
+"""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 
 from pi_subagents.export import error_words, seconds, status_words
 from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status, short_id
 from pi_subagents.outcome import CANCELLED_SENTENCE
+from pi_subagents.place import Place
 from pi_subagents.runs.lookup import short_run_id
 from pi_subagents.runs.run import Run
 from pi_subagents.surfaces.cli.output import echo
@@ -58,3 +63,18 @@ def _too_long(what: str, session_id: str) -> str:
         f"{what} was asked to stop but has not ended within {_WAIT_S:g} s; "
         f"watch it with 'pi-subagents sessions show --follow {short_id(session_id)}'."
     )
+
+
+def tell_endings(place: Place) -> None:
+    """Say on standard error which background runs of this project have ended since the last time."""
+    from pi_subagents.runs.background import TERMINAL, tell_ends  # not for every command that stops a run
+
+    tell_ends(place, TERMINAL, partial(echo, err=True))
+
+
+def count_as_told(run: Run) -> None:
+    """Whoever asked for a run and was answered that it is over needs no notice of it."""
+    from pi_subagents.runs.background import TERMINAL, mark_announced
+
+    if run.state.background and run.state.owner == TERMINAL and run.is_over:
+        mark_announced(run.run_dir)

@@ -1,12 +1,15 @@
-"""Real command lines for the end of every `--help`, by the words behind `pi-subagents`."""
+"""How `--help` is laid out: lines are broken between words, never within a command or an option; examples end it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 import click
 
 _PROGRAM = "pi-subagents"
+_UNBROKEN_HYPHEN = "\u2011"
+"""Stands for a hyphen while click breaks lines: it would break them there too, and cannot be told not to."""
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "": ('run "Find dead code in src/" "Find missing tests in src/"', "watch"),
@@ -71,6 +74,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "tools": ("tools", "tools | jq -r '.[].name'"),
 }
+"""By the words behind `pi-subagents`."""
 
 
 def examples_of(context: click.Context) -> tuple[str, ...]:
@@ -82,10 +86,36 @@ def examples_of(context: click.Context) -> tuple[str, ...]:
     return tuple(f"{_PROGRAM} {example}" for example in EXAMPLES.get(" ".join(words), ()))
 
 
-def write_examples(context: click.Context, formatter: click.HelpFormatter) -> None:
+def write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
     """End a help text with them."""
-    if examples := examples_of(context):
+    if examples := examples_of(ctx):
         with formatter.section("Examples"):
             for example in examples:
                 # Whole, however long: a line that was broken could not be copied.
                 formatter.write(f"{'':{formatter.current_indent}}{example}\n")
+
+
+class UnbrokenFormatter(click.HelpFormatter):
+    """Leaves words with hyphens whole, so that `pi-subagents trust` can be read and copied."""
+
+    def write_text(self, text: str) -> None:
+        """A paragraph."""
+        super().write_text(_joined(text))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **kwargs: Any) -> None:
+        """A table of names and what they mean."""
+        super().write_dl([(_joined(name), _joined(meaning)) for name, meaning in rows], *args, **kwargs)
+
+    def getvalue(self) -> str:
+        """All of it, with ordinary hyphens again."""
+        return super().getvalue().replace(_UNBROKEN_HYPHEN, "-")
+
+
+class HelpContext(click.Context):
+    """A context whose help is laid out so."""
+
+    formatter_class = UnbrokenFormatter
+
+
+def _joined(text: str) -> str:
+    return text.replace("-", _UNBROKEN_HYPHEN)

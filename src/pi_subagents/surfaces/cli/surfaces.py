@@ -1,18 +1,24 @@
-"""`mcp`."""
+"""`mcp`, `bridge`, `watch` and `pi`: the commands that hand over to another surface, or to another program."""
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.paths import agent_dir
-from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.paths import agent_dir, data_dir
+from pi_subagents.surfaces.cli.options import Duration
+from pi_subagents.surfaces.cli.output import echo, print_json
 from pi_subagents.surfaces.cli.process import require_open_streams
-from pi_subagents.surfaces.cli.times import Duration
+from pi_subagents.text.harmless import wants_colours
+
+if TYPE_CHECKING:
+    from pi_subagents.place import Place
 
 _DEFAULT_SILENCE = "30s"
 _MIN_SILENCE_S = 1.0
@@ -50,17 +56,14 @@ def mcp(address: str | None, tools: str | None, token_file: Path | None, no_toke
         raise InvalidCall("--token-file and --no-token cannot be used together")
     if 0 < silence < _MIN_SILENCE_S:
         raise InvalidCall(f"--silence must be 0 (never) or at least {_MIN_SILENCE_S:g} second, not {silence:g}")
-    from pi_subagents.surfaces.cli.logs import log_to_file_too
-
-    names = _chosen(tools)
-    log = agent_dir() / "subagents" / "mcp.log"
+    names, log = _chosen(tools), _log_file("mcp.log")
     if address is None:
         _check_streams()
         from pi_subagents.surfaces.mcp.stdio import serve_stdio
 
-        _until_signalled(lambda: serve_stdio(names, lambda: log_to_file_too(log)))
+        _until_signalled(lambda: serve_stdio(names, lambda: _log_to(log)))
         return
-    log_to_file_too(log)
+    _log_to(log)
     _serve_http(address, names, token_file, no_token, silence)
 
 
@@ -85,8 +88,6 @@ def _explain_token(url: str, file: Path, token: str | None) -> None:
     if token is None:
         echo("warning: without a token every user and every program on this machine can start agents as you", err=True)
         return
-    from pi_subagents.surfaces.cli.json_output import print_json
-
     headers = {"Authorization": f"Bearer {token}"}
     entry = {"mcpServers": {"pi-subagents": {"type": "http", "url": url, "headers": headers}}}
     echo(f"clients need the token in {file}; most accept these lines in their configuration:", err=True)
@@ -117,6 +118,19 @@ def _check_streams() -> None:
         )
 
 
+@click.command()
+def bridge() -> None:
+    """Serve the extension that 'pi-subagents install pi' adds to pi, over standard input and output.
+
+    pi starts it with every session, and it ends with the session. Logs go to subagents/bridge.log in the agent
+    directory.
+    """
+    require_open_streams("pi")
+    from pi_subagents.surfaces.bridge import serve
+
+    _until_signalled(lambda: sys.exit(serve(lambda: _log_to(_log_file("bridge.log")))))
+
+
 def _until_signalled(serve: Callable[[], None]) -> None:
     from pi_subagents.processes.interrupts import Interrupted
 
@@ -126,3 +140,66 @@ def _until_signalled(serve: Callable[[], None]) -> None:
         sys.exit(interrupted.exit_code)
     except KeyboardInterrupt:  # nobody had said a word yet
         sys.exit(130)
+
+
+def _log_file(name: str) -> Path:
+    return agent_dir() / "subagents" / name
+
+
+def _log_to(path: Path) -> None:
+    from pi_subagents.surfaces.cli.logs import log_to_file_too
+
+    log_to_file_too(path)
+
+
+@click.command()
+@click.option("--project", "only_project", is_flag=True, help="Show only the current project's runs.")
+def watch(only_project: bool) -> None:
+    """Watch running and recent runs on this machine, full-screen, whoever started them; ? lists the keys.
+
+    You can start, steer, stop and resume agents there. Leaving does not stop any run.
+    """
+    if not (sys.stdin.isatty() and sys.stderr.isatty()):  # textual draws on standard error
+        raise InvalidCall("watch needs a terminal; 'pi-subagents sessions list --all' lists the runs without one")
+    if wants_colours(os.environ):
+        os.environ.pop("NO_COLOR", None)  # textual would obey an empty one, too
+    from pi_subagents.place import Place
+    from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
+    from pi_subagents.surfaces.watch import watch as watch_runs
+
+    place = Place.here()
+    try:
+        run_until_signalled(watch_runs(place, place.project if only_project else None))
+    except Interrupted as signal:
+        sys.exit(signal.exit_code)
+
+
+class _Untouched(click.Command):
+    """Takes every argument as it is, `--help` and `--` included."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.args = list(args)
+        return []
+
+
+@click.command(cls=_Untouched, options_metavar="[ARGUMENTS OF PI]...", add_help_option=False)
+@click.pass_context
+def pi(ctx: click.Context) -> None:
+    """Start the pi that sub-agents use, with its own Node and your agent directory.
+
+    Type /login there to add a key or a subscription; sub-agents use it too. All arguments are passed on to pi.
+    """
+    from pi_subagents.place import Place
+    from pi_subagents.processes.foreground import become
+
+    argv, environ = terminal_launch(Place.here())
+    become([*argv, *ctx.args], environ)
+
+
+def terminal_launch(place: Place) -> tuple[tuple[str, ...], dict[str, str]]:
+    """How a person starts the pi that sub-agents use: its words and its environment; raises AgentNotFound."""
+    from pi_subagents.harness.pi.programs import child_environ, find_pi
+
+    data = data_dir(place.environ)
+    program = find_pi(place.settings().pi_command, place.environ, data)
+    return program.argv, child_environ(place.environ, place.agent_dir, data)
