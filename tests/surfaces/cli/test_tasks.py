@@ -1,9 +1,10 @@
-"""Standard input for agents: from real pipes, sockets and files, and never for ever."""
+"""What agents are to do: task files, times, and standard input from real pipes, sockets and files, never for ever."""
 
 from __future__ import annotations
 
 import io
 import os
+import re
 import socket
 import sys
 import threading
@@ -16,7 +17,87 @@ import pytest
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.surfaces.cli import tasks as reading_tasks
+from pi_subagents.surfaces.cli.app import app
+from pi_subagents.surfaces.cli.options import Duration
+from pi_subagents.surfaces.cli.task_files import read_tasks
 from pi_subagents.surfaces.cli.tasks import MAX_BYTES, read_asked, read_offered, read_prompts, tasks_of
+from tests.surfaces.cli.forked_commands import leaves
+
+TASK = "- name: a\n  prompt: "
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("deep.json", '[{"prompt":' + "[" * 100_000),
+        ("deep.jsonl", '{"prompt":' + "[" * 100_000),
+        ("deep.yaml", TASK + "[" * 3000),
+        ("version.yaml", "%YAML 1.5\n---\n- a"),
+        ("character.yaml", TASK + '"\\U00110000"'),
+        ("larger-character.yaml", TASK + '"\\Uffffffff"'),
+        ("half-a-pair.yaml", TASK + '"\\ud800"'),
+        ("half-a-pair.json", '[{"name": "a", "prompt": "\\ud800"}]'),
+        ("bool.yaml", TASK + "!!bool 9"),
+        ("number.yaml", TASK + "!!int ''"),
+        ("time.yaml", TASK + "2001-01-01 10:00:00 +99:99"),
+        ("digits.yaml", TASK + "9" * 5000),
+        ("bytes.json", "\udcff"),
+        ("zeros.jsonl", "\0" * 1000),
+    ],
+)
+def test_what_is_no_list_of_tasks_is_refused_with_a_sentence(tmp_path: Path, name: str, content: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(InvalidCall, match=f"^{re.escape(str(path))}: .") as refused:
+        read_tasks(path)
+    str(refused.value).encode()
+
+
+def test_a_pipe_or_a_device_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.json")
+    (tmp_path / "zeros.yaml").symlink_to("/dev/zero")
+    for name in ("pipe.json", "zeros.yaml"):
+        with pytest.raises(InvalidCall, match="is not a regular file"):
+            read_tasks(tmp_path / name)
+
+
+def test_a_file_that_would_fill_the_memory_is_not_read(tmp_path: Path) -> None:
+    path = tmp_path / "tasks.jsonl"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(InvalidCall, match="is larger than 16,777,216 bytes"):
+        read_tasks(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90), ("1.5", 1.5), ("90s", 90), ("5m", 300), ("1h30m", 5400), ("2d", 172_800), (" 1H30M5s ", 5405)],
+)
+def test_a_duration_is_seconds_or_has_units(text: str, seconds: float) -> None:
+    assert Duration().convert(text, None, None) == seconds
+
+
+@pytest.mark.parametrize("text", ["", "m", "5x", "30m1h", "5m5m", "-3", "inf", "nan", "1e3", "5 minutes", "9" * 30])
+def test_anything_else_is_refused_with_what_is_possible(text: str) -> None:
+    with pytest.raises(click.BadParameter, match="is not a duration; use 90, 90s, 5m or 1h30m"):
+        Duration().convert(text, None, None)
+
+
+def test_what_is_too_short_is_refused_with_the_least() -> None:
+    with pytest.raises(click.BadParameter, match=r"'0\.5s' is too short; use at least 1s"):
+        Duration(min_s=1).convert("0.5s", None, None)
+
+
+def test_every_option_that_takes_a_time_to_wait_takes_units() -> None:
+    found = {
+        f"{' '.join(path)} {option.opts[0]}": isinstance(option.type, Duration)
+        for path, command in leaves(app)
+        for option in command.params
+        if option.opts[0] in ("--timeout", "--silence") or isinstance(option.type, click.types.FloatParamType)
+    }
+    assert set(found) >= {"run --timeout", "sessions resume --timeout", "background wait --timeout", "mcp --silence"}
+    assert all(found.values()), found
+
 
 Stdin = Callable[[int], None]
 

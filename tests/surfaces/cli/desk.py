@@ -1,4 +1,7 @@
-"""A user with sessions on disk, who runs the command: in a pipe, in the background, or at a terminal."""
+"""A user with sessions on disk and two presets, who runs the command: in a pipe, in the background, or at a terminal.
+
+Their agents are stand-ins: a task is the script that its agent plays.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ import fcntl
 import json
 import os
 import pty
+import signal
 import struct
 import subprocess
 import termios
@@ -13,18 +17,22 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pi_subagents.testing import SCRIPTED_AGENT
+from pi_subagents.paths import runs_dir
+from pi_subagents.store import is_held, list_runs, request_stop
+from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT, Action, answer, prints, script
+from pi_subagents.testing.agent import touches, waits_for
 from pi_subagents.trust import Decisions
 from tests.kit import command
 from tests.kit.sessions import Shelf
-from tests.kit.waiting import PATIENCE_S
+from tests.kit.waiting import PATIENCE_S, until
 
 SOURCE = Path(__file__).parents[3] / "src"
 TIMEOUT_S = PATIENCE_S
+MODEL = "acme/large"
 
 
 class Desk:
-    """The project, the user's home, and the command."""
+    """The project, the user's home, and the command; of the presets `worker` can be steered, and `deaf` cannot."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -34,6 +42,11 @@ class Desk:
         self.home.mkdir()
         Decisions(self.home / ".pi" / "agent").trust(self.project)
         self.shelf = Shelf(self.project, self.home / ".pi" / "agent")
+        for name, harness in (("worker", "pi-rpc"), ("deaf", "pi-json")):
+            self.write(
+                f".pi/subagents/{name}.md",
+                f"---\nname: {name}\ndescription: Works.\nmodel: {MODEL}\nharness: {harness}\n---\n",
+            )
 
     @property
     def environ(self) -> dict[str, str]:
@@ -43,8 +56,20 @@ class Desk:
             "HOME": str(self.home),
             "PYTHONUTF8": "1",
             "TERM": "xterm-256color",
+            MODELS_VARIABLE: MODEL,
             **dict([SCRIPTED_AGENT]),
         }
+
+    @property
+    def run_dirs(self) -> list[Path]:
+        return list_runs(runs_dir(self.project))
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the project."""
+        path = self.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
 
     def run(
         self, *arguments: str, stdin: str = "", cwd: Path | None = None, variables: Mapping[str, str] | None = None
@@ -93,6 +118,46 @@ class Desk:
         os.close(master)
         return Done(process.wait(TIMEOUT_S), text, "")
 
+    def background(self, *arguments: str, stdin: str = "") -> Done:
+        """Run `background` with these arguments."""
+        return self.call("background", *arguments, stdin=stdin)
+
+    def launch(self, *actions: Action, preset: str = "worker") -> Path:
+        """Start a script in the background; its run directory."""
+        done = self.background("start", preset, script(*actions), "--json")
+        assert done.exit_code == 0, done.err
+        return Path(done.json()["run"]["paths"]["runDir"])
+
+    def launch_patient(self, preset: str = "worker", word: str = "go") -> Path:
+        """Start an agent that is at work now and answers when it is told to go on."""
+        ready, go = self.root / f"{word} ready", self.root / word
+        run_dir = self.launch(touches(ready), waits_for(go), prints(*answer("Done at last.")), preset=preset)
+        until(ready.exists, "the agent is at work")
+        return run_dir
+
+    def go(self, word: str = "go") -> None:
+        """Let a patient agent go on."""
+        (self.root / word).touch()
+
+    def until_over(self, run_dir: Path) -> None:
+        """Wait until nobody holds a run any more."""
+        until(lambda: not is_held(run_dir), "the run is over")
+
+    def close(self) -> None:
+        """Stop whatever still runs."""
+        self.shelf.close()
+        for run_dir in self.run_dirs:
+            if is_held(run_dir):
+                request_stop(run_dir, "the test is over")
+        for run_dir in self.run_dirs:
+            self.until_over(run_dir)
+
+    def complete(self, *words: str) -> list[str]:
+        """What zsh is told when Tab is pressed behind these words."""
+        done = self.call(variables=command.completing(*words))
+        assert done.err == ""
+        return done.out.splitlines()
+
 
 class Done:
     """How a command ended."""
@@ -117,3 +182,14 @@ def _read_all(master: int) -> str:
             break
         data += piece
     return data.decode(errors="replace").replace("\r\n", "\n")
+
+
+def short(run_dir: Path) -> str:
+    """What people see of a run's id."""
+    return run_dir.name.rpartition("-")[2][:8]
+
+
+def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Press Ctrl+C; what was printed and said."""
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=TIMEOUT_S)

@@ -1,4 +1,4 @@
-"""`sessions show`: the whole transcript, at a terminal, in a pipe, for programs, and while it happens."""
+"""`sessions show`, `output` and `export`: the whole transcript, the final text alone, a file to show around."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ import json
 import re
 import signal
 import subprocess
+from pathlib import Path
 
 import pytest
 
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE, ending
-from tests.kit.sessions import call, returns, says, was_told
-from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
+from tests.kit.sessions import HOUR_S, Shelf, call, returns, says, was_told
+from tests.surfaces.cli.desk import TIMEOUT_S, Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"
 _COLOURS = re.compile(r"\x1b\[[0-9;]*m")
@@ -188,3 +189,157 @@ def test_a_session_that_is_not_there_is_an_error_that_says_what_to_do(desk: Desk
         'error: Session "feedfeedfeedfeed" not found. The session may have expired or the ID is incorrect.\n'
         "hint: 'pi-subagents sessions list --all' lists all sessions\n"
     )
+
+
+def test_the_final_text_of_the_latest_run_stands_alone(desk: Desk) -> None:
+    desk.shelf.add(says("First."), session_id=SESSION, age_s=9)
+    desk.shelf.add(says("Looking.", call("1", "ls")), says("def f():\n\treturn 1\n"), session_id=SESSION, age_s=8)
+    done = desk.run("output", SESSION[:6])
+    assert (done.exit_code, done.out, done.err) == (0, "def f():\n\treturn 1\n", "")
+
+
+def test_a_failed_run_is_exit_code_one_with_the_reason_beside_the_text(desk: Desk) -> None:
+    desk.shelf.add(says("Half"), session_id=SESSION, ends=Reason.TIMEOUT, message="Timed out after 7s.")
+    done = desk.run("output", SESSION)
+    assert (done.exit_code, done.out, done.err) == (1, "Half\n", "✗ failed: Timed out after 7s. (ran for 1.0s)\n")
+
+
+def test_a_run_that_said_nothing_leaves_standard_output_empty(desk: Desk) -> None:
+    desk.shelf.add(session_id=SESSION)
+    done = desk.run("output", SESSION)
+    assert (done.exit_code, done.out, done.err) == (0, "", "(no text output from sub-agent)\n")
+
+
+def test_a_running_session_gives_the_text_so_far_and_an_exit_code_of_its_own(desk: Desk) -> None:
+    desk.shelf.add(says("Before."), ev.Delta(kind="text", text="So far"), session_id=SESSION, ends=None)
+    done = desk.run("output", SESSION)
+    assert (done.exit_code, done.out) == (3, "So far\n")
+    assert "Still running" in done.err
+
+
+def test_programs_get_the_text_with_its_circumstances(desk: Desk) -> None:
+    kept = desk.shelf.add(
+        says("Half\x1b[2J"), name="n", session_id=SESSION, ends=Reason.CANCELLED, message="Cancelled", profile="p"
+    )
+    done = desk.run("output", SESSION, "--json")
+    document = done.json()
+    assert done.exit_code == 1
+    assert document["usage"]["totalTokens"] == 120
+    expected = {
+        "status": "aborted",
+        "reason": "cancelled",
+        "error": "Cancelled",
+        "output": "Half\x1b[2J",
+        "profile": "p",
+    }
+    assert expected.items() <= document.items()
+    assert (document["runCount"], document["runDir"]) == (1, str(kept.run_dir))
+
+
+def test_escapes_in_the_text_do_not_reach_the_terminal(desk: Desk) -> None:
+    desk.shelf.add(says("a\x1b[2Jb\x9b31mc"), session_id=SESSION)
+    assert desk.run("output", SESSION).out == "abc\n"
+
+
+def test_a_session_of_another_project_is_found(desk: Desk) -> None:
+    Shelf(desk.root / "other", desk.shelf.agent_dir).add(says("There."), session_id=SESSION)
+    assert desk.run("output", SESSION[:4]).out == "There.\n"
+    assert desk.run("output", SESSION).out == "There.\n"
+
+
+def test_an_ambiguous_beginning_is_named(desk: Desk) -> None:
+    desk.shelf.add(session_id="abcd1111aaaaaaaa", name="one", age_s=2.5 * HOUR_S)
+    desk.shelf.add(session_id="abcd2222aaaaaaaa", name="two\n", age_s=1.5 * HOUR_S)
+    done = desk.run("output", "abcd")
+    assert done.exit_code == 1
+    assert done.err == (
+        'error: "abcd" matches 2 session ids; give a longer prefix:\n'
+        "  abcd2222    1h ago  two \n"
+        "  abcd1111    2h ago  one\n"
+    )
+
+
+@pytest.fixture
+def session(desk: Desk) -> str:
+    desk.shelf.add(
+        was_told("=== a.py ===\nx = 1\n\nDo it"),
+        says("Looking.", call("1", "bash", command="ls")),
+        returns("1", "bash", "a.py"),
+        says("Found *it*."),
+        session_id=SESSION,
+        age_s=9,
+    )
+    desk.shelf.add(says("And <b>more</b>."), session_id=SESSION, age_s=8)
+    return SESSION
+
+
+def test_markdown_goes_to_standard_output(desk: Desk, session: str) -> None:
+    done = desk.run("export", session[:4])
+    assert (done.exit_code, done.err) == (0, "")
+    assert done.out.startswith("# task\n\n- Status: ✓ completed\n")
+    for text in ("=== a.py ===\nx = 1", "→ `bash → ls`", "Found *it*.", "## Run 2 of 2", "And \\<b>more\\</b>."):
+        assert text in done.out
+    assert done.out.endswith("\n")
+    assert not done.out.endswith("\n\n")
+
+
+@pytest.mark.parametrize("arguments", [("-o", "out.html"), ("--format", "html", "-o", "page.txt")])
+def test_a_page_is_one_file(desk: Desk, session: str, arguments: tuple[str, ...]) -> None:
+    done = desk.run("export", session, *arguments)
+    file = desk.project / arguments[-1]
+    text = file.read_text(encoding="utf-8")
+    assert text.startswith("<!doctype html>")
+    assert "And &lt;b&gt;more&lt;/b&gt;." in text
+    assert (done.exit_code, done.out) == (0, "")
+    assert done.err.startswith(f"Wrote {arguments[-1]} (")
+
+
+def test_a_directory_gets_a_file_with_the_sessions_name(desk: Desk, session: str) -> None:
+    desk.run("export", session, "--format", "html", "-o", str(desk.root))
+    assert (desk.root / f"{SESSION}.html").exists()
+
+
+def test_a_directory_with_a_dot_in_its_name_is_no_format(desk: Desk, session: str) -> None:
+    (desk.project / "notes.d").mkdir()
+    assert desk.run("export", session, "-o", "notes.d").exit_code == 0
+    assert (desk.project / "notes.d" / f"{SESSION}.md").exists()
+
+
+def test_a_format_that_is_not_written_is_refused_before_anything_is(desk: Desk, session: str) -> None:
+    done = desk.run("export", session, "-o", "x.pdf")
+    assert (done.exit_code, done.out) == (2, "")
+    assert "-o x.pdf: cannot write .pdf files; use a name that ends in .md or .html" in done.err
+    assert not (desk.project / "x.pdf").exists()
+
+
+def test_a_file_that_cannot_be_written_is_an_error_in_words(desk: Desk, session: str) -> None:
+    done = desk.run("export", session, "-o", "nowhere/file.md")
+    assert (done.exit_code, done.out) == (1, "")
+    assert done.err == "error: cannot write nowhere/file.md: No such file or directory; choose another file with -o\n"
+
+
+def test_the_page_can_be_piped(desk: Desk, session: str) -> None:
+    done = desk.run("export", session, "--format", "html", "-o", "-")
+    assert done.out.startswith("<!doctype html>")
+    assert done.out.endswith("</html>\n")
+    assert not Path(desk.project / "-").exists()
+
+
+@pytest.mark.parametrize("device", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_standard_output_can_be_named_as_a_device(desk: Desk, session: str, device: str) -> None:
+    done = desk.run("export", session, "-o", device)
+    assert (done.exit_code, done.out) == (0, desk.run("export", session).out)
+
+
+def test_a_running_session_is_exported_as_far_as_it_is(desk: Desk) -> None:
+    desk.shelf.add(says("So far."), session_id=SESSION, ends=None)
+    out = desk.run("export", SESSION, "--format", "html").out
+    assert "So far." in out
+    assert "⏳ running" in out
+
+
+def test_a_session_that_is_not_there_cannot_be_exported(desk: Desk) -> None:
+    done = desk.run("export", "feedfeedfeedfeed", "-o", "x.md")
+    assert done.exit_code == 1
+    assert 'Session "feedfeedfeedfeed" not found.' in done.err
+    assert not (desk.project / "x.md").exists()
