@@ -16,7 +16,7 @@ from pi_subagents.harness.pi.arguments import is_tool
 from pi_subagents.models import Profile, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.profiles import UnknownModel, find_pattern, nearest_offered
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 from pi_subagents.wizard.questions import Questions
 
 STEP_COUNT = 10
