@@ -56,7 +56,7 @@ def play(tmp_path: Path, version: str) -> Iterator[Play]:
     """As everywhere in these tests, with the pi of that version."""
     with ExitStack() as models:
         program = pi_of_version(version)
-        yield lambda script: Stage.build(tmp_path, program, models.enter_context(OfflineModel(script)))
+        yield lambda script: Stage(tmp_path, pi=program, model=models.enter_context(OfflineModel(script)))
 
 
 def is_new(version: str) -> bool:

@@ -140,7 +140,7 @@ def in_background(shelf: Shelf, kept: Kept) -> RunState:
     journal.write_text(journal.read_text().replace('"sessionId"', '"background":true,"owner":"me","sessionId"', 1))
     state = load_run(kept.run_dir)
     assert state.background
-    shelf.index.record(shelf.project, [(state, kept.run_dir)])
+    shelf.index.record(shelf.project, {kept.run_dir: state})
     return state
 
 

@@ -190,7 +190,7 @@ class Delegation:
 
     def _take_note(self, runs: Sequence[DelegatedRun]) -> None:
         for project in {project_of(run.run_dir) for run in runs}:
-            there = [(run.state, run.run_dir) for run in runs if project_of(run.run_dir) == project]
+            there = {run.run_dir: run.state for run in runs if project_of(run.run_dir) == project}
             self._index.record(project, there)
 
     # --- inside ---------------------------------------------------------------------------------------------
@@ -244,7 +244,7 @@ class Delegation:
         await run.holder.run()
         if self._on_ended is not None:
             self._on_ended(run.state, run.run_dir)
-        await asyncio.to_thread(self._index.record, project_of(run.run_dir), [(run.state, run.run_dir)])
+        await asyncio.to_thread(self._index.record, project_of(run.run_dir), {run.run_dir: run.state})
 
     def _observe(self, state: RunState, events: Sequence[Event]) -> None:
         if self._observer is not None:

@@ -18,7 +18,7 @@ from pi_subagents.harness.pi.programs import fingerprint
 from pi_subagents.harness.pi.versions import version_in
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
-from pi_subagents.store.rundir import write_whole
+from pi_subagents.store.writing import write_whole
 
 MAX_AGE_S = 86_400
 """A launcher that chooses among versions of the program may change its mind without a trace on disk."""

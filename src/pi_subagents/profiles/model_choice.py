@@ -16,7 +16,7 @@ import msgspec
 from pi_subagents.errors import InvalidCall
 from pi_subagents.harness.pi.login import LOGIN
 from pi_subagents.models import Profile, ThinkingLevel
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 
 _MAX_NAMED = 8
 """Some providers offer hundreds."""

@@ -12,11 +12,8 @@ from typing import Any
 
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress.arguments import Arguments, one_line
-from pi_subagents.progress.shell import first_line
-from pi_subagents.text import counted
-from pi_subagents.text.cells import clip
-from pi_subagents.text.harmless import clean
+from pi_subagents.progress.arguments import Arguments, first_line, one_line
+from pi_subagents.text import clean, clip, counted
 
 _MEGABYTE = 1_000_000
 _NOUNS = {"turn": "Model error", "summary": "Summary failed"}
@@ -49,27 +46,15 @@ def _retry_ended(event: ev.RetryEnded) -> str | None:
     return _with_detail(f"{_NOUNS.get(event.what, 'Error')}, gave up{attempts}", event.message)
 
 
-def _compaction_started(_event: ev.CompactionStarted) -> str:
-    return "Compacting the conversation"
-
-
 def _compaction_ended(event: ev.CompactionEnded) -> str:
     if event.aborted:
         return _with_detail("Compaction aborted", event.message)
     return _with_detail("Compaction failed", event.message) if event.message else "Compaction finished"
 
 
-def _stop_requested(event: ev.StopRequested) -> str:
-    return _with_detail("Stopping", event.message)
-
-
 def _extension_failed(event: ev.ExtensionFailed) -> str:
     path = one_line(event.path)
     return _with_detail(f"Extension failed: {path}" if path else "Extension failed", event.message)
-
-
-def _dropped(event: ev.Dropped) -> str:
-    return f"Left out a record of {event.size} bytes: too large to keep"
 
 
 def _details_dropped(event: ev.DetailsDropped) -> str:
@@ -88,11 +73,11 @@ _NOTICES: dict[type[ev.Event], Callable[[Any], str | None]] = {
     ev.HeldBack: _held_back,
     ev.RetryStarted: _retry_started,
     ev.RetryEnded: _retry_ended,
-    ev.CompactionStarted: _compaction_started,
+    ev.CompactionStarted: lambda event: "Compacting the conversation",
     ev.CompactionEnded: _compaction_ended,
-    ev.StopRequested: _stop_requested,
+    ev.StopRequested: lambda event: _with_detail("Stopping", event.message),
     ev.ExtensionFailed: _extension_failed,
-    ev.Dropped: _dropped,
+    ev.Dropped: lambda event: f"Left out a record of {event.size} bytes: too large to keep",
     ev.DetailsDropped: _details_dropped,
 }
 
@@ -173,17 +158,11 @@ class ProgressWords:
             return clean(text, keep_newlines=True).strip() or None
         return " ".join(clean(text).split()) or None
 
-    def _output(self, event: ev.Output) -> str | None:
-        return self._free_text(event.text)
-
     def _tool_started(self, event: ev.ToolStarted) -> str:
         subject = self._remember(event.id, event.name, event.arguments)
         self._told.pop(event.id or event.name, None)
         phrases = _PHRASES.get(event.name)
         return phrases.doing.format(subject) if phrases and subject else f"Running {_label(event.name)}"
-
-    def _tool_ended(self, event: ev.ToolEnded) -> str | None:
-        return self._tool_done(event, event.id, event.name, event.is_error)
 
     def _tool_done(self, event: ev.Event, call_id: str, name: str, failed: bool) -> str | None:
         key = call_id or name
@@ -239,8 +218,8 @@ def _put(memory: dict[str, Any], key: str, value: object) -> None:
 _HANDLERS: dict[type[ev.Event], Callable[[ProgressWords, Any], str | None]] = {
     ev.Message: ProgressWords._message,
     ev.ToolStarted: ProgressWords._tool_started,
-    ev.ToolEnded: ProgressWords._tool_ended,
-    ev.Output: ProgressWords._output,
+    ev.ToolEnded: lambda words, event: words._tool_done(event, event.id, event.name, event.is_error),
+    ev.Output: lambda words, event: words._free_text(event.text),
     ev.Stderr: ProgressWords._stderr,
     ev.Ended: ProgressWords._ended,
 }

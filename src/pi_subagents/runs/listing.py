@@ -112,13 +112,13 @@ def _is_complete(index: Index, project: Path, on_disk: Sequence[Path], count: in
         on_disk = on_disk[-count:]
     folders = {folder.name: folder for folder in on_disk}
     known = _known(index, project, folders)
-    runs = []
+    missed = {}
     for name in folders.keys() - known:
         with suppress(StoreError):
-            runs.append((load_run(folders[name]), folders[name]))
-    if runs:
-        index.record(project, runs)
-    return {folder.name for _, folder in runs} <= _known(index, project, folders)
+            missed[folders[name]] = load_run(folders[name])
+    if missed:
+        index.record(project, missed)
+    return {folder.name for folder in missed} <= _known(index, project, folders)
 
 
 def _known(index: Index, project: Path, folders: Collection[str]) -> set[str]:
@@ -139,7 +139,7 @@ def rebuild_index(place: Place, report: Callable[[Path, int], None]) -> int:
     """
     index = Index(place.agent_dir)
     if runs_dir(place.project).is_dir():
-        index.record(place.project, [])  # it may have come from another machine, with its runs
+        index.record(place.project, {})  # it may have come from another machine, with its runs
     return index.rebuild(report)
 
 
@@ -248,7 +248,7 @@ def _true_row(index: Index, row: Mapping[str, Any], runs: Collection[Path]) -> S
     except StoreError:
         return None
     if run.is_over and not run.state.foreign:
-        index.record(Path(row["project"]), [(run.state, latest)])
+        index.record(Path(row["project"]), {latest: run.state})
     return SessionSummary(run, len(runs))
 
 

@@ -20,7 +20,7 @@ from pi_subagents.fold import RunState, advance
 from pi_subagents.models import event as ev
 from pi_subagents.progress import ProgressWords
 from pi_subagents.store import RunRecord
-from pi_subagents.store.record import result_document
+from pi_subagents.store.writing import result_document
 from pi_subagents.text import clean
 
 MAX_MESSAGE_CHARACTERS = 64 * 1024

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pi_subagents.harness.pi.arguments import is_tool
 from pi_subagents.models import ThinkingLevel
 from pi_subagents.profiles import UnknownModel, find_pattern, nearest_offered
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 from pi_subagents.wizard.doubts import settle
 from pi_subagents.wizard.draft import Draft
 from pi_subagents.wizard.host import Host

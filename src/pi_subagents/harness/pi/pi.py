@@ -13,7 +13,7 @@ from pi_subagents.harness.pi.programs import child_environ, find_pi
 from pi_subagents.harness.pi.surroundings import default_provider, has_extensions
 from pi_subagents.models.profile import Profile
 from pi_subagents.paths import data_dir
-from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pi_subagents.place import Place

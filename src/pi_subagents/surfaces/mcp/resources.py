@@ -18,11 +18,12 @@ from mcp.shared.exceptions import MCPError
 
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.examples import EXAMPLE_PROMPTS
-from pi_subagents.export.transcripts import NO_OUTPUT, documented_status, session_transcript
+from pi_subagents.export.transcripts import NO_OUTPUT, session_transcript
 from pi_subagents.fold import RunState
 from pi_subagents.place import Place
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, profile_detail, profile_summary
 from pi_subagents.profiles.frontmatter import Scalar, parse_frontmatter, split_frontmatter
+from pi_subagents.progress import documented_status
 from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.runs.sessions import Session, Sessions
