@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import msgspec
 
-from pi_subagents.export import Called, Conversation, Entry, Noticed, Returned, Said
-from pi_subagents.export.entries import Added, Called, Conversation, Given, Noticed, Returned, Said, Thought, paired
+from pi_subagents.export import Added, Called, Conversation, Entry, Given, Noticed, Returned, Said, Thought
+from pi_subagents.export.entries import paired
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from pi_subagents.text.harmless import printable
