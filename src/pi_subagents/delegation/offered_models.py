@@ -14,13 +14,19 @@ import msgspec
 
 from pi_subagents.delegation.program_facts import Answers, ProgramVersion
 from pi_subagents.harness import Answer, Program
-from pi_subagents.harness.pi.launch import approval_arguments
-from pi_subagents.harness.pi.login import LOGIN
-from pi_subagents.harness.pi.models import ANSWER_REQUESTS, GET_STATE, LIST_MODELS, default_in, parse_models
+from pi_subagents.harness.pi.arguments import approval_arguments
 from pi_subagents.harness.pi.pi import Pi
-from pi_subagents.harness.pi.programs import child_path, file_stamp, fingerprint
-from pi_subagents.harness.pi.surroundings import default_model
-from pi_subagents.harness.pi.versions import line_of
+from pi_subagents.harness.pi.programs import (
+    LIST_MODELS,
+    LOGIN,
+    child_path,
+    default_model,
+    file_stamp,
+    fingerprint,
+    line_of,
+    parse_models,
+)
+from pi_subagents.harness.pi.rpc import ANSWER_REQUESTS, GET_STATE, default_in
 from pi_subagents.models import Task
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 from pi_subagents.place import Place

@@ -14,8 +14,7 @@ from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import StoreError
 from pi_subagents.files import read_bounded
 from pi_subagents.harness import Question, Version
-from pi_subagents.harness.pi.programs import fingerprint
-from pi_subagents.harness.pi.versions import version_in
+from pi_subagents.harness.pi.programs import fingerprint, version_in
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
 from pi_subagents.store.writing import write_whole

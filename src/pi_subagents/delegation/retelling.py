@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from pi_subagents.delegation.prompts import files_told
-from pi_subagents.export.transcripts import already_said, arguments_preview, cut, documented_status
+from pi_subagents.export.transcripts import already_said, arguments_preview, cut
 from pi_subagents.fold import RunState
 from pi_subagents.models import event as ev
+from pi_subagents.progress import documented_status
 
 _MAX_FILES_NAMED = 100
 """Of those that a run was given, where there is no room for them."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pi_subagents.progress import preview_tool_call
-from pi_subagents.progress.shell import split_chain
+from pi_subagents.progress.arguments import split_chain
 
 CWD = "/home/ann/project"
 
