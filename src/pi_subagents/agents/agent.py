@@ -12,8 +12,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Protocol
 
+from pi_subagents.encoding import Framer
 from pi_subagents.harness import Invocation
-from pi_subagents.jsonl import Framer
 from pi_subagents.runners import Footprint, Process, Sink, SlotLease, SpawnFailed, Stream
 
 RENEWAL_S = 5.0

@@ -10,8 +10,8 @@ import codecs
 from collections.abc import Iterable
 
 from pi_subagents.clock import NowMs
+from pi_subagents.encoding import Frame, Framer, Oversized
 from pi_subagents.harness import Decoder
-from pi_subagents.jsonl import Frame, Framer, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import Stream
