@@ -18,7 +18,7 @@ import pytest
 import pi_subagents
 from pi_subagents import RunResult, Task
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.delegation.program_facts import CACHE_FILE, ProgramVersion
+from pi_subagents.delegation.program_facts import VERSIONS_FILE, ProgramVersion
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import Program
 from pi_subagents.harness.pi.pi import Pi
@@ -93,7 +93,7 @@ class Stage:
 
     def _remember_version(self, pi: Program) -> None:
         """Know the version of pi as a user's second run does: to ask it costs as much as a run."""
-        file = self.agent_dir / "subagents" / CACHE_FILE
+        file = self.agent_dir / "subagents" / VERSIONS_FILE
         if pi in _VERSIONS:
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(_VERSIONS[pi])

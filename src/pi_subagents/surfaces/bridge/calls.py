@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pi_subagents.agents.shared import SharedAgents
+from pi_subagents.agents.pool import SharedAgents
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.models import Usage
 from pi_subagents.surfaces.bridge.entries import RUN_ENTRY, run_entry, spend

@@ -15,7 +15,7 @@ from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
 from mcp.shared.message import SessionMessage
 
-from pi_subagents.agents.shared import SharedAgents
+from pi_subagents.agents.pool import SharedAgents
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.surfaces.mcp import identity, prompts, resources
 from pi_subagents.surfaces.mcp.calls import ClientCalls
