@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.delegation.program_facts import MAX_AGE_S, MODELS_FILE, OfferedModels
-from pi_subagents.harness.pi.login import LOGIN
+from pi_subagents.harness.pi.programs import LOGIN
 from pi_subagents.place import Place
 from pi_subagents.profiles import CheckedModel, UnknownModel
 from pi_subagents.settings import load_settings

@@ -10,15 +10,19 @@ from typing import Any
 
 from tests.kit.waiting import PATIENCE_S
 
+REPOSITORY = Path(__file__).parents[2]
+PYTHON_VARIABLES = {"PYTHONPATH": str(REPOSITORY / "src"), "PYTHONUTF8": "1"}
+"""What an interpreter needs to find us wherever it starts, and to speak as it does anywhere."""
+
+Ended = subprocess.CompletedProcess[str]
+
 
 def argv(*arguments: str) -> list[str]:
     """How the command is started."""
     return [sys.executable, "-m", "pi_subagents", *arguments]
 
 
-def run(
-    *arguments: str, cwd: Path, environ: Mapping[str, str], stdin: str | None = None
-) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, cwd: Path, environ: Mapping[str, str], stdin: str | None = None) -> Ended:
     """Run the command to its end."""
     given: dict[str, Any] = {"stdin": subprocess.DEVNULL} if stdin is None else {"input": stdin}
     return subprocess.run(

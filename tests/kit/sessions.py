@@ -88,7 +88,7 @@ class Shelf:
         kept.record = publish(run_dir, {"runId": run_id}, created)
         kept.append(ev.Started(at=at, pid=1, containment="fake"), *events)
         if indexed_as_running:
-            self.index.record(self.project, [(kept.state, run_dir)])
+            self.index.record(self.project, {run_dir: kept.state})
         if ends is None:
             self.held.append(kept)
         else:
@@ -96,7 +96,7 @@ class Shelf:
             kept.let_go()
             load_run(run_dir)  # makes the derived files
         if indexed and not indexed_as_running:
-            self.index.record(self.project, [(kept.state, run_dir)])
+            self.index.record(self.project, {run_dir: kept.state})
         return kept
 
     @property

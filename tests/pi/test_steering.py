@@ -8,7 +8,8 @@ from typing import Any
 
 from pi_subagents import Reason, Status, Task
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.harness.pi.modes import PiJson, PiRpc
+from pi_subagents.harness.pi.pi import PiJson
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.offline.request import text_of

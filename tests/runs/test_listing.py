@@ -15,7 +15,7 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import Wanted, list_sessions, used_by
 from pi_subagents.store import JOURNAL_FILE, Index
-from pi_subagents.store.migrations import MIGRATIONS, migrate
+from pi_subagents.store.index import MIGRATIONS, migrate
 from tests.kit.sessions import DAY_S, HOUR_S, Shelf, says
 
 

@@ -254,7 +254,7 @@ def test_its_end_is_announced_to_nobody(shelf: Shelf, place: Place, elsewhere: P
     )
     (kept.run_dir / JOURNAL_FILE).write_bytes(msgspec.json.encode(created) + b"\n")
     kept.let_go()
-    shelf.index.record(shelf.project, [(load_run(kept.run_dir), kept.run_dir)])
+    shelf.index.record(shelf.project, {kept.run_dir: load_run(kept.run_dir)})
     assert len(Registry(place, "terminal").unannounced()) == 1
     link(kept.run_dir / "stop", elsewhere)
     assert Registry(place, "terminal").unannounced() == []

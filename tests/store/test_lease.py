@@ -20,7 +20,7 @@ from pi_subagents.outcome import ending
 from pi_subagents.paths import private_runtime_dirs
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, Lease, adopt, is_held, load_run, read_journal, reading
 from pi_subagents.store import lease as leases
-from pi_subagents.store.journal import Journal
+from pi_subagents.store.writing import Journal
 from tests.kit.sessions import Kept, Shelf, says
 from tests.kit.waiting import PATIENCE_S, until
 

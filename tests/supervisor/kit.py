@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation
-from pi_subagents.harness.pi.modes import PiJson
+from pi_subagents.harness.pi.pi import PiJson
 from pi_subagents.models import event as ev
 from pi_subagents.store import JOURNAL_FILE, Pace, publish, read_journal
 from pi_subagents.supervisor import Limits, Observer, Pacing, Supervisor

@@ -130,7 +130,7 @@ async def see_through(order: Order, supervisor: Supervisor) -> None:
     supervisor.heed_request()
     async with serving({run_dir: supervisor}):
         await supervisor.run()
-    Index(Path(order.agent_dir)).record(Path(order.project), [(supervisor.state, run_dir)])
+    Index(Path(order.agent_dir)).record(Path(order.project), {run_dir: supervisor.state})
 
 
 if __name__ == "__main__":

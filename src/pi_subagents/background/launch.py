@@ -76,7 +76,7 @@ def launch(run: PreparedRun, place: Place, settings: Settings) -> Run:
     run_dir = run.record.path
     with answering_for([run]):
         try:
-            Index(place.agent_dir).record(place.project, [(run.state, run_dir)])
+            Index(place.agent_dir).record(place.project, {run_dir: run.state})
             _give_away(run, order_for(run, place, settings), BackgroundSlots(place.agent_dir, settings.max_background))
         except (OSError, ValueError, OverflowError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)

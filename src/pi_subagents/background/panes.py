@@ -26,7 +26,7 @@ from pi_subagents.runners import SpawnFailed
 from pi_subagents.runners.tmux import TmuxPanes
 from pi_subagents.runs.following import watch_run
 from pi_subagents.store import is_held, request_stop
-from pi_subagents.store.control import new_address
+from pi_subagents.store.slots import new_address
 from pi_subagents.supervisor import Observer, Supervisor
 
 _PROGRAM = ("pi_subagents", "pane")

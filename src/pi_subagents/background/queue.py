@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.runners.detached import start_detached
-from pi_subagents.store.control import is_to_stop
+from pi_subagents.store.record import is_to_stop
 from pi_subagents.store.slots import BackgroundSlots
 
 _POLL_S = 0.1

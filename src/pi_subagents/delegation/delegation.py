@@ -206,7 +206,7 @@ class Delegation:
 
     def _take_note(self, runs: Sequence[DelegatedRun]) -> None:
         for project in {project_of(run.run_dir) for run in runs}:
-            there = [(run.state, run.run_dir) for run in runs if project_of(run.run_dir) == project]
+            there = {run.run_dir: run.state for run in runs if project_of(run.run_dir) == project}
             self._index.record(project, there)
 
     def _hold(self, run: PreparedRun) -> Holder:

@@ -16,7 +16,7 @@ from pi_subagents.errors import InvalidCall, NothingStarted
 from pi_subagents.models import Profile
 from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, PROFILE, UnknownProfile, find_agent
-from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.text.wording import did_you_mean
 
 
 def require_startable(plans: Sequence[Plan], _place: Place) -> None:

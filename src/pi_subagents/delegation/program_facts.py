@@ -21,13 +21,20 @@ from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import StoreError
 from pi_subagents.files import read_bounded
 from pi_subagents.harness import Answer, Program, Question, Version
-from pi_subagents.harness.pi.launch import approval_arguments
-from pi_subagents.harness.pi.login import LOGIN
-from pi_subagents.harness.pi.models import ANSWER_REQUESTS, GET_STATE, LIST_MODELS, default_in, parse_models
+from pi_subagents.harness.pi.arguments import approval_arguments
 from pi_subagents.harness.pi.pi import Pi
-from pi_subagents.harness.pi.programs import child_path, file_stamp, fingerprint
-from pi_subagents.harness.pi.surroundings import default_model
-from pi_subagents.harness.pi.versions import line_of, version_in
+from pi_subagents.harness.pi.programs import (
+    LIST_MODELS,
+    LOGIN,
+    child_path,
+    default_model,
+    file_stamp,
+    fingerprint,
+    line_of,
+    parse_models,
+    version_in,
+)
+from pi_subagents.harness.pi.rpc import ANSWER_REQUESTS, GET_STATE, default_in
 from pi_subagents.models import Task
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 from pi_subagents.place import Place
@@ -44,7 +51,7 @@ from pi_subagents.profiles import (
 )
 from pi_subagents.redaction import Redactor, secrets_in
 from pi_subagents.settings import Settings
-from pi_subagents.store.rundir import write_whole
+from pi_subagents.store.writing import write_whole
 
 MAX_AGE_S = 86_400
 """A launcher that chooses among versions of the program may change its mind without a trace on disk."""

@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from pi_subagents.export.transcripts import already_said, arguments_preview, cut, documented_status
+from pi_subagents.export.transcripts import already_said, arguments_preview, cut
 from pi_subagents.fold import RunState
 from pi_subagents.models import FileSlice, FileSpec
 from pi_subagents.models import event as ev
+from pi_subagents.progress import documented_status
 
 MAX_FILE_BYTES = 1024 * 1024
 _PREVIOUSLY = re.compile(r"(?:\A|(?<=\n\n))Previously:\n\n(?=--- Run \d+ \(|User: )")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pi_subagents.diagnosis.situation import Situation
 from pi_subagents.errors import SettingsError
-from pi_subagents.harness.pi.login import TRUST_HERE
+from pi_subagents.harness.pi.programs import TRUST_HERE
 from pi_subagents.models.finding import Finding
 from pi_subagents.paths import ancestors, home_dir, tilde
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, objection_to

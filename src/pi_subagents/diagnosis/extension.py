@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from pi_subagents.diagnosis.situation import Situation
-from pi_subagents.harness.pi.login import TRUST_HERE
+from pi_subagents.harness.pi.programs import TRUST_HERE
 from pi_subagents.installing.pi_extension import Installed, bridge_command, find_installed
 from pi_subagents.models.finding import Finding
 from pi_subagents.paths import tilde

@@ -11,7 +11,7 @@ from pathlib import Path
 from pi_subagents.models import Profile
 from pi_subagents.profiles.catalog import ProfileCatalog, load_presets, load_profiles
 from pi_subagents.profiles.formats import PRESET, Format
-from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.text.wording import did_you_mean
 
 
 @dataclass(frozen=True, slots=True)

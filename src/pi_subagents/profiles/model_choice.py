@@ -14,9 +14,9 @@ from typing import Protocol
 import msgspec
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.harness.pi.login import LOGIN
+from pi_subagents.harness.pi.programs import LOGIN
 from pi_subagents.models import Profile, ThinkingLevel
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 
 _MAX_NAMED = 8
 """Some providers offer hundreds."""

@@ -24,7 +24,7 @@ from pi_subagents.profiles.frontmatter import (
     parse_frontmatter,
     split_frontmatter,
 )
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 
 Scope = Literal["global", "project"]
 

@@ -9,7 +9,7 @@ import msgspec
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
 from pi_subagents.skills.discovery import Skill
-from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.text.wording import did_you_mean
 
 
 class UnknownSkill(ProfileError):  # noqa: N818 - reads as a sentence where it is raised

@@ -25,7 +25,7 @@ from pi_subagents.progress import ProgressWords
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import Stream
 from pi_subagents.store import RunRecord
-from pi_subagents.store.record import result_document
+from pi_subagents.store.writing import result_document
 from pi_subagents.supervisor.limits import is_full, within_bound
 from pi_subagents.text import clean
 

@@ -23,7 +23,7 @@ from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import Remembered, Sessions, nothing_remembered
 from pi_subagents.supervisor import Observer
 from pi_subagents.text import Line
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 
 T = TypeVar("T")
 

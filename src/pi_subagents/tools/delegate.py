@@ -8,11 +8,10 @@ from typing import Annotated
 import msgspec
 
 from pi_subagents.delegation.delegation import DelegatedRun
-from pi_subagents.export.transcripts import documented_status
 from pi_subagents.fold import RunState
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_TASKS, FileSlice, Status, Task
 from pi_subagents.models.event import Event
-from pi_subagents.progress import Window
+from pi_subagents.progress import Window, documented_status
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import Settings, preview_width
 from pi_subagents.text import clean

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pi_subagents.errors import InvalidCall, PiSubagentsError
-from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.text.wording import did_you_mean
 from pi_subagents.tools.background import BACKGROUND_AGENT, BACKGROUND_STATUS
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult, check_arguments
 from pi_subagents.tools.delegate import DELEGATE

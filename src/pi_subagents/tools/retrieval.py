@@ -9,9 +9,9 @@ from typing import Annotated
 import msgspec
 
 from pi_subagents.errors import SessionNotFound
-from pi_subagents.export.transcripts import NO_OUTPUT, documented_status, session_transcript, was_cut
+from pi_subagents.export.transcripts import NO_OUTPUT, session_transcript, was_cut
 from pi_subagents.fold import RunState
-from pi_subagents.progress import excerpt_segments
+from pi_subagents.progress import documented_status, excerpt_segments
 from pi_subagents.runs.sessions import Session, Sessions, gone_before, session_not_found
 from pi_subagents.text import Line
 from pi_subagents.tools.contract import EXCERPT_LINES, Details, Tool, ToolContext, ToolResult

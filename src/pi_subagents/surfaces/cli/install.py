@@ -26,7 +26,7 @@ from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.extension_report import print_folder, warm_up
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo, echo_text
-from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.text.wording import did_you_mean
 
 _NAMES = ", ".join(CLIENTS)
 _SENTENCES = {

@@ -14,7 +14,7 @@ from pi_subagents.place import Place
 from pi_subagents.profiles import nearest_offered
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 
 
 @click.command()
