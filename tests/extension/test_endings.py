@@ -76,8 +76,8 @@ def test_a_bridge_that_is_killed_in_a_call_is_started_again_and_tells_the_truth(
         assert result["isError"]
         session_id = result["result"]["details"]["sessionIds"][0]
         assert text_of(result) == (
-            "The pi-subagents bridge stopped: killed by SIGKILL. The call did not finish, and its sub-agents were stopped. "
-            f"Read what they said so far with get_subagent_output: {session_id}."
+            "The pi-subagents bridge stopped: killed by SIGKILL. The call did not finish, and its sub-agents were "
+            f"stopped. Read what they said so far with get_subagent_output: {session_id}."
         )
         notices = [event["message"] for event in pi.seen if _is_notice(event)]
         assert notices == ["pi-subagents: the bridge stopped (killed by SIGKILL) and was restarted."]
