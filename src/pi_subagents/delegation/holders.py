@@ -10,7 +10,7 @@ from pi_subagents.background.panes import PaneRun
 from pi_subagents.delegation.preparation import PreparedRun
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
-from pi_subagents.runners.tmux import TmuxPanes
+from pi_subagents.runners.detached import TmuxPanes
 from pi_subagents.settings import RunnerName, Settings
 from pi_subagents.store import Pace
 from pi_subagents.supervisor import Holder, Observer, Pacing, Supervisor
