@@ -15,9 +15,7 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
-import subprocess
 import sys
 import weakref
 from collections.abc import Sequence
@@ -27,6 +25,7 @@ from pathlib import Path
 from typing import Literal
 
 from pi_subagents.errors import SettingsError
+from pi_subagents.processes.query import ask
 from pi_subagents.runners import orphans
 
 Mechanism = Literal["namespace", "guard", "none"]
@@ -226,15 +225,7 @@ def contain(mechanism: Mechanism) -> Containment:
 @cache
 def namespace_works() -> bool:
     """Whether a process can be started in a PID namespace of its own."""
-    if not (shutil.which("setpriv") and shutil.which("unshare")):
-        return False
-    try:
-        probe = subprocess.run(
-            [*_NAMESPACE_COMMAND, "true"], capture_output=True, timeout=_PROBE_TIMEOUT_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return probe.returncode == 0
+    return ask([*_NAMESPACE_COMMAND, "true"], environ=os.environ, timeout_s=_PROBE_TIMEOUT_S).ok
 
 
 def _is_readable(fd: int) -> bool:

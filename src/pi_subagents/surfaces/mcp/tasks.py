@@ -1,6 +1,6 @@
 """MCP Tasks: a waiting call becomes background runs, and its client comes back for the result.
 
-The task's id names the runs (see `tools.detached`), so it outlives this server and is known to any other.
+The task's id names the runs (see `tools.registry`), so it outlives this server and is known to any other.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pi_subagents.surfaces.mcp.clients import Context, takes_tasks
 from pi_subagents.surfaces.mcp.identity import TASKS_EXTENSION
 from pi_subagents.surfaces.mcp.results import to_mcp
 from pi_subagents.tools import Tool, ToolContext, ToolResult
-from pi_subagents.tools.detached import DetachedCall, detached_result, find_detached, start_detached_call, stop_detached
+from pi_subagents.tools.registry import DetachedCall, detached_result, find_detached, start_detached_call, stop_detached
 
 POLL_INTERVAL_MS = 1000
 
