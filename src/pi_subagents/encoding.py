@@ -33,6 +33,16 @@ def encode_any(value: Any) -> bytes:
         return msgspec.json.encode(_encodable(msgspec.to_builtins(value)))
 
 
+def json_facts(source: object, *names: str) -> dict[str, Any]:
+    """Attributes under the names that they have in JSON: of `tool_count`, `toolCount`."""
+    return {_camel(name): getattr(source, name) for name in names}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+
 def is_encodable(value: Any) -> bool:
     """Whether JSON can say the value: half of a surrogate pair is no character."""
     try:

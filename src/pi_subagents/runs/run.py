@@ -12,7 +12,7 @@ import msgspec
 
 from pi_subagents.clock import elapsed_ms, now_ms
 from pi_subagents.encoding import JsonError, decode_json
-from pi_subagents.errors import InvalidCall, StoreError
+from pi_subagents.errors import InvalidCall
 from pi_subagents.export import Conversation, Entry, RunPage, session_html, session_markdown
 from pi_subagents.files import is_below
 from pi_subagents.fold import RunState
@@ -218,10 +218,7 @@ class Run:
     @property
     def is_held(self) -> bool:
         """Whether somebody holds it now, to go on with it or to clear up behind it; raises StoreError."""
-        try:
-            return is_held(self.run_dir)
-        except OSError as error:
-            raise StoreError(f"cannot tell who holds the run in {self.run_dir}: {error.strerror}") from error
+        return is_held(self.run_dir)
 
     # --- what can be done with it -----------------------------------------------------------------------------
 

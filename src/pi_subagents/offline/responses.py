@@ -9,26 +9,24 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from pi_subagents.offline.protocols.frames import (
-    Frame,
+from pi_subagents.offline.protocol import (
+    Block,
+    WireProtocol,
     answer_id,
+    argument_halves,
     arguments_text,
     call_id,
     error_kind,
-    halves,
     named_event,
     split,
-    usage_of,
 )
 from pi_subagents.offline.request import Arrival, Request, RequestError, make_request, read_body, text_of
-from pi_subagents.offline.script import Call, CutStream, Fail, Hang, Turn, Usage
-
-_SEPARATOR = "__"
+from pi_subagents.offline.script import Call, Fail, Turn, Usage
 
 Item = Mapping[str, Any]
 
 
-class Responses:
+class Responses(WireProtocol):
     """Reads and writes OpenAI's responses."""
 
     path = "/v1/responses"
@@ -39,31 +37,43 @@ class Responses:
         system = [{"role": "system", "content": body["instructions"]}] if body.get("instructions") else []
         return make_request(arrival, body, [*system, *_plain_messages(_items(body))], _names(body).keys())
 
-    def turn(self, turn: Turn, request: Request) -> Iterator[Frame]:
-        """The whole stream of a turn, one output item after the other."""
-        yield Frame(turn.delay_s, _created(request))
-        output: list[Item] = []
-        for item, deltas, pause_s in _output(turn, request):
-            index = len(output)
-            yield Frame(0.0, _item_event("added", index, {**item, **_unfilled(item)}))
-            for delta in deltas:
-                yield Frame(pause_s, named_event({**delta, "item_id": item["id"], "output_index": index}))
-            yield Frame(0.0, _item_event("done", index, item))
-            output.append(item)
-        yield Frame(0.0, _completed(request, output, usage_of(turn, request)))
-
-    def beginning(self, answer: CutStream | Hang, request: Request) -> Iterator[Frame]:
-        """The beginning of a stream that never ends as it should."""
-        yield Frame(0.0, _created(request))
-        calls = (answer.call,) if isinstance(answer, CutStream) and answer.call is not None else ()
-        for index, (item, deltas, _) in enumerate(_output(Turn(answer.text, calls), request)):
-            yield Frame(0.0, _item_event("added", index, {**item, **_unfilled(item)}))
-            yield Frame(0.0, named_event({**deltas[0], "item_id": item["id"], "output_index": index}))
-
     def error(self, fail: Fail) -> bytes:
         """The JSON for an error."""
         kind = error_kind(fail, "server_error")
         return json.dumps({"error": {"message": fail.message, "type": kind, "code": str(fail.status)}}).encode()
+
+    def start(self, request: Request, usage: Usage) -> bytes:
+        """The response without its output."""
+        return _response_event(request, status="in_progress", output=[])
+
+    def blocks(self, turn: Turn, request: Request) -> Iterator[Block]:
+        """Output items, numbered in a row: each is announced, filled, and sent once more as a whole."""
+        for index, (item, unfilled, deltas, pause_s) in enumerate(_output(turn, request)):
+            place = {"output_index": index}
+            yield Block(
+                named_event({"type": "response.output_item.added", **place, "item": {**item, **unfilled}}),
+                [named_event({**delta, "item_id": item["id"], **place}) for delta in deltas],
+                named_event({"type": "response.output_item.done", **place, "item": item}),
+                pause_s,
+            )
+
+    def end(self, turn: Turn, request: Request, usage: Usage) -> bytes:
+        """The response as a whole, with its token figures."""
+        figures = {
+            "input_tokens": usage.prompt_tokens,
+            "input_tokens_details": {"cached_tokens": usage.cached_tokens},
+            "output_tokens": usage.completion_tokens,
+            "output_tokens_details": {"reasoning_tokens": 0},
+            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        }
+        output = [item for item, *_ in _output(turn, request)]
+        return _response_event(request, status="completed", output=output, usage=figures)
+
+
+def _response_event(request: Request, **fields: Any) -> bytes:
+    envelope = {"id": f"resp_{answer_id(request)}", "object": "response", "created_at": 0, "model": request.model}
+    kind = "response.completed" if fields["status"] == "completed" else "response.created"
+    return named_event({"type": kind, "response": {**envelope, **fields}})
 
 
 def _items(body: Mapping[str, Any]) -> list[Item]:
@@ -87,7 +97,7 @@ def _names(body: Mapping[str, Any]) -> dict[str, tuple[str | None, str]]:
 
 
 def _flat(namespace: str | None, name: str) -> str:
-    return f"{namespace}{_SEPARATOR}{name}" if namespace else name
+    return f"{namespace}__{name}" if namespace else name
 
 
 def _plain_messages(items: Sequence[Item]) -> list[dict[str, Any]]:
@@ -119,21 +129,25 @@ def _plain_message(item: Item) -> dict[str, Any] | None:
     return None
 
 
-def _output(turn: Turn, request: Request) -> Iterator[tuple[Item, list[Item], float]]:
-    """Each output item of a turn: the finished item, its pieces, and the pause before each piece."""
+def _output(turn: Turn, request: Request) -> Iterator[tuple[Item, Item, list[Item], float]]:
+    """Each output item of a turn: finished, what of it is empty at first, its deltas, and the pause before each."""
     step = answer_id(request)
     if turn.thinking:
-        item = {"type": "reasoning", "id": f"rs_{step}", "summary": [_part("summary_text", turn.thinking)]}
-        kind = {"type": "response.reasoning_summary_text.delta", "summary_index": 0}
-        yield item, [{**kind, "delta": piece} for piece in split(turn.thinking, turn.chunks)], turn.chunk_delay_s
+        item = {"type": "reasoning", "id": f"rs_{step}", "summary": [{"type": "summary_text", "text": turn.thinking}]}
+        deltas = _deltas("reasoning_summary_text", split(turn.thinking, turn.chunks), summary_index=0)
+        yield item, {"summary": []}, deltas, turn.chunk_delay_s
     if turn.text:
-        content = [{**_part("output_text", turn.text), "annotations": []}]
+        content = [{"type": "output_text", "text": turn.text, "annotations": []}]
         item = {"type": "message", "id": f"msg_{step}", "role": "assistant", "status": "completed", "content": content}
-        kind = {"type": "response.output_text.delta", "content_index": 0}
-        yield item, [{**kind, "delta": piece} for piece in split(turn.text, turn.chunks)], turn.chunk_delay_s
+        deltas = _deltas("output_text", split(turn.text, turn.chunks), content_index=0)
+        yield item, {"content": [], "status": "in_progress"}, deltas, turn.chunk_delay_s
     for index, call in enumerate(turn.calls):
-        kind = {"type": "response.function_call_arguments.delta"}
-        yield _call_item(call, index, request), [{**kind, "delta": half} for half in halves(arguments_text(call))], 0.0
+        deltas = _deltas("function_call_arguments", argument_halves(call))
+        yield _call_item(call, index, request), {"arguments": "", "status": "in_progress"}, deltas, 0.0
+
+
+def _deltas(kind: str, pieces: Sequence[str], **place: int) -> list[Item]:
+    return [{"type": f"response.{kind}.delta", **place, "delta": piece} for piece in pieces]
 
 
 def _call_item(call: Call, index: int, request: Request) -> Item:
@@ -147,43 +161,3 @@ def _call_item(call: Call, index: int, request: Request) -> Item:
         "status": "completed",
     }
     return {**item, "namespace": namespace} if namespace else item
-
-
-def _part(kind: str, text: str) -> dict[str, Any]:
-    return {"type": kind, "text": text}
-
-
-def _unfilled(item: Item) -> Item:
-    """What of an item is still empty when it is announced."""
-    match item["type"]:
-        case "reasoning":
-            return {"summary": []}
-        case "message":
-            return {"content": [], "status": "in_progress"}
-        case _:
-            return {"arguments": "", "status": "in_progress"}
-
-
-def _item_event(what: str, index: int, item: Item) -> bytes:
-    return named_event({"type": f"response.output_item.{what}", "output_index": index, "item": item})
-
-
-def _created(request: Request) -> bytes:
-    return named_event({"type": "response.created", "response": _response(request, "in_progress", ())})
-
-
-def _completed(request: Request, output: Sequence[Item], usage: Usage) -> bytes:
-    figures = {
-        "input_tokens": usage.prompt_tokens,
-        "input_tokens_details": {"cached_tokens": usage.cached_tokens},
-        "output_tokens": usage.completion_tokens,
-        "output_tokens_details": {"reasoning_tokens": 0},
-        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
-    }
-    response = {**_response(request, "completed", output), "usage": figures}
-    return named_event({"type": "response.completed", "response": response})
-
-
-def _response(request: Request, status: str, output: Sequence[Item]) -> dict[str, Any]:
-    envelope = {"id": f"resp_{answer_id(request)}", "object": "response", "created_at": 0, "model": request.model}
-    return {**envelope, "status": status, "output": list(output)}

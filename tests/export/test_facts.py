@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pi_subagents.export.arguments import Block, argument_blocks
+from pi_subagents.export.facts import Block, argument_blocks
 
 
 def test_short_arguments_share_a_block_and_long_texts_have_their_own() -> None:
