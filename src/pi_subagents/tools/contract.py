@@ -193,14 +193,12 @@ class ToolContext:
 
     def delegation(self, tasks: Sequence[Task], observer: Observer, profile: str | None = None) -> Delegation:
         """The tasks of a call, to be waited for."""
-        tell = self.on_progress
         return Delegation(
             tasks,
             profile=profile,
             place=self.place,
             observer=observer,
             available_tools=self.available_tools,
-            on_ended=None if tell is None else lambda state, run_dir: tell(RunOver(state, run_dir)),
             agents=self.runner,
             remembered=self.remembered,
         )
@@ -307,17 +305,20 @@ class WaitingCall(ABC):
             self._tell(self.update())
 
     def speak(self, state: RunState, events: Sequence[Event]) -> bool:
-        """Tell the latest of what these events are in words; whether there is something new to say."""
+        """Tell the latest of what these events are in words, and the end of a run; whether there is something new."""
         words = self._words.setdefault(state.run_id, ProgressWords(width=_LINE_CELLS, cwd=state.cwd))
         lines = [line for event in events if (line := words.say(event))]
-        if state.status.is_terminal:
+        is_over = state.status.is_terminal and state.run_id not in self._ended
+        if is_over:
             self._ended.add(state.run_id)
-        if not lines:
-            return False
-        self._lines[state.run_id] = lines[-1]
-        if self._tell is not None:
-            self._tell(Spoken(self._announced(state)))
-        return True
+        if lines:
+            self._lines[state.run_id] = lines[-1]
+            if self._tell is not None:
+                self._tell(Spoken(self._announced(state)))
+        if is_over and self._tell is not None:
+            (run_dir,) = [run.run_dir for run in self.delegation.runs if run.state is state]
+            self._tell(RunOver(state, run_dir))
+        return bool(lines)
 
     def line(self, state: RunState) -> str:
         """What there is to say of a run at the moment."""
