@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.harness.pi.modes import PiJson, PiRpc
-from pi_subagents.harness.pi.versions import NEWEST_KNOWN
+from pi_subagents.harness.pi.pi import PiJson
+from pi_subagents.harness.pi.programs import NEWEST_KNOWN
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import Reason, Task
 from pi_subagents.offline import Call, OfflineModel, Say, Script
 from pi_subagents.outcome import HANDLED_SENTENCE

@@ -12,9 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi_subagents.agents.shared import agents_for
+from pi_subagents.agents.pool import agents_for
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.harness.pi.modes import PiRpc
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import Task
 from pi_subagents.models.event import Started
 from pi_subagents.offline import Call, Fail, Hang, Request, Say, Script

@@ -11,17 +11,7 @@ from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 from pi_subagents.progress import Window
 from pi_subagents.text import Style
-from tests.progress.windows_kit import (
-    COMPLETED,
-    CREATED,
-    FAILED,
-    STARTED,
-    assistant,
-    call,
-    feed,
-    result,
-    window_of,
-)
+from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED, assistant, call, feed, result, window_of
 
 RETRY = ev.RetryStarted(attempt=1, max_attempts=3, delay_ms=2000, message="overloaded")
 RETRY_WORDS = "Model error, retrying in 2 s (1/3): overloaded"

@@ -14,10 +14,10 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.outcome import ending
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import Wanted, list_sessions
-from pi_subagents.runs.lookup import find_run_dir
 from pi_subagents.runs.retention import Rule, find_dispensable
+from pi_subagents.runs.sessions import find_run_dir
 from pi_subagents.store import session_runs
-from pi_subagents.surfaces.bridge.reader import Transcript
+from pi_subagents.surfaces.bridge.run_list import Transcript
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.kit.sessions import HOUR_S, Kept, Shelf, says

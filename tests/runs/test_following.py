@@ -114,10 +114,10 @@ def test_a_journal_of_many_megabytes_is_read_at_once(shelf: Shelf) -> None:
 def test_a_run_of_which_nobody_can_tell_who_holds_it_is_a_sentence(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_run_dir: Path) -> bool:
+    def refuse(_run: object) -> bool:
         raise PermissionError(13, "Permission denied")
 
     kept = shelf.add(says("One"))
-    monkeypatch.setattr("pi_subagents.runs.following.is_held", refuse)
+    monkeypatch.setattr("pi_subagents.store.lease.has_holder", refuse)
     with pytest.raises(StoreError, match="cannot tell who holds the run"):
         follow(kept)

@@ -8,7 +8,7 @@ import pytest
 
 from pi_subagents.errors import AmbiguousId, SessionNotFound
 from pi_subagents.place import Place
-from pi_subagents.runs.lookup import find_run_dir, find_session, sessions_beginning, short_run_ids
+from pi_subagents.runs.sessions import find_run_dir, find_session, sessions_beginning, short_run_ids
 from tests.kit.sessions import HOUR_S, Shelf
 
 

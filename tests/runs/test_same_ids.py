@@ -15,9 +15,8 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.background import Registry
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
-from pi_subagents.runs.lookup import find_run_dir, find_session
 from pi_subagents.runs.retention import Rule, find_dispensable, remove
-from pi_subagents.runs.sessions import Sessions
+from pi_subagents.runs.sessions import Sessions, find_run_dir, find_session
 from pi_subagents.store import load_run
 from tests.kit.sessions import Kept, Shelf
 

@@ -15,8 +15,7 @@ from pi_subagents.place import Place
 from pi_subagents.runs.background import newest_runs
 from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
-from pi_subagents.runs.lookup import find_run_dir, sessions_beginning
-from pi_subagents.runs.sessions import Sessions
+from pi_subagents.runs.sessions import Sessions, find_run_dir, sessions_beginning
 from tests.kit.sessions import Kept, Shelf, says
 
 SESSION = "a3f7b9c2d1e8f4a1"

@@ -11,9 +11,8 @@ import pytest
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import Wanted, list_sessions
-from pi_subagents.runs.lookup import find_run_dir
 from pi_subagents.runs.retention import Rule, find_dispensable
-from pi_subagents.runs.sessions import Sessions
+from pi_subagents.runs.sessions import Sessions, find_run_dir
 from pi_subagents.store import remove_session, session_runs
 from tests.kit.sessions import Shelf
 

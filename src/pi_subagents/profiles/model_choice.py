@@ -14,7 +14,7 @@ from typing import Protocol
 import msgspec
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.harness.pi.login import LOGIN
+from pi_subagents.harness.pi.programs import LOGIN
 from pi_subagents.models import Profile, ThinkingLevel
 from pi_subagents.text.wording import closest
 

@@ -30,7 +30,7 @@ class Arguments:
 
     def text(self, *keys: str) -> str | None:
         """The first of `keys` that holds text worth showing, on one line."""
-        return next((text for key in keys if (text := one_line(self.values.get(key)))), None)
+        return next((text for key in keys if (text := text_of(self.values.get(key)))), None)
 
     def path(self, *keys: str) -> str | None:
         """The first of `keys` that holds a path, in its shortest form."""
@@ -50,7 +50,7 @@ class Arguments:
         """The texts in the list under `key`; a single text counts as a list of one."""
         value = self.values.get(key)
         values = [value] if isinstance(value, str) else self.items(key) or []
-        return [text for item in values if (text := one_line(item))]
+        return [text for item in values if (text := text_of(item))]
 
     def paths(self, key: str) -> list[str]:
         """The paths in the list under `key`, each in its shortest form."""
@@ -60,7 +60,7 @@ class Arguments:
         return self.values.get(key) in (None, "")
 
 
-def one_line(value: object) -> str | None:
+def text_of(value: object) -> str | None:
     """A text value, safe to print and on one line; None for anything else and for blanks."""
     if not isinstance(value, str):
         return None

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pi_subagents.models import Status
-from pi_subagents.progress.arguments import one_line
+from pi_subagents.progress.arguments import text_of
 from pi_subagents.progress.windows import Window, WindowLine
 from pi_subagents.text import cell_width, clean, clip, counted, duration, money, short_count, wrap
 from pi_subagents.text.segments import Line, Segment, Style, fit, plain, style_tool_line
@@ -82,7 +82,7 @@ def header_segments(
 
 def name_of(window: Window) -> str:
     """The task's name, fit to be shown."""
-    return one_line(window.state.name) or "(unnamed)"
+    return text_of(window.state.name) or "(unnamed)"
 
 
 def usage_parts(tokens: int, cost: float) -> list[Line]:
@@ -118,7 +118,7 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
     status, state = window.status, window.state
     name = name_of(window) if name_cells is None else clip(name_of(window), name_cells)
     yield "name", [(ICON_STYLES[status], icon or ICONS[status]), (Style.TEXT, " "), (Style.BOLD, name)]
-    if profile := one_line(state.agent):
+    if profile := text_of(state.agent):
         yield "profile", [BULLET, (Style.ACCENT, profile)]
     if described := _model(window):
         # It goes before the profile does, so the one before it is there whenever it is.
@@ -137,8 +137,8 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
 
 def _model(window: Window) -> str:
     state = window.state
-    name = "/".join(part for part in (one_line(state.provider), one_line(state.model)) if part)
-    return " ".join(part for part in (name, one_line(state.thinking_level)) if part)
+    name = "/".join(part for part in (text_of(state.provider), text_of(state.model)) if part)
+    return " ".join(part for part in (name, text_of(state.thinking_level)) if part)
 
 
 def body_segments(window: Window, expanded: bool = False) -> list[Line]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from pi_subagents.progress.arguments import Arguments, compact_json, first_line, layout, one_line, parse_json, unique
+from pi_subagents.progress.arguments import Arguments, compact_json, first_line, layout, parse_json, text_of, unique
 from pi_subagents.text import cell_width, clean, clip, clip_start, counted
 
 ARROW = " → "
@@ -39,7 +39,7 @@ def count_non_empty_lines(text: str) -> int:
 
 
 def _generic(name: str, arguments: object, width: int) -> str:
-    label = one_line(name) or "tool"
+    label = text_of(name) or "tool"
     shown = "" if arguments is None or arguments == {} else compact_json(arguments, width)
     return clip(f"{label} {shown}".rstrip(), width)
 
@@ -126,7 +126,7 @@ def _delegate(name: str, arguments: Arguments, width: int) -> str | None:
     tasks, default = arguments.items("tasks"), arguments.text("profile")
     if tasks is None:
         return None
-    given = (one_line(task.get("profile")) if isinstance(task, Mapping) else None for task in tasks)
+    given = (text_of(task.get("profile")) if isinstance(task, Mapping) else None for task in tasks)
     profiles = unique(profile for each in given if (profile := each or default))
     listed = f" [{', '.join(profiles)}]" if profiles else ""
     return _line(name, counted(len(tasks), "task") + listed, width)
@@ -152,7 +152,7 @@ def _todo_text(todo: object) -> str | None:
     """What is to be done; some tools take texts, some objects that hold one."""
     if isinstance(todo, Mapping):
         return Arguments(todo).text("text", "content", "title", "description")
-    return one_line(todo)
+    return text_of(todo)
 
 
 def _list_todos(name: str, arguments: Arguments, width: int) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress.arguments import Arguments, first_line, one_line
-from pi_subagents.text import clean, clip, counted
+from pi_subagents.progress.arguments import Arguments, first_line, text_of
+from pi_subagents.text import clean, clip, counted, one_line
 
 _MEGABYTE = 1_000_000
 _NOUNS = {"turn": "Model error", "summary": "Summary failed"}
@@ -36,7 +36,7 @@ def _retry_started(event: ev.RetryStarted) -> str:
 
 def _held_back(event: ev.HeldBack) -> str:
     seconds = max(event.until - event.at, 0) / 1000
-    return f"Waiting {seconds:.3g} s: {one_line(event.provider)} asked us to slow down"
+    return f"Waiting {seconds:.3g} s: {text_of(event.provider)} asked us to slow down"
 
 
 def _retry_ended(event: ev.RetryEnded) -> str | None:
@@ -53,7 +53,7 @@ def _compaction_ended(event: ev.CompactionEnded) -> str:
 
 
 def _extension_failed(event: ev.ExtensionFailed) -> str:
-    path = one_line(event.path)
+    path = text_of(event.path)
     return _with_detail(f"Extension failed: {path}" if path else "Extension failed", event.message)
 
 
@@ -65,7 +65,7 @@ def _details_dropped(event: ev.DetailsDropped) -> str:
 
 
 def _with_detail(words: str, detail: str | None) -> str:
-    text = one_line(detail)
+    text = text_of(detail)
     return f"{words}: {text}" if text else words
 
 
@@ -156,7 +156,7 @@ class ProgressWords:
     def _free_text(self, text: str) -> str | None:
         if self._multiline:
             return clean(text, keep_newlines=True).strip() or None
-        return " ".join(clean(text).split()) or None
+        return one_line(text) or None
 
     def _tool_started(self, event: ev.ToolStarted) -> str:
         subject = self._remember(event.id, event.name, event.arguments)
@@ -200,13 +200,13 @@ class ProgressWords:
         words = _END_WORDS.get(event.status, event.status.value)
         if event.status is Status.COMPLETED:
             return words
-        words += f": {text}" if (text := one_line(event.message)) else f" ({event.reason})"
+        words += f": {text}" if (text := text_of(event.message)) else f" ({event.reason})"
         cause = self._last_stderr if event.reason is Reason.SPAWN else None
         return f"{words} [stderr]: {cause}" if cause and cause not in words else words
 
 
 def _label(name: str) -> str:
-    return one_line(name) or "tool"
+    return text_of(name) or "tool"
 
 
 def _put(memory: dict[str, Any], key: str, value: object) -> None:

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 
 from pi_subagents.clock import elapsed_ms
-from pi_subagents.encoding import encode_any
+from pi_subagents.encoding import encode_any, json_facts
 from pi_subagents.errors import StoreError, as_store_error
 from pi_subagents.files import Directory
 from pi_subagents.fold import RunState
@@ -274,29 +274,13 @@ def _open_to_append(path: Path, run: Directory | None) -> int:
 def result_document(state: RunState) -> dict[str, Any]:
     """The content of `result.json`: derived from the journal, and rebuilt from it when lost."""
     return {
-        "runId": state.run_id,
-        "sessionId": state.session_id,
-        "name": state.name,
-        "profile": state.profile,
-        "preset": state.preset,
-        "requestedModel": state.requested_model,
-        "resolvedModel": state.resolved_model,
-        "status": state.status,
-        "reason": state.reason,
+        **json_facts(state, "run_id", "session_id", "name", "profile", "preset", "requested_model", "resolved_model"),
+        **json_facts(state, "status", "reason"),
         "damaged": state.is_damaged,
-        "error": state.error,
-        "exitCode": state.exit_code,
-        "stopReason": state.stop_reason,
-        "provider": state.provider,
-        "model": state.model,
-        "thinkingLevel": state.thinking_level,
+        **json_facts(state, "error", "exit_code", "stop_reason", "provider", "model", "thinking_level"),
         "finalText": state.text or None,
         "usage": msgspec.to_builtins(state.usage),
-        "toolCount": state.tool_count,
-        "messageCount": state.message_count,
-        "createdAt": state.created_at,
-        "startedAt": state.started_at,
-        "completedAt": state.completed_at,
+        **json_facts(state, "tool_count", "message_count", "created_at", "started_at", "completed_at"),
         "durationMs": elapsed_ms(state.started_at, state.completed_at),
     }
 

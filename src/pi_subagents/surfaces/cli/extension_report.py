@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness.pi.models import LIST_MODELS
-from pi_subagents.harness.pi.programs import child_environ, find_pi
+from pi_subagents.harness.pi.programs import LIST_MODELS, child_environ, find_pi
 from pi_subagents.paths import data_dir
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
-from pi_subagents.delegation.offered_models import OfferedModels
+from pi_subagents.delegation.program_facts import OfferedModels
 from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
-from pi_subagents.harness.pi.login import TRUST_HERE
+from pi_subagents.harness.pi.programs import TRUST_HERE
 from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, Scope, find_profile_file, presets_dir, require_writable, write_new_file
 from pi_subagents.surfaces.cli.catalogs import complete_model

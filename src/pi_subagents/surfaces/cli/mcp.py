@@ -56,7 +56,7 @@ def mcp(address: str | None, tools: str | None, token_file: Path | None, no_toke
     log = agent_dir() / "subagents" / "mcp.log"
     if address is None:
         _check_streams()
-        from pi_subagents.surfaces.mcp.stdio import serve_stdio
+        from pi_subagents.surfaces.mcp.handshake import serve_stdio
 
         _until_signalled(lambda: serve_stdio(names, lambda: log_to_file_too(log)))
         return

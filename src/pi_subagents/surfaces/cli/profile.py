@@ -27,12 +27,20 @@ from pi_subagents.profiles import (
 from pi_subagents.surfaces.cli.catalogs import complete_model, complete_profile, load_here, print_catalog, print_detail
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.profile_dialogs import HINT, TerminalDialogs, ask_hidden
-from pi_subagents.wizard import CANCELLED, Cancelled, Host, files_of, require_free, require_one
+from pi_subagents.wizard import (
+    CANCELLED,
+    NONE_FOUND,
+    Action,
+    Cancelled,
+    Host,
+    choose_name,
+    files_of,
+    require_free,
+    require_one,
+)
 from pi_subagents.wizard import create as create_with
 from pi_subagents.wizard import delete as delete_with
 from pi_subagents.wizard import edit as edit_with
-from pi_subagents.wizard.command import NONE_FOUND, choose_name
-from pi_subagents.wizard.words import Action
 
 _Decorator = Callable[[Any], Any]
 
@@ -179,7 +187,7 @@ def _warn_of_model(model: str) -> None:
 
 
 def _models(place: Place) -> tuple[str, ...]:
-    from pi_subagents.delegation.offered_models import OfferedModels
+    from pi_subagents.delegation.program_facts import OfferedModels
 
     try:
         return OfferedModels(place, place.settings()).names()

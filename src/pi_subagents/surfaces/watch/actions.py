@@ -12,7 +12,7 @@ from textual.app import App
 from pi_subagents.errors import PiSubagentsError, StoreError, with_advice
 from pi_subagents.models import short_id
 from pi_subagents.place import Place
-from pi_subagents.processes.desktop import open_on_desktop
+from pi_subagents.processes.foreground import open_on_desktop
 from pi_subagents.profiles import Agent
 from pi_subagents.runs.roster import WatchedRun
 from pi_subagents.runs.run import Run

@@ -28,8 +28,8 @@ def run_argument(function: F) -> F:
 
 def find_run(place: Place, text: str) -> Run:
     """The run that `text` names; raises SessionNotFound, InvalidCall and StoreError."""
-    from pi_subagents.runs.lookup import find_run_dir
     from pi_subagents.runs.run import Run
+    from pi_subagents.runs.sessions import find_run_dir
 
     try:
         return Run.load(find_run_dir(place, text))
@@ -39,7 +39,7 @@ def find_run(place: Place, text: str) -> Run:
 
 def complete_run(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:
     """Ids of background runs for the shell, newest first: as the list shows them, or whole where more was typed."""
-    from pi_subagents.runs.lookup import background_runs_beginning, short_run_ids
+    from pi_subagents.runs.sessions import background_runs_beginning, short_run_ids
     from pi_subagents.text import clean
 
     logging.disable()  # nothing may be printed into the line that somebody is typing

@@ -12,8 +12,8 @@ from pi_subagents.models import Status
 from pi_subagents.models.event import Created
 from pi_subagents.place import Place
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
-from pi_subagents.runs.lookup import short_run_id
 from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import short_run_id
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told
 from pi_subagents.surfaces.cli.output import echo

@@ -8,8 +8,8 @@ from pi_subagents.clock import now_ms
 from pi_subagents.place import Place
 from pi_subagents.runs.background import newest_runs
 from pi_subagents.runs.forms import background_row
-from pi_subagents.runs.lookup import short_run_ids
 from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import short_run_ids
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.surfaces.cli.pager import pager_option

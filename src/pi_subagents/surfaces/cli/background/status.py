@@ -11,7 +11,7 @@ from pi_subagents.export import status_words
 from pi_subagents.fold import RunState
 from pi_subagents.place import Place
 from pi_subagents.runs.forms import background_row
-from pi_subagents.runs.lookup import short_run_id
+from pi_subagents.runs.sessions import short_run_id
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.markdown import markdown_printer

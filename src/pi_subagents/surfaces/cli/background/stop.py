@@ -7,8 +7,8 @@ import sys
 import click
 
 from pi_subagents.place import Place
-from pi_subagents.runs.lookup import short_run_id
 from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import short_run_id
 from pi_subagents.surfaces.cli.background.argument import find_run, run_argument
 from pi_subagents.surfaces.cli.notices import count_as_told
 from pi_subagents.surfaces.cli.stopping import stop_runs

@@ -11,8 +11,8 @@ from pi_subagents.models import Status
 from pi_subagents.place import Place
 from pi_subagents.runs.background import Registry
 from pi_subagents.runs.forms import background_row
-from pi_subagents.runs.lookup import short_run_id
 from pi_subagents.runs.run import Run, as_they_end
+from pi_subagents.runs.sessions import short_run_id
 from pi_subagents.surfaces.cli.background.argument import complete_run, find_run
 from pi_subagents.surfaces.cli.json_output import print_json
 from pi_subagents.surfaces.cli.notices import OWNER, count_as_told

@@ -28,10 +28,10 @@ def session_argument(function: F) -> F:
 
 def find_session(place: Place, text: str) -> Session:
     """The session that `text` names; raises SessionNotFound and InvalidCall."""
-    from pi_subagents.runs import lookup
+    from pi_subagents.runs import sessions
 
     try:
-        return lookup.find_session(place, text)
+        return sessions.find_session(place, text)
     except SessionNotFound as error:
         raise SessionNotFound(str(error), advice=_ADVICE) from None
 
@@ -39,7 +39,7 @@ def find_session(place: Place, text: str) -> Session:
 def complete_session(_ctx: click.Context, _param: click.Parameter, start: str) -> list[CompletionItem]:
     """Ids of sessions for the shell, newest first: as the list shows them, or whole where more was typed."""
     from pi_subagents.models import short_ids
-    from pi_subagents.runs.lookup import sessions_beginning
+    from pi_subagents.runs.sessions import sessions_beginning
     from pi_subagents.text import clean
 
     logging.disable()  # nothing may be printed into the line that somebody is typing
