@@ -15,7 +15,7 @@ import pytest
 
 from pi_subagents import RunResult, Task
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.delegation.program_facts import CACHE_FILE, ProgramVersion
+from pi_subagents.delegation.program_facts import VERSIONS_FILE, ProgramVersion
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import Program
 from pi_subagents.harness.pi.pi import Pi
@@ -83,7 +83,7 @@ class Stage(Workplace):
 
     def _remember_version(self) -> None:
         """Know the version of pi as a user's second run does: to ask it costs as much as a run."""
-        file = self.agent_dir / "subagents" / CACHE_FILE
+        file = self.agent_dir / "subagents" / VERSIONS_FILE
         if self.pi in _VERSIONS:
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(_VERSIONS[self.pi])

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from pi_subagents import Reason, RunResult, Status, Task
-from pi_subagents.agents.shared import agents_for
+from pi_subagents.agents.pool import agents_for
 from pi_subagents.harness import Harness
 from pi_subagents.harness.pi.pi import PiJson
 from pi_subagents.harness.pi.rpc import PiRpc

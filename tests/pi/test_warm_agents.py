@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi_subagents.agents.shared import agents_for
+from pi_subagents.agents.pool import agents_for
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import Task

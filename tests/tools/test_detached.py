@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.background import launch
+from pi_subagents.background.launch import launch
 from pi_subagents.delegation.preparation import PreparedRun
 from pi_subagents.errors import StoreError
 from pi_subagents.place import Place

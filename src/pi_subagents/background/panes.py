@@ -15,9 +15,8 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pi_subagents.background.orders import Order, seal
-from pi_subagents.delegation.preparation import PreparedRun
-from pi_subagents.delegation.queue import in_thread
+from pi_subagents.background.keeper import Order, seal
+from pi_subagents.delegation.preparation import PreparedRun, in_thread
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models.event import Created
@@ -63,13 +62,6 @@ class PaneRun:
                 request_stop(self._run.record.path, message)
             except StoreError as error:
                 _log.error("%s", error)
-
-    can_steer = False
-    """Others speak to the keeper in the pane."""
-
-    def steer(self, _text: str) -> str | None:
-        """The keeper in the pane takes what its agent is to be told."""
-        return "the run is held elsewhere"
 
     def detach(self, _owner: str) -> None:
         """A run in a pane ends with whoever asked for it."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pi_subagents.jsonl import Frame
+from pi_subagents.encoding import Frame
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.models.finding import Finding
-from pi_subagents.models.profile import Profile
+from pi_subagents.models.task import Profile
 from pi_subagents.redaction import secrets_in
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from pi_subagents.background import launch_all
+from pi_subagents.background.launch import launch_all
 from pi_subagents.delegation.missing import require_startable
 from pi_subagents.delegation.prompts import task_name
 from pi_subagents.errors import InvalidCall

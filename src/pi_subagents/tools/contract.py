@@ -197,14 +197,12 @@ class ToolContext:
 
     def delegation(self, tasks: Sequence[Task], observer: Observer, profile: str | None = None) -> Delegation:
         """The tasks of a call, to be waited for."""
-        tell = self.on_progress
         return Delegation(
             tasks,
             profile=profile,
             place=self.place,
             observer=observer,
             available_tools=self.available_tools,
-            on_ended=None if tell is None else lambda state, run_dir: tell(RunOver(state, run_dir)),
             agents=self.runner,
             remembered=self.remembered,
         )

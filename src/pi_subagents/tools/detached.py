@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
-from pi_subagents.background import launch_all
+from pi_subagents.background.launch import launch_all
 from pi_subagents.errors import InvalidCall
 from pi_subagents.models import Status
 from pi_subagents.runs.background import Registry

@@ -11,7 +11,7 @@ from pi_subagents.models import Status, Task
 from pi_subagents.models.event import Event
 from pi_subagents.progress import ProgressWords
 from pi_subagents.text import clean
-from pi_subagents.tools.contract import Spoken, ToolContext, Update
+from pi_subagents.tools.contract import RunOver, Spoken, ToolContext, Update
 
 UPDATE_INTERVAL_S = 0.05
 """Output can come in thousands of events a second; nobody reads faster than this."""
@@ -62,17 +62,20 @@ class WaitingCall(ABC):
             self._tell(self.update())
 
     def speak(self, state: RunState, events: Sequence[Event]) -> bool:
-        """Tell the latest of what these events are in words; whether there is something new to say."""
+        """Tell the latest of what these events are in words, and the end of a run; whether there is something new."""
         words = self._words.setdefault(state.run_id, ProgressWords(width=_LINE_CELLS, cwd=state.cwd))
         lines = [line for event in events if (line := words.say(event))]
-        if state.status.is_terminal:
+        is_over = state.status.is_terminal and state.run_id not in self._ended
+        if is_over:
             self._ended.add(state.run_id)
-        if not lines:
-            return False
-        self._lines[state.run_id] = lines[-1]
-        if self._tell is not None:
-            self._tell(Spoken(self._announced(state)))
-        return True
+        if lines:
+            self._lines[state.run_id] = lines[-1]
+            if self._tell is not None:
+                self._tell(Spoken(self._announced(state)))
+        if is_over and self._tell is not None:
+            (run_dir,) = [run.run_dir for run in self.delegation.runs if run.state is state]
+            self._tell(RunOver(state, run_dir))
+        return bool(lines)
 
     def line(self, state: RunState) -> str:
         """What there is to say of a run at the moment."""

@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.agents.shared import SharedAgents
+from pi_subagents.agents.pool import SharedAgents
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.models import Usage
 from pi_subagents.progress import Window

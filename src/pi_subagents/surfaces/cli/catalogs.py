@@ -103,7 +103,7 @@ def _purpose(profile: Profile) -> str:
 
 def complete_model(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """The models that pi has listed, or lists within the time that somebody waits for a menu."""
-    from pi_subagents.delegation.offered_models import OfferedModels
+    from pi_subagents.delegation.program_facts import OfferedModels
 
     place = Place.here()
     try:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from pi_subagents.delegation.offered_models import OfferedModels
+from pi_subagents.delegation.program_facts import OfferedModels
 from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
 from pi_subagents.harness.pi.programs import TRUST_HERE
 from pi_subagents.place import Place

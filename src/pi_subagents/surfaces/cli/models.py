@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import click
 
-from pi_subagents.delegation.offered_models import OfferedModels
+from pi_subagents.delegation.program_facts import OfferedModels
 from pi_subagents.errors import InvalidCall
 from pi_subagents.place import Place
 from pi_subagents.profiles import nearest_offered

@@ -17,7 +17,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
-from pi_subagents.agents.shared import SharedAgents
+from pi_subagents.agents.pool import SharedAgents
 from pi_subagents.clock import iso_time, now_ms
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.runs.sessions import Sessions

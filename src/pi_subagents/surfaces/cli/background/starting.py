@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 from click.core import ParameterSource
 
-from pi_subagents.background import launch_all
+from pi_subagents.background.launch import launch_all
 from pi_subagents.delegation.missing import require_everything
 from pi_subagents.models import Task, short_id
 from pi_subagents.place import Place

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.diagnosis.records import file_system_of
+from pi_subagents.diagnosis.directories import file_system_of
 from pi_subagents.files import Directory
 from pi_subagents.store import locks_work
 
