@@ -18,7 +18,7 @@ from pi_subagents.errors import PiSubagentsError, StoreError, with_advice
 from pi_subagents.fold import RunState
 from pi_subagents.models import Task, short_id
 from pi_subagents.place import Place
-from pi_subagents.processes.desktop import open_on_desktop
+from pi_subagents.processes.foreground import open_on_desktop
 from pi_subagents.profiles import PRESET, Agent
 from pi_subagents.runs.background import TERMINAL
 from pi_subagents.runs.roster import WatchedRun
