@@ -46,8 +46,8 @@ warm.install()
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers a core: they spend much of their time waiting for the programs that they start."""
-    return 2 * len(os.sched_getaffinity(0))
+    """Three workers a core: they spend much of their time waiting for the programs that they start."""
+    return 3 * len(os.sched_getaffinity(0))
 
 
 _FOREIGN_PREFIXES = ("PI_", "XDG_")

@@ -124,7 +124,7 @@ def test_it_can_be_deleted(shelf: Shelf) -> None:
 
 
 def test_those_who_watch_see_the_word(shelf: Shelf) -> None:
-    from pi_subagents.surfaces.watch.rows import flat_row, tall_row
+    from pi_subagents.surfaces.watch.run_list import flat_row, tall_row
 
     roster = Roster(Place.here(), shelf.project)
     roster.apply(roster.look())

@@ -110,7 +110,7 @@ def test_whoever_walks_over_all_runs_gets_to_the_end(shelf: Shelf) -> None:
 
 
 def test_those_who_watch_see_that_a_run_is_damaged(shelf: Shelf) -> None:
-    from pi_subagents.surfaces.watch.rows import flat_row, tall_row
+    from pi_subagents.surfaces.watch.run_list import flat_row, tall_row
 
     roster = Roster(Place.here(), shelf.project)
     roster.apply(roster.look())

@@ -92,10 +92,6 @@ SYSTEM_PROMPT_FILE = "system-prompt.md"
 """Where in the run directory an agent's instructions are, if its harness writes them to a file."""
 
 
-def _unknown_version() -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One task for one agent. What else its program needs, the harness gathers by itself from `place`.
@@ -112,7 +108,7 @@ class Launch:
     environ: Mapping[str, str] = field(repr=False)
     profile: Profile | None = None
     conversation: bytes = field(default=b"", repr=False)
-    version: Callable[[], Version | None] = field(default=_unknown_version, repr=False)
+    version: Callable[[], Version | None] = field(default=lambda: None, repr=False)
 
     @property
     def secrets(self) -> frozenset[str]:
