@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,7 @@ from pi_subagents.progress import Window
 from pi_subagents.redaction import Redactor
 from pi_subagents.store import RunRecord, publish
 from pi_subagents.supervisor import Limits
-from pi_subagents.supervisor.recorder import Recorder
-from pi_subagents.supervisor.stream import AgentOutput, EventStream
+from pi_subagents.supervisor.recorder import AgentOutput, Log, Recorder
 from pi_subagents.testing import SCRIPTED_AGENT, answer, assistant, prints, script, tool_call, tool_result
 
 EVENT_BYTES = 1000
@@ -77,16 +77,20 @@ def _filling(empty: dict[str, Any]) -> str:
 # --- the parts alone ----------------------------------------------------------------------------------------
 
 
+def _output(stdout: Log, stderr: Log) -> AgentOutput:
+    return AgentOutput(harness_named("pi-json").decoder(), Redactor(_SECRETS), now_ms, stdout, stderr)
+
+
 def _decode(chunks: Sequence[bytes], _record: RunRecord) -> None:
-    stream = EventStream(harness_named("pi-json").decoder(), Redactor(_SECRETS), now_ms)
+    output = _output(BytesIO(), BytesIO())
     for chunk in chunks:
-        stream.feed(chunk)
+        output.feed("stdout", chunk)
 
 
 def _decode_journal_fold(chunks: Sequence[bytes], record: RunRecord) -> None:
-    stream, state = EventStream(harness_named("pi-json").decoder(), Redactor(_SECRETS), now_ms), RunState()
+    output, state = _output(BytesIO(), BytesIO()), RunState()
     for chunk in chunks:
-        events, _ = stream.feed(chunk)
+        events = output.feed("stdout", chunk)
         record.append(events)
         fold(state, events)
 
@@ -101,7 +105,7 @@ def _everything(chunks: Sequence[bytes], record: RunRecord) -> None:
             window.apply(event)
 
     recorder = Recorder(record, state, show, Limits().journal_bytes)
-    output = AgentOutput(harness_named("pi-json").decoder(), Redactor(_SECRETS), now_ms, record)
+    output = _output(record.stdout, record.stderr)
     for chunk in chunks:
         recorder.happened(output.feed("stdout", chunk))
 

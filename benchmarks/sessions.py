@@ -90,7 +90,7 @@ def _measure(place: Place, count: int) -> dict[str, float]:
     return {
         "list_ms": _median_ms(lambda: index.rows(limit=30)),
         "find_ms": _median_ms(lambda: Sessions(place).find(wanted)),
-        "record_ms": _median_ms(lambda: index.record(place.project, [(state.state, state.run_dir)])),
+        "record_ms": _median_ms(lambda: index.record(place.project, {state.run_dir: state.state})),
     }
 
 
@@ -109,12 +109,12 @@ def _filled_place(folder: Path, count: int) -> Place:
     (project / ".pi").mkdir(parents=True)
     place = Place(project, folder / "agent", dict(os.environ))
     with ThreadPoolExecutor(_WRITERS) as pool:  # the disk takes its time for each, but not for one after the other
-        runs = list(pool.map(lambda number: _keep(project, number), range(count)))
+        runs = dict(pool.map(lambda number: _keep(project, number), range(count)))
     Index(place.agent_dir).record(project, runs)
     return place
 
 
-def _keep(project: Path, number: int) -> tuple[RunState, Path]:
+def _keep(project: Path, number: int) -> tuple[Path, RunState]:
     session_id = f"{number:016x}"
     run_id = f"20260101T{number // 1000:06d}{number % 1000:03d}-{session_id}"
     created = Created(
@@ -125,7 +125,7 @@ def _keep(project: Path, number: int) -> tuple[RunState, Path]:
     events: list[Event] = [Started(pid=1, containment="none"), *_turn(0), ending(Reason.SETTLED, None, _BASE_MS)]
     record.append(events)
     record.close()
-    return fold(RunState(), [created, *events]), run_dir
+    return run_dir, fold(RunState(), [created, *events])
 
 
 def _turn(number: int) -> list[Event]:

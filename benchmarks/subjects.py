@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks.machine import peak_mb
-from pi_subagents.agents.shared import agents_for
+from pi_subagents.agents.pool import agents_for
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.models import Task

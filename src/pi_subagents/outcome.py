@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pi_subagents.fold import RunState
-from pi_subagents.harness.pi.login import with_login
+from pi_subagents.harness.pi.programs import with_login
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Reason, status_for
 

@@ -22,7 +22,7 @@ from pi_subagents.files import read_bounded
 from pi_subagents.harness import DEFAULT_HARNESS, HARNESSES, harness_named, steerable
 from pi_subagents.harness.pi.programs import command_words
 from pi_subagents.paths import project_root
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 from pi_subagents.trust import SETTINGS, Trust
 
 Containment = Literal["auto", "namespace", "guard", "none"]

@@ -19,5 +19,6 @@ def yard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtur
     # Keepers that are killed leave their sockets behind; the path of a socket must be short.
     with TemporaryDirectory(prefix="yard-", dir="/tmp") as sockets:
         monkeypatch.setenv("XDG_RUNTIME_DIR", sockets)
+        yard.stage.environ["XDG_RUNTIME_DIR"] = sockets
         yield yard
         yard.kill_everybody()

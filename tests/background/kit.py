@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import select
 import signal
 import subprocess
 import sys
@@ -27,6 +26,7 @@ from pi_subagents.store import BackgroundSlots
 from pi_subagents.testing import MODELS_VARIABLE, Action, prints, script
 from pi_subagents.testing.records import AGENT_START
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
+from tests.kit.processes import command_line, kill, open_files, parent_of, pids_with
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage, make_stage
 
@@ -51,9 +51,7 @@ class Yard:
     @property
     def environ(self) -> dict[str, str]:
         """What agents find in their environment."""
-        environ = self.stage.full_environ({MODELS_VARIABLE: MODEL})
-        environ.pop(KEEPER_MARK, None)
-        return environ
+        return self.stage.full_environ({MODELS_VARIABLE: MODEL})
 
     @property
     def place(self) -> Place:
@@ -69,10 +67,7 @@ class Yard:
 
     def preset(self, name: str, *fields: str) -> None:
         """Write a preset; each field is a line of its frontmatter."""
-        folder = self.stage.project / ".pi" / "subagents"
-        folder.mkdir(parents=True, exist_ok=True)
-        lines = ["---", f"name: {name}", "description: Works.", f"model: {MODEL}", *fields, "---", ""]
-        (folder / f"{name}.md").write_text("\n".join(lines))
+        self.stage.write_preset(name, f"model: {MODEL}", *fields)
 
     # --- what a model does -------------------------------------------------------------------------------------
 
@@ -115,7 +110,7 @@ class Yard:
 
     def keeper_of(self, run_dir: Path) -> int | None:
         """The process that holds a run's lease, once it is a keeper."""
-        return next((pid for pid in self.keepers() if str(run_dir) in _open_files(pid)), None)
+        return next((pid for pid in self.keepers() if str(run_dir) in open_files(pid)), None)
 
     def kill_everybody(self) -> None:
         """As if the machine had lost its power: nobody gets a chance to tidy up."""
@@ -131,13 +126,9 @@ class Yard:
         return everybody
 
     def _processes(self, module: str) -> list[int]:
-        marked = f"{KEEPER_MARK}={self.keeper_mark}".encode()
-        everybody = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal()]
-        found = {
-            pid for pid in everybody if module.encode() in _read(pid, "cmdline") and marked in _read(pid, "environ")
-        }
+        found = {pid for pid in pids_with(self.keeper_mark) if module.encode() in command_line(pid)}
         # What one of them has just forked looks like itself until it executes.
-        return [pid for pid in found if _parent_of(pid) not in found]
+        return [pid for pid in found if parent_of(pid) not in found]
 
     # --- launchers of their own ----------------------------------------------------------------------------------
 
@@ -185,36 +176,3 @@ def answer_of(launcher: subprocess.Popen[str]) -> Mapping[str, Any]:
 def descriptors() -> int:
     """How many descriptors this process has open."""
     return sum(1 for _ in Path("/proc/self/fd").iterdir())
-
-
-def kill(pid: int) -> None:
-    """Kill a process and wait until the kernel has taken everything from it, its locks included."""
-    with suppress(ProcessLookupError):
-        pidfd = os.pidfd_open(pid)
-        try:
-            signal.pidfd_send_signal(pidfd, signal.SIGKILL)
-            ended, _, _ = select.select([pidfd], [], [], WAIT_S)
-            assert ended, "it did not die"
-        finally:
-            os.close(pidfd)
-
-
-def _open_files(pid: int) -> set[str]:
-    found = set()
-    with suppress(OSError):
-        for link in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):
-                found.add(str(link.readlink()))
-    return found
-
-
-def _parent_of(pid: int) -> int:
-    fields = _read(pid, "stat").rpartition(b")")[2].split()
-    return int(fields[1]) if fields else 0
-
-
-def _read(pid: int, what: str) -> bytes:
-    try:
-        return Path(f"/proc/{pid}/{what}").read_bytes()
-    except OSError:
-        return b""

@@ -151,7 +151,7 @@ async def test_without_any_place_for_sockets_runs_are_kept_all_the_same(
     def nowhere() -> Path:
         raise PermissionError("nowhere")
 
-    monkeypatch.setattr("pi_subagents.store.control.runtime_dir", nowhere)
+    monkeypatch.setattr("pi_subagents.store.slots.runtime_dir", nowhere)
     gate = tmp_path / "gate"
     first = await yard.launch(waits_for(gate), prints(*answer("first")))
     second = await yard.launch(prints(*answer("second")))

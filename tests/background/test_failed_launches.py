@@ -5,14 +5,11 @@ from __future__ import annotations
 import asyncio
 import json
 import threading
-from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pi_subagents.background import launch_all
-from pi_subagents.delegation import holders
+from pi_subagents.background import launch
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
@@ -21,9 +18,7 @@ from pi_subagents.place import Place
 from pi_subagents.runners import containment
 from pi_subagents.runs.background import Registry
 from pi_subagents.store import JOURNAL_FILE, RunRecord, is_held, publish, read_journal
-from pi_subagents.supervisor import Supervisor
 from pi_subagents.testing import answer, prints, script
-from pi_subagents.testing.agent import pauses, touches
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from tests.background.kit import BEGIN, PRESET, WAIT_S, Yard
 from tests.kit.waiting import until_async
@@ -76,12 +71,6 @@ async def test_absurd_numbers_in_the_settings_do_no_harm(number: float, tool: st
     assert {status for status, _, _ in ends(yard)} == {"completed"}
 
 
-async def test_a_timeout_beyond_all_measure_is_no_obstacle(yard: Yard) -> None:
-    tasks = [Task("endless", DONE, timeout=1e308)]
-    (result,) = await Delegation(tasks, place=yard.place)
-    assert result.ok
-
-
 @pytest.mark.parametrize("tool", CALLS)
 async def test_a_variable_that_is_no_text_reaches_the_agent(tool: str, yard: Yard) -> None:
     result = await call(yard, tool, ODD="caf\udce9")
@@ -121,29 +110,12 @@ async def test_a_run_that_no_keeper_takes_is_over_when_its_launcher_is_told(
     def fail(*_: object) -> None:
         raise error
 
-    # The package has a function of the module's name.
-    monkeypatch.setattr(import_module("pi_subagents.background.launch"), "start_keeper", fail)
+    monkeypatch.setattr(launch, "start_keeper", fail)
     with pytest.raises((StoreError, RuntimeError, KeyboardInterrupt)):
         # In this thread, where the interruption would come.
-        launch_all([Task("one", DONE), Task("two", DONE)], yard.place, owner=yard.owner)
+        launch.launch_all([Task("one", DONE), Task("two", DONE)], yard.place, owner=yard.owner)
     assert [(status, reason) for status, reason, _ in ends(yard)] == [end, end]
     assert [run.state.status for run in Registry(yard.place, yard.owner).runs()] == [end[0], end[0]]
-
-
-async def test_when_one_of_several_cannot_be_supervised_none_stays_open(
-    yard: Yard, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    made = iter([Supervisor])
-
-    def second_fails(*arguments: Any, **options: Any) -> Any:
-        if (make := next(made, None)) is None:
-            raise RuntimeError("out of order")
-        return make(*arguments, **options)
-
-    monkeypatch.setattr(holders, "Supervisor", second_fails)
-    with pytest.raises(RuntimeError, match="out of order"):
-        await Delegation([Task("one", DONE), Task("two", DONE)], place=yard.place)
-    assert ends(yard) == [("failed", "spawn", "out of order")] * 2
 
 
 async def test_records_made_while_the_call_is_cancelled_are_ended(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,19 +134,3 @@ async def test_records_made_while_the_call_is_cancelled_are_ended(yard: Yard, mo
     with pytest.raises(asyncio.CancelledError):
         await work
     assert ends(yard) == [("aborted", "cancelled", "Cancelled")] * 2
-
-
-def test_a_program_that_fails_while_its_agents_work_leaves_no_run_open(yard: Yard, tmp_path: Path) -> None:
-    works = script(BEGIN, touches(tmp_path / "at work"), pauses(300))
-
-    async def main() -> None:
-        delegation = Delegation([Task(str(n), works) for n in range(3)], place=yard.place, concurrency=1)
-        task = asyncio.ensure_future(delegation)
-        await until_async((tmp_path / "at work").exists)
-        assert not task.done()
-        raise RuntimeError("a mistake of the program's own")
-
-    with pytest.raises(RuntimeError, match="of the program's own"):
-        asyncio.run(main())
-    assert ends(yard) == [("aborted", "cancelled", "Cancelled")] * 3
-    assert yard.stage.processes() == []

@@ -17,7 +17,8 @@ from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
 from pi_subagents.testing.agent import Action, leaves_behind, pauses, prints
 from pi_subagents.testing.records import AGENT_SETTLED, agent_end, assistant
-from tests.background.kit import Yard, descriptors, kill
+from tests.background.kit import Yard, descriptors
+from tests.kit.processes import kill
 from tests.kit.waiting import until, until_async
 
 KILLS = 20

@@ -10,7 +10,8 @@ from pi_subagents.models import Reason
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
 from pi_subagents.testing.agent import prints, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, agent_end, assistant
-from tests.background.kit import Yard, kill
+from tests.background.kit import Yard
+from tests.kit.processes import kill
 from tests.kit.waiting import until
 
 DONE = prints(assistant("finished"), agent_end(), AGENT_SETTLED)

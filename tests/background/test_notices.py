@@ -23,7 +23,8 @@ from pi_subagents.store import Index
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import exits, pauses, touches, waits_for
 from pi_subagents.tools import background
-from tests.background.kit import Yard, kill
+from tests.background.kit import Yard
+from tests.kit.processes import kill
 from tests.kit.waiting import PATIENCE_S, until, until_async
 
 READERS = 8

@@ -12,7 +12,8 @@ from pi_subagents.store import TIDY_FILE, load_run
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import tells, touches, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, assistant
-from tests.background.kit import Yard, kill
+from tests.background.kit import Yard
+from tests.kit.processes import kill
 from tests.kit.waiting import until
 from tests.pi.stage import files_below
 

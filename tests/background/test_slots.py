@@ -16,7 +16,8 @@ from pi_subagents.runs.run import Run
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import Action, pauses, waits_for
-from tests.background.kit import WAIT_S, Yard, answer_of, descriptors, kill, tell
+from tests.background.kit import WAIT_S, Yard, answer_of, descriptors, tell
+from tests.kit.processes import kill
 from tests.kit.waiting import until, until_async
 
 RUNS = 50

@@ -18,10 +18,11 @@ from pi_subagents.runs.control import ask_holder
 from pi_subagents.store import BackgroundSlots, load_run, slots
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, touches, waits_for
-from tests.background.kit import Yard, kill
+from tests.background.kit import Yard
 from tests.background.test_control import socket_of
 from tests.background.test_queue import bring
 from tests.background.test_slots import overlap
+from tests.kit.processes import kill
 from tests.kit.waiting import PATIENCE_S, until
 
 _STOPS_IN_THE_GATE = """

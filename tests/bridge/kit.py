@@ -15,8 +15,10 @@ from typing import Any
 
 from pi_subagents import __version__
 from pi_subagents.testing import MODELS_VARIABLE
+from tests.kit.processes import command_line
 from tests.kit.waiting import PATIENCE_S
-from tests.process.kit import MODEL, Stage, command_line, furnish
+from tests.kit.workplace import Workplace
+from tests.process.kit import MODEL, furnish
 
 WAIT_S = PATIENCE_S
 SESSION = "01990000-0000-7000-8000-000000000001"
@@ -29,15 +31,15 @@ Message = dict[str, Any]
 class Desk:
     """A project with a scripted agent, a profile and a preset, where bridges are started."""
 
-    stage: Stage
+    stage: Workplace
     more: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        furnish(self.stage.project)
+        furnish(self.stage)
 
     @property
     def environ(self) -> dict[str, str]:
-        return self.stage.full_environ({MODELS_VARIABLE: f"{MODEL} acme/small", **self.more})
+        return {**self.stage.environ, MODELS_VARIABLE: f"{MODEL} acme/small", **self.more}
 
     @contextmanager
     def bridge(self, *, greet: bool = True, **session: Any) -> Iterator[Extension]:

@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.models import event as ev
-from pi_subagents.surfaces.bridge.patches import WindowPatches
-from pi_subagents.surfaces.bridge.views import windows_details
+from pi_subagents.surfaces.bridge.views import WindowPatches, windows_details
 from tests.bridge.patching import fold_patches
 from tests.progress.windows_kit import CREATED, STARTED, assistant, call, feed, result, window_of
 

@@ -8,7 +8,6 @@ from pi_subagents.offline import Say, Script
 from tests.bridge.kit import Desk
 from tests.kit.waiting import until
 from tests.pi.stage import Play
-from tests.process.kit import Stage
 
 MARKING = """
 import { writeFileSync } from "node:fs";
@@ -21,7 +20,7 @@ def test_a_delegation_is_shown_counted_and_does_with_the_project_what_was_decide
     place = play(Script().otherwise([Say("Nothing was found.")]))
     mark = place.root / "mark"
     place.write(".pi/extensions/mark.ts", MARKING)
-    desk = Desk(Stage(place.project, "", {**place.environ, "MARK_FILE": str(mark)}))
+    desk = Desk(place, {"MARK_FILE": str(mark)})
     with desk.bridge(trusted=trusted) as bridge:
         arguments = {"tasks": [{"name": "scout", "prompt": "Look around."}]}
         result = bridge.call("delegate_to_subagents", arguments)
@@ -36,7 +35,7 @@ def test_a_delegation_is_shown_counted_and_does_with_the_project_what_was_decide
 def test_a_warm_agent_is_kept_for_the_next_call_and_ends_with_the_bridge(play: Play) -> None:
     place = play(Script().otherwise([Say("Nothing was found.")]))
     place.write_settings(warmAgents=True)
-    desk = Desk(Stage(place.project, "", place.environ))
+    desk = Desk(place)
     arguments = {"tasks": [{"name": "scout", "prompt": "Look around."}]}
     with desk.bridge() as bridge:
         assert not bridge.call("delegate_to_subagents", arguments)["isError"]

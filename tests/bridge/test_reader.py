@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pi_subagents.surfaces.bridge.reader import Transcript
+from pi_subagents.surfaces.bridge.run_list import Transcript
 from tests.kit.sessions import Shelf, says
 
 

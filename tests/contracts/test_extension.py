@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.harness.pi.arguments import is_tool
-from pi_subagents.surfaces.bridge.greeting import COMMANDS
+from pi_subagents.surfaces.bridge.handshake import COMMANDS
 from pi_subagents.tools import TOOLS
 
 ROOT = Path(__file__).parents[2]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.harness import HARNESSES
 from tests.contracts.layers import (
     ASIDE,
     ASIDE_IS_USED_FROM,
@@ -46,7 +47,7 @@ STAND_ALONE = ("testing.agent_program",)
 DATABASE_LIBRARIES = ("fcntl", "sqlite3")
 
 # What a harness gathers before a launch and what `doctor` asks it; everything else in `harness/` is pure.
-HARNESS_LOOKS_AT_FILES = tuple(f"harness.pi.{module}" for module in ("checks", "programs", "surroundings"))
+HARNESS_LOOKS_AT_FILES = tuple(f"harness.pi.{module}" for module in ("checks", "programs"))
 FILE_LIBRARIES = ("glob", "io", "shutil", "tempfile", f"{PACKAGE}.files", f"{PACKAGE}.trees")
 FILE_CALLS = frozenset(
     {"access", "listdir", "lstat", "makedirs", "open", "readlink", "remove", "rename", "scandir", "stat", "walk"}
@@ -171,9 +172,10 @@ def files_in_harness(tree: SourceTree) -> Iterator[str]:
 
 def modes_outside_harness(tree: SourceTree) -> Iterator[str]:
     """Everybody else gets a harness from the table, by its name: a module that names one would serve no other."""
-    for module, target, found in _internal_imports(tree):
-        if target == "harness.pi.modes" and not module.is_in("harness"):
-            yield f"{module.at(found.line)} imports {target}; ask harness_named() or steerable()"
+    for module in tree.modules:
+        for library, _, name in (path.rpartition(".") for path in HARNESSES.values()):
+            for _, line in () if module.is_in("harness") else calls_to(module, library, frozenset({name})):
+                yield f"{module.at(line)} uses {name}; ask harness_named() or steerable()"
 
 
 def databases_outside_store(tree: SourceTree) -> Iterator[str]:
@@ -363,8 +365,8 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (processes_outside_runners, {"testing/fakes.py": "import signal"}, "imports signal"),
     (files_in_harness, {"harness/pi/decoder.py": "def f(p):\n    return p.read_bytes()"}, "decoder:3 calls read_bytes"),
     (files_in_harness, {"harness/contract.py": "def f(p):\n    with open(p): ..."}, "calls open"),
-    (files_in_harness, {"harness/pi/launch.py": "def f(p):\n    return p.stat()"}, "calls stat"),
-    (files_in_harness, {"harness/pi/launch.py": "import os as o\ndef f(p):\n    o.listdir(p)"}, "calls listdir"),
+    (files_in_harness, {"harness/pi/arguments.py": "def f(p):\n    return p.stat()"}, "calls stat"),
+    (files_in_harness, {"harness/pi/arguments.py": "import os as o\ndef f(p):\n    o.listdir(p)"}, "calls listdir"),
     (
         files_in_harness,
         {"harness/acp/mode.py": "from pi_subagents.files import read", "files.py": ""},
@@ -373,7 +375,7 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (files_in_harness, {"harness/acp/mode.py": "def f():\n    import shutil"}, "imports shutil"),
     (
         modes_outside_harness,
-        {"background/launch.py": "from pi_subagents.harness.pi.modes import PiRpc", "harness/pi/modes.py": ""},
+        {"background/launch.py": "from pi_subagents.harness.pi.rpc import PiRpc", "harness/pi/rpc.py": ""},
         "ask harness_named()",
     ),
     (databases_outside_store, {"delegation.py": "import sqlite3"}, "imports sqlite3"),
@@ -406,10 +408,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
 SOUND: Mapping[str, str] = {
     "__init__.py": "from pi_subagents.delegation import delegate",
     "encoding.py": "",
-    "harness/__init__.py": "T = {'pi': 'pi_subagents.harness.pi.modes.Pi'}",
-    "harness/pi/modes.py": "def f(paths):\n    return [path.name for path in paths]",
-    "harness/pi/surroundings.py": "from pi_subagents.files import read_bounded\ndef f(p):\n    return p.read_text()",
-    "jsonl.py": "",
+    "harness/__init__.py": "T = {'pi': 'pi_subagents.harness.pi.pi.Pi'}",
+    "harness/pi/pi.py": "def f(paths):\n    return [path.name for path in paths]",
+    "harness/pi/programs.py": "from pi_subagents.files import read_bounded\ndef f(p):\n    return p.read_text()",
     "models/__init__.py": "from .usage import Usage",
     "models/run.py": "from .usage import Usage\nimport os\nos.getpid()",
     "models/usage.py": "if TYPE_CHECKING:\n    from .run import Run",
@@ -419,7 +420,7 @@ SOUND: Mapping[str, str] = {
     "runs/run.py": "from pi_subagents.store import lease",
     "diagnosis/records.py": "from pi_subagents.store import lease",
     "delegation.py": "from pi_subagents import models\nfrom pi_subagents.runners.child import spawn",
-    "offline/server.py": "from pi_subagents import jsonl",
+    "offline/server.py": "from pi_subagents import encoding",
     "surfaces/cli/__init__.py": "from .demo import demo",
     "surfaces/cli/demo.py": "import click\ndef f():\n    from ...offline import server\n    import rich",
     "surfaces/cli/output.py": "from pi_subagents.encoding import encode_any",

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.delegation.offered_models import CACHE_FILE, OfferedModels
-from pi_subagents.delegation.program_facts import MAX_AGE_S
-from pi_subagents.harness.pi.login import LOGIN
+from pi_subagents.delegation.program_facts import MAX_AGE_S, MODELS_FILE, OfferedModels
+from pi_subagents.harness.pi.programs import LOGIN
 from pi_subagents.place import Place
 from pi_subagents.profiles import CheckedModel, UnknownModel
 from pi_subagents.settings import load_settings
@@ -57,7 +56,7 @@ class Machine:
 
     @property
     def cache(self) -> Path:
-        return self.agent_dir / "subagents" / CACHE_FILE
+        return self.agent_dir / "subagents" / MODELS_FILE
 
 
 @pytest.fixture

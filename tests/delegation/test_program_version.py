@@ -9,7 +9,7 @@ import pytest
 from pi_subagents.delegation.program_facts import ProgramVersion
 from pi_subagents.harness import Program
 from pi_subagents.harness.pi.pi import Pi
-from pi_subagents.harness.pi.versions import NEWEST_KNOWN, line_of, version_in
+from pi_subagents.harness.pi.programs import NEWEST_KNOWN, line_of, version_in
 from pi_subagents.place import Place
 
 PROGRAM = """#!/bin/sh

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from pi_subagents.export import moment
-from pi_subagents.export.containment import code_span, contained, fenced, inline
+from pi_subagents.export.facts import moment
+from pi_subagents.export.markdown import code_span, contained, fenced, inline
 from pi_subagents.models import Status
 from tests.export.kit import markdown_of
 from tests.kit.sessions import call, returns, run_of, says, was_told

@@ -10,10 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.harness.pi.decoder import PiDecoder
-from pi_subagents.harness.pi.modes import PiRpc
-from pi_subagents.harness.pi.records import Record
-from pi_subagents.jsonl import Oversized
+from pi_subagents.encoding import Oversized
+from pi_subagents.harness.pi.decoder import NORMALISERS, PiDecoder
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
 from pi_subagents.models.part import MAX_NESTING
@@ -38,7 +37,7 @@ def test_an_entry_of_an_extension_is_kept_as_it_came() -> None:
 
 
 def test_no_kind_of_record_that_is_read_goes_untested() -> None:
-    known = {kind.__struct_config__.tag for kind in Record.__args__}
+    known = {kind.__struct_config__.tag for kind in NORMALISERS}
     rpc_only = {"response", "extension_ui_request"}
     tested = {record["type"] for record, _ in [*SHARED, *ONLY_0_87, *ONLY_0_74]} | {"entry_appended"}
     assert known - rpc_only == tested

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.harness.pi.programs import node_command
+from pi_subagents.harness.pi.checks import node_command
 
 PNPM_SHIM = """#!/bin/sh
 basedir=$(dirname "$(echo "$0" | sed -e 's,\\\\,/,g')")

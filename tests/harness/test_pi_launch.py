@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from pi_subagents.extension import COPILOT_EXTENSION
 from pi_subagents.harness import Invocation, Launch, Program
 from pi_subagents.harness.contract import one_deeper
-from pi_subagents.harness.pi.launch import PiNeeds
-from pi_subagents.harness.pi.modes import PiJson, PiRpc
+from pi_subagents.harness.pi.pi import PiJson
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import Profile
 from pi_subagents.place import Place
 
 RUN_DIR = Path("/project/.pi/subagents/runs/r")
-
 
 Pi = type[PiJson] | type[PiRpc]
 
@@ -27,18 +25,20 @@ def invocation(
     harness: Pi = PiJson,
     environ: Mapping[str, str] | None = None,
     max_depth: int = 1,
-    **needs: Any,
+    variables: Mapping[str, str] | None = None,
 ) -> Invocation:
+    """How an agent of pi 1.5 is started where a person has these variables."""
     launch = Launch(
         program=Program(("pi",), "test"),
         prompt="Go.",
         cwd=Path("/project"),
         run_dir=RUN_DIR,
-        place=Place(Path("/project"), Path("/agent"), {}),
+        place=Place(Path("/project"), Path("/agent"), variables or {}),
         environ=one_deeper(environ or {}, max_depth),
         profile=profile,
+        version=lambda: (1, 5, 0),
     )
-    return harness().command(launch, PiNeeds(Path("/agent"), **needs))
+    return harness().invocation(launch)
 
 
 @pytest.mark.parametrize("harness", [PiJson, PiRpc])
@@ -68,9 +68,8 @@ def test_a_depth_that_is_no_number_counts_as_none(value: str) -> None:
 def test_a_child_that_may_speak_to_copilot_gets_what_marks_its_requests(
     profile: Profile | None, marked: tuple[bool, bool]
 ) -> None:
-    found = [
-        str(COPILOT_EXTENSION) in invocation(profile, has_copilot=has_copilot).argv for has_copilot in (False, True)
-    ]
+    places: tuple[dict[str, str], ...] = ({}, {"COPILOT_GITHUB_TOKEN": "x"})
+    found = [str(COPILOT_EXTENSION) in invocation(profile, variables=variables).argv for variables in places]
     assert tuple(found) == marked
 
 
@@ -81,13 +80,13 @@ def test_a_child_is_told_how_deep_it_may_go() -> None:
 
 @pytest.mark.parametrize("last", ["--", "--name"])
 def test_no_argument_of_a_profile_swallows_what_restricts_its_tools(last: str) -> None:
-    argv = invocation(Profile(name="p", tools=("read",), extra_args=(last,)), version=(1, 5, 0)).argv
+    argv = invocation(Profile(name="p", tools=("read",), extra_args=(last,))).argv
     assert argv[-1] == last
     assert {"--tools", "--exclude-tools", "--no-mcp"} <= set(argv)
 
 
 def test_no_tools_means_no_servers_whatever_tools_are_named_besides() -> None:
-    argv = invocation(Profile(name="p", tools=("mcp__notes__write",), no_tools=True), version=(1, 5, 0)).argv
+    argv = invocation(Profile(name="p", tools=("mcp__notes__write",), no_tools=True)).argv
     assert {"--no-tools", "--exclude-tools", "--no-mcp"} <= set(argv)
 
 

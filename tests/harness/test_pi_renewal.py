@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.harness.pi.renewal import PiRenewal
+from pi_subagents.harness.pi.rpc import PiRenewal
 
 RENEWAL = PiRenewal("", Path("/run/child-session.jsonl"), {})
 

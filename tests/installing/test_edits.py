@@ -13,7 +13,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from pi_subagents.installing.formats import CannotEdit, Format, merge, remove
+from pi_subagents.installing.formats import CannotEdit, Format
 from pi_subagents.installing.jsonc import Jsonc
 from pi_subagents.installing.toml import Toml
 from tests.installing.kit import User
@@ -93,16 +93,14 @@ def comments(text: str) -> list[str]:
 
 
 def check_coming_and_going(file_format: Format, text: str, patch: dict[str, Any], place: tuple[str, str]) -> None:
-    before = file_format.parse(text)
-    merged = merge(file_format, text, patch)
-    assert merge(file_format, merged, patch) == merged
-    assert [mark for mark in comments(text) if mark not in merged] == []
-    removed = remove(file_format, merged, place)
-    assert [mark for mark in comments(text) if mark not in removed] == []
-    after = file_format.parse(removed)
-    for document in (before, after):
-        document.setdefault(place[0], {})
-    assert after == before
+    def values(of: str) -> dict[str, Any]:
+        return {place[0]: {}, **file_format.parse(of)}
+
+    merged = file_format.merge(text, patch)
+    assert file_format.merge(merged, patch) == merged
+    removed = file_format.remove(merged, place)
+    assert [mark for mark in comments(text) if mark not in merged or mark not in removed] == []
+    assert values(removed) == values(text)
 
 
 def check_bytes(text: str, client: str, file: str) -> None:
@@ -153,15 +151,15 @@ def test_uninstalling_gives_back_every_byte_of_toml(text: str) -> None:
     ],
 )
 def test_what_is_added_is_laid_out_like_the_rest(text: str, wanted: str) -> None:
-    assert merge(Jsonc(), text, {"s": {"n": [1, 2]}}) == wanted
+    assert Jsonc().merge(text, {"s": {"n": [1, 2]}}) == wanted
 
 
 def test_a_name_that_is_there_twice_does_not_come_back_to_life() -> None:
-    assert remove(Jsonc(), '{"s": {"n": 1, "m": 2, "n": 3}}', ("s", "n")) == '{"s": { "m": 2}}'
+    assert Jsonc().remove('{"s": {"n": 1, "m": 2, "n": 3}}', ("s", "n")) == '{"s": { "m": 2}}'
 
 
 def test_a_comment_does_not_swallow_what_follows_our_entry() -> None:
-    assert remove(Jsonc(), '{"s": { // mine\n "n": 1}}', ("s", "n")) == '{"s": { // mine\n }}'
+    assert Jsonc().remove('{"s": { // mine\n "n": 1}}', ("s", "n")) == '{"s": { // mine\n }}'
 
 
 def test_an_edit_that_would_change_anything_else_is_refused() -> None:
@@ -170,7 +168,7 @@ def test_an_edit_that_would_change_anything_else_is_refused() -> None:
             return json.dumps(patch)
 
     with pytest.raises(CannotEdit):
-        merge(Careless(), '{"mine": 1}', PATCH)
+        Careless().merge('{"mine": 1}', PATCH)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +181,7 @@ def test_nonsense_is_refused(text: str) -> None:
 
 def test_strings_are_written_so_that_toml_reads_them_back() -> None:
     value = 'quote " backslash \\ tab \t é 😀 \x7f'
-    assert tomllib.loads(merge(Toml(), "", {"t": {"a.b": value}})) == {"t": {"a.b": value}}
+    assert tomllib.loads(Toml().merge("", {"t": {"a.b": value}})) == {"t": {"a.b": value}}
 
 
 ENTRY = {"t": {"us": {"command": "x", "env": {"A": "b"}}}}
@@ -207,7 +205,7 @@ ADDED = '[t.us]\ncommand = "x"\n\n[t.us.env]\nA = "b"\n'
 def test_a_new_toml_table_leaves_every_byte_before_it(text: str) -> None:
     newline = "\r\n" if "\r\n" in text else "\n"
     end = "" if text.endswith("\n") else newline
-    assert merge(Toml(), text, ENTRY) == text + end + newline + ADDED.replace("\n", newline)
+    assert Toml().merge(text, ENTRY) == text + end + newline + ADDED.replace("\n", newline)
 
 
 @pytest.mark.parametrize(
@@ -234,8 +232,8 @@ def test_a_new_toml_table_leaves_every_byte_before_it(text: str) -> None:
     ],
 )
 def test_a_toml_table_changes_and_goes_without_what_stands_around_it(text: str, updated: str, removed: str) -> None:
-    assert merge(Toml(), text, ENTRY) == updated
-    assert remove(Toml(), text, ("t", "us")) == removed
+    assert Toml().merge(text, ENTRY) == updated
+    assert Toml().remove(text, ("t", "us")) == removed
 
 
 @pytest.mark.parametrize(
@@ -244,6 +242,6 @@ def test_a_toml_table_changes_and_goes_without_what_stands_around_it(text: str, 
 def test_an_entry_without_a_table_of_its_own_is_left_and_no_line_is_named_that_is_not_there(text: str) -> None:
     reason = "^its layout is not supported$"
     with pytest.raises(CannotEdit, match=reason):
-        merge(Toml(), text, ENTRY)
+        Toml().merge(text, ENTRY)
     with pytest.raises(CannotEdit, match=reason):
-        remove(Toml(), text, ("t", "us"))
+        Toml().remove(text, ("t", "us"))

@@ -12,7 +12,7 @@ import pytest
 
 from pi_subagents.errors import ClientConfigError, InstallError
 from pi_subagents.files import MAX_CONFIGURATION_BYTES
-from pi_subagents.installing import ServerCommand, files, install, uninstall
+from pi_subagents.installing import ServerCommand, changes, install, uninstall
 from tests.installing.kit import User
 from tests.kit.waiting import PATIENCE_S
 
@@ -248,7 +248,7 @@ def test_of_many_backups_the_oldest_are_read_and_none_is_overwritten(user: User,
     for number in range(1, 101):
         backup = settings.with_name(f"opencode.jsonc.bak{number if number > 1 else ''}")
         backup.write_text(SETTINGS + " " * 100_000)
-    read = files.backups(settings, user.installation("opencode", "project").tree)
+    read = changes.backups(settings, user.installation("opencode", "project").tree)
     assert next(iter(read)) == settings.with_name("opencode.jsonc.bak")
     assert sum(map(len, read.values())) <= MAX_CONFIGURATION_BYTES
     assert user.install("opencode", "project").backup == settings.with_name("opencode.jsonc.bak101")
@@ -257,9 +257,9 @@ def test_of_many_backups_the_oldest_are_read_and_none_is_overwritten(user: User,
 def test_an_installation_that_never_ends_is_not_waited_for_in_silence(
     user: User, settings: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(files, "PATIENCE_S", 0.01)
+    monkeypatch.setattr(changes, "PATIENCE_S", 0.01)
     with (
-        files.one_at_a_time(),
+        changes.one_at_a_time(),
         pytest.raises(InstallError, match=r"Another installation .*/installing.*run this again"),
     ):
         user.install("opencode", "project")
@@ -285,7 +285,7 @@ def test_a_file_that_its_program_writes_at_the_same_moment_is_not_overwritten(us
 
 
 def test_installations_at_the_same_time_lose_nothing(user: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(files, "PATIENCE_S", PATIENCE_S)  # however long the other seven take
+    monkeypatch.setattr(changes, "PATIENCE_S", PATIENCE_S)  # however long the other seven take
     path = user.home / ".cursor" / "mcp.json"
     path.parent.mkdir()
     path.write_text('{"mine": 1}')

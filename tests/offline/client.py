@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from pi_subagents.offline import OfflineModel, Request
-from pi_subagents.offline.protocols.chat import ChatCompletions
+from pi_subagents.offline.protocol import ChatCompletions
 from pi_subagents.offline.request import Arrival
 from tests.kit.waiting import PATIENCE_S
 

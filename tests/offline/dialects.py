@@ -82,6 +82,7 @@ def _chat_hear(events: Iterable[Event]) -> Heard:
     if usage := reply.events[-1].get("usage"):
         cached = usage["prompt_tokens_details"]["cached_tokens"]
         heard.usage = usage["prompt_tokens"], usage["completion_tokens"], cached
+        assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
         heard.ended = {"tool_calls": "calls", "stop": "done"}[reply.finish_reason]
     return heard
 

@@ -9,9 +9,12 @@ from typing import Any
 from pi_subagents.offline import OfflineModel, Script, agent_environment
 
 
-def load(path: Path) -> dict[str, Any]:
-    content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    return content
+def written(path: Path, **options: Any) -> tuple[dict[str, Any], dict[str, Any], str]:
+    """The models and settings that are written, and where the server was."""
+    with OfflineModel(Script(), model_id="words", api_key="k-1") as model:
+        folder = model.write_agent_dir(path, **options)
+    models, settings = (json.loads((folder / f"{name}.json").read_text()) for name in ("models", "settings"))
+    return models, settings, model.url
 
 
 def mode(path: Path) -> int:
@@ -19,56 +22,40 @@ def mode(path: Path) -> int:
 
 
 def test_pi_is_pointed_at_this_server_and_no_other(tmp_path: Path) -> None:
-    with OfflineModel(Script(), model_id="words", api_key="k-1") as model:
-        agent_dir = model.write_agent_dir(tmp_path / "deep" / "agent")
-    ((name, provider),) = load(agent_dir / "models.json")["providers"].items()
-    assert (name, provider["baseUrl"], provider["apiKey"]) == ("offline", f"{model.url}/v1", "k-1")
+    models, settings, url = written(tmp_path / "deep" / "agent")
+    ((name, provider),) = models["providers"].items()
+    assert (name, provider["baseUrl"], provider["apiKey"]) == ("offline", f"{url}/v1", "k-1")
     assert provider["api"] == "openai-completions"
-    assert [entry["id"] for entry in provider["models"]] == ["words"]
-    settings = load(agent_dir / "settings.json")
-    assert (settings["defaultProvider"], settings["defaultModel"]) == ("offline", "words")
-
-
-def test_pi_is_told_to_name_its_session_so_that_equal_prompts_stay_apart(tmp_path: Path) -> None:
-    with OfflineModel(Script()) as model:
-        agent_dir = model.write_agent_dir(tmp_path)
-    (entry,) = load(agent_dir / "models.json")["providers"]["offline"]["models"]
+    (entry,) = provider["models"]
+    assert entry["id"] == "words"
+    # Without it, the attempts of equal prompts would be counted together.
     assert entry["compat"]["sendSessionAffinityHeaders"] is True
+    assert (settings["defaultProvider"], settings["defaultModel"]) == ("offline", "words")
 
 
 def test_only_the_owner_can_read_it_even_if_it_was_open_before(tmp_path: Path) -> None:
     agent_dir = tmp_path / "agent"
     agent_dir.mkdir(mode=0o755)
     (agent_dir / "models.json").touch(mode=0o644)
-    with OfflineModel(Script()) as model:
-        model.write_agent_dir(agent_dir)
+    written(agent_dir)
     assert mode(agent_dir) == 0o700
     assert [mode(path) for path in sorted(agent_dir.iterdir())] == [0o600, 0o600]
 
 
-def test_retries_are_quick_unless_asked_otherwise(tmp_path: Path) -> None:
-    with OfflineModel(Script()) as model:
-        quick = load(model.write_agent_dir(tmp_path / "quick") / "settings.json")
-        slow = load(model.write_agent_dir(tmp_path / "slow", retry_base_delay_ms=2000) / "settings.json")
-    assert quick["retry"]["baseDelayMs"] <= 50
-    assert slow["retry"]["baseDelayMs"] == 2000
-
-
-def test_nothing_happens_that_no_script_expects(tmp_path: Path) -> None:
-    with OfflineModel(Script()) as model:
-        settings = load(model.write_agent_dir(tmp_path) / "settings.json")
+def test_nothing_happens_that_no_script_expects_and_retries_are_quick(tmp_path: Path) -> None:
+    _, settings, _ = written(tmp_path)
     assert settings["compaction"] == {"enabled": False}
     assert settings["cacheWarming"] == "off"
     assert settings["enableInstallTelemetry"] is False
     assert settings["quietStartup"] is True
+    assert settings["retry"]["baseDelayMs"] <= 50
 
 
 def test_settings_of_the_caller_replace_the_defaults(tmp_path: Path) -> None:
-    with OfflineModel(Script()) as model:
-        agent_dir = model.write_agent_dir(tmp_path, settings={"retry": {"enabled": False}, "theme": "dark"})
-    settings = load(agent_dir / "settings.json")
+    _, settings, _ = written(tmp_path, settings={"retry": {"enabled": False}, "theme": "dark"})
     assert (settings["retry"], settings["theme"]) == ({"enabled": False}, "dark")
     assert settings["defaultProvider"] == "offline"
+    assert written(tmp_path, retry_base_delay_ms=2000)[1]["retry"]["baseDelayMs"] == 2000
 
 
 def test_the_environment_names_the_directory_in_both_ways_and_stays_offline(tmp_path: Path) -> None:

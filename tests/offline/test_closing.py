@@ -52,30 +52,21 @@ def test_closing_frees_the_port_and_can_be_repeated() -> None:
             socket.create_connection((address.hostname or "", address.port or 0), timeout=WAIT_S)
 
 
-def test_closing_before_the_start_does_nothing() -> None:
-    OfflineModel(Script()).close()
-
-
 def test_it_listens_on_loopback_only_and_two_do_not_meet() -> None:
     with OfflineModel(Script()) as one, OfflineModel(Script()) as other:
         assert urlsplit(one.url).hostname == "127.0.0.1"
         assert one.url != other.url
 
 
-def test_the_address_before_the_start_is_a_clear_error() -> None:
+def test_it_can_be_started_without_a_block_and_only_once() -> None:
+    model = OfflineModel(Script().otherwise([Say("hi")]))
+    model.close()
     with pytest.raises(RuntimeError, match="not started"):
-        _ = OfflineModel(Script()).url
-
-
-def test_a_second_start_is_a_clear_error() -> None:
-    with OfflineModel(Script()) as model, pytest.raises(RuntimeError, match="started before"):
-        model.start()
-
-
-def test_it_can_be_started_without_a_block() -> None:
-    model = OfflineModel(Script().otherwise([Say("hi")])).start()
+        _ = model.url
     try:
-        assert ask(model, user("x")).text == "hi"
+        assert ask(model.start(), user("x")).text == "hi"
+        with pytest.raises(RuntimeError, match="started before"):
+            model.start()
     finally:
         model.close()
 

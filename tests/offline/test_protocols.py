@@ -81,17 +81,19 @@ def test_a_stream_is_cut_in_the_middle_of_a_call(dialect: Dialect) -> None:
 @pytest.mark.parametrize(
     ("path", "body", "complaint"),
     [
-        ("/v1/messages", {"stream": True}, "messages"),
-        ("/v1/messages", {"messages": []}, "stream"),
-        ("/v1/responses", {"stream": True, "input": 1}, "input"),
-        ("/v1/responses", {"input": "hello"}, "stream"),
+        (CHAT.path, "not json", "not JSON"),
+        (CHAT.path, "[]", "messages"),
+        (CHAT.path, '{"stream": true, "messages": [{}]}', "role"),
+        (CHAT.path, '{"messages": []}', "stream"),
+        (MESSAGES.path, '{"stream": true}', "messages"),
+        (MESSAGES.path, '{"messages": []}', "stream"),
+        (RESPONSES.path, '{"stream": true, "input": 1}', "input"),
+        (RESPONSES.path, '{"input": "hello"}', "stream"),
     ],
 )
-def test_what_is_no_request_of_the_protocol_is_refused_with_a_reason(
-    path: str, body: dict[str, object], complaint: str
-) -> None:
+def test_what_is_no_request_of_the_protocol_is_refused_with_a_reason(path: str, body: str, complaint: str) -> None:
     with OfflineModel(Script()) as model, connect(model) as connection:
-        connection.request("POST", path, json.dumps(body))
+        connection.request("POST", path, body)
         reply = receive(connection)
     assert (reply.status, model.requests) == (400, [])
     assert complaint in json.loads(reply.body)["error"]["message"]

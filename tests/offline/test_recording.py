@@ -21,24 +21,6 @@ from tests.offline.client import (
     user,
 )
 
-TALK = [
-    {"role": "developer", "content": "You are a scout."},
-    user("look around"),
-    assistant("", [{"id": "c1", "function": {"name": "ls", "arguments": '{"path": "src"}'}}]),
-    tool_result("c1", "a.py"),
-    user("and now?"),
-]
-TOOLS = [{"type": "function", "function": {"name": name}} for name in ("read", "ls")]
-
-
-def test_a_request_shows_its_parts_by_name() -> None:
-    request = request_of(*TALK, tools=TOOLS)
-    assert request.system_text == "You are a scout."
-    assert (request.first_user_text, request.last_user_text) == ("look around", "and now?")
-    assert request.tools == ("read", "ls")
-    assert request.tool_results == (ToolResult("c1", "ls", {"path": "src"}, "a.py"),)
-    assert (request.model, request.step, len(request.messages)) == ("scripted", 1, 5)
-
 
 def test_plain_string_contents_are_read_as_well() -> None:
     assert request_of({"role": "user", "content": "plain"}).first_user_text == "plain"

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from pi_subagents.offline import Attempts, Call, Fail, OfflineModel, Request, Say, Script, Turn
-from pi_subagents.offline.player import Played, Player
+from pi_subagents.offline.script import Played, Player
 from tests.offline.client import ask, assistant, request_of, tool_result, user
 
 

@@ -7,9 +7,8 @@ import time
 
 import pytest
 
-from pi_subagents.offline import Call, OfflineModel, Request, Say, Script, Turn, Usage
-from pi_subagents.offline.protocols.chat import ChatCompletions
-from pi_subagents.offline.protocols.frames import MAX_GUESSED_PROMPT_TOKENS
+from pi_subagents.offline import Attempts, Call, Fail, OfflineModel, Request, Say, Script, Turn
+from pi_subagents.offline.protocol import MAX_GUESSED_PROMPT_TOKENS, ChatCompletions
 from tests.offline.client import Reply, ask, assistant, connect, payload, receive, request_of, send, user
 
 
@@ -18,15 +17,12 @@ def play(turn: Turn | Say | Call) -> Reply:
         return ask(model, user("hello"))
 
 
-def test_text_arrives_in_as_many_pieces_as_the_script_says() -> None:
+def test_text_arrives_in_as_many_pieces_as_the_script_says_and_loses_nothing() -> None:
     reply = play(Turn("The quick brown fox", chunks=5))
     pieces = [delta["content"] for delta in reply.deltas if delta.get("content")]
     assert len(pieces) == 5
     assert "".join(pieces) == "The quick brown fox"
     assert reply.finish_reason == "stop"
-
-
-def test_more_pieces_than_characters_lose_nothing() -> None:
     assert play(Turn("ab", chunks=50)).text == "ab"
 
 
@@ -44,26 +40,11 @@ def test_thinking_comes_before_the_text_in_its_own_field() -> None:
     assert "".join(delta.get("reasoning_content", "") for delta in deltas) == "hmm, well"
 
 
-def test_several_tool_calls_arrive_complete_and_apart() -> None:
-    calls = (Call("read", {"path": "README.md"}), Call("bash", {"command": 'echo "ü"'}))
-    reply = play(Turn("Looking.", calls))
-    seen = [(call["function"]["name"], json.loads(call["function"]["arguments"])) for call in reply.calls]
-    assert seen == [("read", {"path": "README.md"}), ("bash", {"command": 'echo "ü"'})]
-    assert len({call["id"] for call in reply.calls}) == 2
-    assert reply.finish_reason == "tool_calls"
-
-
 def test_call_ids_are_never_used_twice_in_a_conversation() -> None:
     with OfflineModel(Script().otherwise([Call("ls"), Call("ls")])) as model:
         first = ask(model, user("go")).calls
         second = ask(model, user("go"), assistant("", first)).calls
     assert first[0]["id"] != second[0]["id"]
-
-
-def test_usage_of_the_script_is_sent_as_it_is() -> None:
-    usage = play(Turn("x", usage=Usage(1000, 50, cached_tokens=200))).usage
-    assert (usage["prompt_tokens"], usage["completion_tokens"], usage["total_tokens"]) == (1000, 50, 1050)
-    assert usage["prompt_tokens_details"]["cached_tokens"] == 200
 
 
 def test_usage_is_guessed_from_the_lengths_of_request_and_answer() -> None:
@@ -103,34 +84,6 @@ def test_pauses_stand_before_the_first_event_and_before_each_piece() -> None:
     assert not any(pauses[6:])
 
 
-def test_one_connection_serves_many_requests() -> None:
-    with OfflineModel(Script().otherwise([Say("one"), Say("two")])) as model, connect(model) as connection:
-        send(connection, payload([user("x")]))
-        assert receive(connection).text == "one"
-        socket_used = connection.sock
-        send(connection, payload([user("x"), assistant("one")]))
-        assert receive(connection).text == "two"
-        assert connection.sock is socket_used is not None
-
-
-@pytest.mark.parametrize(
-    ("body", "complaint"),
-    [
-        (b"not json", "not JSON"),
-        (b"[]", "messages"),
-        (b'{"stream": true, "messages": [{}]}', "role"),
-        (b'{"messages": []}', "stream"),
-    ],
-)
-def test_what_is_no_streaming_chat_request_is_refused_with_a_reason(body: bytes, complaint: str) -> None:
-    with OfflineModel(Script()) as model, connect(model) as connection:
-        send(connection, body)
-        reply = receive(connection)
-        assert model.requests == []
-    assert reply.status == 400
-    assert complaint in json.loads(reply.body)["error"]["message"]
-
-
 @pytest.mark.parametrize("method", ["GET", "POST"])
 def test_an_unknown_address_is_not_found(method: str) -> None:
     with OfflineModel(Script()) as model, connect(model) as connection:
@@ -143,3 +96,15 @@ def test_the_models_address_lists_the_model() -> None:
         connection.request("GET", "/v1/models")
         listed = json.loads(receive(connection).body)
     assert [entry["id"] for entry in listed["data"]] == ["other"]
+
+
+def test_one_connection_serves_many_requests_also_after_an_error() -> None:
+    script = Script().otherwise([Attempts(Fail(429), Say("one")), Say("two")])
+    with OfflineModel(script) as model, connect(model) as connection:
+        send(connection, payload([user("x")]))
+        assert receive(connection).status == 429
+        socket_used = connection.sock
+        for history, text in (([], "one"), ([assistant("one")], "two")):
+            send(connection, payload([user("x"), *history]))
+            assert receive(connection).text == text
+        assert connection.sock is socket_used is not None

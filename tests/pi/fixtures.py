@@ -27,4 +27,4 @@ def pi() -> Program:
 def play(tmp_path: Path, pi: Program) -> Iterator[Play]:
     """A function that starts a model with a script and makes the place in which agents talk to it."""
     with ExitStack() as models:
-        yield lambda script: Stage.build(tmp_path, pi, models.enter_context(OfflineModel(script)))
+        yield lambda script: Stage(tmp_path, pi=pi, model=models.enter_context(OfflineModel(script)))

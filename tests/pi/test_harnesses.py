@@ -10,9 +10,10 @@ import msgspec
 import pytest
 
 from pi_subagents import Reason, RunResult, Status, Task
-from pi_subagents.agents.shared import agents_for
+from pi_subagents.agents.pool import agents_for
 from pi_subagents.harness import Harness
-from pi_subagents.harness.pi.modes import PiJson, PiRpc
+from pi_subagents.harness.pi.pi import PiJson
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Attempts, Call, CutStream, Fail, Hang, Say, Script, Turn
 from pi_subagents.offline.script import Step

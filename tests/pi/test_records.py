@@ -24,7 +24,7 @@ from pi_subagents.models.event import (
 )
 from pi_subagents.offline import Attempts, Call, Fail, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
-from pi_subagents.store.record import result_document
+from pi_subagents.store.writing import result_document
 from tests.pi.stage import Play, files_below
 
 

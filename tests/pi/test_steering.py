@@ -8,12 +8,14 @@ from typing import Any
 
 from pi_subagents import Reason, Status, Task
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.harness.pi.modes import PiJson, PiRpc
+from pi_subagents.harness.pi.pi import PiJson
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.offline.request import text_of
 from pi_subagents.runs.control import ask_holder
 from pi_subagents.store import JOURNAL_FILE, read_journal
+from pi_subagents.supervisor import Supervisor
 from pi_subagents.tools import ToolContext, call_tool
 from tests.kit.waiting import until_async
 from tests.pi.stage import WAIT_S, Play, Stage, processes_below
@@ -37,7 +39,9 @@ def events(run_dir: Path, kind: type[ev.Event]) -> list[Any]:
 
 def steer(delegation: Delegation) -> str | None:
     """Give the one agent of a delegation the advice; returns why it cannot be told."""
-    return delegation.runs[0].holder.steer(ADVICE)
+    holder = delegation.runs[0].holder
+    assert isinstance(holder, Supervisor)
+    return holder.steer(ADVICE)
 
 
 async def background(stage: Stage, task: str) -> Path:

@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.harness.pi.modes import PiJson, PiRpc
-from pi_subagents.harness.pi.versions import NEWEST_KNOWN
+from pi_subagents.harness.pi.pi import PiJson
+from pi_subagents.harness.pi.programs import NEWEST_KNOWN
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import Reason, Task
 from pi_subagents.offline import Call, OfflineModel, Say, Script
 from pi_subagents.outcome import HANDLED_SENTENCE
@@ -56,7 +57,7 @@ def play(tmp_path: Path, version: str) -> Iterator[Play]:
     """As everywhere in these tests, with the pi of that version."""
     with ExitStack() as models:
         program = pi_of_version(version)
-        yield lambda script: Stage.build(tmp_path, program, models.enter_context(OfflineModel(script)))
+        yield lambda script: Stage(tmp_path, pi=program, model=models.enter_context(OfflineModel(script)))
 
 
 def is_new(version: str) -> bool:

@@ -6,16 +6,15 @@ import asyncio
 import json
 import os
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from pi_subagents.agents.shared import agents_for
+from pi_subagents.agents.pool import agents_for
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.harness.pi.modes import PiRpc
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import Task
 from pi_subagents.models.event import Started
 from pi_subagents.offline import Call, Fail, Hang, Request, Say, Script
@@ -174,8 +173,7 @@ async def test_servers_may_remember_so_their_agents_are_not_kept(play: Play) -> 
 async def test_another_directory_environment_or_key_means_another_process(house: House) -> None:
     await house.run("One.")
     (elsewhere,) = await house.run("Two.", cwd=str(house.stage.root))
-    changed = replace(house.stage, environ={**house.stage.environ, "SOME_VARIABLE": "1"})
-    house.stage = changed
+    house.stage.environ["SOME_VARIABLE"] = "1"
     (other,) = await house.run("Three.")
     assert not elsewhere.reused
     assert not other.reused

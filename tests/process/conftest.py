@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.runners import namespace_works
-from pi_subagents.supervisor import stopping, supervisor
+from pi_subagents.supervisor import limits, supervisor
 from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import Stage, make_stage
 
@@ -23,7 +20,7 @@ def stage(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Stage]:
     """A project whose agents are contained in one of the two ways."""
     stage = make_stage(tmp_path, request.param)
     yield stage
-    _end_leftovers(stage)
+    stage.close()
 
 
 @pytest.fixture
@@ -31,18 +28,11 @@ def plain_stage(tmp_path: Path) -> Iterator[Stage]:
     """A project for what has nothing to do with containment."""
     stage = make_stage(tmp_path, "guard")
     yield stage
-    _end_leftovers(stage)
+    stage.close()
 
 
 @pytest.fixture
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is stopped or killed for being slow, so whoever ends within our patience has ended without that."""
     monkeypatch.setattr(supervisor, "SETTLE_GRACE_S", 2 * PATIENCE_S)
-    monkeypatch.setattr(stopping, "STOP_GRACE_S", 2 * PATIENCE_S)
-
-
-def _end_leftovers(stage: Stage) -> None:
-    # A test that failed must not leave processes to the next one.
-    for pid in stage.processes():
-        with suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+    monkeypatch.setattr(limits, "STOP_GRACE_S", 2 * PATIENCE_S)

@@ -7,7 +7,6 @@ import os
 import signal
 import sys
 import time
-from dataclasses import replace
 from pathlib import Path
 from shutil import which
 from typing import cast
@@ -22,7 +21,7 @@ from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, 
 from pi_subagents.testing.records import answer
 from tests.kit.waiting import PATIENCE_S, until, until_async
 from tests.process.attacks import End, alive, start, state_of
-from tests.process.kit import Stage, make_stage
+from tests.process.kit import Stage
 from tests.process.test_stopping import FOREVER, READY, until_ready
 
 FAMILY = [
@@ -121,7 +120,7 @@ def test_a_holder_that_is_dead_before_a_death_signal_is_set_leaves_nothing_eithe
 async def test_without_containment_a_grandchild_that_keeps_stdout_open_delays_the_end_by_a_second(
     tmp_path: Path, plain_stage: Stage
 ) -> None:
-    stage = replace(make_stage(tmp_path / "inner", "none"), mark=plain_stage.mark)  # whose fixture tidies up
+    stage = Stage(tmp_path / "inner", mark=plain_stage.mark, containment="none")  # whose fixture tidies up
     started = time.monotonic()
     async with asyncio.timeout(PATIENCE_S):
         result = await stage.run(leaves_behind(), prints(*answer("Done.")))

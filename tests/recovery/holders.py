@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pi_subagents.runners.local as local
-import pi_subagents.store.journal as journal
-import pi_subagents.store.rundir as rundir
+import pi_subagents.store.writing as writing
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.files import Directory
 from pi_subagents.models import Task
@@ -47,26 +46,26 @@ def _before(owner: Any, name: str, nth: int = 1) -> None:
 
 def _at_write(nth: int, share: float) -> None:
     """Die when `share` of the n-th event is on the disk. How many are written together is a matter of chance."""
-    original, count = journal.Journal.append, [0]
+    original, count = writing.Journal.append, [0]
 
-    def patched(self: journal.Journal, events: Any) -> None:
+    def patched(self: writing.Journal, events: Any) -> None:
         for event in events:
             count[0] += 1
             if count[0] == nth:
-                data = journal._ENCODER.encode(event) + b"\n"
+                data = writing._ENCODER.encode(event) + b"\n"
                 os.write(self._fd, data[: round(len(data) * share)])
                 die()
             original(self, [event])
 
-    journal.Journal.append = patched  # type: ignore[method-assign]
+    writing.Journal.append = patched  # type: ignore[method-assign]
 
 
 POINTS: dict[str, Callable[[], None]] = {
     "before the record is published": lambda: _before(Directory, "rename"),
     "before the agent is started": lambda: _before(local.LocalRunner, "start"),
     "after the start, before the prompt": lambda: _before(local.LocalProcess, "_writable"),
-    "before the result is drafted": lambda: _before(rundir.RunRecord, "draft_result"),
-    "before the result gets its name": lambda: _before(rundir.RunRecord, "publish_result"),
+    "before the result is drafted": lambda: _before(writing.RunRecord, "draft_result"),
+    "before the result gets its name": lambda: _before(writing.RunRecord, "publish_result"),
     # The first call notes that the runs exist, the second one how the first of them ended.
     "after the result, before the index": lambda: _before(Index, "record", nth=2),
 }

@@ -18,7 +18,7 @@ from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, is_held, load_run
 from pi_subagents.testing import Action, script
 from tests.kit.waiting import PATIENCE_S, until
-from tests.process.kit import MARK_VARIABLE, Stage
+from tests.process.kit import Stage
 
 _REPOSITORY = Path(__file__).parents[2]
 
@@ -38,8 +38,7 @@ class Holders:
     def start(self, stage: Stage, *scripts: list[Action], **order: Any) -> int:
         """A holder of one run per script; returns its process id."""
         prompts = [script(*actions) for actions in scripts]
-        environ = {**os.environ, **stage.environ, MARK_VARIABLE: stage.mark}
-        order |= {"project": str(stage.project), "environ": environ, "prompts": prompts}
+        order |= {"project": str(stage.project), "environ": stage.environ, "prompts": prompts}
         assert self._program.stdin is not None
         assert self._program.stdout is not None
         self._program.stdin.write(json.dumps(order) + "\n")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -14,13 +13,6 @@ from pi_subagents.outcome import LOST_SENTENCE, ending
 from pi_subagents.runs.following import POLL_S, follow_run
 from pi_subagents.store import JOURNAL_FILE
 from tests.kit.sessions import Kept, Shelf, says
-
-
-@pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    yield shelf
-    shelf.close()
 
 
 def follow(kept: Kept, *steps: Callable[[], None]) -> list[ev.AnyEvent]:
@@ -114,10 +106,10 @@ def test_a_journal_of_many_megabytes_is_read_at_once(shelf: Shelf) -> None:
 def test_a_run_of_which_nobody_can_tell_who_holds_it_is_a_sentence(
     shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(_run_dir: Path) -> bool:
+    def refuse(_run: object) -> bool:
         raise PermissionError(13, "Permission denied")
 
     kept = shelf.add(says("One"))
-    monkeypatch.setattr("pi_subagents.runs.following.is_held", refuse)
+    monkeypatch.setattr("pi_subagents.store.lease.has_holder", refuse)
     with pytest.raises(StoreError, match="cannot tell who holds the run"):
         follow(kept)

@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi_subagents.delegation.retelling import Told, retelling
+from pi_subagents.delegation.prompts import Told, retelling
 from pi_subagents.export import RunPage, session_markdown
 from pi_subagents.export.transcripts import session_transcript
 from pi_subagents.models import event as ev
@@ -32,8 +32,8 @@ from pi_subagents.runs.roster import WatchedRun
 from pi_subagents.runs.run import entries
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, Index
-from pi_subagents.store.record import result_document
-from pi_subagents.surfaces.watch.rows import tall_row
+from pi_subagents.store.writing import result_document
+from pi_subagents.surfaces.watch.run_list import tall_row
 from tests.kit.sessions import DAY_S, Shelf, call, returns, says, was_told
 from tests.security.mutations import Mutation, lines_to_insert, some_mutations, spoilt
 

@@ -11,7 +11,7 @@ from pi_subagents.clock import LAST_MS
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
 from pi_subagents.models.part import MAX_NESTING
-from pi_subagents.store.journal import DAMAGED_BYTES, decode_event
+from pi_subagents.store.reading import DAMAGED_BYTES, decode_event
 
 SAID: dict[str, Any] = {"type": "message", "at": 5, "role": "assistant", "parts": [{"type": "text", "text": "Hi"}]}
 

@@ -20,7 +20,7 @@ from pi_subagents.outcome import ending
 from pi_subagents.place import Place
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import Index, publish
-from pi_subagents.store.migrations import MIGRATIONS, migrate
+from pi_subagents.store.index import MIGRATIONS, migrate
 from tests.kit.waiting import PATIENCE_S
 
 
@@ -66,7 +66,7 @@ def rows(index: Index) -> list[dict[str, Any]]:
 def fill(index: Index, project: Path, count: int = 5) -> list[dict[str, Any]]:
     for number in range(count):
         state, run_dir = keep_run(project, number, over=number % 4 != 3)
-        index.record(project, [(state, run_dir)])
+        index.record(project, {run_dir: state})
     return rows(index)
 
 
@@ -97,7 +97,7 @@ def test_a_locked_index_costs_a_warning_and_nothing_else(
     with closing(sqlite3.connect(index.path, isolation_level=None)) as other:
         other.execute("BEGIN EXCLUSIVE")
         state, run_dir = keep_run(project, 7)
-        index.record(project, [(state, run_dir)])
+        index.record(project, {run_dir: state})
         other.execute("ROLLBACK")
     assert "cannot be used" in caplog.text
     assert len(rows(index)) == 1
@@ -109,7 +109,7 @@ def test_an_index_nobody_may_write_costs_a_warning_and_sessions_are_still_found(
     unusable = tmp_path / "agent"
     unusable.write_text("a file where the agent directory should be")
     place = Place(project, unusable, dict(os.environ))
-    Index(unusable).record(project, [])
+    Index(unusable).record(project, {})
     assert Sessions(place).find("0000000000000001").latest.state.text == "said"
 
 
@@ -135,7 +135,7 @@ index._BUSY_S = float(sys.argv[4])  # how long one waits for the other is a matt
 agent, project, who = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 for number in range(40):
     state = RunState(run_id=f"20260101T000000{number:03d}-{who * 16}", session_id=who * 16, name="n")
-    Index(agent).record(project, [(state, project / "x")])
+    Index(agent).record(project, {project / "x": state})
 """
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.store.record import BoundedLog
+from pi_subagents.store.writing import BoundedLog
 
 
 def test_a_log_appears_with_its_first_word(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.models import event as ev
-from pi_subagents.store import JournalTail, journal, read_journal
+from pi_subagents.store import JournalTail, read_journal, reading
 
 MEBI = 1024 * 1024
 SETTLED, EXITED = b'{"type":"agent_settled"}\n', b'{"type":"exited","exitCode":0}\n'
@@ -17,10 +17,9 @@ SETTLED, EXITED = b'{"type":"agent_settled"}\n', b'{"type":"exited","exitCode":0
 @pytest.fixture
 def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A journal for which a mebibyte is too long for a line."""
-    monkeypatch.setattr(journal, "MAX_LINE_BYTES", MEBI)
-    monkeypatch.setattr(journal, "MAX_LINE_BYTES", MEBI)
-    monkeypatch.setattr(journal, "_PIECE_BYTES", MEBI // 4)
-    monkeypatch.setattr(journal, "_MAX_PIECES", 4)
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", MEBI)
+    monkeypatch.setattr(reading, "_PIECE_BYTES", MEBI // 4)
+    monkeypatch.setattr(reading, "_MAX_PIECES", 4)
     return tmp_path / "events.jsonl"
 
 
@@ -30,9 +29,9 @@ def kinds(events: list[ev.AnyEvent]) -> list[str]:
 
 
 def read_tail(path: Path) -> list[ev.AnyEvent]:
-    reading, events = JournalTail(path), list[ev.AnyEvent]()
-    while not reading.at_end:
-        events += reading.read()
+    tail, events = JournalTail(path), list[ev.AnyEvent]()
+    while not tail.at_end:
+        events += tail.read()
     return events
 
 

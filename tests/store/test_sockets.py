@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 from pi_subagents.paths import runtime_dir
-from pi_subagents.store.control import new_address, remove_if_dead
+from pi_subagents.store.slots import new_address, remove_if_dead
 
 HOUR_S = 3600
 

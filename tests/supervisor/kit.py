@@ -9,10 +9,10 @@ from pathlib import Path
 
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation
-from pi_subagents.harness.pi.modes import PiJson
+from pi_subagents.harness.pi.pi import PiJson
 from pi_subagents.models import event as ev
-from pi_subagents.store import JOURNAL_FILE, publish, read_journal
-from pi_subagents.supervisor import Limits, Observer, Supervisor
+from pi_subagents.store import JOURNAL_FILE, Pace, publish, read_journal
+from pi_subagents.supervisor import Limits, Observer, Pacing, Supervisor
 from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
 from pi_subagents.testing.records import Record
 
@@ -51,8 +51,9 @@ def supervised(
     secrets: Sequence[str] = (),
     problem: str | None = None,
     observer: Observer | None = None,
+    provider: str | None = None,
 ) -> Supervisor:
-    """A supervisor of a run whose record lies in `folder`."""
+    """A supervisor of a run whose record lies in `folder`; `provider` is whom it asks."""
     created = ev.Created(run_id="r1", session_id="s1", name="task", prompt="do it", cwd="/", harness="pi-json")
     record = publish(folder / "run", {}, created)
     invocation = Invocation(("pi",), {}, folder, b"do it", secrets=frozenset(secrets))
@@ -63,6 +64,7 @@ def supervised(
         PiJson(),
         runner,
         limits or Limits(),
+        Pacing(Pace(folder), provider),
         problem=problem,
         observer=observer,
         now_ms=lambda: int(asyncio.get_running_loop().time() * 1000),

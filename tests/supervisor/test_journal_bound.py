@@ -122,6 +122,16 @@ def test_a_call_with_huge_arguments_stays_a_call_beyond_the_bound(tmp_path: Path
     assert outcome.state.tool_count == 1
 
 
+def test_calls_that_a_tool_made_are_kept_and_cut_beyond_the_bound(tmp_path: Path) -> None:
+    result = tool_result("codemode", "done")
+    calls = [{"name": "read", "arguments": {"path": "a"}}, {"name": "write", "arguments": {"text": "b" * 100_000}}]
+    result["message"]["nestedCalls"] = {"calls": calls}
+    outcome = see_through(tmp_path, talking(PIECE, times=25, then=(result, *answer("Done."))), SMALL)
+    told = next(event for event in outcome.journal if isinstance(event, ev.Message))
+    assert [(call.name, call.arguments) for call in told.nested_calls] == [("read", {"path": "a"}), ("write", {})]
+    assert (told.truncated, outcome.state.status) == (True, "completed")
+
+
 def test_a_message_of_a_million_parts_is_cut_like_a_long_one(tmp_path: Path) -> None:
     record = assistant("x")
     record["message"]["content"] *= 100_000

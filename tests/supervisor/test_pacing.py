@@ -9,7 +9,7 @@ import pytest
 
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation
-from pi_subagents.harness.pi.modes import PiJson
+from pi_subagents.harness.pi.pi import PiJson
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.progress import Window, notice

@@ -11,7 +11,7 @@ from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.store import is_held, request_stop
 from pi_subagents.supervisor import Limits, Supervisor
-from pi_subagents.supervisor.stopping import REAP_S, STOP_GRACE_S
+from pi_subagents.supervisor.limits import REAP_S, STOP_GRACE_S
 from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
 from pi_subagents.testing.records import AGENT_START, agent_end, answer, assistant
 from tests.supervisor.kit import FOREVER_S, Meanwhile, printing, see_through, staying, supervised

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import Process, Stream
-from pi_subagents.supervisor.stopping import ABORT_GRACE_S, REAP_S, STOP_GRACE_S, Stopping, Timers
+from pi_subagents.supervisor.limits import ABORT_GRACE_S, REAP_S, STOP_GRACE_S, Stopping, Timers
 from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
 
 

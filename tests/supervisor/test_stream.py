@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import json
+from io import BytesIO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi_subagents.encoding import MAX_RECORD_BYTES
 from pi_subagents.harness.pi.decoder import PiDecoder
-from pi_subagents.jsonl import MAX_RECORD_BYTES
 from pi_subagents.models import event as ev
 from pi_subagents.redaction import MARK, Redactor
-from pi_subagents.supervisor.stream import EventStream, TextStream
+from pi_subagents.supervisor.recorder import AgentOutput, TextStream
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, Record, assistant, delta
 
 SECRET = "sk-live-0123456789-sk"
 
 
-def stream_of(secret: str = SECRET) -> EventStream:
-    return EventStream(PiDecoder(), Redactor([secret]), lambda: 7)
+class Stdout:
+    """One agent's output as its run hears it, and what is kept of it in the log."""
 
+    def __init__(self) -> None:
+        self.log = BytesIO()
+        self.output = AgentOutput(PiDecoder(), Redactor([SECRET]), lambda: 7, self.log, BytesIO())
+        self.take_pending = self.output.take_pending
 
-def line(record: Record) -> bytes:
-    return json.dumps(record).encode() + b"\n"
+    def feed(self, *printed: Record | bytes) -> list[ev.AnyEvent]:
+        """Print records, or bytes as they are."""
+        data = [one if isinstance(one, bytes) else json.dumps(one).encode() + b"\n" for one in printed]
+        return self.output.feed("stdout", b"".join(data))
+
+    def finish(self) -> list[ev.AnyEvent]:
+        return self.output.finish(0)
 
 
 def texts(events: list[ev.AnyEvent]) -> str:
@@ -32,25 +42,25 @@ def texts(events: list[ev.AnyEvent]) -> str:
 
 
 def test_pieces_are_joined_until_something_else_happens() -> None:
-    stream = stream_of()
-    events, frames = stream.feed(line(delta("Hel")) + line(delta("lo")) + line(assistant("Hello")))
+    stream = Stdout()
+    events = stream.feed(delta("Hel"), delta("lo"), assistant("Hello"))
     assert events[0] == ev.Delta(at=7, kind="text", text="Hello")
     assert isinstance(events[1], ev.Message)
-    assert len(frames) == 1, "streamed pieces are not kept in the log"
+    assert len(stream.log.getvalue().splitlines()) == 1, "streamed pieces are not kept in the log"
 
 
 def test_pieces_can_be_taken_before_that() -> None:
-    stream = stream_of()
-    assert stream.feed(line(delta("Hel"))) == ([], [])
-    assert stream.has_pending
+    stream = Stdout()
+    assert stream.feed(delta("Hel")) == []
+    assert stream.output.has_pending
     assert texts(stream.take_pending()) == "Hel"
-    assert not stream.has_pending
+    assert not stream.output.has_pending
 
 
 def test_thinking_and_text_are_not_mixed() -> None:
-    stream = stream_of()
+    stream = Stdout()
     thinking = {"type": "message_update", "assistantMessageEvent": {"type": "thinking_delta", "delta": "Hm."}}
-    events, _ = stream.feed(line(thinking) + line(delta("Yes.")))
+    events = stream.feed(thinking, delta("Yes."))
     assert [*events, *stream.take_pending()] == [
         ev.Delta(at=7, kind="thinking", text="Hm."),
         ev.Delta(at=7, kind="text", text="Yes."),
@@ -59,33 +69,33 @@ def test_thinking_and_text_are_not_mixed() -> None:
 
 @pytest.mark.parametrize("between", [[], [AGENT_START], [{"type": "queue_update"}]])
 def test_a_secret_streamed_in_two_halves_is_redacted(between: list[Record]) -> None:
-    stream = stream_of()
-    events = stream.feed(line(delta("the key: " + SECRET[:9])))[0] + stream.take_pending()
+    stream = Stdout()
+    events = stream.feed(delta("the key: " + SECRET[:9])) + stream.take_pending()
     for record in between:
-        events += stream.feed(line(record))[0] + stream.take_pending()
-    events += stream.feed(line(delta(SECRET[9:] + " ok")))[0] + stream.finish()[0]
+        events += stream.feed(record) + stream.take_pending()
+    events += stream.feed(delta(SECRET[9:] + " ok")) + stream.finish()
     assert texts(events) == f"the key: {MARK} ok"
 
 
 def test_a_secret_that_breaks_off_is_not_shown_either() -> None:
-    stream = stream_of()
-    stream.feed(line(delta("the key: " + SECRET[:-1])))
-    assert texts(stream.finish()[0]) == f"the key: {MARK}"
+    stream = Stdout()
+    stream.feed(delta("the key: " + SECRET[:-1]))
+    assert texts(stream.finish()) == f"the key: {MARK}"
 
 
 @given(st.lists(st.sampled_from([SECRET, SECRET[:4], SECRET[4:], "sk", "x", "é", "the key "]), max_size=8), st.data())
 def test_no_way_of_streaming_gets_a_secret_through(words: list[str], data: st.DataObject) -> None:
     whole = "".join(words)
-    stream = stream_of()
+    stream = Stdout()
     events: list[ev.AnyEvent] = []
     rest = whole
     while rest:
         size = data.draw(st.integers(1, len(rest)))
-        events += stream.feed(line(delta(rest[:size])))[0]
+        events += stream.feed(delta(rest[:size]))
         rest = rest[size:]
         if data.draw(st.booleans()):
             events += stream.take_pending()
-    events += stream.finish()[0]
+    events += stream.finish()
     assert SECRET not in texts(events)
     if SECRET[:8] not in whole:
         assert texts(events) == whole
@@ -113,15 +123,15 @@ def test_stderr_that_ends_inside_a_character_says_so() -> None:
 
 
 def test_a_record_too_large_to_keep_shows_no_secret_in_its_beginning() -> None:
-    stream = stream_of()
-    assert stream.feed(f'{{"key":"{SECRET}"'.encode() + b"x" * MAX_RECORD_BYTES) == ([], [])
-    (dropped,), _ = stream.feed(b"\n")
+    stream = Stdout()
+    assert stream.feed(f'{{"key":"{SECRET}"'.encode() + b"x" * MAX_RECORD_BYTES) == []
+    (dropped,) = stream.feed(b"\n")
     assert isinstance(dropped, ev.Dropped)
     assert dropped.head.startswith(f'{{"key":"{MARK}"')
     assert dropped.size == MAX_RECORD_BYTES + len(SECRET) + 9
 
 
 def test_the_last_line_needs_no_ending() -> None:
-    stream = stream_of()
-    assert stream.feed(json.dumps(AGENT_SETTLED).encode()) == ([], [])
-    assert [type(event) for event in stream.finish()[0]] == [ev.AgentSettled]
+    stream = Stdout()
+    assert stream.feed(json.dumps(AGENT_SETTLED).encode()) == []
+    assert [type(event) for event in stream.finish()] == [ev.AgentSettled]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from pi_subagents.supervisor.stopping import Timers
+from pi_subagents.supervisor.limits import Timers
 from pi_subagents.testing import run_on_virtual_clock
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pi_subagents.harness.pi.login import LOGIN
+from pi_subagents.harness.pi.programs import LOGIN
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.testing import MODELS_VARIABLE, answer, assistant, prints, script, tool_call
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for

@@ -7,14 +7,16 @@ ended and another one started in its place. A supervisor sees no difference.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
-from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from pi_subagents.encoding import Framer
 from pi_subagents.harness import Invocation
-from pi_subagents.jsonl import Framer
 from pi_subagents.runners import Footprint, Process, Sink, SlotLease, SpawnFailed, Stream
+
+if TYPE_CHECKING:
+    from pi_subagents.agents.pool import AgentPool
 
 RENEWAL_S = 5.0
 """How long a kept process may take to begin a fresh conversation; it usually takes 20 ms."""
@@ -51,27 +53,10 @@ class Starter(Protocol):
     def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> WeighedProcess: ...
 
 
-class Owner(Protocol):
-    """Whoever decides what becomes of an agent."""
-
-    @property
-    def starter(self) -> Starter: ...
-
-    def surroundings(self, invocation: Invocation) -> Mapping[Path, str] | None:
-        """What a process reads only once, as it is now; None if an agent for this task cannot be kept."""
-        ...
-
-    def changed(self, agent: AgentProcess) -> None: ...
-
-    def forget(self, agent: AgentProcess) -> None: ...
-
-    def take_back(self, agent: AgentProcess, *, reusable: bool) -> None: ...
-
-
 class AgentProcess:
     """One process with everything below it, and the handle of the run that it works for."""
 
-    def __init__(self, owner: Owner, invocation: Invocation, lease: SlotLease | None) -> None:
+    def __init__(self, owner: AgentPool, invocation: Invocation, lease: SlotLease | None) -> None:
         self.owner = owner
         self.state = State.NEW
         self.handle: Handle | None = None

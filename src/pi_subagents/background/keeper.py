@@ -2,21 +2,92 @@
 
 Started with three inherited descriptors: the run's lease, the sealed order, and its slot among the background runs of
 this machine. It has a session of its own and no terminal: what happens to whoever started it does not reach it.
+The order is everything it needs to see the run through, handed over in memory because it holds secrets.
 """
 
 from __future__ import annotations
 
+import marshal
 import os
+import socket
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
-from pi_subagents.background.orders import Order, unseal
-from pi_subagents.harness import harness_named
+import msgspec
+
+from pi_subagents.harness import Invocation, harness_named
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
-from pi_subagents.runners import LocalRunner
+from pi_subagents.runners import LocalRunner, Mechanism
 from pi_subagents.runs.control import serving
 from pi_subagents.store import Index, Lease, Pace, Slots, adopt
-from pi_subagents.supervisor import Observer, Pacing, Supervisor
+from pi_subagents.supervisor import Limits, Observer, Pacing, Supervisor
+
+
+class Order(msgspec.Struct, frozen=True):
+    """One run to keep. Files of the invocation are not part of it: they are in the run directory already."""
+
+    run_dir: str
+    project: str
+    agent_dir: str
+    harness: str
+    mechanism: Mechanism
+    argv: tuple[str, ...]
+    environ: Mapping[str, str]
+    cwd: str
+    stdin: bytes
+    interactive: bool
+    temporary: tuple[str, ...]
+    written_by_agent: tuple[str, ...]
+    secrets: frozenset[str]
+    timeout_s: float | None
+    extension_s: float
+    loop_count: int
+    journal_bytes: int
+    max_processes: int
+    problem: str | None = None
+
+    @property
+    def invocation(self) -> Invocation:
+        return Invocation(
+            argv=self.argv,
+            environ=self.environ,
+            cwd=Path(self.cwd),
+            stdin=self.stdin,
+            interactive=self.interactive,
+            temporary=self.temporary,
+            written_by_agent=self.written_by_agent,
+            secrets=self.secrets,
+        )
+
+    @property
+    def limits(self) -> Limits:
+        return Limits(self.timeout_s, self.extension_s, self.loop_count, self.journal_bytes)
+
+
+def seal(order: Order) -> int:
+    """Put an order where only who holds the descriptor can read it; returns the descriptor."""
+    fd = os.memfd_create("order", os.MFD_CLOEXEC)
+    with os.fdopen(os.dup(fd), "wb") as file:
+        # Unlike JSON and its like, this also takes what the environment may hold on Linux: names that are no text.
+        marshal.dump(msgspec.to_builtins(order), file)
+    return fd
+
+
+def receive(connection: socket.socket) -> tuple[Lease, Order]:
+    """A run that is handed over at a socket: its lease, and what is to be done with it."""
+    _word, fds, _flags, _address = socket.recv_fds(connection, 1, 2)
+    for fd in fds:
+        os.set_inheritable(fd, False)
+    lease, sealed = fds
+    return Lease(lease), unseal(sealed)
+
+
+def unseal(fd: int) -> Order:
+    """Read an order and let go of it."""
+    with os.fdopen(fd, "rb") as file:
+        file.seek(0)
+        return msgspec.convert(marshal.load(file), Order)
 
 
 def main() -> None:
@@ -46,8 +117,8 @@ def supervise(order: Order, lease: Lease, observer: Observer | None = None) -> S
         harness,
         LocalRunner(order.mechanism, Slots.for_processes(agent_dir, order.max_processes)),
         order.limits,
+        Pacing(Pace(agent_dir), harness.default_provider(Path(order.cwd), agent_dir)),
         problem=order.problem,
-        pacing=Pacing(Pace(agent_dir), harness.default_provider(Path(order.cwd), agent_dir)),
         observer=observer,
     )
 
@@ -59,7 +130,7 @@ async def see_through(order: Order, supervisor: Supervisor) -> None:
     supervisor.heed_request()
     async with serving({run_dir: supervisor}):
         await supervisor.run()
-    Index(Path(order.agent_dir)).record(Path(order.project), [(supervisor.state, run_dir)])
+    Index(Path(order.agent_dir)).record(Path(order.project), {run_dir: supervisor.state})
 
 
 if __name__ == "__main__":

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import os
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
-from pi_subagents.background.orders import Order, seal
-from pi_subagents.background.starting import start_keeper, start_queue
-from pi_subagents.delegation.missing import PlanCheck
-from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
+from pi_subagents.background.keeper import Order, seal
+from pi_subagents.background.queue import give_to_queue, open_queue, start_keeper
+from pi_subagents.delegation.preparation import PlanCheck, PreparedRun, answering_for, prepare_runs
 from pi_subagents.errors import PiSubagentsError, StoreError
 from pi_subagents.harness import harness_named, steerable
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
@@ -22,13 +21,8 @@ from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import Settings
 from pi_subagents.store import BackgroundSlots, Index
-from pi_subagents.supervisor import answering_for
 
 _log = logging.getLogger(__name__)
-
-_HANDOVER_S = 2.0
-_MAX_PENDING = 1024
-"""How many runs may come before a queue that is still starting takes the first."""
 
 
 def launch_all(
@@ -82,7 +76,7 @@ def launch(run: PreparedRun, place: Place, settings: Settings) -> Run:
     run_dir = run.record.path
     with answering_for([run]):
         try:
-            Index(place.agent_dir).record(place.project, [(run.state, run_dir)])
+            Index(place.agent_dir).record(place.project, {run_dir: run.state})
             _give_away(run, order_for(run, place, settings), BackgroundSlots(place.agent_dir, settings.max_background))
         except (OSError, ValueError, OverflowError) as error:
             why = (error.strerror if isinstance(error, OSError) else None) or str(error)
@@ -93,19 +87,18 @@ def launch(run: PreparedRun, place: Place, settings: Settings) -> Run:
 def _give_away(run: PreparedRun, order: Order, slots: BackgroundSlots) -> None:
     sealed = seal(order)
     try:
-        _hand_over(run, sealed, slots)
+        _hand_over(run.record.path, run.record.lease_fd, sealed, slots)
     finally:
         os.close(sealed)
     run.record.leave()
 
 
-def _hand_over(run: PreparedRun, order: int, slots: BackgroundSlots) -> None:
-    lease = run.record.lease_fd
+def _hand_over(run_dir: Path, lease: int, order: int, slots: BackgroundSlots) -> None:
     lock = slots.launch_lock()
     if lock is None:
         _log.warning("another launch is stuck (is its program stopped?); going ahead without it")
     try:
-        if _give_to_queue(run, order, slots):
+        if give_to_queue(run_dir, lease, order, slots):
             return
         slot = slots.take()
         if slot is not None:
@@ -115,43 +108,12 @@ def _hand_over(run: PreparedRun, order: int, slots: BackgroundSlots) -> None:
                 slot.leave()
             return
         with suppress(OSError):
-            _open_queue(slots)
-        if not _give_to_queue(run, order, slots):
+            open_queue(slots)
+        if not give_to_queue(run_dir, lease, order, slots):
             start_keeper(lease, order, -1)  # better one too many than one that nobody keeps
     finally:
         if lock is not None:
             lock.release()
-
-
-def _give_to_queue(run: PreparedRun, order: int, slots: BackgroundSlots) -> bool:
-    """Have a run wait in the queue, if there is one.
-
-    Sent is handed over: the descriptors are on their way in the kernel, and should the queue die before it takes
-    them, the kernel frees the lease and the run counts as lost. Waiting for an answer could only lead to two keepers.
-    """
-    if (address := slots.queue_address) is None:
-        return False
-    try:
-        with socket.socket(socket.AF_UNIX) as connection:
-            connection.settimeout(_HANDOVER_S)
-            connection.connect(str(address))
-            socket.send_fds(connection, [os.fsencode(run.record.path)], [run.record.lease_fd, order])
-    except ConnectionRefusedError:  # it was killed
-        slots.remove_queue_address(address)
-        return False
-    except OSError:
-        return False
-    return True
-
-
-def _open_queue(slots: BackgroundSlots) -> None:
-    """Listen before there is a queue, so that nobody has to wait until it has started."""
-    path = slots.new_queue_address()
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
-        path.chmod(0o600)
-        listener.listen(_MAX_PENDING)
-        start_queue(listener.fileno(), str(slots.agent_dir), slots.limit)
 
 
 def order_for(run: PreparedRun, place: Place, settings: Settings) -> Order:

@@ -15,19 +15,18 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pi_subagents.background.orders import Order, seal
-from pi_subagents.delegation.preparation import PreparedRun
-from pi_subagents.delegation.queue import in_thread
+from pi_subagents.background.keeper import Order, seal
+from pi_subagents.delegation.preparation import PreparedRun, in_thread
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models.event import Created
 from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.runners import SpawnFailed
-from pi_subagents.runners.tmux import TmuxPanes
+from pi_subagents.runners.detached import TmuxPanes
 from pi_subagents.runs.following import watch_run
 from pi_subagents.store import is_held, request_stop
-from pi_subagents.store.control import new_address
+from pi_subagents.store.slots import new_address
 from pi_subagents.supervisor import Observer, Supervisor
 
 _PROGRAM = ("pi_subagents", "pane")
@@ -63,13 +62,6 @@ class PaneRun:
                 request_stop(self._run.record.path, message)
             except StoreError as error:
                 _log.error("%s", error)
-
-    can_steer = False
-    """Others speak to the keeper in the pane."""
-
-    def steer(self, _text: str) -> str | None:
-        """The keeper in the pane takes what its agent is to be told."""
-        return "the run is held elsewhere"
 
     def detach(self, _owner: str) -> None:
         """A run in a pane ends with whoever asked for it."""

@@ -17,14 +17,54 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from pi_subagents.background.starting import start_keeper
-from pi_subagents.store.control import is_to_stop
+from pi_subagents.runners.detached import start_detached
+from pi_subagents.store.record import is_to_stop
 from pi_subagents.store.slots import BackgroundSlots
 
 _POLL_S = 0.1
+_HANDOVER_S = 2.0
+_MAX_PENDING = 1024
+"""How many runs may come before a queue that is still starting takes the first."""
 _MAX_PATH_BYTES = 4096
 _MAX_DESCRIPTORS = 16384
 """Every run that waits costs two; the usual limit would be used up by five hundred of them."""
+
+
+def start_keeper(lease: int, order: int, slot: int) -> None:
+    """Start a keeper that inherits a run's lease, its order, and its slot (-1 for none); it outlives us."""
+    start_detached("pi_subagents.background.keeper", [str(lease), str(order), str(slot)], (lease, order, slot))
+
+
+def open_queue(slots: BackgroundSlots) -> None:
+    """Start a queue; it listens before it is there, so that nobody has to wait until it has started."""
+    path = slots.new_queue_address()
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(path))
+        path.chmod(0o600)
+        listener.listen(_MAX_PENDING)
+        arguments = [str(listener.fileno()), str(slots.agent_dir), str(slots.limit)]
+        start_detached("pi_subagents.background.queue", arguments, (listener.fileno(),))
+
+
+def give_to_queue(run_dir: Path, lease: int, order: int, slots: BackgroundSlots) -> bool:
+    """Have a run wait in the queue, if there is one.
+
+    Sent is handed over: the descriptors are on their way in the kernel, and should the queue die before it takes
+    them, the kernel frees the lease and the run counts as lost. Waiting for an answer could only lead to two keepers.
+    """
+    if (address := slots.queue_address) is None:
+        return False
+    try:
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_HANDOVER_S)
+            connection.connect(str(address))
+            socket.send_fds(connection, [os.fsencode(run_dir)], [lease, order])
+    except ConnectionRefusedError:  # it was killed
+        slots.remove_queue_address(address)
+        return False
+    except OSError:
+        return False
+    return True
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,25 @@
-"""The composition root: puts planning, store, harness, runner and supervisor together for one call."""
+"""One call: its tasks are planned and prepared, wait for their turn, and are seen through, so many at a time."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Generator, Sequence
+from collections.abc import AsyncIterator, Generator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from pi_subagents.delegation.holders import HOLDERS
-from pi_subagents.delegation.missing import PlanCheck
+from pi_subagents.agents.pool import agents_for
+from pi_subagents.background.launch import order_for
+from pi_subagents.background.panes import PaneRun
 from pi_subagents.delegation.planning import Plan
-from pi_subagents.delegation.preparation import PreparedRun, prepare_runs
-from pi_subagents.delegation.queue import in_thread, run_bounded
+from pi_subagents.delegation.preparation import (
+    PlanCheck,
+    PreparedRun,
+    answering_for,
+    in_thread,
+    outlast,
+    prepare_runs,
+)
 from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, harness_named
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
@@ -23,13 +29,17 @@ from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
+from pi_subagents.runners.detached import TmuxPanes
 from pi_subagents.runs.control import serving
 from pi_subagents.runs.retention import apply_retention_aside
 from pi_subagents.runs.run import Run, RunResult
 from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import RunnerName
-from pi_subagents.store import Index
-from pi_subagents.supervisor import REQUEST_INTERVAL_S, Holder, Observer, answering_for
+from pi_subagents.store import Index, Pace
+from pi_subagents.supervisor import REQUEST_INTERVAL_S, Observer, Pacing, Supervisor
+
+Holder = Supervisor | PaneRun
+"""Whoever sees a run through: this process, or a keeper in a tmux pane."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +77,8 @@ class Delegation:
 
     Await it for the results, or iterate over it for everything that happens meanwhile; used with `async with`,
     leaving the block stops what is still running. `prepare` raises what is the caller's mistake, before anything
-    has started; `check` decides whether that is also what is wrong with a single task.
+    has started; `check` decides whether that is also what is wrong with a single task. The `observer` is told of
+    everything that happens in a run after it is recorded, the end of the run included.
 
     Programs get one from `delegate`; what else its constructor takes is for the surfaces of this package.
     """
@@ -81,7 +92,6 @@ class Delegation:
         concurrency: int = MAX_CONCURRENCY,
         observer: Observer | None = None,
         available_tools: Sequence[str] = BUILTIN_TOOLS,
-        on_ended: Callable[[RunState, Path], None] | None = None,
         harness: Harness | None = None,
         runner: RunnerName | None = None,
         agents: Runner | None = None,
@@ -96,16 +106,16 @@ class Delegation:
         self._tasks = list(tasks)
         self._profile = profile
         self.concurrency = concurrency
-        self._observer = observer
+        self._observers = [observer] if observer is not None else []
         self._available_tools = available_tools
         self._remembered = remembered
         self._check = check
-        self._on_ended = on_ended
         self._harness = harness or harness_named(self.settings.harness_name)
-        name = runner or ("local" if agents is not None else self.settings.runner)
-        self._holders = HOLDERS[name](self.place, self.settings, self._observe, agents)
+        in_panes = (runner or ("local" if agents is not None else self.settings.runner)) == "tmux"
+        self._panes = TmuxPanes(self.place.environ) if in_panes else None
+        self._shared_agents = agents
+        self._own_agents: Runner | None = None
         self._work: asyncio.Task[list[RunResult]] | None = None
-        self._updates: asyncio.Queue[RunUpdate | None] | None = None
         self._stopped = False
 
     # --- for callers ----------------------------------------------------------------------------------------
@@ -118,12 +128,17 @@ class Delegation:
 
     async def __aexit__(self, *_: object) -> None:
         self.stop()
-        if self._work is not None:
-            await asyncio.wait([self._work])
+        if self._work is not None and await outlast(self._work):
+            raise asyncio.CancelledError
 
     async def __aiter__(self) -> AsyncIterator[RunUpdate]:
         updates: asyncio.Queue[RunUpdate | None] = asyncio.Queue()
-        self._updates = updates
+
+        def put(state: RunState, events: Sequence[Event]) -> None:
+            for event in events:
+                updates.put_nowait(RunUpdate(state, event))
+
+        self._observers.append(put)
         self._begin().add_done_callback(lambda _work: updates.put_nowait(None))
         while (update := await updates.get()) is not None:
             yield update
@@ -147,11 +162,12 @@ class Delegation:
     @property
     def hint(self) -> str | None:
         """How to look at the runs, where they are shown elsewhere."""
-        return self._holders.hint
+        return self._panes.hint if self._panes is not None else None
 
     def check_runner(self) -> None:
         """Raise InvalidCall where the runner cannot work on this machine."""
-        self._holders.check()
+        if self._panes is not None:
+            self._panes.check()
 
     def stop(self, session_id: str | None = None, message: str = CANCELLED_SENTENCE) -> None:
         """Ask one run, or all of them, to end; returns at once."""
@@ -184,14 +200,37 @@ class Delegation:
             check=self._check,
         )
         with answering_for(prepared):
-            self.runs = [DelegatedRun(run.plan, run.record.path, self._holders.hold(run)) for run in prepared]
+            self.runs = [DelegatedRun(run.plan, run.record.path, self._hold(run)) for run in prepared]
             self._take_note(self.runs)
         self._prepared += prepared
 
     def _take_note(self, runs: Sequence[DelegatedRun]) -> None:
         for project in {project_of(run.run_dir) for run in runs}:
-            there = [(run.state, run.run_dir) for run in runs if project_of(run.run_dir) == project]
+            there = {run.run_dir: run.state for run in runs if project_of(run.run_dir) == project}
             self._index.record(project, there)
+
+    def _hold(self, run: PreparedRun) -> Holder:
+        place = self.place
+        supervisor = Supervisor(
+            run.record,
+            run.state,
+            run.invocation,
+            run.harness,
+            self._agents(),
+            run.limits,
+            Pacing(Pace(place.agent_dir), run.harness.default_provider(place.cwd, place.agent_dir)),
+            problem=run.plan.problem,
+            observer=self._observe,
+        )
+        if self._panes is None:
+            return supervisor
+        return PaneRun(run, order_for(run, place, self.settings), supervisor, self._panes, self._observe)
+
+    def _agents(self) -> Runner:
+        if self._shared_agents is not None:  # they are somebody else's to close
+            return self._shared_agents
+        self._own_agents = self._own_agents or agents_for(self.place, self.settings)
+        return self._own_agents
 
     # --- inside ---------------------------------------------------------------------------------------------
 
@@ -207,8 +246,7 @@ class Delegation:
         except asyncio.CancelledError:
             # Stopping is asked for here and done by the supervisors; wait until nothing is left of any agent.
             self.stop()
-            if not work.cancelled():
-                await asyncio.wait([work])
+            await outlast(work)
             raise
 
     async def _run_all(self) -> list[RunResult]:
@@ -222,15 +260,14 @@ class Delegation:
         if self._stopped:  # asked for while the records were being made
             self.stop()
         watching = asyncio.create_task(self._watch_requests())
+        holders = [(run.run_dir, run.holder) for run in self.runs]
         try:
-            async with serving(self._steerable()):
-                await run_bounded([partial(self._run_one, run) for run in self.runs], self.concurrency)
+            async with serving({path: it for path, it in holders if isinstance(it, Supervisor) and it.can_steer}):
+                await self._run_in_turn()
         finally:
             watching.cancel()
-            await self._holders.close()
-
-    def _steerable(self) -> dict[Path, Holder]:
-        return {run.run_dir: run.holder for run in self.runs if run.holder.can_steer}
+            if self._own_agents is not None:
+                await self._own_agents.close()
 
     async def _watch_requests(self) -> None:
         """Another process may ask for a run to be stopped that still waits for its turn."""
@@ -240,18 +277,22 @@ class Delegation:
                 if run.state.status is Status.QUEUED:
                     run.holder.heed_request()
 
-    async def _run_one(self, run: DelegatedRun) -> None:
-        await run.holder.run()
-        if self._on_ended is not None:
-            self._on_ended(run.state, run.run_dir)
-        await asyncio.to_thread(self._index.record, project_of(run.run_dir), [(run.state, run.run_dir)])
+    async def _run_in_turn(self) -> None:
+        """First come, first served; what one of them raises is raised when all have been seen through."""
+        turns = asyncio.Semaphore(self.concurrency)
+
+        async def run_one(run: DelegatedRun) -> None:
+            async with turns:
+                await run.holder.run()
+                await asyncio.to_thread(self._take_note, [run])
+
+        for outcome in await asyncio.gather(*map(run_one, self.runs), return_exceptions=True):
+            if outcome is not None:
+                raise outcome
 
     def _observe(self, state: RunState, events: Sequence[Event]) -> None:
-        if self._observer is not None:
-            self._observer(state, events)
-        if self._updates is not None:
-            for event in events:
-                self._updates.put_nowait(RunUpdate(state, event))
+        for observer in self._observers:
+            observer(state, events)
 
 
 def delegate(

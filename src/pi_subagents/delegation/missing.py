@@ -6,7 +6,7 @@ before anything is started and paid for, and of everything at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -16,10 +16,7 @@ from pi_subagents.errors import InvalidCall, NothingStarted
 from pi_subagents.models import Profile
 from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, PROFILE, UnknownProfile, find_agent
-from pi_subagents.text.suggestions import did_you_mean
-
-PlanCheck = Callable[[Sequence[Plan], Place], None]
-"""Raises InvalidCall where tasks as planned should not even be tried."""
+from pi_subagents.text.wording import did_you_mean
 
 
 def require_startable(plans: Sequence[Plan], _place: Place) -> None:

@@ -42,7 +42,7 @@ from pi_subagents.profiles.fields import FIELDS
 from pi_subagents.settings import ResumeMode
 from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
 from pi_subagents.store import read_file
-from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.text.wording import did_you_mean
 from pi_subagents.trust import trust_command
 
 

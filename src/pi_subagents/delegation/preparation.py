@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from pi_subagents.clock import now_ms
-from pi_subagents.delegation.missing import PlanCheck
-from pi_subagents.delegation.offered_models import OfferedModels
 from pi_subagents.delegation.planning import Continuation, Plan, plan_tasks
-from pi_subagents.delegation.program_facts import ProgramVersion
-from pi_subagents.delegation.retelling import Told, retelling
+from pi_subagents.delegation.program_facts import OfferedModels, ProgramVersion
+from pi_subagents.delegation.prompts import Told, retelling
 from pi_subagents.encoding import as_utf8
-from pi_subagents.errors import InvalidCall
+from pi_subagents.errors import InvalidCall, StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import SYSTEM_PROMPT_FILE, Harness, Invocation, Launch, Program, RunFile
 from pi_subagents.harness.contract import depth_in, one_deeper
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
-from pi_subagents.models import Task, new_run_id, new_session_id
-from pi_subagents.models.event import Created
+from pi_subagents.models import Reason, Task, new_run_id, new_session_id
+from pi_subagents.models.event import Created, Ended
+from pi_subagents.outcome import CANCELLED_SENTENCE, ending
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.redaction import Redactor
@@ -38,10 +39,15 @@ from pi_subagents.runs.sessions import (
 )
 from pi_subagents.settings import Settings
 from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, read_file, session_runs, tidying_note
-from pi_subagents.supervisor import Limits, answering_for
+from pi_subagents.supervisor import Limits
 
 PROMPT_FILE = "prompt.md"
 """What the agent was told, whichever way it is told it: kept for a run that goes on from this one."""
+
+PlanCheck = Callable[[Sequence[Plan], Place], None]
+"""Raises InvalidCall where tasks as planned should not even be tried."""
+
+T = TypeVar("T")
 
 
 def prepare_runs(
@@ -113,6 +119,58 @@ class PreparedRun:
     invocation: Invocation
     harness: Harness
     limits: Limits
+
+
+@contextmanager
+def answering_for(runs: Iterable[PreparedRun]) -> Iterator[None]:
+    """Published means ended by somebody: whatever is raised in the block, none of these runs stays open that nobody
+    else has taken over by then."""
+    try:
+        yield
+    except BaseException as error:
+        for run in runs:
+            if run.record.is_held_here:
+                _give_up(run, _end_for(error))
+        raise
+
+
+def _end_for(error: BaseException) -> Ended:
+    if isinstance(error, asyncio.CancelledError | KeyboardInterrupt):
+        return ending(Reason.CANCELLED, CANCELLED_SENTENCE, now_ms())
+    reason = Reason.RECORD if isinstance(error, StoreError) else Reason.SPAWN
+    return ending(reason, as_utf8(str(error)) or type(error).__name__, now_ms())
+
+
+def _give_up(run: PreparedRun, ended: Ended) -> None:
+    try:
+        for name in run.invocation.temporary:
+            run.record.remove(name)
+        if not run.state.status.is_terminal:
+            with suppress(StoreError):  # whoever reads it next finds that nobody holds it, and ends it
+                run.record.append([ended])
+            fold(run.state, [ended])
+    finally:
+        run.record.close()
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    """Do something in a thread; who is cancelled meanwhile waits for its end, so that nothing it made is forgotten."""
+    future = asyncio.get_running_loop().run_in_executor(None, work)
+    if await outlast(future):
+        future.exception()  # it has been seen
+        raise asyncio.CancelledError
+    return future.result()
+
+
+async def outlast(future: asyncio.Future[T]) -> bool:
+    """Wait until it is done, however often whoever waits is cancelled; whether that happened."""
+    cancelled = False
+    while not future.done():
+        try:
+            await asyncio.wait([future])
+        except asyncio.CancelledError:
+            cancelled = True
+    return cancelled
 
 
 def _check_depth(place: Place, settings: Settings) -> None:

@@ -1,6 +1,5 @@
 """Checks whether this machine has what sub-agents need, and says what to do where it has not."""
 
-from pi_subagents.diagnosis.diagnose import diagnose
-from pi_subagents.diagnosis.situation import Situation
+from pi_subagents.diagnosis.diagnose import diagnose, inspection_of
 
-__all__ = ["Situation", "diagnose"]
+__all__ = ["diagnose", "inspection_of"]

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
+import platform
+import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
-from pi_subagents.diagnosis.agent import check_python
 from pi_subagents.diagnosis.configuration import (
     check_containment,
+    check_extension,
     check_power,
-    check_presets,
     check_profiles,
     check_settings,
     check_trust,
 )
-from pi_subagents.diagnosis.directories import check_agent_dir, check_privacy
-from pi_subagents.diagnosis.extension import check_extension
-from pi_subagents.diagnosis.finding import Check
-from pi_subagents.diagnosis.records import check_records, check_unfinished_runs
-from pi_subagents.diagnosis.situation import Situation
-from pi_subagents.harness import Harness, InspectionCheck
+from pi_subagents.diagnosis.directories import check_agent_dir, check_privacy, check_records, check_unfinished_runs
+from pi_subagents.harness import Harness, Inspection, InspectionCheck, harness_named
 from pi_subagents.models.finding import Finding
+from pi_subagents.paths import tilde
 from pi_subagents.place import Place
+from pi_subagents.processes.query import ask
 
-_CHECKS: tuple[Check, ...] = (
+_CHECKS: tuple[InspectionCheck, ...] = (
     check_containment,
     check_agent_dir,
     check_privacy,
@@ -31,21 +31,33 @@ _CHECKS: tuple[Check, ...] = (
     check_unfinished_runs,
     check_settings,
     check_profiles,
-    check_presets,
     check_power,
     check_trust,
     check_extension,
 )
+_MINIMUM_PYTHON = (3, 11)
+
+
+def inspection_of(place: Place) -> Inspection:
+    """What all checks look at; nothing is started for it."""
+    return Inspection(place, place.settings(), ask)
 
 
 def diagnose(place: Place, harness: Harness | None = None) -> Iterator[Finding]:
-    """Every finding, in the order of the checks, each as soon as it is known; those of the harness come early."""
-    situation = Situation.at(place, harness)
-    checks = (check_python, *map(_of_harness, situation.harness.checks()), *_CHECKS)
+    """Every finding, in the order of the checks, each as soon as it is known; those of the harness come early.
+
+    The harness is that of the settings, unless told otherwise.
+    """
+    inspection = inspection_of(place)
+    harness = harness or harness_named(inspection.settings.harness_name)
+    checks = (check_python, *harness.checks(), *_CHECKS)
     with ThreadPoolExecutor(max_workers=len(checks)) as pool:
-        for findings in pool.map(lambda check: list(check(situation)), checks):
+        for findings in pool.map(lambda check: list(check(inspection)), checks):
             yield from findings
 
 
-def _of_harness(check: InspectionCheck) -> Check:
-    return lambda situation: check(situation.inspection)
+def check_python(_inspection: Inspection) -> Iterator[Finding]:
+    """The Python this runs on."""
+    ok = sys.version_info >= _MINIMUM_PYTHON
+    wanted = "" if ok else f"install Python {'.'.join(map(str, _MINIMUM_PYTHON))} or newer"
+    yield Finding("python", ok, f"{platform.python_version()} ({tilde(Path(sys.executable))})", wanted, needed=True)

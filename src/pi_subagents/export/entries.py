@@ -7,22 +7,25 @@ is safe to print: what a terminal would obey is taken out here, so that no write
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
+from pi_subagents.encoding import size_of
+from pi_subagents.fold import StreamedText
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
-from pi_subagents.models.memory import StreamedText, size_of
 from pi_subagents.progress import notice, preview_tool_call
-from pi_subagents.text import clip, counted, printable
+from pi_subagents.text import clip, counted, one_line, printable
 
 _PREVIEW_CELLS = 160
 _WORD_CELLS = 40
 """Words of other versions are shown as they are, up to this length."""
+_MAX_WAITING = 1000
 _MAX_WAITING_CALLS = 500
 _MAX_WAITING_BYTES = 4 * 1024 * 1024
-"""Calls and their arguments that wait for their result; older ones get theirs as an entry of its own."""
+"""Calls wait for their results, and what follows them waits with them; a result that comes later stands by itself."""
 _MAX_SEEN = 10_000
 ENTRY_CHARACTERS = 4 * 1024 * 1024
 """A longer text comes as several entries."""
@@ -96,16 +99,10 @@ def entry_size(entry: Entry) -> int:
     return size_of(entry.arguments) if isinstance(entry, Called) else len(entry.text)
 
 
-def _slices(text: str) -> Iterator[str]:
-    if len(text) <= ENTRY_CHARACTERS:
-        yield text
-    else:
-        yield from (text[start : start + ENTRY_CHARACTERS] for start in range(0, len(text), ENTRY_CHARACTERS))
-
-
 def _texts(text: str) -> Iterator[str]:
-    """A text that is safe to print, in pieces that are not too long."""
-    return map(printable, _slices(text))
+    """A text that is safe to print, in pieces that are not too long; an empty one is a piece, too."""
+    starts = range(0, max(len(text), 1), ENTRY_CHARACTERS)
+    return (printable(text[start : start + ENTRY_CHARACTERS]) for start in starts)
 
 
 class Conversation:
@@ -223,15 +220,11 @@ def _text_with_images(message: ev.Message) -> str:
 def _words_for(part: ev.ImagePart | ev.OtherPart) -> str:
     if isinstance(part, ev.OtherPart):
         return f"[{_foreign(part.kind)}: a part that this version does not know]"
-    return _image_words(part)
+    return f"[{part.mime_type or 'image'}, {counted(part.size, 'character')} of data in the agent's own session file]"
 
 
 def _foreign(word: str) -> str:
-    return clip(" ".join(printable(word).split()), _WORD_CELLS)
-
-
-def _image_words(image: ev.ImagePart) -> str:
-    return f"[{image.mime_type or 'image'}, {counted(image.size, 'character')} of data in the agent's own session file]"
+    return clip(one_line(word), _WORD_CELLS)
 
 
 def _outside(_conversation: Conversation, event: ev.Output | ev.Stderr | ev.ShellOutput) -> Iterator[Entry]:
@@ -259,3 +252,65 @@ _HANDLERS: dict[type[ev.Event], Callable[[Conversation, Any], Iterator[Entry]]] 
     ev.Unknown: _unknown,
     ev.Ended: Conversation._ended,
 }
+
+
+@dataclass(slots=True)
+class Placed:
+    """An entry in its place; for a call, with the result that answers it."""
+
+    entry: Entry
+    size: int
+    result: Returned | None = None
+
+    @property
+    def waits(self) -> bool:
+        return isinstance(self.entry, Called) and self.result is None
+
+    def answer(self, result: Returned) -> None:
+        self.result = result
+
+
+AnyPlaced = TypeVar("AnyPlaced", bound=Placed)
+
+
+class Places(Generic[AnyPlaced]):
+    """A place for each entry, but for a result that of its call; `size` is about how many bytes they take."""
+
+    def __init__(self, place: Callable[[Entry, int], AnyPlaced]) -> None:
+        self.size = 0
+        self._place = place
+        self._unanswered: dict[int, AnyPlaced] = {}
+
+    def put(self, entry: Entry) -> AnyPlaced | None:
+        """The place of an entry; None for a result that has gone to its call."""
+        size = entry_size(entry)
+        self.size += size
+        if isinstance(entry, Returned) and (call := self._unanswered.pop(id(entry.call), None)):
+            call.size += size
+            call.answer(entry)
+            return None
+        placed = self._place(entry, size)
+        if placed.waits:
+            self._unanswered[id(entry)] = placed
+        return placed
+
+    def forget(self, placed: AnyPlaced) -> None:
+        """Hold it no longer; a result that still comes has a place of its own."""
+        self._unanswered.pop(id(placed.entry), None)
+        self.size -= placed.size
+
+
+def paired(entries: Iterable[Entry]) -> Iterator[Placed]:
+    """The entries in their order, calls with their results, for a page that is written from beginning to end.
+
+    A result comes some time after its call. What was said and done meanwhile waits with the call, but only so much of
+    it: a result that comes later than that stands where it came.
+    """
+    places, queue = Places(Placed), deque[Placed]()
+    for entry in entries:
+        if placed := places.put(entry):
+            queue.append(placed)
+        while queue and (not queue[0].waits or len(queue) > _MAX_WAITING or places.size > _MAX_WAITING_BYTES):
+            places.forget(queue[0])
+            yield queue.popleft()
+    yield from queue

@@ -1,21 +1,39 @@
-"""What is said of a session and of each run before its conversation: names, figures and times, for every writer."""
+"""What every writer says of a session, of a run and of a tool call: names, figures, times, and arguments in full."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+import msgspec
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.export.entries import Entry
+from pi_subagents.encoding import size_of
+from pi_subagents.export.entries import Called, Entry, Returned
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, Usage
 from pi_subagents.models.run import Reason
-from pi_subagents.progress import status_icon
-from pi_subagents.text import counted, duration, money, printable
+from pi_subagents.progress import status_icon, summarise_tool_result
+from pi_subagents.text import clean, counted, duration, money, one_line, printable
+from pi_subagents.text.harmless import escape_json
 
 Fact = tuple[str, str]
 """A name and a value, both printable."""
+_WORTH_TELLING_MS = 100
+_LONG = 80
+_MAX_DEPTH = 8
+"""What is nested deeper stays JSON."""
+_ALWAYS_APART = frozenset({"command", "content", "newText", "oldText"})
+"""Programs and pieces of files are shown as such, however short."""
+_MAX_FLATTENED_BYTES = 1024 * 1024
+"""Of larger arguments only the outermost are told apart."""
+_MAX_NAME_CHARACTERS = 200
+Leaf = tuple[str, object]
+"""Where a value stands among the arguments, and the value."""
+_JSON = msgspec.json.Encoder()
 
 
 @dataclass(frozen=True)
@@ -88,11 +106,6 @@ def moment(milliseconds: int | None) -> str:
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def one_line(text: str) -> str:
-    """Printable, and on one line."""
-    return " ".join(printable(text).split())
-
-
 def _agent_facts(state: RunState) -> Iterator[Fact]:
     if state.profile:
         yield "Profile", one_line(state.profile)
@@ -105,3 +118,71 @@ def _agent_facts(state: RunState) -> Iterator[Fact]:
 def _tokens(usage: Usage) -> str:
     cached = f", {usage.cache_read:,} from cache" if usage.cache_read else ""
     return f"{usage.total_tokens:,} ({usage.input:,} in, {usage.output:,} out{cached})"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A text with the name of the argument it is; without a name, several short arguments as `name: JSON`."""
+
+    label: str
+    text: str
+
+
+def argument_blocks(arguments: Mapping[str, Any]) -> list[Block]:
+    """Everything a tool was called with, in order: long texts in blocks of their own, none hidden in JSON escapes."""
+    is_huge = size_of(arguments) > _MAX_FLATTENED_BYTES
+    leaves = _items(arguments, "") if is_huge else _flatten(arguments)
+    blocks: list[Block] = []
+    for is_apart, group in groupby(leaves, _stands_apart):
+        if is_apart:
+            blocks += [Block(clean(label), printable(str(value))) for label, value in group]
+        else:
+            blocks.append(Block("", "\n".join(map(_line, group))))
+    return blocks
+
+
+def _stands_apart(leaf: Leaf) -> bool:
+    label, value = leaf
+    if not isinstance(value, str):
+        return False
+    return "\n" in value or len(value) > _LONG or label.rpartition(".")[2] in _ALWAYS_APART
+
+
+def _line(leaf: Leaf) -> str:
+    label, value = leaf
+    return f"{clean(label)}: {escape_json(_JSON.encode(value).decode())}"
+
+
+def _flatten(value: object, path: str = "", depth: int = 0) -> Iterator[Leaf]:
+    items = list(_items(value, path)) if depth < _MAX_DEPTH else []
+    if not items and path:
+        yield path, value
+    for name, item in items:
+        yield from _flatten(item, name, depth + 1)
+
+
+def _items(value: object, path: str) -> Iterator[Leaf]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            name = str(key)
+            if len(name) > _MAX_NAME_CHARACTERS:  # it is repeated before everything that stands below it
+                name = f"{name[:_MAX_NAME_CHARACTERS]}…"
+            yield f"{path}.{name}" if path else name, item
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, item in enumerate(value):
+            yield f"{path}[{index}]", item
+
+
+def call_remarks(call: Called | None, result: Returned | None) -> Iterator[str]:
+    """`failed`, `3 files, 1 dir`, `12 lines`, `4.2s`, as far as there is something to say."""
+    if result is None:
+        yield "no result"
+        return
+    if result.is_error:
+        yield "failed"
+    elif summary := summarise_tool_result(result.name, result.text):
+        yield summary
+    elif result.text.strip():
+        yield counted(result.text.strip("\n").count("\n") + 1, "line")
+    if call and result.at - call.at >= _WORTH_TELLING_MS:
+        yield duration((result.at - call.at) / 1000)

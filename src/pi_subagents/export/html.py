@@ -10,19 +10,32 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from pi_subagents.export.calls_html import calls_html
-from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
-from pi_subagents.export.facts import Fact, RunPage, figures, moment, origin, session_facts, status_words, title
-from pi_subagents.export.pairing import Placed, paired
+from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Placed, Returned, Said, Thought, paired
+from pi_subagents.export.facts import (
+    Block,
+    Fact,
+    RunPage,
+    argument_blocks,
+    call_remarks,
+    figures,
+    moment,
+    origin,
+    session_facts,
+    status_words,
+    title,
+)
 from pi_subagents.export.prose import prose_html, verbatim_html
-from pi_subagents.export.stylesheet import STYLESHEET
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
-from pi_subagents.text import counted, printable
+from pi_subagents.text import Style, counted, printable, style_tool_line
 
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
 _TONES = {Status.COMPLETED: "good", Status.FAILED: "bad", Status.ABORTED: "bad"}
 _FINAL_NAMES = {Status.COMPLETED: "Answer", Status.FAILED: "Last text", Status.ABORTED: "Last text"}
+
+
+_CLASSES = {Style.MUTED: "", Style.ADDED: "added", Style.REMOVED: "removed"}
+_BLOCK_CLASSES = {"oldText": "removed", "newText": "added"}
 
 
 def session_html(runs: Sequence[RunPage], exported_at: int) -> Iterator[str]:
@@ -33,7 +46,7 @@ def session_html(runs: Sequence[RunPage], exported_at: int) -> Iterator[str]:
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="referrer" content="no-referrer">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{name}</title>\n<style>{STYLESHEET}</style>\n</head>\n<body>\n<main>\n"
+        f"<title>{name}</title>\n<style>{_STYLESHEET}</style>\n</head>\n<body>\n<main>\n"
     )
     yield f'<header>\n<div class="top"><h1>{name}</h1>{_pill(runs[-1].state)}</div>\n'
     yield _facts([fact for fact in session_facts(runs) if fact[0] != "Status"])
@@ -76,32 +89,14 @@ def _run(run: RunPage, number: int, count: int) -> Iterator[str]:
 
 
 def _conversation(entries: Iterable[Entry], final_name: str) -> Iterator[str]:
-    final = _last_said(entries) if final_name else None
-    for are_calls, group in groupby(paired(entries), _is_call):
+    texts_left = sum(isinstance(entry, Said) for entry in entries)
+    for are_calls, group in groupby(paired(entries), lambda placed: isinstance(placed.entry, Called | Returned)):
         if are_calls:
-            yield from calls_html(map(_call, group))
-        else:
-            for placed in group:
-                yield _entry(placed.entry, final=final_name if placed.number == final else "")
-
-
-def _last_said(entries: Iterable[Entry]) -> int | None:
-    last = None
-    for number, entry in enumerate(entries):
-        if isinstance(entry, Said):
-            last = number
-    return last
-
-
-def _is_call(placed: Placed) -> bool:
-    return isinstance(placed.entry, Called | Returned)
-
-
-def _call(placed: Placed) -> tuple[Called | None, Returned | None]:
-    entry = placed.entry
-    return (
-        (entry, placed.result) if isinstance(entry, Called) else (None, entry if isinstance(entry, Returned) else None)
-    )
+            yield from ('<div class="calls">\n', *map(_call, group), "</div>\n")
+            continue
+        for placed in group:
+            texts_left -= isinstance(placed.entry, Said)
+            yield _entry(placed.entry, final=final_name if texts_left == 0 else "")
 
 
 def _entry(entry: Entry, *, final: str) -> str:
@@ -136,3 +131,143 @@ def _aside(summary: str, inside: str) -> str:
 def _task(label: str, text: str) -> str:
     inside = f'<span class="label">{escape(label)}</span><div class="prose">{prose_html(text)}</div>'
     return f'<div class="task">{inside}</div>\n'
+
+
+def _call(placed: Placed) -> str:
+    """A line, with arguments and result folded away below it."""
+    entry = placed.entry
+    call = entry if isinstance(entry, Called) else None
+    result = entry if isinstance(entry, Returned) else placed.result
+    failed = ' class="failed"' if result and result.is_error else ""
+    side = f'<span class="side">{escape(" · ".join(call_remarks(call, result)))}</span>'
+    inside = "".join([*map(_block, argument_blocks(call.arguments) if call else ()), *_result(result)])
+    return (
+        f"<details{failed}><summary><code>{_line(call, result)}</code>{side}</summary>"
+        f'<div class="inside">{inside}</div></details>\n'
+    )
+
+
+def _line(call: Called | None, result: Returned | None) -> str:
+    if call is None:
+        return escape(result.name if result else "")
+    pieces = []
+    for style, text in style_tool_line(f"→ {call.preview}"):
+        kind = _CLASSES.get(style, "")
+        pieces.append(f'<span class="{kind}">{escape(text)}</span>' if kind else escape(text))
+    return "".join(pieces)
+
+
+def _block(block: Block) -> str:
+    label = f'<span class="label">{escape(block.label)}</span>' if block.label else ""
+    return label + verbatim_html(block.text, _BLOCK_CLASSES.get(block.label.rpartition(".")[2], ""))
+
+
+def _result(result: Returned | None) -> Iterator[str]:
+    if result is not None:
+        yield '<span class="label">Result</span>'
+        yield verbatim_html(result.text) if result.text.strip() else verbatim_html("(empty)", "muted")
+
+
+# Light or dark as the reader's system is, nothing loaded from anywhere.
+_STYLESHEET = """
+:root {
+  color-scheme: light dark;
+  --page: #f6f5f2; --card: #ffffff; --ink: #23211d; --soft: #6d6960; --line: #e3dfd6; --code: #f3f1ec;
+  --accent: #3d5fa8; --good: #2c7a4b; --bad: #b3372f; --busy: #9a6a00;
+  --good-back: #e6f3ea; --bad-back: #fbeae8; --busy-back: #faf1dc;
+  --sans: system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", "Helvetica Neue", sans-serif;
+  --mono: ui-monospace, "SF Mono", "Cascadia Mono", "JetBrains Mono", "Noto Sans Mono", Menlo, Consolas, monospace;
+}
+@media (prefers-color-scheme: dark) {
+  :root {
+    --page: #16171a; --card: #1e2024; --ink: #e4e2dd; --soft: #9c988f; --line: #33363c; --code: #26292e;
+    --accent: #8fb0f2; --good: #7cc99a; --bad: #f0938b; --busy: #e3b964;
+    --good-back: #1d3226; --bad-back: #3b2322; --busy-back: #362c17;
+  }
+}
+* { box-sizing: border-box; }
+body { margin: 0; background: var(--page); color: var(--ink); font: 16px/1.6 var(--sans); overflow-wrap: anywhere; }
+main { max-width: 56rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
+a { color: var(--accent); text-underline-offset: .15em; }
+h1 { font-size: 1.75rem; line-height: 1.25; margin: 0; text-wrap: balance; }
+h2 { font-size: 1.15rem; margin: 0; }
+pre, code { font-family: var(--mono); font-size: .8125rem; line-height: 1.5; }
+pre {
+  margin: 0; padding: .75rem .9rem; background: var(--code); border-radius: .5rem;
+  white-space: pre-wrap; max-height: 36rem; overflow: auto; tab-size: 4;
+}
+summary { cursor: pointer; }
+summary:focus-visible, a:focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; border-radius: .3rem; }
+
+.top { display: flex; flex-wrap: wrap; gap: .4rem .9rem; align-items: baseline; }
+.top > :last-child { margin-left: auto; }
+.pill { font-size: .8125rem; font-weight: 600; padding: .15rem .7rem; border-radius: 1rem; white-space: nowrap; }
+.pill.good { color: var(--good); background: var(--good-back); }
+.pill.bad { color: var(--bad); background: var(--bad-back); }
+.pill.busy { color: var(--busy); background: var(--busy-back); }
+.facts {
+  display: grid; grid-template-columns: repeat(auto-fit, minmax(11rem, 1fr)); gap: .9rem 1.5rem;
+  margin: 1.5rem 0 0; padding: 1.1rem 1.25rem; background: var(--card); border: 1px solid var(--line);
+  border-radius: .75rem;
+}
+.facts dt { font-size: .75rem; color: var(--soft); letter-spacing: .02em; }
+.facts dd { margin: 0; font-size: .9375rem; font-variant-numeric: tabular-nums; }
+nav { display: flex; flex-wrap: wrap; gap: .4rem 1.1rem; margin: 1.25rem 0 0; font-size: .9375rem; }
+
+.run { margin-top: 2.5rem; }
+.run > .top { padding-bottom: .6rem; border-bottom: 1px solid var(--line); }
+.origin { margin: .6rem 0 0; }
+.figures, .origin { color: var(--soft); font-size: .875rem; font-variant-numeric: tabular-nums; }
+.task { margin: 1.25rem 0; padding: .9rem 1.25rem; background: var(--card); border-left: 3px solid var(--accent);
+  border-radius: .25rem .75rem .75rem .25rem; }
+.label { display: block; font-size: .75rem; color: var(--soft); letter-spacing: .02em; }
+
+.prose > :first-child { margin-top: 0; }
+.prose > :last-child { margin-bottom: 0; }
+.prose :is(p, ul, ol, table, blockquote, pre) { margin: 0 0 .8rem; }
+.prose :is(h3, h4, h5, h6) { margin: 1.2rem 0 .4rem; line-height: 1.3; font-size: 1.05rem; }
+.prose h3 { font-size: 1.2rem; }
+.prose :is(ul, ol) { padding-left: 1.4rem; }
+.prose li > :is(ul, ol) { margin-bottom: 0; }
+.prose blockquote { padding-left: 1rem; border-left: 3px solid var(--line); color: var(--soft); }
+.prose :not(pre) > code { padding: .1em .35em; background: var(--code); border-radius: .3rem; font-size: .875em; }
+.prose table { border-collapse: collapse; display: block; overflow-x: auto; font-size: .9375rem; }
+.prose :is(th, td) { padding: .35rem .8rem; border: 1px solid var(--line); text-align: left; overflow-wrap: normal; }
+.prose hr { border: 0; border-top: 1px solid var(--line); margin: 1.2rem 0; }
+
+.said { margin: 1.1rem 0; }
+.final { padding: 1.1rem 1.25rem; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
+.final > .label { margin-bottom: .4rem; }
+.calls { margin: 1.1rem 0; background: var(--card); border: 1px solid var(--line); border-radius: .75rem; }
+.calls > details + details { border-top: 1px solid var(--line); }
+.calls summary { display: flex; gap: .75rem; align-items: baseline; padding: .45rem .9rem; list-style: none; }
+.calls summary::-webkit-details-marker { display: none; }
+.calls summary::before { content: "▸"; color: var(--soft); font-size: .75rem; flex: none; }
+.calls details[open] > summary::before { content: "▾"; }
+.calls summary code { flex: 1; white-space: pre-wrap; }
+.calls .inside { padding: 0 .9rem .9rem; }
+.calls .inside > pre { margin-bottom: .6rem; }
+.calls .inside > pre:last-child { margin-bottom: 0; }
+.side { flex: none; color: var(--soft); font-size: .8125rem; font-variant-numeric: tabular-nums; white-space: nowrap; }
+.failed > summary code, .failed .side { color: var(--bad); }
+.muted { color: var(--soft); }
+.added { color: var(--good); }
+.removed { color: var(--bad); }
+pre.added { color: inherit; background: var(--good-back); }
+pre.removed { color: inherit; background: var(--bad-back); }
+
+.aside { margin: .9rem 0; color: var(--soft); font-size: .9375rem; }
+.aside > pre, .aside > .prose { margin-top: .5rem; }
+.error { margin: 1.1rem 0; padding: .7rem 1rem; color: var(--bad); background: var(--bad-back); border-radius: .5rem;
+  white-space: pre-wrap; }
+footer { margin-top: 3rem; color: var(--soft); font-size: .8125rem; }
+
+@media (max-width: 40rem) {
+  main { padding-top: 1.5rem; }
+  .facts { grid-template-columns: 1fr 1fr; }
+  .calls summary { flex-wrap: wrap; }
+  .calls summary code { flex: 1 1 75%; }
+  .side { margin-left: 1.4rem; }
+}
+@media print { body { background: none; } pre { max-height: none; } }
+"""

@@ -10,21 +10,14 @@ from collections.abc import Sequence
 import msgspec
 
 from pi_subagents.fold import RunState
-from pi_subagents.models import Status
 from pi_subagents.models import event as ev
+from pi_subagents.progress import documented_status
 
 ARGUMENT_CHARACTERS = 120
 RESULT_CHARACTERS = 500
 NO_OUTPUT = "(no text output from sub-agent)"
 
 _ENCODER = msgspec.json.Encoder()
-
-
-def documented_status(status: Status) -> str:
-    """A run's state in the words of the `delegate` tools: running, completed or error."""
-    if status is Status.COMPLETED:
-        return "completed"
-    return "error" if status.is_terminal else "running"
 
 
 # --- get_subagent_session --------------------------------------------------------------------------------

@@ -26,8 +26,8 @@ from pi_subagents.harness.contract import (
 )
 
 HARNESSES = {
-    "pi-json": "pi_subagents.harness.pi.modes.PiJson",
-    "pi-rpc": "pi_subagents.harness.pi.modes.PiRpc",
+    "pi-json": "pi_subagents.harness.pi.pi.PiJson",
+    "pi-rpc": "pi_subagents.harness.pi.rpc.PiRpc",
 }
 """By the name that profiles and settings use; each is loaded when it is first asked for."""
 

@@ -1,8 +1,15 @@
 """Makes other programs use pi-subagents: writes, and takes out again, our entry in their configuration files."""
 
-from pi_subagents.installing.change import Change, Status
-from pi_subagents.installing.clients import CLIENTS, SERVER_NAME, Client, Scope, Surroundings
-from pi_subagents.installing.launch import ServerCommand, find_launch
+from pi_subagents.installing.changes import Change, Status
+from pi_subagents.installing.clients import (
+    CLIENTS,
+    SERVER_NAME,
+    Client,
+    Scope,
+    ServerCommand,
+    Surroundings,
+    find_launch,
+)
 from pi_subagents.installing.mcp import Installation, generic_configuration, hints, install, snippet, uninstall
 
 __all__ = [

@@ -1,22 +1,22 @@
-"""The clients we know: where each keeps its servers, and what an entry looks like there."""
+"""The clients we know: where each keeps its servers, what an entry looks like there, and what it must run."""
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
+from pi_subagents.harness.pi.programs import PI_VARIABLE
 from pi_subagents.installing.formats import Format
 from pi_subagents.installing.jsonc import Jsonc
-from pi_subagents.installing.launch import VARIABLES, ServerCommand
 from pi_subagents.installing.toml import Toml
-from pi_subagents.paths import directory_named_by
+from pi_subagents.paths import AGENT_DIR_VARIABLES, directory_named_by
 
 Scope = Literal["user", "project"]
-SCOPES: tuple[Scope, ...] = get_args(Scope)
 SERVER_NAME = "pi-subagents"
 
 _CALL_TIMEOUT_S = 24 * 60 * 60
@@ -24,6 +24,42 @@ _CALL_TIMEOUT_S = 24 * 60 * 60
 
 _START_TIMEOUT_S = 30
 """A cold Python on a busy machine needs more than the ten seconds that codex waits."""
+
+PROGRAM = "pi-subagents"
+ARGUMENT = "mcp"
+
+_DIRECTORY_VARIABLES = (*AGENT_DIR_VARIABLES, "PI_SUBAGENTS_DATA_DIR")
+VARIABLES = (*_DIRECTORY_VARIABLES, PI_VARIABLE)
+"""Those that decide which pi is started and where it keeps what it knows; none of them is a secret."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCommand:
+    """A command line and the variables it needs."""
+
+    command: str
+    args: tuple[str, ...]
+    env: Mapping[str, str] = field(default_factory=dict)
+
+
+SHARED_LAUNCH = ServerCommand(PROGRAM, (ARGUMENT,))
+"""For files that others get too: their installation is elsewhere, and so are their directories."""
+
+
+def find_launch(environ: Mapping[str, str]) -> ServerCommand:
+    """This installation, by its path: a client may have another PATH than the shell."""
+    env = {name: _absolute(name, environ[name]) for name in VARIABLES if environ.get(name)}
+    # Beside the interpreter, not beside what it is a link to: that one knows nothing of this environment.
+    beside = Path(sys.executable).absolute().with_name(PROGRAM)
+    program = str(beside) if os.access(beside, os.X_OK) else shutil.which(PROGRAM, path=environ.get("PATH"))
+    if program is None:
+        # -P: the directory that the client happens to be in is no place to look for our modules.
+        return ServerCommand(sys.executable, ("-P", "-m", "pi_subagents", ARGUMENT), env)
+    return ServerCommand(str(Path(program).absolute()), (ARGUMENT,), env)
+
+
+def _absolute(name: str, value: str) -> str:
+    return str(directory_named_by(name, value)) if name in _DIRECTORY_VARIABLES else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +109,12 @@ class Client:
         """Whether the user seems to have it: its program is on the PATH, or a directory or file of its own is there."""
         if shutil.which(self.program or self.name, path=around.environ.get("PATH")):
             return True
-        return any(path.exists() or _is_own_folder(path.parent, around) for path in self.paths("user", around))
+        paths = self.paths("user", around)
+        return any(path.exists() or (path.parent != around.home and path.parent.is_dir()) for path in paths)
 
 
-def _is_own_folder(folder: Path, around: Surroundings) -> bool:
-    return folder != around.home and folder.is_dir()
-
-
-def _plain(launch: ServerCommand) -> dict[str, Any]:
+def generic_entry(launch: ServerCommand) -> dict[str, Any]:
+    """What most clients understand."""
     entry: dict[str, Any] = {"command": launch.command, "args": list(launch.args)}
     if launch.env:
         entry["env"] = dict(launch.env)
@@ -88,11 +122,11 @@ def _plain(launch: ServerCommand) -> dict[str, Any]:
 
 
 def _stdio(launch: ServerCommand, _scope: Scope) -> dict[str, Any]:
-    return {"type": "stdio", **_plain(launch)}
+    return {"type": "stdio", **generic_entry(launch)}
 
 
 def _gemini(launch: ServerCommand, _scope: Scope) -> dict[str, Any]:
-    return {**_plain(launch), "timeout": _CALL_TIMEOUT_S * 1000}
+    return {**generic_entry(launch), "timeout": _CALL_TIMEOUT_S * 1000}
 
 
 def _opencode(launch: ServerCommand, _scope: Scope) -> dict[str, Any]:
@@ -106,7 +140,7 @@ def _codex(launch: ServerCommand, scope: Scope) -> dict[str, Any]:
     # codex passes servers a handful of variables only, and others where it is told their names.
     names = {"env_vars": list(VARIABLES)} if scope == "project" else {}
     limits = {"startup_timeout_sec": _START_TIMEOUT_S, "tool_timeout_sec": _CALL_TIMEOUT_S}
-    return {**_plain(launch), **limits, **names}
+    return {**generic_entry(launch), **limits, **names}
 
 
 _CODEX_APPROVAL = (
@@ -182,8 +216,3 @@ CLIENTS: Mapping[str, Client] = {
         ),
     )
 }
-
-
-def generic_entry(launch: ServerCommand) -> dict[str, Any]:
-    """What most clients understand."""
-    return _plain(launch)

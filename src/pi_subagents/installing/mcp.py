@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from pi_subagents.errors import ClientConfigError, InvalidCall
-from pi_subagents.installing import files
-from pi_subagents.installing.change import Change, Status
-from pi_subagents.installing.clients import SERVER_NAME, Client, Scope, Surroundings, generic_entry
-from pi_subagents.installing.formats import CannotEdit, merge, remove, value_at
-from pi_subagents.installing.launch import SHARED_LAUNCH, ServerCommand
+from pi_subagents.installing import changes
+from pi_subagents.installing.changes import Change, Status
+from pi_subagents.installing.clients import (
+    SERVER_NAME,
+    SHARED_LAUNCH,
+    Client,
+    Scope,
+    ServerCommand,
+    Surroundings,
+    generic_entry,
+)
+from pi_subagents.installing.formats import CannotEdit, value_at
 from pi_subagents.trees import Tree, explain
 
 
@@ -37,14 +44,13 @@ class Installation:
         """Where its files are."""
         return Tree() if self.scope == "user" else Tree.of_project(self.around.project)
 
-    @property
-    def place(self) -> tuple[str, str]:
-        """Where in a file our entry stands."""
-        return self.client.table, SERVER_NAME
+    def entry_in(self, text: str) -> Any:
+        """What a text of the client has at the place of our entry, or None; raises CannotEdit."""
+        return value_at(self.client.file_format.parse(text), (self.client.table, SERVER_NAME))
 
-    def patch(self, entry: dict[str, Any]) -> dict[str, Any]:
-        """A document with nothing in it but an entry of ours."""
-        return {self.client.table: {SERVER_NAME: entry}}
+    def put_entry(self, text: str, entry: dict[str, Any]) -> str:
+        """The text with an entry of ours in it; raises CannotEdit."""
+        return self.client.file_format.merge(text, {self.client.table: {SERVER_NAME: entry}})
 
 
 def install(installation: Installation, *, dry_run: bool = False) -> Change:
@@ -61,7 +67,7 @@ def uninstall(installation: Installation, *, dry_run: bool = False) -> Change:
 
 def snippet(installation: Installation) -> str:
     """What a file with nothing but our entry holds."""
-    return merge(installation.client.file_format, "", installation.patch(installation.entry))
+    return installation.put_entry("", installation.entry)
 
 
 def generic_configuration(launch: ServerCommand) -> dict[str, Any]:
@@ -80,20 +86,16 @@ def hints(installation: Installation) -> Iterator[str]:
 def _change(
     installation: Installation, plan: Callable[[Installation, Path], Change], by_hand: str, *, dry_run: bool
 ) -> Change:
-    _check_scope(installation)
-    path = _choose_file(installation)
-    with _explained(path, by_hand), nullcontext() if dry_run else files.one_at_a_time():
-        change = plan(installation, path)
-        if not dry_run:
-            change.apply(is_private=installation.scope == "user")
-    return change
-
-
-def _check_scope(installation: Installation) -> None:
     client, scope = installation.client, installation.scope
     if scope not in client.locations:
         known = " or ".join(client.locations)
         raise InvalidCall(f"{client.title} has no scope {scope!r}; use --scope {known}.")
+    path = _choose_file(installation)
+    with _explained(path, by_hand), nullcontext() if dry_run else changes.one_at_a_time():
+        change = plan(installation, path)
+        if not dry_run:
+            change.apply(is_private=scope == "user")
+    return change
 
 
 def _choose_file(installation: Installation) -> Path:
@@ -105,7 +107,7 @@ def _choose_file(installation: Installation) -> Path:
 
 def _has_entry(installation: Installation, path: Path) -> bool:
     try:
-        return _entry_in(installation, (installation.tree.read(path) or b"").decode()) is not None
+        return installation.entry_in((installation.tree.read(path) or b"").decode()) is not None
     except (OSError, ValueError):
         return False
 
@@ -131,62 +133,45 @@ def _plan_install(installation: Installation, path: Path) -> Change:
     tree = installation.tree
     before = tree.read(path)
     text = (before or b"").decode()
-    after = merge(installation.client.file_format, text, installation.patch(installation.entry)).encode()
+    after = installation.put_entry(text, installation.entry).encode()
     if before is None:
         return Change(tree, path, "created", before, after)
     if after == before:
         return Change(tree, path, "unchanged", before, after)
-    status: Status = "added" if _entry_in(installation, text) is None else "updated"
-    is_kept = before in files.backups(path, tree).values()
-    return Change(tree, path, status, before, after, backup=None if is_kept else files.next_backup(path))
+    status: Status = "added" if installation.entry_in(text) is None else "updated"
+    is_kept = before in changes.backups(path, tree).values()
+    return Change(tree, path, status, before, after, backup=None if is_kept else changes.next_backup(path))
 
 
 def _plan_uninstall(installation: Installation, path: Path) -> Change:
     tree = installation.tree
     before = tree.read(path)
     text = (before or b"").decode()
-    entry = _entry_in(installation, text)
-    if entry is None:
+    if installation.entry_in(text) is None:
         return Change(tree, path, "absent", before, before)
-    backups = files.backups(path, tree)
-    origins = (one for one, content in backups.items() if _is_made_of(installation, text, _text(content), entry))
-    origin = next(origins, None)
-    if origin is not None:
-        obsolete = _obsolete(installation, backups, _text(backups[origin]))
-        return Change(tree, path, "restored", before, backups[origin], obsolete=(*obsolete, origin))
-    if _is_made_of(installation, text, "", entry):
-        return Change(tree, path, "deleted", before, None, obsolete=_obsolete(installation, backups, ""))
-    after = remove(installation.client.file_format, text, installation.place)
+    backups = changes.backups(path, tree)
+    # No backup is the origin of a file that we made.
+    for origin, content in [*backups.items(), (None, None)]:
+        was = (content or b"").decode(errors="replace")
+        if _is_made_of(installation, text, was):
+            # Backups made before updates hold nothing but what is there again, and an entry that is to go.
+            texts = {one: kept.decode(errors="replace") for one, kept in backups.items()}
+            obsolete = [one for one, kept in texts.items() if _is_made_of(installation, kept, was)]
+            status: Status = "deleted" if origin is None else "restored"
+            obsolete += [] if origin is None else [origin]
+            return Change(tree, path, status, before, content, obsolete=tuple(obsolete))
+    after = installation.client.file_format.remove(text, (installation.client.table, SERVER_NAME))
     return Change(tree, path, "removed", before, after.encode())
 
 
-def _obsolete(installation: Installation, backups: Mapping[Path, bytes], origin: str) -> tuple[Path, ...]:
-    """Backups made before updates: they hold nothing but what is there again, and an entry that is to go."""
-    return tuple(one for one, content in backups.items() if _differs_by_us(installation, _text(content), origin))
-
-
-def _text(content: bytes) -> str:
-    return content.decode(errors="replace")
-
-
-def _entry_in(installation: Installation, text: str) -> Any:
-    return value_at(installation.client.file_format.parse(text), installation.place)
-
-
-def _differs_by_us(installation: Installation, text: str, origin: str) -> bool:
-    try:
-        return _is_made_of(installation, text, origin, _entry_in(installation, text))
-    except CannotEdit:
-        return False
-
-
-def _is_made_of(installation: Installation, text: str, origin: str, entry: Any) -> bool:
-    """Whether installing the entry that `text` has into `origin` gave exactly this text."""
-    if not isinstance(entry, dict) or len(origin) >= len(text):
+def _is_made_of(installation: Installation, text: str, origin: str) -> bool:
+    """Whether installing the entry that `text` has into `origin`, which has none, gave exactly this text."""
+    if len(origin) >= len(text):
         return False
     try:
-        if _entry_in(installation, origin) is not None:
+        entry = installation.entry_in(text)
+        if not isinstance(entry, dict) or installation.entry_in(origin) is not None:
             return False
-        return merge(installation.client.file_format, origin, installation.patch(entry)) == text
+        return installation.put_entry(origin, entry) == text
     except CannotEdit:
         return False

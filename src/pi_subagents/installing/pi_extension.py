@@ -16,8 +16,7 @@ from typing import Any
 
 from pi_subagents.errors import InstallError, PiSubagentsError
 from pi_subagents.extension import EXTENSION_FILES, PROTOCOL
-from pi_subagents.installing import files
-from pi_subagents.installing.change import Change, Status
+from pi_subagents.installing.changes import Change, Status, one_at_a_time
 from pi_subagents.installing.clients import Scope
 from pi_subagents.place import Place
 from pi_subagents.tools import TOOLS, Tool
@@ -73,17 +72,13 @@ def manifest(version: str, scope: Scope) -> dict[str, Any]:
 
 def install(place: Place, scope: Scope, version: str, *, dry_run: bool = False) -> FolderChange:
     """Write the extension or bring it up to date; raises InstallError, and then nothing was changed."""
-    folder, tree = extension_folder(place, scope), _tree(place, scope)
-    with _explained(folder):
-        _require_ours(folder, tree)
+    with _own_folder(place, scope) as (folder, tree):
         return _write(folder, tree, scope, version, dry_run=dry_run)
 
 
 def uninstall(place: Place, scope: Scope, *, dry_run: bool = False) -> FolderChange:
     """Delete what `install` wrote, and the folders that are empty without it; raises InstallError."""
-    folder, tree = extension_folder(place, scope), _tree(place, scope)
-    with _explained(folder):
-        _require_ours(folder, tree)
+    with _own_folder(place, scope) as (folder, tree):
         return _delete(folder, tree, scope, dry_run=dry_run)
 
 
@@ -162,7 +157,7 @@ def _status(before: bytes | None, after: bytes) -> Status:
 
 
 def _apply(change: FolderChange) -> None:
-    with files.one_at_a_time() if change.is_needed else nullcontext():
+    with one_at_a_time() if change.is_needed else nullcontext():
         for each in change.changes:
             each.apply(is_private=change.scope == "user")
 
@@ -175,13 +170,17 @@ def _explained(folder: Path) -> Iterator[None]:
         raise InstallError(f"{explain(error, folder)}.") from None
 
 
-def _require_ours(folder: Path, tree: Tree) -> None:
-    """A folder of that name may be another extension's, or a link to somebody's sources."""
-    if folder.is_symlink():
-        raise InstallError(f"{folder} is a link to {folder.readlink()}; remove it and run this again.")
-    names = tree.names(folder)
-    if names and not {MANIFEST, _OURS}.intersection(names):
-        raise InstallError(f"{folder} belongs to another extension; move it and run this again.")
+@contextmanager
+def _own_folder(place: Place, scope: Scope) -> Iterator[tuple[Path, Tree]]:
+    """Our folder; one of its name may be another extension's, or a link to somebody's sources."""
+    folder, tree = extension_folder(place, scope), _tree(place, scope)
+    with _explained(folder):
+        if folder.is_symlink():
+            raise InstallError(f"{folder} is a link to {folder.readlink()}; remove it and run this again.")
+        names = tree.names(folder)
+        if names and not {MANIFEST, _OURS}.intersection(names):
+            raise InstallError(f"{folder} belongs to another extension; move it and run this again.")
+        yield folder, tree
 
 
 def _names_in(folder: Path, tree: Tree) -> list[str]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal
 
-from pi_subagents.installing.formats import CannotEdit, Table
+from pi_subagents.installing.formats import CannotEdit, Format, Table, newline_of
 
 _TOKEN = re.compile(
     r'"""(?:\\.|[^\\])*?"{3,5}'
@@ -28,19 +28,21 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 
+_SOLID = ("header", "value")
+_MANY_NAMES = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
+
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
     """One logical line, with its line break, and the table it stands in."""
 
-    start: int
     end: int
     kind: Literal["header", "value", "blank", "comment"]
     table: tuple[str, ...]
     text: str
 
 
-class Toml:
+class Toml(Format):
     """TOML as codex reads and writes it."""
 
     def parse(self, text: str) -> dict[str, Any]:
@@ -68,11 +70,7 @@ class Toml:
         return "".join(reversed(keep))
 
 
-_SOLID = ("header", "value")
-_MANY_NAMES = re.compile(r"""(?<![\w-])(?:(?:[\w-]++|"(?:\\.|[^"\\\n])*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){100}""")
-
-
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=4)
 def _document(text: str) -> dict[str, Any]:
     # The text before and that after an edit are asked for several times.
     return _loads(text.removeprefix("\ufeff"))
@@ -118,7 +116,7 @@ def _set_values(text: str, table: tuple[str, ...], values: Table) -> str:
     places = {key: index for index, found in reversed(there.items()) for key in found}
     added = ""
     for key, value in values.items():
-        written = f"{_key(key)} = {_value(value)}{_newline(text)}"
+        written = f"{_key(key)} = {_value(value)}{newline_of(text)}"
         if key not in places:
             added += written
         elif there[places[key]] != {key: value}:
@@ -129,7 +127,7 @@ def _set_values(text: str, table: tuple[str, ...], values: Table) -> str:
 
 
 def _add_table(text: str, table: tuple[str, ...], values: Table) -> str:
-    newline = _newline(text)
+    newline = newline_of(text)
     lines = [f"[{'.'.join(map(_key, table))}]", *(f"{_key(key)} = {_value(value)}" for key, value in values.items())]
     block = "".join(line + newline for line in lines)
     parent = [one for one in _statements(text) if one.table == table[:-1] and one.kind in _SOLID]
@@ -139,20 +137,20 @@ def _add_table(text: str, table: tuple[str, ...], values: Table) -> str:
 
 
 def _ended(head: str, text: str) -> str:
-    return head if not head.strip("\ufeff") or head.endswith("\n") else head + _newline(text)
+    return head if not head.strip("\ufeff") or head.endswith("\n") else head + newline_of(text)
 
 
 def _statements(text: str) -> Iterator[_Statement]:
     table: tuple[str, ...] = ()
     start = len(text) - len(text.removeprefix("\ufeff"))
     if start:
-        yield _Statement(0, start, "comment", table, text[:start])
+        yield _Statement(start, "comment", table, text[:start])
     for end in _line_ends(text):
         line = text[start:end]
         kind = _kind(line)
         if kind == "header":
             table = _path(line)
-        yield _Statement(start, end, kind, table, line)
+        yield _Statement(end, kind, table, line)
         start = end
 
 
@@ -186,10 +184,6 @@ def _path(header: str) -> tuple[str, ...]:
             ((key, found),) = found.items()
             path.append(key)
     return tuple(path)
-
-
-def _newline(text: str) -> str:
-    return "\r\n" if "\r\n" in text else "\n"
 
 
 def _key(key: str) -> str:

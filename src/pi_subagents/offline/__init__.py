@@ -1,9 +1,15 @@
 """The offline model: a scripted server in the place of a provider, for real agents without key or network."""
 
 from pi_subagents.offline.agent_dir import PROVIDER, agent_environment
+from pi_subagents.offline.demo import (
+    DEMO_PROFILES,
+    DEMO_TASKS,
+    DemoTask,
+    demo_script,
+    suits_demo,
+    write_sample_project,
+)
 from pi_subagents.offline.request import Request, ToolResult
-from pi_subagents.offline.sample import suits_demo, write_sample_project
-from pi_subagents.offline.scenes import DEMO_PROFILES, DEMO_TASKS, DemoTask, demo_script
 from pi_subagents.offline.script import Attempts, Call, CutStream, Fail, Hang, Say, Script, Turn, Usage
 from pi_subagents.offline.server import OfflineModel
 

@@ -7,27 +7,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 PROVIDER = "offline"
 _LOOPBACK = ("127.0.0.1", "localhost")
 
 
-@dataclass(frozen=True, slots=True)
-class Endpoint:
-    """Where the model is, what it is called, and the key to send."""
-
-    base_url: str
-    model_id: str
-    api_key: str
-
-
 def write_agent_dir(
     path: Path,
-    endpoint: Endpoint,
+    base_url: str,
+    model_id: str,
+    api_key: str,
     *,
-    retry_base_delay_ms: int = 20,
+    retry_base_delay_ms: int,
     settings: Mapping[str, object] | None = None,
 ) -> Path:
     """Write `models.json` and `settings.json` into `path` and return it.
@@ -37,16 +29,16 @@ def write_agent_dir(
     """
     path.mkdir(mode=0o700, parents=True, exist_ok=True)
     path.chmod(0o700)
-    _write_private(path / "models.json", models_config(endpoint))
-    defaults = default_settings(endpoint.model_id, retry_base_delay_ms)
+    _write_private(path / "models.json", _models(base_url, model_id, api_key))
+    defaults = _default_settings(model_id, retry_base_delay_ms)
     _write_private(path / "settings.json", {**defaults, **(settings or {})})
     return path
 
 
-def models_config(endpoint: Endpoint) -> dict[str, object]:
+def _models(base_url: str, model_id: str, api_key: str) -> dict[str, object]:
     """pi's `models.json` with one provider and one model that has a price, so that costs can be seen."""
     model = {
-        "id": endpoint.model_id,
+        "id": model_id,
         "name": "Scripted offline model",
         "reasoning": True,
         "input": ["text"],
@@ -56,16 +48,11 @@ def models_config(endpoint: Endpoint) -> dict[str, object]:
         # Brings pi's session id into each request, which keeps the attempts of equal prompts apart.
         "compat": {"sendSessionAffinityHeaders": True},
     }
-    provider = {
-        "baseUrl": endpoint.base_url,
-        "api": "openai-completions",
-        "apiKey": endpoint.api_key,
-        "models": [model],
-    }
+    provider = {"baseUrl": base_url, "api": "openai-completions", "apiKey": api_key, "models": [model]}
     return {"providers": {PROVIDER: provider}}
 
 
-def default_settings(model_id: str, retry_base_delay_ms: int) -> dict[str, object]:
+def _default_settings(model_id: str, retry_base_delay_ms: int) -> dict[str, object]:
     """pi's `settings.json`: this model, no chatter, no telemetry, no request that no script expects."""
     return {
         "defaultProvider": PROVIDER,

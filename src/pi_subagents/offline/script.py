@@ -8,6 +8,8 @@ neither text nor call does not advance the conversation: agents leave empty assi
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -79,7 +81,8 @@ class Hang:
     text: str = ""
 
 
-Answer = Turn | Say | Call | Fail | CutStream | Hang
+Played = Turn | Fail | CutStream | Hang
+Answer = Played | Say | Call
 Compose = Callable[[Request], Answer]
 """An answer made from the request, for example one that quotes the last tool result."""
 
@@ -143,3 +146,31 @@ class Script:
         if request.step >= len(route.steps):
             return Say(f"The script has run out: it has no step {request.step + 1} of {len(route.steps)}.")
         return route.steps[request.step]
+
+
+class Player:
+    """Answers requests from a script, counting the attempts at each step; safe to call from many threads.
+
+    The count per (conversation, step) is the only state in the offline model; everything else is in the request.
+    """
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._lock = threading.Lock()
+        self._attempts: Counter[tuple[str, int]] = Counter()
+
+    def answer(self, request: Request) -> Played:
+        """The answer to this request; raises whatever a composed answer's own function raises."""
+        step = self._script.step(request)
+        if isinstance(step, Attempts):
+            step = step.answer(self._count_attempt(request))
+        answer = step(request) if callable(step) else step
+        if isinstance(answer, Say):
+            return Turn(text=answer.text)
+        return Turn(calls=(answer,)) if isinstance(answer, Call) else answer
+
+    def _count_attempt(self, request: Request) -> int:
+        key = (request.conversation, request.step)
+        with self._lock:
+            self._attempts[key] += 1
+            return self._attempts[key] - 1

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import re
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pi_subagents.encoding import JsonError, decode_json
+from pi_subagents.text import cell_width, clean, clip, shorten_path
 from pi_subagents.text.cells import ELLIPSIS
-from pi_subagents.text.harmless import clean
-from pi_subagents.text.locations import shorten_path
+from pi_subagents.text.wording import same_directory
 
 MAX_VALUE_CHARS = 4096
 """More than any line shows; longer values are cut before they are looked at closely."""
@@ -28,7 +30,7 @@ class Arguments:
 
     def text(self, *keys: str) -> str | None:
         """The first of `keys` that holds text worth showing, on one line."""
-        return next((text for key in keys if (text := one_line(self.values.get(key)))), None)
+        return next((text for key in keys if (text := text_of(self.values.get(key)))), None)
 
     def path(self, *keys: str) -> str | None:
         """The first of `keys` that holds a path, in its shortest form."""
@@ -48,7 +50,7 @@ class Arguments:
         """The texts in the list under `key`; a single text counts as a list of one."""
         value = self.values.get(key)
         values = [value] if isinstance(value, str) else self.items(key) or []
-        return [text for item in values if (text := one_line(item))]
+        return [text for item in values if (text := text_of(item))]
 
     def paths(self, key: str) -> list[str]:
         """The paths in the list under `key`, each in its shortest form."""
@@ -58,7 +60,7 @@ class Arguments:
         return self.values.get(key) in (None, "")
 
 
-def one_line(value: object) -> str | None:
+def text_of(value: object) -> str | None:
     """A text value, safe to print and on one line; None for anything else and for blanks."""
     if not isinstance(value, str):
         return None
@@ -110,3 +112,82 @@ def _whole_number(value: object) -> int | None:
 def unique(values: Iterable[str]) -> list[str]:
     """The values in order, each once."""
     return list(dict.fromkeys(values))
+
+
+MAX_COMMAND_LINES = 4
+"""One long command must not push everything else out of a window of fifteen lines."""
+CONTINUATION = "│ "
+
+_CD = re.compile(r"""\s*cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))[^\S\n]*(?:&&|;|\n)\s*""")
+_LONE_CD = re.compile(r"""cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))\s*;?""")
+_MOVES = re.compile(r"(?<![\w./-])(?:cd|pushd|popd)(?![\w./-])")
+_PATH = re.compile(r"""(?<![^\s'"=(<>:,])/(?!/)[^\s'"`;&|<>()$\\:,]*(?![^\s'"`;&|<>():,])""")
+_TOKEN = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|`[^`]*`|&&|[()]""", re.DOTALL)
+
+
+def first_line(command: str, *, cwd: str | None = None, home: str | None = None) -> str:
+    """The command's first line without redundant `cd`s, with `…` if more follows; empty for a blank one."""
+    text = _drop_cd(clean(bounded(command), keep_newlines=True).strip(), cwd, home)
+    lines = deque(line for each in text.split("\n") if (line := each.strip()))
+    first = lines.popleft() if lines else ""
+    while lines and (first.endswith(("&&", "\\")) or lines[0].startswith("&&")):
+        first = " ".join((first.removesuffix("\\").rstrip(), lines.popleft()))
+    first = _shorten_paths(first, cwd, home)
+    return f"{first} {ELLIPSIS}" if lines else first
+
+
+def layout(command: str, *, head: str, width: int) -> list[str]:
+    """A one-line command in lines of at most `width` cells: the first after `head`, the others after `│ `."""
+    rooms = (width - cell_width(head), width - cell_width(CONTINUATION))
+    if cell_width(command) <= rooms[0]:
+        return [head + command]
+    lines = _fill(split_chain(command), rooms)
+    if len(lines) > MAX_COMMAND_LINES:
+        del lines[MAX_COMMAND_LINES:]
+        lines[-1] = clip(lines[-1], rooms[1] - 2) + f" {ELLIPSIS}"
+    return [clip((CONTINUATION if index else head) + line, width) for index, line in enumerate(lines)]
+
+
+def split_chain(command: str) -> list[str]:
+    """The parts between the `&&`s that stand outside of quotes and parentheses."""
+    parts, start, depth = [], 0, 0
+    for token in _TOKEN.finditer(command):
+        if token[0] == "(":
+            depth += 1
+        elif token[0] == ")":
+            depth = max(depth - 1, 0)
+        elif token[0] == "&&" and depth == 0:
+            parts.append(command[start : token.start()].strip())
+            start = token.end()
+    return [*parts, command[start:].strip()]
+
+
+def _fill(parts: list[str], rooms: tuple[int, int]) -> list[str]:
+    lines = [parts[0]]
+    for part in parts[1:]:
+        joined = f"{lines[-1]} && {part}"
+        if cell_width(joined) <= rooms[len(lines) > 1]:
+            lines[-1] = joined
+        else:
+            lines.append(f"&& {part}")
+    return lines
+
+
+def _shorten_paths(command: str, cwd: str | None, home: str | None) -> str:
+    """Absolute paths as they are seen from where the command stands; beyond a `cd` that is somewhere else."""
+    if cwd and (lone := _LONE_CD.fullmatch(command)):
+        target = next(group for group in lone.groups() if group is not None)
+        return "cd ." if same_directory(target, cwd, home) else command
+    moves = _MOVES.search(command)
+    here = len(command) if moves is None else moves.start()
+    return _PATH.sub(lambda path: shorten_path(path[0], cwd=cwd, home=home), command[:here]) + command[here:]
+
+
+def _drop_cd(command: str, cwd: str | None, home: str | None) -> str:
+    while cwd and (found := _CD.match(command)):
+        target = next(group for group in found.groups() if group is not None)
+        rest = command[found.end() :]
+        if not rest or not same_directory(target, cwd, home):
+            break
+        command = rest
+    return command

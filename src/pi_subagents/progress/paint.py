@@ -1,22 +1,144 @@
-"""Windows as styled lines: body, footer and the status of all; each surface only adds its colours."""
+"""Windows as styled lines: header, body, footer and the status of all; each surface only adds its colours.
+
+People are told of an end in the words of the record, `completed`, `failed` and `aborted`, on every surface whose words
+are our own; the tools and the line above their windows in pi have those of their reference.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from pi_subagents.progress.headers import BULLET, ICON_STYLES, name_of
-from pi_subagents.progress.standing import FATES, fate
+from pi_subagents.models import Status
+from pi_subagents.progress.arguments import text_of
 from pi_subagents.progress.windows import Window, WindowLine
-from pi_subagents.text.cells import cell_width
-from pi_subagents.text.figures import duration
-from pi_subagents.text.harmless import clean
+from pi_subagents.text import cell_width, clean, clip, counted, duration, money, short_count, wrap
 from pi_subagents.text.segments import Line, Segment, Style, fit, plain, style_tool_line
-from pi_subagents.text.wrapping import wrap
 
+_ICONS = {Status.QUEUED: "·", Status.RUNNING: "⏳", Status.COMPLETED: "✓", Status.FAILED: "✗", Status.ABORTED: "✗"}
+
+FATES = (Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED)
+"""In the order in which they are counted; an end that only another version knows follows by its own name."""
+ICONS = {"running": "⏳", "completed": "✓", "error": "✗"}
+ICON_STYLES = {"running": Style.WARNING, "completed": Style.SUCCESS, "error": Style.ERROR}
+BULLET: Segment = (Style.DIM, " • ")
+_LEAVE_OUT = ("model", "profile", "tokens", "cost", "tools", "timeout", "todos")
+"""In this order, until the line fits."""
+_FIGURES = ("tokens", "cost")
+_MIN_NAME_CELLS = 12
+_MAX_NAME_CELLS = 400
+"""No terminal is wider, and a name may be."""
 _LONG_S = 3
 """A tool that runs for longer is worth a clock; most are done before anybody looks."""
 _HEADER_WORDS = {"running": "running", "completed": "done", "error": "error"}
+
+
+def fate(status: Status) -> Status:
+    """What is counted and chosen by: `running` until a run is over, also while it waits, then how it ended."""
+    return status if status.is_terminal else Status.RUNNING
+
+
+def status_icon(status: Status) -> str:
+    """`✓`, `✗` …; `?` for a state that only another version knows."""
+    return _ICONS.get(status, "?")
+
+
+def standing(status: Status, is_damaged: bool) -> str:
+    """`completed`, `completed, damaged`."""
+    return f"{status}, damaged" if is_damaged else str(status)
+
+
+def unusual_standing(status: Status, is_damaged: bool) -> str:
+    """What an icon cannot say: nothing, `damaged`, or the word of another version."""
+    if status not in _ICONS:
+        return standing(status, is_damaged)
+    return "damaged" if is_damaged else ""
+
+
+def header_segments(
+    window: Window, now_ms: int, *, icon: str | None = None, figures: bool = False, width: int | None = None
+) -> Line:
+    """`{icon} name • profile (provider/model thinking) • n tools • [done/total] • elapsed/timeout`.
+
+    `icon` replaces the usual one, for surfaces with a spinner; `figures` adds tokens and cost; `width` is how many
+    cells there are.
+    """
+    left_out = frozenset(() if figures else _FIGURES)
+    line = _header(window, now_ms, icon, left_out, None)
+    if width is None or _cells(line) <= width:
+        return line
+    # A name may take half of the line before anything else has to go for it.
+    name_cells = max(_MIN_NAME_CELLS, width // 2)
+    line = _header(window, now_ms, icon, left_out, name_cells)
+    for part in _LEAVE_OUT:
+        if _cells(line) <= width:
+            break
+        left_out |= {part}
+        line = _header(window, now_ms, icon, left_out, name_cells)
+    # What the others leave is the name's, and what they lack is taken from it.
+    name_cells = min(name_cells, cell_width(name_of(window))) + width - _cells(line)
+    return fit(_header(window, now_ms, icon, left_out, max(1, name_cells)), width)
+
+
+def name_of(window: Window) -> str:
+    """The task's name, fit to be shown."""
+    return text_of(window.state.name) or "(unnamed)"
+
+
+def usage_parts(tokens: int, cost: float) -> list[Line]:
+    """`2.1k tokens` and `$0.0021`, each only if there are any."""
+    return [[(Style.DIM, figure)] for figure in _usage(tokens, cost) if figure]
+
+
+def _usage(tokens: int, cost: float) -> tuple[str, str]:
+    return f"{short_count(tokens)} tokens" if tokens else "", money(cost) if cost else ""
+
+
+def _cells(line: Line) -> int:
+    return cell_width(plain(line))
+
+
+def header_parts(window: Window, now_ms: int) -> list[tuple[Line, int | None]]:
+    """The header for a surface that fits it to its width itself: each part, and how late it goes; None stays.
+
+    The first part ends with the name.
+    """
+    parts = _parts(window, now_ms, None, _MAX_NAME_CELLS)
+    shown = [(name, line) for name, line in parts if name not in _FIGURES]
+    return [(line, _LEAVE_OUT.index(name) if name in _LEAVE_OUT else None) for name, line in shown]
+
+
+def _header(window: Window, now_ms: int, icon: str | None, left_out: frozenset[str], name_cells: int | None) -> Line:
+    parts = _parts(window, now_ms, icon, name_cells)
+    return [segment for name, line in parts if name not in left_out for segment in line]
+
+
+def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None) -> Iterator[tuple[str, Line]]:
+    """The parts in their order, each with what stands between it and the one before."""
+    status, state = window.status, window.state
+    name = name_of(window) if name_cells is None else clip(name_of(window), name_cells)
+    yield "name", [(ICON_STYLES[status], icon or ICONS[status]), (Style.TEXT, " "), (Style.BOLD, name)]
+    if profile := text_of(state.agent):
+        yield "profile", [BULLET, (Style.ACCENT, profile)]
+    if described := _model(window):
+        # It goes before the profile does, so the one before it is there whenever it is.
+        yield "model", [(Style.MUTED, f" ({described})")] if profile else [BULLET, (Style.MUTED, f"({described})")]
+    yield "tools", [BULLET, (Style.MUTED, counted(state.tool_count, "tool"))]
+    if state.todo_completed < state.todo_total:
+        yield "todos", [BULLET, (Style.MUTED, f"[{state.todo_completed}/{state.todo_total}]")]
+    yield "elapsed", [BULLET, (Style.MUTED, f"{window.elapsed_ms(now_ms) // 1000}s")]
+    if state.timeout_s is not None:
+        yield "timeout", [(Style.MUTED, f"/{state.timeout_s:.10g}s")]
+    usage = state.usage
+    for name, figure in zip(_FIGURES, _usage(usage.total_tokens, usage.cost), strict=True):
+        if figure:
+            yield name, [BULLET, (Style.DIM, figure)]
+
+
+def _model(window: Window) -> str:
+    state = window.state
+    name = "/".join(part for part in (text_of(state.provider), text_of(state.model)) if part)
+    return " ".join(part for part in (name, text_of(state.thinking_level)) if part)
 
 
 def body_segments(window: Window, expanded: bool = False) -> list[Line]:
@@ -140,3 +262,13 @@ def error_segments(window: Window) -> list[Line]:
         return []
     text = clean(window.state.error, keep_newlines=True)
     return [[(Style.ERROR, line.rstrip())] for line in text.split("\n") if line.strip()]
+
+
+def excerpt_segments(text: str, max_lines: int) -> list[Line]:
+    """The first `max_lines` lines of a result and, if there are more, how many: `... (47 more lines)`."""
+    most = max(max_lines, 0)
+    lines = clean(text, keep_newlines=True).split("\n", most)
+    shown: list[Line] = [[(Style.TEXT, line)] for line in lines[:most]]
+    if rest := lines[most:]:
+        shown.append([(Style.MUTED, f"... ({counted(rest[0].count(chr(10)) + 1, 'more line')})")])
+    return shown

@@ -6,34 +6,51 @@ its lines and the live area below them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, Protocol
+from collections import deque
+from collections.abc import Callable, Iterator
+from itertools import groupby
+from typing import Any, Literal
 
 import msgspec
 
-from pi_subagents.models import Reason, Status, Usage
+from pi_subagents.fold import RunState
+from pi_subagents.models import Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress.live_area import MAX_LINE_CELLS, LiveArea
-from pi_subagents.progress.previews import preview_tool_call
-from pi_subagents.progress.results import output_lines, summarise_tool_result
+from pi_subagents.progress.previews import output_lines, preview_tool_call, summarise_tool_result
 from pi_subagents.progress.words import notice
-from pi_subagents.text.cells import clip
-from pi_subagents.text.harmless import clean
-from pi_subagents.text.segments import Segment
+from pi_subagents.text import Segment, Style, clean, clip, clip_start
 
+DEFAULT_MAX_LINES = 15
+DEFAULT_PREVIEW_WIDTH = 160
 MAX_MESSAGES = 500
 _SLACK = 500
 """Old lines go in batches, so that adding one stays cheap."""
 _MAX_OUTPUT_LINES = 500
+MAX_PARTIAL_CHARS = 8192
+"""Only the end of what is being written is ever shown: this fills a large screen."""
+MAX_LINE_CELLS = 2000
+"""A line longer than any screen is cut; the run's record keeps it whole."""
+_MAX_NESTED_CALLS = 20
+"""A script may make thousands of calls; the first few say what it is about."""
+_MAX_REMEMBERED_CALLS = 500
+_MAX_TEXT_LINES = 4 * MAX_MESSAGES
+_MAX_TEXT_CHARACTERS = MAX_MESSAGES * MAX_LINE_CELLS
 
-LineKind = Literal["text", "tool"]
+WindowStatus = Literal["running", "completed", "error"]
+
+
+def documented_status(status: Status) -> WindowStatus:
+    """A run's state in the words of windows and of the `delegate` tools."""
+    if status is Status.COMPLETED:
+        return "completed"
+    return "error" if status.is_terminal else "running"
 
 
 class WindowLine(msgspec.Struct, frozen=True, gc=False):
     """One line of a window; it never holds control characters."""
 
     text: str
-    kind: LineKind = "text"
+    kind: Literal["text", "tool"] = "text"
     output: tuple[str, ...] = ()
     """What the tool returned whose call ends with this line: below it in an expanded window, else nowhere."""
 
@@ -51,21 +68,22 @@ class History:
 
     def insert_below(self, anchor: WindowLine | None, *lines: WindowLine) -> None:
         """Put `lines` right below `anchor`, or at the end if that has gone."""
-        for index in range(len(self._lines) - 1, -1, -1):
-            if self._lines[index] is anchor:
-                self._lines[index + 1 : index + 1] = lines
-                return
-        for line in lines:
-            self.append(line)
+        if (index := self._find(anchor)) is not None:
+            self._lines[index + 1 : index + 1] = lines
+        else:
+            for line in lines:
+                self.append(line)
 
     def add_output(self, line: WindowLine, output: tuple[str, ...]) -> WindowLine | None:
         """Put what a tool returned below `line`; the line as it is then, or None if that has gone."""
-        for index in range(len(self._lines) - 1, -1, -1):
-            if self._lines[index] is line:
-                told = self._lines[index] = msgspec.structs.replace(line, output=(*line.output, *output))
-                self._forget_old_outputs()
-                return told
-        return None
+        if (index := self._find(line)) is None:
+            return None
+        told = self._lines[index] = msgspec.structs.replace(line, output=(*line.output, *output))
+        self._forget_old_outputs()
+        return told
+
+    def _find(self, line: WindowLine | None) -> int | None:
+        return next((index for index in range(len(self._lines) - 1, -1, -1) if self._lines[index] is line), None)
 
     def _forget_old_outputs(self) -> None:
         """Half of them at once: whoever follows the lines is told anew of all that stand below a changed one."""
@@ -83,44 +101,65 @@ class History:
         return self._lines[-min(count, MAX_MESSAGES) :] if count > 0 else []
 
 
-DEFAULT_MAX_LINES = 15
-DEFAULT_PREVIEW_WIDTH = 160
-_MAX_NESTED_CALLS = 20
-"""A script may make thousands of calls; the first few say what it is about."""
-_MAX_REMEMBERED_CALLS = 500
-_MAX_TEXT_LINES = 4 * MAX_MESSAGES
-_MAX_TEXT_CHARACTERS = MAX_MESSAGES * MAX_LINE_CELLS
+class LiveArea:
+    """What is going on at this moment, below the lines: unfinished text, a tool's output, a notice.
 
-WindowStatus = Literal["running", "completed", "error"]
+    It is gone once the finished message or result is there, and no record of it is kept. Takes pieces as they come and
+    puts them together only when somebody looks.
+    """
 
+    def __init__(self) -> None:
+        self._deltas: deque[ev.Delta] = deque()
+        self._chars = 0
+        self._shown: dict[str, str | None] = {}
 
-class RunFacts(Protocol):
-    """What a window needs to know of its run's state."""
+    def write(self, delta: ev.Delta) -> bool:
+        """Add a piece of a message; arguments of a tool call are not shown before they are complete."""
+        if delta.kind == "toolCall" or not delta.text:
+            return False
+        self._deltas.append(delta)
+        self._chars += len(delta.text)
+        while self._chars - len(self._deltas[0].text) >= MAX_PARTIAL_CHARS:
+            self._chars -= len(self._deltas.popleft().text)
+        self.show("notice", None)
+        return True
 
-    run_id: str
-    session_id: str
-    name: str
-    cwd: str
-    provider: str | None
-    model: str | None
-    thinking_level: str | None
-    timeout_s: float | None
-    file_count: int
-    status: Status
-    reason: Reason | None
-    stop: ev.StopRequested | None
-    error: str | None
-    started_at: int | None
-    completed_at: int | None
-    exit_code: int | None
-    stop_reason: str | None
-    usage: Usage
-    tool_count: int
-    todo_total: int
-    todo_completed: int
+    def show(self, what: Literal["tool line", "notice", "stopping"], words: str | None) -> bool:
+        """Show a tool's last line, a notice until something new happens, or that the run is stopped; None: no more."""
+        changed = words != self._shown.get(what)
+        self._shown[what] = words
+        return changed
 
-    @property
-    def agent(self) -> str | None: ...
+    def clear_message(self) -> bool:
+        """The message is complete, or a new one begins."""
+        changed = bool(self._deltas)
+        self._deltas.clear()
+        self._chars = 0
+        return self.show("notice", None) or changed
+
+    def lines(self) -> list[Segment]:
+        """The area line by line; thoughts are dim."""
+        lines = list(self._message_lines())
+        if output := clean(self._shown.get("tool line") or "").strip():
+            lines.append((Style.DIM, f"  {clip(output, MAX_LINE_CELLS)}"))
+        return lines + [(Style.WARNING, words) for what in ("notice", "stopping") if (words := self._shown.get(what))]
+
+    def _message_lines(self) -> Iterator[Segment]:
+        self._join_deltas()
+        for delta in self._deltas:
+            style = Style.DIM if delta.kind == "thinking" else Style.TEXT
+            for line in clean(delta.text, keep_newlines=True).split("\n"):
+                if line := line.rstrip():
+                    yield style, clip_start(line, MAX_LINE_CELLS)  # its end is what is new
+
+    def _join_deltas(self) -> None:
+        """Keep what was put together for this look, so that the next one has only the new pieces to add."""
+        runs = [
+            (kind, "".join(delta.text for delta in run))
+            for kind, run in groupby(self._deltas, lambda delta: delta.kind)
+        ]
+        self._deltas = deque(ev.Delta(kind=kind, text=text[-MAX_PARTIAL_CHARS:]) for kind, text in runs)
+        self._chars = sum(len(delta.text) for delta in self._deltas)
 
 
 class Window:
@@ -128,19 +167,16 @@ class Window:
 
     def __init__(
         self,
-        state: RunFacts,
+        state: RunState,
         *,
         max_lines: int = DEFAULT_MAX_LINES,
         preview_width: int = DEFAULT_PREVIEW_WIDTH,
-        cwd: str | None = None,
         home: str | None = None,
-        run_dir: str | None = None,
     ) -> None:
         self.state = state
         self.max_lines = max_lines
         self.preview_width = preview_width
-        self.run_dir = run_dir
-        self._cwd = cwd
+        self.run_dir: str | None = None
         self._home = home
         self._history = History()
         self._live = LiveArea()
@@ -154,10 +190,7 @@ class Window:
 
     @property
     def status(self) -> WindowStatus:
-        """The run's state in the words of windows."""
-        if self.state.status is Status.COMPLETED:
-            return "completed"
-        return "error" if self.state.status.is_terminal else "running"
+        return documented_status(self.state.status)
 
     @property
     def lines(self) -> list[WindowLine]:
@@ -264,7 +297,10 @@ class Window:
         lines = [WindowLine(f"→ {first}", "tool"), *(WindowLine(f"  {text}", "tool") for text in more)]
         for line in lines:
             self._history.append(line)
-        self._remember_call(call_id, lines[-1])
+        if call_id:
+            self._calls[call_id] = lines[-1]
+            if len(self._calls) > _MAX_REMEMBERED_CALLS:
+                del self._calls[next(iter(self._calls))]
         return True
 
     def _tool_started(self, event: ev.ToolStarted) -> bool:
@@ -274,29 +310,29 @@ class Window:
 
     def _tool_ended(self, call_id: str) -> bool:
         self._running.pop(call_id, None)
-        return self._live.show_tool_line(None)
+        return self._live.show("tool line", None)
 
     def _preview(self, name: str, arguments: object) -> list[str]:
-        cwd = self._cwd or self.state.cwd
-        return preview_tool_call(name, arguments, width=self.preview_width, cwd=cwd, home=self._home).split("\n")
-
-    def _remember_call(self, call_id: str, line: WindowLine) -> None:
-        if not call_id:
-            return
-        self._calls[call_id] = line
-        if len(self._calls) > _MAX_REMEMBERED_CALLS:
-            del self._calls[next(iter(self._calls))]
+        width, cwd = self.preview_width, self.state.cwd
+        return preview_tool_call(name, arguments, width=width, cwd=cwd, home=self._home).split("\n")
 
     def _started(self, _event: ev.Started) -> bool:
-        self._live.show_notice(None)
+        self._live.show("notice", None)
         return True
 
     def _ended(self, _event: ev.Ended) -> bool:
         self._running.clear()
-        self._live.show_notice(None)
-        self._live.show_tool_line(None)
-        self._live.show_stopping(None)
+        self._live.show("notice", None)
+        self._live.show("tool line", None)
+        self._live.show("stopping", None)
         return True
+
+    def _lost(self, event: ev.Event) -> bool:
+        """What is missing from the window for good stays visible in it."""
+        return self._add_text(notice(event) or "")
+
+    def _noticed(self, event: ev.Event) -> bool:
+        return self._live.show("notice", notice(event))
 
 
 def _told(line: WindowLine) -> dict[str, str]:
@@ -307,35 +343,20 @@ def _safe(text: str | None) -> str | None:
     return None if text is None else clean(text, keep_newlines=True)
 
 
-def _stderr(window: Window, event: ev.Stderr) -> bool:
-    return window._add_text(event.text, prefix="[stderr]: ")
-
-
-def _lost(window: Window, event: ev.Event) -> bool:
-    """What is missing from the window for good stays visible in it."""
-    return window._add_text(notice(event) or "")
-
-
 _HANDLERS: dict[type[ev.Event], Callable[[Window, Any], bool]] = {
     ev.Delta: lambda window, event: window._live.write(event),
     ev.Message: Window._message,
     ev.MessageStarted: Window._message_started,
     ev.ToolStarted: Window._tool_started,
-    ev.ToolProgress: lambda window, event: window._live.show_tool_line(event.line),
+    ev.ToolProgress: lambda window, event: window._live.show("tool line", event.line),
     ev.ToolEnded: lambda window, event: window._tool_ended(event.id),
     ev.Output: lambda window, event: window._add_text(event.text),
-    ev.Stderr: _stderr,
-    ev.ExtensionFailed: _lost,
-    ev.Dropped: _lost,
-    ev.DetailsDropped: _lost,
-    ev.HeldBack: lambda window, event: window._live.show_notice(notice(event)),
-    ev.RetryStarted: lambda window, event: window._live.show_notice(notice(event)),
-    ev.RetryEnded: lambda window, event: window._live.show_notice(notice(event)),
-    ev.CompactionStarted: lambda window, event: window._live.show_notice(notice(event)),
-    ev.CompactionEnded: lambda window, event: window._live.show_notice(notice(event)),
-    ev.StopRequested: lambda window, event: window._live.show_stopping(notice(event)),
+    ev.Stderr: lambda window, event: window._add_text(event.text, prefix="[stderr]: "),
+    **dict.fromkeys((ev.ExtensionFailed, ev.Dropped, ev.DetailsDropped), Window._lost),
+    **dict.fromkeys((ev.HeldBack, ev.RetryStarted, ev.RetryEnded), Window._noticed),
+    **dict.fromkeys((ev.CompactionStarted, ev.CompactionEnded), Window._noticed),
+    ev.StopRequested: lambda window, event: window._live.show("stopping", notice(event)),
     ev.Ended: Window._ended,
-    ev.Created: lambda window, event: True,
+    **dict.fromkeys((ev.Created, ev.ThinkingLevelChanged), lambda window, event: True),
     ev.Started: Window._started,
-    ev.ThinkingLevelChanged: lambda window, event: True,
 }

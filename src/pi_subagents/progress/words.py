@@ -12,11 +12,8 @@ from typing import Any
 
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress.arguments import Arguments, one_line
-from pi_subagents.progress.shell import first_line
-from pi_subagents.text import counted
-from pi_subagents.text.cells import clip
-from pi_subagents.text.harmless import clean
+from pi_subagents.progress.arguments import Arguments, first_line, text_of
+from pi_subagents.text import clean, clip, counted, one_line
 
 _MEGABYTE = 1_000_000
 _NOUNS = {"turn": "Model error", "summary": "Summary failed"}
@@ -39,7 +36,7 @@ def _retry_started(event: ev.RetryStarted) -> str:
 
 def _held_back(event: ev.HeldBack) -> str:
     seconds = max(event.until - event.at, 0) / 1000
-    return f"Waiting {seconds:.3g} s: {one_line(event.provider)} asked us to slow down"
+    return f"Waiting {seconds:.3g} s: {text_of(event.provider)} asked us to slow down"
 
 
 def _retry_ended(event: ev.RetryEnded) -> str | None:
@@ -49,27 +46,15 @@ def _retry_ended(event: ev.RetryEnded) -> str | None:
     return _with_detail(f"{_NOUNS.get(event.what, 'Error')}, gave up{attempts}", event.message)
 
 
-def _compaction_started(_event: ev.CompactionStarted) -> str:
-    return "Compacting the conversation"
-
-
 def _compaction_ended(event: ev.CompactionEnded) -> str:
     if event.aborted:
         return _with_detail("Compaction aborted", event.message)
     return _with_detail("Compaction failed", event.message) if event.message else "Compaction finished"
 
 
-def _stop_requested(event: ev.StopRequested) -> str:
-    return _with_detail("Stopping", event.message)
-
-
 def _extension_failed(event: ev.ExtensionFailed) -> str:
-    path = one_line(event.path)
+    path = text_of(event.path)
     return _with_detail(f"Extension failed: {path}" if path else "Extension failed", event.message)
-
-
-def _dropped(event: ev.Dropped) -> str:
-    return f"Left out a record of {event.size} bytes: too large to keep"
 
 
 def _details_dropped(event: ev.DetailsDropped) -> str:
@@ -80,7 +65,7 @@ def _details_dropped(event: ev.DetailsDropped) -> str:
 
 
 def _with_detail(words: str, detail: str | None) -> str:
-    text = one_line(detail)
+    text = text_of(detail)
     return f"{words}: {text}" if text else words
 
 
@@ -88,11 +73,11 @@ _NOTICES: dict[type[ev.Event], Callable[[Any], str | None]] = {
     ev.HeldBack: _held_back,
     ev.RetryStarted: _retry_started,
     ev.RetryEnded: _retry_ended,
-    ev.CompactionStarted: _compaction_started,
+    ev.CompactionStarted: lambda event: "Compacting the conversation",
     ev.CompactionEnded: _compaction_ended,
-    ev.StopRequested: _stop_requested,
+    ev.StopRequested: lambda event: _with_detail("Stopping", event.message),
     ev.ExtensionFailed: _extension_failed,
-    ev.Dropped: _dropped,
+    ev.Dropped: lambda event: f"Left out a record of {event.size} bytes: too large to keep",
     ev.DetailsDropped: _details_dropped,
 }
 
@@ -171,19 +156,13 @@ class ProgressWords:
     def _free_text(self, text: str) -> str | None:
         if self._multiline:
             return clean(text, keep_newlines=True).strip() or None
-        return " ".join(clean(text).split()) or None
-
-    def _output(self, event: ev.Output) -> str | None:
-        return self._free_text(event.text)
+        return one_line(text) or None
 
     def _tool_started(self, event: ev.ToolStarted) -> str:
         subject = self._remember(event.id, event.name, event.arguments)
         self._told.pop(event.id or event.name, None)
         phrases = _PHRASES.get(event.name)
         return phrases.doing.format(subject) if phrases and subject else f"Running {_label(event.name)}"
-
-    def _tool_ended(self, event: ev.ToolEnded) -> str | None:
-        return self._tool_done(event, event.id, event.name, event.is_error)
 
     def _tool_done(self, event: ev.Event, call_id: str, name: str, failed: bool) -> str | None:
         key = call_id or name
@@ -221,13 +200,13 @@ class ProgressWords:
         words = _END_WORDS.get(event.status, event.status.value)
         if event.status is Status.COMPLETED:
             return words
-        words += f": {text}" if (text := one_line(event.message)) else f" ({event.reason})"
+        words += f": {text}" if (text := text_of(event.message)) else f" ({event.reason})"
         cause = self._last_stderr if event.reason is Reason.SPAWN else None
         return f"{words} [stderr]: {cause}" if cause and cause not in words else words
 
 
 def _label(name: str) -> str:
-    return one_line(name) or "tool"
+    return text_of(name) or "tool"
 
 
 def _put(memory: dict[str, Any], key: str, value: object) -> None:
@@ -239,8 +218,8 @@ def _put(memory: dict[str, Any], key: str, value: object) -> None:
 _HANDLERS: dict[type[ev.Event], Callable[[ProgressWords, Any], str | None]] = {
     ev.Message: ProgressWords._message,
     ev.ToolStarted: ProgressWords._tool_started,
-    ev.ToolEnded: ProgressWords._tool_ended,
-    ev.Output: ProgressWords._output,
+    ev.ToolEnded: lambda words, event: words._tool_done(event, event.id, event.name, event.is_error),
+    ev.Output: lambda words, event: words._free_text(event.text),
     ev.Stderr: ProgressWords._stderr,
     ev.Ended: ProgressWords._ended,
 }

@@ -21,9 +21,8 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import standing
 from pi_subagents.runners import collect_ended
-from pi_subagents.runs.lookup import short_run_ids
 from pi_subagents.runs.run import Run
-from pi_subagents.runs.sessions import several_places
+from pi_subagents.runs.sessions import several_places, short_run_ids
 from pi_subagents.store import JOURNAL_FILE, Index, find_event, list_runs, mark, read_journal, wait_for_file
 
 LAUNCH_ENTRY = "pi-subagents:bg-run"
@@ -36,27 +35,49 @@ _NOTICE_LOCK_S = 3.0
 """Another terminal that is stopped while it tells them tells them later."""
 
 
-class BackgroundRuns:
-    """Which run directories hold background runs, and whose. The disk decides; the index saves most of the looking.
+def _owner_on_disk(folder: Path) -> str | None:
+    """Who owns the background run in a directory; None if there is none."""
+    try:
+        created = next(read_journal(folder / JOURNAL_FILE), None)
+        if isinstance(created, Created) and created.background:
+            return created.owner or ""
+        detached = find_event(folder / JOURNAL_FILE, "detached")
+    except (OSError, StoreError):
+        return None
+    return detached.owner if isinstance(detached, Detached) else None
 
-    Neither an index that cannot be used nor one that missed a run hides any that is in a project at hand.
+
+class Registry:
+    """The background runs of an owner, or of everybody, in the project at hand or in all that are known.
+
+    The disk decides which directories hold them, and whose they are; the index saves most of the looking. Neither an
+    index that cannot be used nor one that missed a run hides any that is in a project at hand.
     """
 
-    def __init__(self, index: Index) -> None:
-        self._index = index
+    def __init__(self, place: Place, owner: str | None, *, everywhere: bool = False) -> None:
+        self._place = place
+        self._owner = owner
+        self._everywhere = everywhere
+        self._index = Index(place.agent_dir)
         self._owners: dict[Path, str | None] = {}
         self._indexed: set[Path] = set()
         self._over: dict[Path, Run] = {}
 
-    def of(self, projects: Sequence[Path], owner: str | None = None) -> Iterator[Run]:
-        """Those of these projects, or of one owner there, newest first, each in its true state."""
+    def runs(self) -> list[Run]:
+        """All of them, oldest first, each in its true state."""
+        collect_ended()  # a host that launches once and then only asks would keep them for ever
+        return list(self.newest())[::-1]
+
+    def newest(self) -> Iterator[Run]:
+        """The same, newest first, each read when it is asked for."""
+        projects = list(dict.fromkeys([self._place.project, *(self._index.projects() if self._everywhere else ())]))
         here = [folder for project in projects for folder in list_runs(runs_dir(project))]
         if not self._owners or any(folder not in self._owners for folder in here):
             self._learn(projects, here)
         # Sessions of other projects that were resumed from here are known to the index alone.
         for folder in sorted({*here, *self._indexed}, key=lambda folder: folder.name, reverse=True):
             whose = self._owners[folder]
-            if whose is not None and owner in (None, whose) and (run := self._load(folder)) is not None:
+            if whose is not None and self._owner in (None, whose) and (run := self._load(folder)) is not None:
                 yield run
 
     def _learn(self, projects: Sequence[Path], here: Iterable[Path]) -> None:
@@ -77,33 +98,6 @@ class BackgroundRuns:
                 self._over[folder] = run
             return run
         return None
-
-
-def _owner_on_disk(folder: Path) -> str | None:
-    """Who owns the background run in a directory; None if there is none."""
-    try:
-        created = next(read_journal(folder / JOURNAL_FILE), None)
-        if isinstance(created, Created) and created.background:
-            return created.owner or ""
-        detached = find_event(folder / JOURNAL_FILE, "detached")
-    except (OSError, StoreError):
-        return None
-    return detached.owner if isinstance(detached, Detached) else None
-
-
-class Registry:
-    """All background runs of an owner in a project."""
-
-    def __init__(self, place: Place, owner: str) -> None:
-        self._place = place
-        self._owner = owner
-        self._index = Index(place.agent_dir)
-        self._runs = BackgroundRuns(self._index)
-
-    def runs(self) -> list[Run]:
-        """Every run of the owner, oldest first, each in its true state."""
-        collect_ended()  # a host that launches once and then only asks would keep them for ever
-        return list(self._runs.of([self._place.project], self._owner))[::-1]
 
     def find(self, run_id: str) -> Run | None:
         """One background run, whoever owns it; raises InvalidCall where only other projects have it, and several do."""
@@ -146,9 +140,7 @@ def _background_run(folder: Path) -> Run | None:
 
 def newest_runs(place: Place, limit: int, *, everywhere: bool) -> list[Run]:
     """The newest background runs of a project, or of all that are known, newest first, whoever started them."""
-    index = Index(place.agent_dir)
-    projects = dict.fromkeys([place.project, *(index.projects() if everywhere else ())])
-    return list(islice(BackgroundRuns(index).of(list(projects)), limit))
+    return list(islice(Registry(place, None, everywhere=everywhere).newest(), limit))
 
 
 def counts(runs: Iterable[Run]) -> dict[str, int]:

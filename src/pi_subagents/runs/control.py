@@ -20,17 +20,17 @@ from pi_subagents.models import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import is_own_socket
 from pi_subagents.store import address_of, put_address, take_address_away
-from pi_subagents.store.control import new_address, remove_if_dead
+from pi_subagents.store.slots import new_address, remove_if_dead
 
 if TYPE_CHECKING:
-    from pi_subagents.supervisor import Holder
+    from pi_subagents.supervisor import Supervisor
 
 _MAX_REQUEST_BYTES = 16 * 1024 * 1024
 _TIMEOUT_S = 5.0
 
 
 @asynccontextmanager
-async def serving(runs: Mapping[Path, Holder]) -> AsyncIterator[None]:
+async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
     """Take requests for these runs, if any, while the block runs; where there can be no socket, do without."""
     if not runs:
         yield
@@ -63,7 +63,7 @@ async def serving(runs: Mapping[Path, Holder]) -> AsyncIterator[None]:
             take_address_away(run_dir)
 
 
-def _answer(line: bytes, runs: Mapping[Path, Holder]) -> dict[str, Any]:
+def _answer(line: bytes, runs: Mapping[Path, Supervisor]) -> dict[str, Any]:
     try:
         request = json.loads(line)
         holder = runs[Path(request["run"])]

@@ -7,7 +7,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
 from pathlib import Path
 
-from pi_subagents.errors import StoreError
 from pi_subagents.models.event import AnyEvent, Ended
 from pi_subagents.models.run import Reason
 from pi_subagents.store import JOURNAL_FILE, JournalTail, is_held, load_run
@@ -38,17 +37,11 @@ class RunFollower:
         if self.ended:
             return []
         # Asked before reading: whoever lets go of a run has written its end.
-        held = self._is_held()
+        held = is_held(self.run_dir)
         events = list(self._up_to_end(self._tail.read()))
         if self.at_end and not held and not self.ended:
             events += self._up_to_end(self._end_of_unheld())
         return events
-
-    def _is_held(self) -> bool:
-        try:
-            return is_held(self.run_dir)
-        except OSError as error:
-            raise StoreError(f"cannot tell who holds the run in {self.run_dir}: {error.strerror}") from error
 
     def _up_to_end(self, events: Iterable[AnyEvent]) -> Iterator[AnyEvent]:
         for event in events:

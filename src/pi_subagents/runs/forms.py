@@ -8,6 +8,7 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import json_facts
 from pi_subagents.models import Status
 from pi_subagents.runs.listing import SessionSummary, Used
 from pi_subagents.runs.run import Run, RunResult
@@ -35,31 +36,21 @@ def run_row(run: Run) -> Form:
     """
     state = run.state
     row: Form = {
-        "runId": state.run_id,
-        "sessionId": state.session_id,
+        **json_facts(state, "run_id", "session_id"),
         "preset": state.agent,
         "task": state.prompt,
-        "cwd": state.cwd,
-        "requestedModel": state.requested_model,
-        "resolvedModel": state.resolved_model,
+        **json_facts(state, "cwd", "requested_model", "resolved_model"),
         "status": "running" if state.status is Status.QUEUED else state.status.value,
         "paths": {"runDir": str(run.run_dir), **_files_in(run.run_dir)},
         "usage": msgspec.to_builtins(state.usage),
-        "createdAt": state.created_at,
-        "startedAt": state.started_at,
-        "completedAt": state.completed_at,
+        **json_facts(state, "created_at", "started_at", "completed_at"),
     }
     if state.status is Status.QUEUED:
         row["queued"] = True
     if state.is_damaged:
         row["damaged"] = True
     if run.is_over:
-        row |= {
-            "reason": state.reason,
-            "error": state.error,
-            "exitCode": state.exit_code,
-            "finalText": state.text or None,
-        }
+        row |= {**json_facts(state, "reason", "error", "exit_code"), "finalText": state.text or None}
     return row
 
 
@@ -75,30 +66,16 @@ def _files_in(run_dir: Path) -> dict[str, str]:
 def background_row(run: Run) -> Form:
     """What `background list`, `status`, `wait` and `run --background` print of a run."""
     state = run.state
-    about = {"name": state.name, "profile": state.profile, "owner": state.owner, "project": str(run.project)}
-    return {**run_row(run), **about}
+    return {**run_row(run), **json_facts(state, "name", "profile", "owner"), "project": str(run.project)}
 
 
 def result_row(result: RunResult) -> Form:
     """What `run` and `sessions resume` print of a task."""
     return {
-        "name": result.name,
-        "status": result.status,
-        "reason": result.reason,
-        "output": result.output,
-        "error": result.error,
-        "sessionId": result.session_id,
-        "runId": result.run_id,
+        **json_facts(result, "name", "status", "reason", "output", "error", "session_id", "run_id"),
         "runDir": str(result.run_dir),
-        "exitCode": result.exit_code,
-        "profile": result.profile,
-        "provider": result.provider,
-        "model": result.model,
-        "usage": result.usage,
-        "toolCount": result.tool_count,
-        "startedAt": result.started_at,
-        "completedAt": result.completed_at,
-        "durationMs": result.duration_ms,
+        **json_facts(result, "exit_code", "profile", "provider", "model", "usage", "tool_count"),
+        **json_facts(result, "started_at", "completed_at", "duration_ms"),
     }
 
 
@@ -109,19 +86,11 @@ def output_row(session: Session) -> Form:
         "sessionId": session.id,
         "runId": state.run_id,
         "runCount": session.run_count,
-        "name": state.name,
-        "status": state.status,
-        "reason": state.reason,
+        **json_facts(state, "name", "status", "reason"),
         "damaged": state.is_damaged,
         "error": state.error,
         "output": state.text,
-        "profile": state.profile,
-        "provider": state.provider,
-        "model": state.model,
-        "usage": state.usage,
-        "toolCount": state.tool_count,
-        "startedAt": state.started_at,
-        "completedAt": state.completed_at,
+        **json_facts(state, "profile", "provider", "model", "usage", "tool_count", "started_at", "completed_at"),
         "runDir": str(session.latest.run_dir),
     }
 
@@ -130,26 +99,16 @@ def session_row(session: SessionSummary, total: Used | None = None) -> Form:
     """A session in a list; `total`: what all of its runs have used together."""
     state = session.latest.state
     row: Form = {
-        "sessionId": state.session_id,
-        "name": state.name,
-        "status": state.status,
-        "reason": state.reason,
+        **json_facts(state, "session_id", "name", "status", "reason"),
         "damaged": state.is_damaged,
-        "error": state.error,
-        "profile": state.profile,
-        "preset": state.preset,
-        "provider": state.provider,
-        "model": state.model,
+        **json_facts(state, "error", "profile", "preset", "provider", "model"),
         "runCount": session.run_count,
         "project": str(session.latest.project),
         "runDir": str(session.latest.run_dir),
-        "createdAt": state.created_at,
-        "startedAt": state.started_at,
-        "completedAt": state.completed_at,
-        "toolCount": state.tool_count,
+        **json_facts(state, "created_at", "started_at", "completed_at", "tool_count"),
         "tokens": state.usage.total_tokens,
         "cost": state.usage.cost,
     }
     if total is not None:
-        row["total"] = {"tokens": total.tokens, "cost": total.cost, "toolCount": total.tool_count}
+        row["total"] = json_facts(total, "tokens", "cost", "tool_count")
     return row

@@ -112,13 +112,13 @@ def _is_complete(index: Index, project: Path, on_disk: Sequence[Path], count: in
         on_disk = on_disk[-count:]
     folders = {folder.name: folder for folder in on_disk}
     known = _known(index, project, folders)
-    runs = []
+    missed = {}
     for name in folders.keys() - known:
         with suppress(StoreError):
-            runs.append((load_run(folders[name]), folders[name]))
-    if runs:
-        index.record(project, runs)
-    return {folder.name for _, folder in runs} <= _known(index, project, folders)
+            missed[folders[name]] = load_run(folders[name])
+    if missed:
+        index.record(project, missed)
+    return {folder.name for folder in missed} <= _known(index, project, folders)
 
 
 def _known(index: Index, project: Path, folders: Collection[str]) -> set[str]:
@@ -139,7 +139,7 @@ def rebuild_index(place: Place, report: Callable[[Path, int], None]) -> int:
     """
     index = Index(place.agent_dir)
     if runs_dir(place.project).is_dir():
-        index.record(place.project, [])  # it may have come from another machine, with its runs
+        index.record(place.project, {})  # it may have come from another machine, with its runs
     return index.rebuild(report)
 
 
@@ -171,7 +171,7 @@ def used_by(place: Place, sessions: Sequence[SessionSummary]) -> list[Used]:
     resumed = [session.latest.session_id for session in sessions if session.run_count > 1]
     where = f"status IS NOT NULL AND session_id IN ({', '.join('?' * len(resumed))})"
     rows = Index(place.agent_dir).rows(where, resumed) if resumed else []
-    known = {Path(row["run_dir"]): _used_in_row(row) for row in rows}
+    known = {Path(row["run_dir"]): Used.in_run(_state_in(row)) for row in rows}
     return [sum(_used_in_each_run(session, known), NOTHING_USED) for session in sessions]
 
 
@@ -180,17 +180,8 @@ def _used_in_each_run(session: SessionSummary, known: Mapping[Path, Used]) -> It
     earlier = session_runs(session.run_dir.parent, session.latest.session_id) if session.run_count > 1 else []
     for folder in earlier:
         if folder != session.run_dir:
-            yield known.get(folder) or _used_on_disk(folder)
-
-
-def _used_in_row(row: Mapping[str, Any]) -> Used:
-    return Used(row["tokens"] or 0, row["cost"] or 0.0, row["tool_count"] or 0)
-
-
-def _used_on_disk(run_dir: Path) -> Used:
-    with suppress(StoreError):
-        return Used.in_run(load_run(run_dir))
-    return NOTHING_USED
+            with suppress(StoreError):
+                yield known.get(folder) or Used.in_run(load_run(folder))
 
 
 # --- the index ---------------------------------------------------------------------------------------------
@@ -242,20 +233,20 @@ def _true_row(index: Index, row: Mapping[str, Any], runs: Collection[Path]) -> S
         return None
     latest = in_order(runs)[-1]
     if latest == folder and row["status"] is not None and is_ours(folder) and FOREIGN not in row["name"]:
-        return _summary_of_row(row, len(runs))
+        return SessionSummary(Run(folder, _state_in(row)), len(runs))
     try:
         run = _facts_of(latest)
     except StoreError:
         return None
     if run.is_over and not run.state.foreign:
-        index.record(Path(row["project"]), [(run.state, latest)])
+        index.record(Path(row["project"]), {latest: run.state})
     return SessionSummary(run, len(runs))
 
 
-def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
+def _state_in(row: Mapping[str, Any]) -> RunState:
     told = ("session_id", "name", "error", "profile", "preset", "provider", "model")
     times = ("created_at", "started_at", "completed_at")
-    state = RunState(
+    return RunState(
         run_id=row["run_id"],
         status=Status(row["status"]),
         reason=Reason(row["reason"]) if row["reason"] else None,
@@ -264,7 +255,6 @@ def _summary_of_row(row: Mapping[str, Any], run_count: int) -> SessionSummary:
         is_damaged=bool(row["damaged"]),
         **{name: row[name] for name in (*told, *times)},
     )
-    return SessionSummary(Run(Path(row["run_dir"]), state), run_count)
 
 
 # --- the disk ----------------------------------------------------------------------------------------------

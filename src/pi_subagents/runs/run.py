@@ -12,14 +12,13 @@ import msgspec
 
 from pi_subagents.clock import elapsed_ms, now_ms
 from pi_subagents.encoding import JsonError, decode_json
-from pi_subagents.errors import InvalidCall, StoreError
+from pi_subagents.errors import InvalidCall
 from pi_subagents.export import Conversation, Entry, RunPage, session_html, session_markdown
 from pi_subagents.files import is_below
-from pi_subagents.fold import RunState
+from pi_subagents.fold import RecentMessages, RunState, StreamedText
 from pi_subagents.harness import HARNESSES, harness_named
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Reason, Status, Task, Usage, short_id
 from pi_subagents.models.event import AnyEvent, Event
-from pi_subagents.models.memory import RecentMessages, StreamedText
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of
 from pi_subagents.runs.control import ask_holder
@@ -218,10 +217,7 @@ class Run:
     @property
     def is_held(self) -> bool:
         """Whether somebody holds it now, to go on with it or to clear up behind it; raises StoreError."""
-        try:
-            return is_held(self.run_dir)
-        except OSError as error:
-            raise StoreError(f"cannot tell who holds the run in {self.run_dir}: {error.strerror}") from error
+        return is_held(self.run_dir)
 
     # --- what can be done with it -----------------------------------------------------------------------------
 

@@ -1,17 +1,8 @@
 """What is kept on disk. The only code that writes journals, takes leases or speaks to SQLite."""
 
-from pi_subagents.store.control import (
-    address_of,
-    mark,
-    put_address,
-    request_stop,
-    stop_request,
-    take_address_away,
-)
 from pi_subagents.store.index import Index
-from pi_subagents.store.journal import Journal, JournalTail, find_event, read_journal
 from pi_subagents.store.lease import Lease, is_held, locks_work
-from pi_subagents.store.reading import adopt, load_run
+from pi_subagents.store.reading import JournalTail, adopt, find_event, load_run, read_journal
 from pi_subagents.store.record import (
     FOREIGN,
     JOURNAL_FILE,
@@ -19,21 +10,27 @@ from pi_subagents.store.record import (
     META_FILE,
     RESULT_FILE,
     TIDY_FILE,
+    address_of,
     by_session,
     in_order,
     is_ours,
     list_runs,
+    mark,
     obstacle,
     open_runs,
+    put_address,
     read_file,
+    request_stop,
     session_of,
     session_runs,
+    stop_request,
+    take_address_away,
     was_made_here,
 )
 from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session, require_removable
-from pi_subagents.store.rundir import RunRecord, force_directory, publish
 from pi_subagents.store.slots import BackgroundSlots, Pace, Slots, wait_for_file
 from pi_subagents.store.tidying import tidying_note
+from pi_subagents.store.writing import Journal, RunRecord, force_directory, publish
 
 __all__ = [
     "FOREIGN",

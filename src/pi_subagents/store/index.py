@@ -11,7 +11,7 @@ import math
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
@@ -22,7 +22,6 @@ from pi_subagents.files import Directory, read_bounded
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.paths import project_of, runs_dir
-from pi_subagents.store.migrations import migrate
 from pi_subagents.store.reading import load_run
 from pi_subagents.store.record import list_runs, session_of
 
@@ -39,6 +38,8 @@ _TEXTS = ("name", "profile", "preset", "status", "reason", "error", "provider", 
 _TIMES = ("created_at", "started_at", "completed_at")
 _COUNTS = ("tokens", "tool_count", "message_count", "background", "damaged")
 _COLUMNS = (*_PLACE, *_TEXTS, *_TIMES, *_COUNTS, "cost")
+_KNOWN_AT_ONCE = ("run_id", "session_id", "name", "profile", "preset", "created_at", "completed_at", "owner")
+_KNOWN_AT_THE_END = ("error", "provider", "model", "started_at", "tool_count", "message_count")
 _UPSERT = f"INSERT OR REPLACE INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
 _RUN_ID = f"{'[0-9]' * 8}T{'[0-9]' * 9}-{'[0-9a-f]' * 16}"
@@ -57,9 +58,9 @@ class Index:
 
     # --- writing ------------------------------------------------------------------------------------------
 
-    def record(self, project: Path, runs: Iterable[tuple[RunState, Path]]) -> None:
-        """Take note of runs of a project as they are now; problems are logged, not raised."""
-        rows = [_row(state, run_dir, project) for state, run_dir in runs]
+    def record(self, project: Path, runs: Mapping[Path, RunState]) -> None:
+        """Take note of runs of a project, by their directories, as they are now; problems are logged, not raised."""
+        rows = [_row(state, run_dir, project) for run_dir, state in runs.items()]
         self._attempt(lambda connection: connection.executemany(_UPSERT, rows), None, project=project)
 
     def forget(self, run_dirs: Iterable[Path]) -> None:
@@ -157,8 +158,11 @@ class Index:
             try:
                 known = self._make_ready(project)
                 with closing(_connect(self.path)) as connection:
-                    if _is_new(connection):
-                        self._fill_new(connection, known)
+                    if _pragma(connection, "application_id") == 0:
+                        if known:
+                            self._refill(connection)
+                        # From now on it has what was on the disk when it was made.
+                        connection.execute("PRAGMA application_id = 1")
                     with _transaction(connection):
                         return work(connection)
             except (sqlite3.Error, OSError) as error:
@@ -166,11 +170,6 @@ class Index:
                     _log.warning("the index of runs cannot be used (%s)", error)
                     break
         return otherwise
-
-    def _fill_new(self, connection: sqlite3.Connection, known: bool) -> None:
-        if known:
-            self._refill(connection)
-        connection.execute("PRAGMA application_id = 1")
 
     def _make_ready(self, project: Path | None) -> bool:
         """Whether there were runs before, so that an index without any has lost them."""
@@ -185,7 +184,8 @@ class Index:
         _log.warning("the index of runs is damaged (%s) and is being rebuilt", problem)
         try:
             self.path.replace(self.path.with_suffix(f".damaged-{time.time_ns()}"))
-            _remove_database(self.path)
+            for suffix in ("-wal", "-shm"):
+                self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
             self.rebuild()
         except (OSError, StoreError) as error:
             _log.warning("%s", error)
@@ -220,6 +220,72 @@ def _is_directory(path: Path) -> bool:
     return False
 
 
+# --- the database -----------------------------------------------------------------------------------------------
+
+MIGRATIONS: Sequence[str] = (
+    # 1: one row per run; what is not final has no status here, because only its journal can say it.
+    """
+    CREATE TABLE runs (
+        run_id TEXT PRIMARY KEY, session_id TEXT NOT NULL, project TEXT NOT NULL, run_dir TEXT NOT NULL,
+        name TEXT NOT NULL, profile TEXT, status TEXT, reason TEXT, error TEXT, provider TEXT, model TEXT,
+        created_at INTEGER, started_at INTEGER, completed_at INTEGER,
+        tokens INTEGER, cost REAL, tool_count INTEGER, message_count INTEGER
+    );
+    CREATE INDEX runs_by_session ON runs (session_id);
+    CREATE INDEX runs_by_time ON runs (created_at);
+    """,
+    # 2: background runs are listed by their owner.
+    """
+    ALTER TABLE runs ADD COLUMN background INTEGER NOT NULL DEFAULT 0;
+    ALTER TABLE runs ADD COLUMN owner TEXT;
+    CREATE INDEX runs_in_background ON runs (background, project)
+    """,
+    # 3: of a run whose journal cannot be true people are told so, in lists too.
+    "ALTER TABLE runs ADD COLUMN damaged INTEGER NOT NULL DEFAULT 0",
+    # 4: projects can have runs of the same id, as copies of each other do.
+    """
+    ALTER TABLE runs RENAME TO runs_by_id;
+    CREATE TABLE runs (
+        run_id TEXT NOT NULL, project TEXT NOT NULL, session_id TEXT NOT NULL, run_dir TEXT NOT NULL,
+        name TEXT NOT NULL, profile TEXT, status TEXT, reason TEXT, error TEXT, provider TEXT, model TEXT,
+        created_at INTEGER, started_at INTEGER, completed_at INTEGER,
+        tokens INTEGER, cost REAL, tool_count INTEGER, message_count INTEGER,
+        background INTEGER NOT NULL DEFAULT 0, owner TEXT, damaged INTEGER NOT NULL DEFAULT 0,
+        PRIMARY KEY (run_id, project)
+    );
+    INSERT INTO runs
+        SELECT run_id, project, session_id, run_dir, name, profile, status, reason, error, provider, model, created_at,
+        started_at, completed_at, tokens, cost, tool_count, message_count, background, owner, damaged FROM runs_by_id;
+    DROP TABLE runs_by_id;
+    CREATE INDEX runs_by_session ON runs (session_id, project, run_id);
+    CREATE INDEX runs_by_time ON runs (created_at);
+    CREATE INDEX runs_in_background ON runs (background, project)
+    """,
+    # 5: lists name the agent, be it a profile or a preset. Runs without a profile may have had a preset: only their
+    # journals can say it, as with those that are not final.
+    """
+    ALTER TABLE runs ADD COLUMN preset TEXT;
+    UPDATE runs SET status = NULL WHERE profile IS NULL
+    """,
+)
+"""The schema, as the numbered steps that lead to it. Steps are only ever added."""
+
+
+def migrate(connection: sqlite3.Connection, steps: Sequence[str] = MIGRATIONS) -> None:
+    """Bring a database of any released schema, or an empty one, up to date in one transaction."""
+    if _pragma(connection, "user_version") >= len(steps):
+        return
+    with _transaction(connection):
+        for number in range(_pragma(connection, "user_version"), len(steps)):
+            for statement in steps[number].split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number + 1}")
+
+
+def _pragma(connection: sqlite3.Connection, name: str) -> int:
+    return int(connection.execute(f"PRAGMA {name}").fetchone()[0])
+
+
 def _connect(path: Path) -> sqlite3.Connection:
     if not path.exists():
         path.touch(mode=0o600)
@@ -251,23 +317,13 @@ def _choose_wal(connection: sqlite3.Connection) -> None:
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
-    yield
-    connection.execute("COMMIT")
-
-
-def _is_new(connection: sqlite3.Connection) -> bool:
-    # Set once the database has what was on the disk when it was made.
-    return int(connection.execute("PRAGMA application_id").fetchone()[0]) == 0
+    with connection:  # commits, or rolls back
+        yield
 
 
 def _is_damage(error: Exception) -> bool:
     # Operational errors are locks, permissions and full disks: a new file would not help.
     return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
-
-
-def _remove_database(path: Path) -> None:
-    for suffix in ("", "-wal", "-shm"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
 
 
 def _rows_on_disk(project: Path) -> Iterator[list[Any]]:
@@ -277,32 +333,14 @@ def _rows_on_disk(project: Path) -> Iterator[list[Any]]:
 
 
 def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
-    final = state.status.is_terminal
-    values = {
-        "run_id": state.run_id,
-        "session_id": state.session_id,
-        "project": str(project),
-        "run_dir": str(run_dir),
-        "name": state.name,
-        "profile": state.profile,
-        "preset": state.preset,
-        "status": state.status.value if final else None,
-        "reason": state.reason.value if final and state.reason else None,
-        "error": state.error if final else None,
-        "provider": state.provider if final else None,
-        "model": state.model if final else None,
-        "created_at": state.created_at,
-        "started_at": state.started_at if final else None,
-        "completed_at": state.completed_at,
-        "tokens": state.usage.total_tokens if final else None,
-        "cost": state.usage.cost if final else None,
-        "tool_count": state.tool_count if final else None,
-        "message_count": state.message_count if final else None,
-        "background": int(state.background),
-        "owner": state.owner,
-        "damaged": int(state.is_damaged),
-    }
-    return [_to_sql(values[name]) for name in _COLUMNS]
+    values = {name: getattr(state, name) for name in _KNOWN_AT_ONCE}
+    values |= {"project": str(project), "run_dir": str(run_dir)}
+    values |= {"background": int(state.background), "damaged": int(state.is_damaged)}
+    if state.status.is_terminal:
+        values |= {name: getattr(state, name) for name in _KNOWN_AT_THE_END}
+        values |= {"status": state.status.value, "reason": state.reason.value if state.reason else None}
+        values |= {"tokens": state.usage.total_tokens, "cost": state.usage.cost}
+    return [_to_sql(values.get(name)) for name in _COLUMNS]
 
 
 def _as_far_as_true(row: dict[str, Any]) -> dict[str, Any]:

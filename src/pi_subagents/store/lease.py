@@ -21,6 +21,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from pi_subagents.errors import as_store_error
 from pi_subagents.files import Directory
 from pi_subagents.paths import private_runtime_dirs, runtime_dir
 from pi_subagents.store.record import JOURNAL_FILE, LEASE_FILE, SESSION_LOCKS, birthmark, open_run, open_runs
@@ -149,14 +150,15 @@ class Lease:
 
 
 def is_held(run_dir: Path) -> bool:
-    """Whether somebody alive holds the run in `run_dir`; raises OSError."""
-    try:
-        with open_run(run_dir) as run:
-            return has_holder(run)
-    except OSError as error:
-        if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
-            return False
-        raise
+    """Whether somebody alive holds the run in `run_dir`; raises StoreError."""
+    with as_store_error(f"cannot tell who holds the run in {run_dir}"):
+        try:
+            with open_run(run_dir) as run:
+                return has_holder(run)
+        except OSError as error:
+            if error.errno in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP):
+                return False
+            raise
 
 
 def has_holder(run: Directory) -> bool:

@@ -12,91 +12,20 @@ from __future__ import annotations
 import errno
 import logging
 import os
+import stat
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from heapq import merge
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
-from pi_subagents.clock import elapsed_ms
-from pi_subagents.errors import StoreError
+from pi_subagents.errors import StoreError, as_store_error
 from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, belongs_to_us
-from pi_subagents.fold import RunState
 from pi_subagents.models.event import AnyEvent, Created
 from pi_subagents.models.run import is_run_id
 
-_MAX_BYTES = 16 * 1024 * 1024
-_CUT = b"\n[the rest was not kept]\n"
-
 _log = logging.getLogger(__name__)
-
-
-class BoundedLog:
-    """Appends until the bound is reached; the file appears with the first write, in the open directory of a run."""
-
-    def __init__(self, path: Path, max_bytes: int = _MAX_BYTES, run: Directory | None = None) -> None:
-        self._path = path
-        self._run = run
-        self._left = max_bytes
-        self._given_up = False
-        self._fd = -1
-
-    def write(self, data: bytes) -> None:
-        """Keep `data` if there is room and the disk allows it."""
-        if self._given_up or not data:
-            return
-        if len(data) > self._left:
-            data = data[: self._left] + _CUT
-            self._given_up = True
-        self._left -= len(data)
-        try:
-            if self._fd < 0:
-                self._fd = self._open(os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC)
-            os.write(self._fd, data)
-        except OSError as error:
-            _log.warning("cannot write %s: %s", self._path, error.strerror)
-            self._given_up = True
-
-    def _open(self, flags: int) -> int:
-        return self._run.open(self._path.name, flags) if self._run else os.open(self._path, flags, 0o600)
-
-    def close(self) -> None:
-        """Harmless when called twice."""
-        if self._fd >= 0:
-            os.close(self._fd)
-            self._fd = -1
-
-
-def result_document(state: RunState) -> dict[str, Any]:
-    """The content of `result.json`: derived from the journal, and rebuilt from it when lost."""
-    return {
-        "runId": state.run_id,
-        "sessionId": state.session_id,
-        "name": state.name,
-        "profile": state.profile,
-        "preset": state.preset,
-        "requestedModel": state.requested_model,
-        "resolvedModel": state.resolved_model,
-        "status": state.status,
-        "reason": state.reason,
-        "damaged": state.is_damaged,
-        "error": state.error,
-        "exitCode": state.exit_code,
-        "stopReason": state.stop_reason,
-        "provider": state.provider,
-        "model": state.model,
-        "thinkingLevel": state.thinking_level,
-        "finalText": state.text or None,
-        "usage": msgspec.to_builtins(state.usage),
-        "toolCount": state.tool_count,
-        "messageCount": state.message_count,
-        "createdAt": state.created_at,
-        "startedAt": state.started_at,
-        "completedAt": state.completed_at,
-        "durationMs": elapsed_ms(state.started_at, state.completed_at),
-    }
 
 
 JOURNAL_FILE = "events.jsonl"
@@ -223,6 +152,7 @@ def _listed(run_dir: Path) -> Iterable[str]:
 
 _MAX_LIST_BYTES = 256 * 1024
 """Some thousands of runs: more than any session has."""
+_MAX_NOTE_BYTES = 64 * 1024
 _MAX_FILE_BYTES = 64 * 1024 * 1024
 """A conversation of an agent's is far smaller; a record may come from anywhere."""
 
@@ -305,3 +235,57 @@ def in_its_place(event: AnyEvent, run_dir: Path, foreign: str | None) -> AnyEven
     if foreign:
         facts["name"] = f"[{FOREIGN}] {event.name}"
     return msgspec.structs.replace(event, **facts)
+
+
+# --- what processes tell each other about a run -----------------------------------------------------------------
+
+
+def request_stop(run_dir: Path, message: str) -> None:
+    """Ask the holder of a run to stop it; raises StoreError."""
+    with as_store_error(f"cannot ask the run in {run_dir} to stop"), our_run(run_dir) as run:
+        run.replace(STOP_FILE, message.encode("utf-8", "replace"))
+
+
+def stop_request(run_dir: Path) -> str | None:
+    """What was asked for, if anything."""
+    with suppress(OSError), open_run(run_dir) as run:
+        return run.read(STOP_FILE, _MAX_NOTE_BYTES).decode("utf-8", "replace")
+    return None
+
+
+def is_to_stop(run_dir: Path, lease: int) -> bool:
+    """Whether a stop was asked for; quick for whoever has the lease in hand, as it is mostly the directory itself."""
+    if stat.S_ISDIR(os.fstat(lease).st_mode):
+        return Directory(lease, run_dir).has(STOP_FILE)
+    return stop_request(run_dir) is not None
+
+
+def put_address(run_dir: Path, address: str) -> None:
+    """Say where the holder of a run can be spoken to; raises OSError and StoreError."""
+    with our_run(run_dir) as run:
+        run.replace(CONTROL_FILE, address.encode("utf-8", "surrogateescape"))
+
+
+def address_of(run_dir: Path) -> str | None:
+    """Where the holder of a run says it can be spoken to; None if nowhere, or if the record is not ours."""
+    with suppress(OSError, StoreError), our_run(run_dir) as run:
+        return run.read(CONTROL_FILE, _MAX_NOTE_BYTES).decode("utf-8", "surrogateescape")
+    return None
+
+
+def take_address_away(run_dir: Path) -> None:
+    """The holder of a run cannot be spoken to any more."""
+    with suppress(OSError, StoreError), our_run(run_dir) as run:
+        run.unlink(CONTROL_FILE)
+
+
+def mark(run_dir: Path, name: str) -> bool:
+    """Take note of something that is done once; False if it was before, or if the record is not ours to mark."""
+    try:
+        with our_run(run_dir) as run:
+            run.create(name)
+    except (FileExistsError, StoreError):
+        return False
+    except OSError:
+        return True  # a disk that cannot be written must not swallow what is to be told once
+    return True

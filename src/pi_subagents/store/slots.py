@@ -1,4 +1,4 @@
-"""What all programs on this machine share: how many agents may be at work at once, and how busy providers are.
+"""What all programs on this machine share: how many agents may be at work at once, how busy providers are, sockets.
 
 A slot is a file that is locked by whoever works. The kernel frees the lock when its holder dies, so none is ever lost.
 """
@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 import re
+import socket
 import time
 from contextlib import suppress
+from heapq import nsmallest
 from pathlib import Path
 
-from pi_subagents.store.control import new_address
+from pi_subagents.paths import runtime_dir
 from pi_subagents.store.lease import Lease
 
 _MAX_HOLD_MS = 10 * 60 * 1000
@@ -126,3 +128,49 @@ class BackgroundSlots(Slots):
         path.unlink(missing_ok=True)
         if self.queue_address == path:
             (self._folder / self._ADDRESS_FILE).unlink(missing_ok=True)
+
+
+# --- where programs are reached ---------------------------------------------------------------------------------
+
+
+_SUFFIX = ".sock"
+_MIN_AGE_S = 60.0
+"""Younger ones may not listen yet, and some take whoever connects for the one guest they wait for."""
+_MAX_PROBED = 32
+
+
+def new_address(name: str) -> Path:
+    """Where a new socket may listen; the oldest dead ones beside it are removed on the way. Raises OSError."""
+    folder = runtime_dir()
+    addresses = (path for path in folder.iterdir() if path.suffix == _SUFFIX)
+    for address in nsmallest(_MAX_PROBED, addresses, key=_made_at):
+        if time.time() - _made_at(address) > _MIN_AGE_S:
+            remove_if_dead(address)
+    return folder / f"{name}-{os.urandom(8).hex()}{_SUFFIX}"
+
+
+def remove_if_dead(address: Path) -> bool:
+    """Remove a socket of ours that nobody listens at; whether it was one."""
+    with suppress(OSError):
+        if address.parent == runtime_dir() and address.suffix == _SUFFIX and _is_dead(address):
+            address.unlink(missing_ok=True)
+            return True
+    return False
+
+
+def _is_dead(address: Path) -> bool:
+    with socket.socket(socket.AF_UNIX) as probe:
+        probe.setblocking(False)
+        try:
+            probe.connect(str(address))
+        except ConnectionRefusedError:
+            return address.is_socket()
+        except OSError:  # it is busy, or gone by now
+            return False
+    return False
+
+
+def _made_at(address: Path) -> float:
+    with suppress(OSError):
+        return address.lstat().st_mtime
+    return time.time()

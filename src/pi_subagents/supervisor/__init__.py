@@ -1,16 +1,7 @@
 """Drives runs: limits, loops, stops, and the one path every run takes."""
 
-from pi_subagents.supervisor.holder import Holder, answering_for
 from pi_subagents.supervisor.limits import Limits, Pacing
 from pi_subagents.supervisor.recorder import Observer
 from pi_subagents.supervisor.supervisor import REQUEST_INTERVAL_S, Supervisor
 
-__all__ = [
-    "REQUEST_INTERVAL_S",
-    "Holder",
-    "Limits",
-    "Observer",
-    "Pacing",
-    "Supervisor",
-    "answering_for",
-]
+__all__ = ["REQUEST_INTERVAL_S", "Limits", "Observer", "Pacing", "Supervisor"]

@@ -1,17 +1,22 @@
-"""What a run may use before it is stopped, and when its provider lets it begin."""
+"""What a run may use before it is stopped, when its provider lets it begin, and how a process is stopped."""
 
 from __future__ import annotations
 
+import asyncio
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import msgspec
 
 from pi_subagents.fold import RunState
 from pi_subagents.models import event as ev
 from pi_subagents.models.event import NestedCall, ToolCallPart
+from pi_subagents.runners import Process
 from pi_subagents.store import Pace
+
+# --- time and loops ----------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +98,109 @@ class LoopDetector:
         return self._repeats >= self._count
 
 
+# --- the size of a journal: beyond its bound details are dropped, and at twice as much the run is stopped --
+
+MAX_MESSAGE_CHARACTERS = 64 * 1024
+"""Of a message beyond the bound."""
+_MAX_FIELD_CHARACTERS = 4 * 1024
+_PART_CHARACTERS = 32
+"""What an empty part takes in the journal."""
+
+_OURS = (
+    ev.Created,
+    ev.HeldBack,
+    ev.Started,
+    ev.Detached,
+    ev.StopRequested,
+    ev.SteerRequested,
+    ev.DetailsDropped,
+    ev.Exited,
+    ev.Ended,
+)
+_DETAILS = (
+    ev.AgentInstructed,
+    ev.Delta,
+    ev.DialogDismissed,
+    ev.Dropped,
+    ev.EntryAppended,
+    ev.ExtensionSpoke,
+    ev.Output,
+    ev.QueueChanged,
+    ev.Repaired,
+    ev.SessionRenamed,
+    ev.ShellOutput,
+    ev.Stderr,
+    ev.ToolProgress,
+    ev.Unknown,
+)
+
+_ENCODER = msgspec.json.Encoder()
+S = TypeVar("S", bound=msgspec.Struct)
+
+
+def is_full(journal_bytes: int, bound: int) -> bool:
+    """Whether the agent has to be stopped."""
+    return journal_bytes >= 2 * bound
+
+
+def within_bound(
+    events: Sequence[ev.AnyEvent], journal_bytes: int, bound: int, *, noted: bool
+) -> Sequence[ev.AnyEvent]:
+    """What is to be written of `events`; unless it is `noted` already, with the note that something is missing."""
+    if journal_bytes < bound:
+        return events
+    kept = list(_kept(events, is_full(journal_bytes, bound)))
+    missing = len(kept) < len(events) or any(old is not new for old, new in zip(events, kept, strict=True))
+    return [ev.DetailsDropped(at=events[0].at, bound=bound), *kept] if missing and not noted else kept
+
+
+def _kept(events: Sequence[ev.AnyEvent], only_ours: bool) -> Iterator[ev.AnyEvent]:
+    for event in events:
+        if isinstance(event, _OURS):
+            yield event
+        elif not only_ours and not isinstance(event, _DETAILS):
+            short = _shortened(event, MAX_MESSAGE_CHARACTERS)
+            is_cut = short is not event and isinstance(event, ev.Message)
+            yield msgspec.structs.replace(short, truncated=True) if is_cut else short
+
+
+def _shortened(struct: S, room: int) -> S:
+    """The struct with its long values cut, the very same if it has none."""
+    values = {name: getattr(struct, name) for name in struct.__struct_fields__}
+    changes = {name: short for name, value in values.items() if (short := _short(name, value, room)) is not value}
+    return msgspec.structs.replace(struct, **changes) if changes else struct
+
+
+def _short(name: str, value: Any, room: int) -> Any:
+    if isinstance(value, str):
+        return _cut(value, room if name == "text" else _MAX_FIELD_CHARACTERS)
+    if isinstance(value, dict):
+        return value if len(_ENCODER.encode(value)) <= room else {}
+    if isinstance(value, tuple):
+        parts = tuple(_short_parts(value))
+        same = len(parts) == len(value) and all(old is new for old, new in zip(value, parts, strict=True))
+        return value if same else parts
+    return value
+
+
+def _short_parts(parts: Sequence[S]) -> Iterator[S]:
+    left = MAX_MESSAGE_CHARACTERS
+    for part in parts:
+        if left <= 0:
+            return
+        short = _shortened(part, left)
+        left -= _PART_CHARACTERS + len(_ENCODER.encode(short))
+        yield short
+
+
+def _cut(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return f"{text[:most]}\n[… {len(text) - most:,} characters left out …]"
+
+
+# --- providers that are busy -------------------------------------------------------------------------------
+
 _TOO_BUSY = re.compile(r"\b(429|529)\b|rate.?limit|overloaded|too many requests", re.IGNORECASE)
 _SPREAD_MS = 1000
 """Those who were held back do not all begin in the same instant."""
@@ -119,5 +227,72 @@ class Pacing:
     def heed(self, state: RunState, events: Sequence[ev.AnyEvent]) -> None:
         """Pass on what the provider of a run at work has asked for."""
         for event in events:
-            if isinstance(event, ev.RetryStarted) and _TOO_BUSY.search(event.message):
+            if isinstance(event, ev.RetryStarted) and _TOO_BUSY.search(event.message) and self.provider_of(state):
                 self._pace.slow_down(self.provider_of(state), event.at + event.delay_ms, event.at)
+
+
+# --- stopping: timers, not a task; a task could be cancelled half-way, and leave a process behind ----------
+
+
+class Timers:
+    """Setting a timer that is already running leaves it as it is."""
+
+    def __init__(self) -> None:
+        self._running: dict[str, asyncio.TimerHandle] = {}
+
+    def set(self, name: str, delay_s: float, action: Callable[[], None]) -> None:
+        """Do `action` once, after a while."""
+        if name not in self._running:
+            self._running[name] = asyncio.get_running_loop().call_later(max(0.0, delay_s), self._fire, name, action)
+
+    def cancel(self, name: str) -> None:
+        """Forget a timer, if it is running."""
+        if timer := self._running.pop(name, None):
+            timer.cancel()
+
+    def cancel_all(self) -> None:
+        """Forget every timer."""
+        for name in list(self._running):
+            self.cancel(name)
+
+    def _fire(self, name: str, action: Callable[[], None]) -> None:
+        self._running.pop(name, None)
+        action()
+
+
+ABORT_GRACE_S = 1.0
+"""How long an agent that can be asked in its own protocol may take before it is sent a signal."""
+STOP_GRACE_S = 5.0
+"""From the polite signal to the kill, as documented."""
+REAP_S = 5.0
+"""How long the kernel may take to end what was killed; longer means a process stuck in the kernel."""
+
+
+class Stopping:
+    """One process on its way out. `request` asks it to stop by itself; `give_up` is called if even a kill does not."""
+
+    def __init__(self, request: bytes, timers: Timers, give_up: Callable[[Process], None]) -> None:
+        self.has_begun = False
+        self._request = request
+        self._timers = timers
+        self._give_up = give_up
+
+    def begin(self, process: Process) -> None:
+        """Take the first step; the others follow by themselves, unless the timers are cancelled. Once is enough."""
+        if self.has_begun:
+            return
+        self.has_begun = True
+        if not self._request:
+            self._terminate(process)
+            return
+        process.send(self._request)
+        process.close_input()
+        self._timers.set("terminate", ABORT_GRACE_S, lambda: self._terminate(process))
+
+    def _terminate(self, process: Process) -> None:
+        process.terminate()
+        self._timers.set("kill", STOP_GRACE_S, lambda: self._kill(process))
+
+    def _kill(self, process: Process) -> None:
+        process.kill()
+        self._timers.set("reap", REAP_S, lambda: self._give_up(process))

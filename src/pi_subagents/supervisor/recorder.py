@@ -1,150 +1,156 @@
-"""Keeps the record of one run. An event is journalled, then folded, and only then shown; or none of it.
+"""From an agent's bytes to its record: framed, freed of secrets, decoded, journalled, folded, shown.
 
-Journal and result must be written; logs and transcript are best effort, and so are the people who look on.
+A model streams a word at a time. Pieces that follow each other are joined until something else happens or the owner
+asks for them, so that journal and windows see a few records a second instead of hundreds.
 
-A journal has a bound: beyond it, details are dropped, and then the run is stopped.
+An event is journalled, then folded, and only then shown; or none of it. Journal and result must be written; logs and
+transcript are best effort, and so are the people who look on.
 """
 
 from __future__ import annotations
 
+import codecs
 import copy
 import logging
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
 
-import msgspec
-
-from pi_subagents.clock import iso_time
+from pi_subagents.clock import NowMs, iso_time
+from pi_subagents.encoding import Frame, Framer, Oversized
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, advance
+from pi_subagents.harness import Decoder
 from pi_subagents.models import event as ev
 from pi_subagents.progress import ProgressWords
+from pi_subagents.redaction import Redactor
+from pi_subagents.runners import Stream
 from pi_subagents.store import RunRecord
-from pi_subagents.store.record import result_document
+from pi_subagents.store.writing import result_document
+from pi_subagents.supervisor.limits import is_full, within_bound
 from pi_subagents.text import clean
 
-MAX_MESSAGE_CHARACTERS = 64 * 1024
-"""Of a message beyond the bound."""
-_MAX_FIELD_CHARACTERS = 4 * 1024
-_PART_CHARACTERS = 32
-"""What an empty part takes in the journal."""
-
-_OURS = (
-    ev.Created,
-    ev.HeldBack,
-    ev.Started,
-    ev.Detached,
-    ev.StopRequested,
-    ev.SteerRequested,
-    ev.DetailsDropped,
-    ev.Exited,
-    ev.Ended,
-)
-_DETAILS = (
-    ev.AgentInstructed,
-    ev.Delta,
-    ev.DialogDismissed,
-    ev.Dropped,
-    ev.EntryAppended,
-    ev.ExtensionSpoke,
-    ev.Output,
-    ev.QueueChanged,
-    ev.Repaired,
-    ev.SessionRenamed,
-    ev.ShellOutput,
-    ev.Stderr,
-    ev.ToolProgress,
-    ev.Unknown,
-)
-
-_ENCODER = msgspec.json.Encoder()
-
-
-def is_full(journal_bytes: int, bound: int) -> bool:
-    """Whether the agent has to be stopped."""
-    return journal_bytes >= 2 * bound
-
-
-def within_bound(
-    events: Sequence[ev.AnyEvent], journal_bytes: int, bound: int, *, noted: bool
-) -> Sequence[ev.AnyEvent]:
-    """What is to be written of `events`; unless it is `noted` already, with the note that something is missing."""
-    if journal_bytes < bound:
-        return events
-    kept = list(_kept(events, is_full(journal_bytes, bound)))
-    missing = len(kept) < len(events) or any(old is not new for old, new in zip(events, kept, strict=True))
-    return [ev.DetailsDropped(at=events[0].at, bound=bound), *kept] if missing and not noted else kept
-
-
-def _kept(events: Sequence[ev.AnyEvent], only_ours: bool) -> Iterator[ev.AnyEvent]:
-    for event in events:
-        if isinstance(event, _OURS):
-            yield event
-        elif not only_ours and not isinstance(event, _DETAILS):
-            yield _shortened(event)
-
-
-def _shortened(event: ev.AnyEvent) -> ev.AnyEvent:
-    values = {name: getattr(event, name) for name in event.__struct_fields__}
-    changes = {name: short for name, value in values.items() if (short := _short(value)) is not value}
-    if not changes:
-        return event
-    if isinstance(event, ev.Message):
-        changes["truncated"] = True
-    return msgspec.structs.replace(event, **changes)
-
-
-def _short(value: Any) -> Any:
-    if isinstance(value, str):
-        return _cut(value, _MAX_FIELD_CHARACTERS)
-    if isinstance(value, dict):
-        return _short_arguments(value, MAX_MESSAGE_CHARACTERS)
-    if isinstance(value, tuple):
-        parts = tuple(_short_parts(value))
-        same = len(parts) == len(value) and all(old is new for old, new in zip(value, parts, strict=True))
-        return value if same else parts
-    return value
-
-
-def _short_parts(parts: Sequence[ev.Part]) -> Iterator[ev.Part]:
-    left = MAX_MESSAGE_CHARACTERS
-    for part in parts:
-        if left <= 0:
-            return
-        short = _short_part(part, left)
-        left -= _PART_CHARACTERS + len(_ENCODER.encode(short))
-        yield short
-
-
-def _short_part(part: ev.Part, left: int) -> ev.Part:
-    if isinstance(part, ev.TextPart | ev.ThinkingPart):
-        text = _cut(part.text, left)
-        return part if text is part.text else type(part)(text)
-    if isinstance(part, ev.ToolCallPart):
-        arguments = _short_arguments(part.arguments, left)
-        name, call_id = _cut(part.name, _MAX_FIELD_CHARACTERS), _cut(part.id, _MAX_FIELD_CHARACTERS)
-        same = arguments is part.arguments and name is part.name and call_id is part.id
-        return part if same else ev.ToolCallPart(call_id, name, arguments)
-    if isinstance(part, ev.OtherPart):
-        kind = _cut(part.kind, _MAX_FIELD_CHARACTERS)
-        return part if kind is part.kind else ev.OtherPart(kind)
-    mime_type = _cut(part.mime_type, _MAX_FIELD_CHARACTERS)
-    return part if mime_type is part.mime_type else ev.ImagePart(mime_type, part.size)
-
-
-def _short_arguments(arguments: dict[str, Any], most: int) -> dict[str, Any]:
-    return arguments if len(_ENCODER.encode(arguments)) <= most else {}
-
-
-def _cut(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    return f"{text[:most]}\n[… {len(text) - most:,} characters left out …]"
-
-
 Observer = Callable[[RunState, Sequence[ev.Event]], None]
+"""Told of everything that happened in a run once it is journalled, of its end too, with the state after it."""
 
 _log = logging.getLogger(__name__)
+
+
+class Log(Protocol):
+    """Where raw output is kept, as long as there is room."""
+
+    def write(self, data: bytes, /) -> object: ...
+
+
+class AgentOutput:
+    """Everything one process prints: the raw logs are kept here, the events are handed on."""
+
+    def __init__(self, decoder: Decoder, redactor: Redactor, now_ms: NowMs, stdout: Log, stderr: Log) -> None:
+        self._framer = Framer()
+        self._decoder = decoder
+        self._redactor = redactor
+        self._now_ms = now_ms
+        self._stdout = stdout
+        self._stderr = stderr
+        self._errors = TextStream(redactor)
+        self._joined: ev.Delta | None = None
+        self._pieces: list[str] = []
+        self._progress: ev.ToolProgress | None = None
+
+    @property
+    def has_pending(self) -> bool:
+        """Whether streamed pieces wait to be taken."""
+        return self._joined is not None or self._progress is not None
+
+    def feed(self, stream: Stream, data: bytes) -> list[ev.AnyEvent]:
+        """The events that a chunk completes."""
+        return self._decode(self._framer.feed(data)) if stream == "stdout" else self._said(self._errors.feed(data))
+
+    def finish(self, exit_code: int) -> list[ev.AnyEvent]:
+        """What is left when the process is gone, and what its end stands for."""
+        left = self._said(self._errors.finish()) + self._decode(self._framer.finish()) + self._release(complete=True)
+        return left + self._decoder.ended(exit_code, self._now_ms())
+
+    def take_pending(self) -> list[ev.AnyEvent]:
+        """The streamed pieces so far, less an end that could be the beginning of a secret."""
+        return self._release(complete=False)
+
+    def take_replies(self) -> bytes:
+        """What the agent waits to be told because of what it said."""
+        return self._decoder.take_replies()
+
+    def _said(self, text: str) -> list[ev.AnyEvent]:
+        self._stderr.write(text.encode("utf-8", "replace"))
+        return [ev.Stderr(at=self._now_ms(), text=text)] if text else []
+
+    def _decode(self, frames: Iterable[Frame]) -> list[ev.AnyEvent]:
+        events: list[ev.AnyEvent] = []
+        kept: list[bytes] = []
+        for frame in frames:
+            clean_frame = self._without_secrets(frame)
+            decoded = self._decoder.decode(clean_frame, self._now_ms())
+            is_piece = all(isinstance(event, ev.Delta | ev.ToolProgress) for event in decoded)
+            if not is_piece and not isinstance(clean_frame, Oversized):
+                kept.append(clean_frame + b"\n")
+            for event in decoded:
+                self._add(event, events)
+        self._stdout.write(b"".join(kept))
+        return events
+
+    def _without_secrets(self, frame: Frame) -> Frame:
+        if not isinstance(frame, Oversized):
+            return self._redactor.record(frame)
+        head = self._redactor.cut_text(frame.head.decode("utf-8", "replace"))
+        return Oversized(frame.size, head.encode("utf-8", "replace"))
+
+    def _add(self, event: ev.AnyEvent, events: list[ev.AnyEvent]) -> None:
+        if isinstance(event, ev.Delta):
+            if self._joined is not None and self._joined.kind != event.kind:
+                events += self._release(complete=True)
+            self._joined = event
+            self._pieces.append(event.text)
+        elif isinstance(event, ev.ToolProgress):
+            self._progress = event
+        else:
+            # Only a message ends the pieces of one; whatever else comes in between, a secret may go on after it.
+            events += self._release(complete=isinstance(event, ev.Message | ev.MessageStarted))
+            events.append(event)
+
+    def _release(self, *, complete: bool) -> list[ev.AnyEvent]:
+        events: list[ev.AnyEvent] = []
+        if self._joined is not None:
+            last, joined = self._joined, "".join(self._pieces)
+            text = self._redactor.cut_text(joined) if complete else self._redactor.text(joined)
+            held = 0 if complete else self._redactor.held_back(text)
+            ready = text[: len(text) - held]
+            self._joined, self._pieces = (last, [text[len(ready) :]]) if held else (None, [])
+            if ready:
+                events.append(ev.Delta(at=last.at, kind=last.kind, text=ready))
+        if self._progress is not None:
+            events.append(self._progress)
+            self._progress = None
+        return events
+
+
+class TextStream:
+    """One run's standard error: no character is cut in two, and no secret gets through in pieces."""
+
+    def __init__(self, redactor: Redactor) -> None:
+        self._redactor = redactor
+        self._decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self._held = ""
+
+    def feed(self, data: bytes) -> str:
+        """The text that `data` completes."""
+        text = self._redactor.text(self._held + self._decoder.decode(data))
+        ready = len(text) - self._redactor.held_back(text)
+        self._held = text[ready:]
+        return text[:ready]
+
+    def finish(self) -> str:
+        """What is left at the end of the stream."""
+        text = self._held + self._decoder.decode(b"", final=True)
+        self._held = ""
+        return self._redactor.cut_text(text)
 
 
 class Recorder:

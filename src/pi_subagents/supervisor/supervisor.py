@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from pi_subagents.clock import NowMs, now_ms
@@ -33,10 +34,8 @@ from pi_subagents.outcome import (
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import Process, Runner, Slot, SpawnFailed, Stream
 from pi_subagents.store import RunRecord, stop_request
-from pi_subagents.supervisor.limits import Deadline, Limits, LoopDetector, Pacing
-from pi_subagents.supervisor.recorder import Observer, Recorder
-from pi_subagents.supervisor.stopping import Stopping, Timers
-from pi_subagents.supervisor.stream import AgentOutput
+from pi_subagents.supervisor.limits import Deadline, Limits, LoopDetector, Pacing, Stopping, Timers
+from pi_subagents.supervisor.recorder import AgentOutput, Observer, Recorder
 
 SETTLE_GRACE_S = 2.0
 """How long an agent that has nothing left to do may take to exit."""
@@ -64,9 +63,9 @@ class Supervisor:
         harness: Harness,
         runner: Runner,
         limits: Limits,
+        pacing: Pacing,
         *,
         problem: str | None = None,
-        pacing: Pacing | None = None,
         observer: Observer | None = None,
         now_ms: NowMs = now_ms,
     ) -> None:
@@ -80,7 +79,7 @@ class Supervisor:
         self._pacing = pacing
         self._now_ms = now_ms
         self._redactor = Redactor(invocation.secrets)
-        self._output = AgentOutput(harness.decoder(), self._redactor, now_ms, record)
+        self._output = AgentOutput(harness.decoder(), self._redactor, now_ms, record.stdout, record.stderr)
         self._harness = harness
         self._loops = LoopDetector(limits.loop_count)
         self._nested_loops = LoopDetector(limits.loop_count)
@@ -138,8 +137,9 @@ class Supervisor:
         now = asyncio.get_running_loop().time()
         late_s = now - self._looked_at - REQUEST_INTERVAL_S
         self._looked_at = now
-        if late_s > _STOPPED_S:
-            self._put_off_deadline(late_s)
+        if late_s > _STOPPED_S and self._process is not None:
+            self._deadline.put_off(late_s)
+            self._arm_deadline()
         self.heed_request()
 
     async def run(self) -> RunState:
@@ -171,7 +171,7 @@ class Supervisor:
         await self._see_through(self._waiting)
         if self._process is None or self._gone is None:
             return
-        await self._see_through(loop.run_in_executor(None, self._recorder.sync))
+        await self._in_thread(self._recorder.sync)
         if self._recorder.broken is not None:
             self._end_process()
         await self._see_through(self._gone)
@@ -188,7 +188,8 @@ class Supervisor:
         told = 0
         while until := self._held_back_until():
             if until > told:
-                self._happened([ev.HeldBack(at=self._now_ms(), provider=self._provider, until=until)])
+                provider = self._pacing.provider_of(self.state)
+                self._happened([ev.HeldBack(at=self._now_ms(), provider=provider, until=until)])
                 told = until
             # Not for all of that time at once: it may be shortened.
             await asyncio.sleep(min((until - self._now_ms()) / 1000, REQUEST_INTERVAL_S))
@@ -209,11 +210,10 @@ class Supervisor:
         self._arm_deadline()
 
     def _held_back_until(self) -> int:
-        return self._pacing.hold(self.state, self._now_ms()) if self._pacing is not None else 0
+        return self._pacing.hold(self.state, self._now_ms())
 
-    @property
-    def _provider(self) -> str:
-        return self._pacing.provider_of(self.state) if self._pacing is not None else ""
+    async def _in_thread(self, work: Callable[..., None], *arguments: object) -> None:
+        await self._see_through(asyncio.get_running_loop().run_in_executor(None, work, *arguments))
 
     async def _see_through(self, future: asyncio.Future[Any]) -> None:
         # A cancelled caller asks for a stop and still waits for the end: it never leaves a process behind.
@@ -229,14 +229,14 @@ class Supervisor:
         """Record the verdict; the result is drafted before, so that what cannot be kept is never called completed."""
         ended = None if self.state.status.is_terminal else self._verdict()
         try:
-            await self._see_through(asyncio.get_running_loop().run_in_executor(None, self._tidy_up, ended))
+            await self._in_thread(self._tidy_up, ended)
         except StoreError as error:
             _log.error("%s", error)
             ended = ended and ending(Reason.RECORD, str(error), self._now_ms())
         if ended is not None:
             self._end(ended)
         self._let_go()
-        await self._see_through(asyncio.get_running_loop().run_in_executor(None, self._recorder.publish_result))
+        await self._in_thread(self._recorder.publish_result)
 
     def _let_go(self) -> None:
         """The journal has the end of the run: its agent need not wait for the files that follow from it."""
@@ -269,16 +269,13 @@ class Supervisor:
         if self._process is not None and (replies := self._output.take_replies()):
             self._process.send(replies)
         if self._output.has_pending:
-            self._timers.set("delta", _DELTA_INTERVAL_S, self._release_pending)
+            self._timers.set("delta", _DELTA_INTERVAL_S, lambda: self._happened(self._output.take_pending()))
 
     def on_exit(self, exit_code: int) -> None:
         """Called by the process when nothing of it is left and all its output has been delivered."""
         if self._gone is not None and not self._gone.done():
             self._gone.set_result(exit_code)
             self._happened([*self._output.finish(exit_code), ev.Exited(at=self._now_ms(), exit_code=exit_code)])
-
-    def _release_pending(self) -> None:
-        self._happened(self._output.take_pending())
 
     # --- what follows from it -----------------------------------------------------------------------------
 
@@ -314,8 +311,7 @@ class Supervisor:
         )
 
     def _react(self, events: Sequence[ev.AnyEvent]) -> None:
-        if self._pacing is not None:
-            self._pacing.heed(self.state, events)
+        self._pacing.heed(self.state, events)
         for event in events:
             self._heed_work(event)
         if self.state.stop is not None:
@@ -326,18 +322,16 @@ class Supervisor:
             self.stop(Reason.AGENT_ERROR, HANDLED_SENTENCE)
         # An agent that says what became of its prompt may take its time.
         silent = self.state.accepted and not self.state.begun and self.state.disposition is None
-        self._watch("unstarted", silent, START_GRACE_S, self._never_started)
-        self._watch("settled", self.state.settled, SETTLE_GRACE_S)
-        self._watch("quiet", self.state.pass_ended, QUIET_GRACE_S)
+        never_started = partial(self.stop, Reason.AGENT_ERROR, NOT_STARTED_SENTENCE)
+        self._watch("unstarted", silent, START_GRACE_S, never_started)
+        self._watch("settled", self.state.settled, SETTLE_GRACE_S, self._end_process)
+        self._watch("quiet", self.state.pass_ended, QUIET_GRACE_S, self._end_process)
 
-    def _watch(self, name: str, is_idle: bool, grace_s: float, action: Callable[[], None] | None = None) -> None:
+    def _watch(self, name: str, is_idle: bool, grace_s: float, action: Callable[[], None]) -> None:
         if is_idle:
-            self._timers.set(name, grace_s, action or self._end_process)
+            self._timers.set(name, grace_s, action)
         else:
             self._timers.cancel(name)
-
-    def _never_started(self) -> None:
-        self.stop(Reason.AGENT_ERROR, NOT_STARTED_SENTENCE)
 
     def _heed_work(self, event: ev.AnyEvent) -> None:
         if self._process is None:
@@ -354,11 +348,6 @@ class Supervisor:
         if self._deadline.at is not None:
             delay_s = self._deadline.at - asyncio.get_running_loop().time()
             self._timers.set("deadline", delay_s, self._deadline_reached)
-
-    def _put_off_deadline(self, late_s: float) -> None:
-        if self._process is not None:
-            self._deadline.put_off(late_s)
-            self._arm_deadline()
 
     def _deadline_reached(self) -> None:
         if not self._deadline.passed(asyncio.get_running_loop().time()):

@@ -1,11 +1,9 @@
 """Text for people: how wide it is, how it wraps, figures in plain words, and nothing that a terminal would obey."""
 
-from pi_subagents.text.cells import cell_width, clip, clip_start, graphemes
-from pi_subagents.text.figures import age, age_of, counted, data_size, duration, money, short_count
-from pi_subagents.text.harmless import clean, printable
-from pi_subagents.text.locations import shorten_path
+from pi_subagents.text.cells import cell_width, clip, clip_start, graphemes, screen_rows, wrap
+from pi_subagents.text.harmless import clean, one_line, printable
 from pi_subagents.text.segments import Line, Segment, Style, fit, plain, style_tool_line
-from pi_subagents.text.wrapping import screen_rows, wrap
+from pi_subagents.text.wording import age, age_of, counted, data_size, duration, money, short_count, shorten_path
 
 __all__ = [
     "Line",
@@ -23,6 +21,7 @@ __all__ = [
     "fit",
     "graphemes",
     "money",
+    "one_line",
     "plain",
     "printable",
     "screen_rows",

@@ -55,6 +55,11 @@ def printable(text: str) -> str:
     return "\t".join(clean(piece, keep_newlines=True) for piece in text.split("\t"))
 
 
+def one_line(text: str) -> str:
+    """The text without what a terminal would obey, on one line: line breaks and all other gaps are single blanks."""
+    return " ".join(clean(text).split())
+
+
 def escape_json(document: str) -> str:
     """The same JSON document with everything escaped that a terminal would obey, or that would reorder or hide text."""
     return _JSON_SUSPECT.sub(lambda found: f"\\u{ord(found[0]):04x}", document)

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import msgspec
 
-from pi_subagents.background import launch_all
+from pi_subagents.background.launch import launch_all
 from pi_subagents.delegation.missing import require_startable
 from pi_subagents.delegation.prompts import task_name
 from pi_subagents.errors import InvalidCall
@@ -20,8 +20,7 @@ from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.run import Run
 from pi_subagents.text import Line, Style, clean
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
-from pi_subagents.tools.display import launched_lines, run_lines
-from pi_subagents.tools.outputs import COUNTS, RUN, listed, record, run_content
+from pi_subagents.tools.outputs import COUNTS, RUN, launched_lines, listed, record, run_content, run_lines
 
 _POLL_S = 0.2
 _STOP_WAIT_S = 8.0

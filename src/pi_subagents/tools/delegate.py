@@ -8,17 +8,15 @@ from typing import Annotated
 import msgspec
 
 from pi_subagents.delegation.delegation import DelegatedRun
-from pi_subagents.export.transcripts import documented_status
 from pi_subagents.fold import RunState
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_TASKS, FileSlice, Status, Task
 from pi_subagents.models.event import Event
-from pi_subagents.progress import Window
+from pi_subagents.progress import Window, documented_status
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import Settings, preview_width
 from pi_subagents.text import clean
-from pi_subagents.tools.contract import Detachable, Details, Tool, ToolContext, ToolResult, Update
+from pi_subagents.tools.contract import Detachable, Details, Tool, ToolContext, ToolResult, Update, WaitingCall
 from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
-from pi_subagents.tools.updates import WaitingCall
 
 _Line = Annotated[int, msgspec.Meta(ge=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1)]

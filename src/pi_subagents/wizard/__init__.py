@@ -1,19 +1,20 @@
 """`/profile` and its wizard: everything but the widgets, which the host brings as `Dialogs`."""
 
-from pi_subagents.wizard.command import profile_command
-from pi_subagents.wizard.completion import Completion, completions
-from pi_subagents.wizard.dialogs import CANCELLED, Cancelled, Dialogs, Level
-from pi_subagents.wizard.flow import create, delete, edit
-from pi_subagents.wizard.host import Host
-from pi_subagents.wizard.scopes import files_of, require_free, require_one
+from pi_subagents.wizard.command import NONE_FOUND, Action, Completion, choose_name, completions, profile_command
+from pi_subagents.wizard.flow import create, delete, edit, files_of, require_free, require_one
+from pi_subagents.wizard.questions import CANCELLED, Cancelled, Dialogs, Level
+from pi_subagents.wizard.steps import Host
 
 __all__ = [
     "CANCELLED",
+    "NONE_FOUND",
+    "Action",
     "Cancelled",
     "Completion",
     "Dialogs",
     "Host",
     "Level",
+    "choose_name",
     "completions",
     "create",
     "delete",

@@ -1,4 +1,4 @@
-"""Creating, editing and deleting a profile together with a person.
+"""Creating, editing and deleting a profile together with a person, and which of the two scopes is meant.
 
 The file is written by the last answer and not before. What is written are the changes alone, to the file as it is by
 then, so that nobody's work on it in the meantime is undone.
@@ -6,7 +6,8 @@ then, so that nobody's work on it in the meantime is undone.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+import shlex
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,21 +15,29 @@ import msgspec
 from pi_subagents.errors import ProfileError
 from pi_subagents.harness.pi.arguments import check_extra_args, check_tools
 from pi_subagents.models import Profile, Secret
-from pi_subagents.profiles import Scope, delete_profile, detail_text, objection_to, read_profile, save_profile
+from pi_subagents.paths import home_dir
+from pi_subagents.place import Place
+from pi_subagents.profiles import (
+    Scope,
+    delete_profile,
+    detail_text,
+    find_profile_file,
+    load_profiles,
+    objection_to,
+    profiles_dir,
+    read_profile,
+    save_profile,
+)
+from pi_subagents.profiles.fields import NAME_RULE
 from pi_subagents.skills import check_skills
 from pi_subagents.trust import Trust
-from pi_subagents.wizard.dialogs import Cancelled, Dialogs
-from pi_subagents.wizard.draft import Draft
-from pi_subagents.wizard.host import Host
-from pi_subagents.wizard.questions import Back, Questions, Skip
-from pi_subagents.wizard.scopes import SCOPES, ask_scope, files_of, require_free, require_name, require_one
-from pi_subagents.wizard.steps import STEP_COUNT, STEPS, Step, step_title
-
-_MAX_REVIEW_LINES = 20
-"""Of each prompt: the question below it must stay on the screen."""
-
+from pi_subagents.wizard.questions import Back, Cancelled, Dialogs, Questions, Skip
+from pi_subagents.wizard.steps import STEP_COUNT, STEPS, Draft, Host, Step, step_title
 
 SAVE, DESCRIBE, DISCARD = "Save it", "Edit the description", "Do not save it"
+_SCOPES: tuple[Scope, ...] = ("global", "project")
+_MAX_REVIEW_LINES = 20
+"""Of each prompt: the question below it must stay on the screen."""
 
 
 async def create(
@@ -42,12 +51,10 @@ async def create(
 ) -> None:
     """Ask for everything and write a new profile; raises Cancelled or ProfileError."""
     require_name(name)
-    work = _Work(name, host, {})
-    work.given(api_key=api_key, description=description)
+    work = _Work(name, host, {}, api_key=api_key, description=description)
     await _converse(work, Questions(dialogs), scope)
     require_free(name, work.scope, host.place)
-    _save(work.draft.profile, work.scope, host)
-    await dialogs.notify(f'Saved the profile "{name}": {work.path}')
+    await work.save(dialogs, work.draft.profile)
 
 
 async def edit(
@@ -63,15 +70,13 @@ async def edit(
 
     In a scope that does not have the profile yet, this makes a copy of the other scope's.
     """
-    work = _Work(name, host, files_of(name, host.place))
-    work.given(api_key=api_key, description=description)
+    work = _Work(name, host, files_of(name, host.place), api_key=api_key, description=description)
     await _converse(work, Questions(dialogs), scope)
     if not work.draft.changes and not work.is_copy:
         await dialogs.notify(f'Nothing was changed in the profile "{name}".')
         return
     assert work.source is not None
-    _save(work.draft.apply_to(read_profile(work.source)[0]), work.scope, host, like=work.source)
-    await dialogs.notify(f'Saved the profile "{name}": {work.path}')
+    await work.save(dialogs, work.draft.apply_to(read_profile(work.source)[0]))
 
 
 async def delete(name: str, dialogs: Dialogs, host: Host, *, scope: Scope | None = None) -> None:
@@ -79,7 +84,7 @@ async def delete(name: str, dialogs: Dialogs, host: Host, *, scope: Scope | None
     found = files_of(name, host.place)
     if scope is None and len(found) > 1:
         title = f'Which profile "{name}" is to be deleted?'
-        scope = await ask_scope(title, list(found), Questions(dialogs), host.place, next(iter(found)))
+        scope = await _ask_scope(title, list(found), Questions(dialogs), host.place, next(iter(found)))
     scope = require_one(name, found, scope)
     path = found[scope]
     left = f"\n{found['global']} will apply instead." if scope == "project" and "global" in found else ""
@@ -89,14 +94,54 @@ async def delete(name: str, dialogs: Dialogs, host: Host, *, scope: Scope | None
     await dialogs.notify(f'Deleted the profile "{name}": {path}')
 
 
-class _Work:
-    """A profile on its way to a file: `found` are the files that there are of its name."""
+def files_of(name: str, place: Place) -> dict[Scope, Path]:
+    """The file of that name in each scope that has one, the one in force first; raises ProfileError if none has."""
+    found: dict[Scope, Path] = {}
+    for scope in reversed(_SCOPES):
+        if path := find_profile_file(name, profiles_dir(scope, place.cwd, place.agent_dir)):
+            found[scope] = path
+    if not found:
+        load_profiles(place.cwd, place.agent_dir).resolve(name)  # knows the sentence about it
+        raise ProfileError(f'The profile "{name}" has been deleted in the meantime.')
+    return found
 
-    def __init__(self, name: str, host: Host, found: Mapping[Scope, Path]) -> None:
+
+def require_one(name: str, found: dict[Scope, Path], scope: Scope | None) -> Scope:
+    """The scope that is meant, if that is plain; raises ProfileError."""
+    if scope is None and len(found) > 1:
+        raise ProfileError(f'There is both a global and a project profile "{name}"; choose one with --scope.')
+    if scope is not None and scope not in found:
+        raise ProfileError(f'There is no {scope} profile "{name}", only this one: {next(iter(found.values()))}')
+    return next(iter(found)) if scope is None else scope
+
+
+def require_name(name: str) -> None:
+    """Raise ProfileError for what cannot be a name."""
+    if not NAME_RULE.fullmatch(name):
+        raise ProfileError(f'The name "{name}" may only contain letters, digits, "-" and "_".')
+
+
+def require_free(name: str, scope: Scope, place: Place) -> Path:
+    """The path of a profile that is to be created; raises ProfileError if the name cannot be had."""
+    require_name(name)
+    folder = profiles_dir(scope, place.cwd, place.agent_dir)
+    path = folder / f"{name}.md"
+    if found := find_profile_file(name, folder):
+        raise ProfileError(f'A {scope} profile "{name}" already exists in {found}. To change it, edit it.')
+    if path.exists():
+        raise ProfileError(f"{shlex.quote(str(path))} contains another profile; rename that file first.")
+    return path
+
+
+class _Work:
+    """A profile on its way to a file: `found` are the files of its name, `given` what was said before any question."""
+
+    def __init__(self, name: str, host: Host, found: Mapping[Scope, Path], **given: Secret | str | None) -> None:
         self.host = host
-        self.scopes: list[Scope] = [*found, *(scope for scope in SCOPES if scope not in found)]
+        self.scopes: list[Scope] = [*found, *(scope for scope in _SCOPES if scope not in found)]
         self.scope = self.scopes[0]
         self.draft = Draft(Profile(name=name))
+        self.draft.set(**{field: value for field, value in given.items() if value is not None})
         self.source: Path | None = None
         self.path = Path()
         self._name = name
@@ -106,10 +151,6 @@ class _Work:
     def is_copy(self) -> bool:
         """Whether a file of the other scope is what it begins with."""
         return self.source is not None and self.source != self.path
-
-    def given(self, **values: Secret | str | None) -> None:
-        """Take what was said before the first question."""
-        self.draft.set(**{name: value for name, value in values.items() if value is not None})
 
     def aim_at(self, scope: Scope) -> None:
         """Settle where the profile goes; what was answered already counts for it. Raises ProfileError."""
@@ -122,7 +163,7 @@ class _Work:
 
     async def ask_scope(self, questions: Questions) -> None:
         """The first step."""
-        self.aim_at(await ask_scope(step_title(1, "Scope"), self.scopes, questions, self.host.place, self.scope))
+        self.aim_at(await _ask_scope(step_title(1, "Scope"), self.scopes, questions, self.host.place, self.scope))
 
     async def review(self, questions: Questions) -> None:
         """The last step; raises Cancelled if the profile is not to be saved."""
@@ -134,6 +175,12 @@ class _Work:
             self.draft.set(description=text.strip() or None)
         if choice == DISCARD:
             raise Cancelled
+
+    async def save(self, dialogs: Dialogs, profile: Profile) -> None:
+        """Write what came of it, and say so; raises ProfileError."""
+        place = self.host.place
+        save_profile(profile, self.scope, cwd=place.cwd, agent_dir=place.agent_dir, like=self.source)
+        await dialogs.notify(f'Saved the profile "{self._name}": {self.path}')
 
     async def _ask_whether(self, questions: Questions) -> str:
         questions.begin_step(is_first=False, can_skip=False)  # also after a description: one step back is the skills
@@ -192,5 +239,15 @@ def _shorten(text: str | None) -> str | None:
     return "\n".join([*lines[:_MAX_REVIEW_LINES], f"… {len(lines) - _MAX_REVIEW_LINES} more lines"])
 
 
-def _save(profile: Profile, scope: Scope, host: Host, like: Path | None = None) -> None:
-    save_profile(profile, scope, cwd=host.place.cwd, agent_dir=host.place.agent_dir, like=like)
+async def _ask_scope(title: str, scopes: Sequence[Scope], questions: Questions, place: Place, usual: Scope) -> Scope:
+    labels = {_label(scope, place): scope for scope in scopes}
+    return labels[await questions.select(title, list(labels), initial=_label(usual, place))]
+
+
+def _label(scope: Scope, place: Place) -> str:
+    """A scope with its directory, as short as it can be written."""
+    folder = profiles_dir(scope, place.cwd, place.agent_dir)
+    for base, sign in ((place.cwd, ""), (home_dir(), "~/")):
+        if folder.is_relative_to(base) and not (scope == "global" and base == place.cwd):
+            return f"{scope.capitalize()} ({sign}{folder.relative_to(base)}/)"
+    return f"{scope.capitalize()} ({folder}/)"

@@ -7,17 +7,17 @@ an existing one with what it says. Enter skips everywhere, so that nobody restri
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
 
 from pi_subagents.harness.pi.arguments import is_tool
-from pi_subagents.models import ThinkingLevel
+from pi_subagents.models import Profile, ThinkingLevel
+from pi_subagents.place import Place
 from pi_subagents.profiles import UnknownModel, find_pattern, nearest_offered
-from pi_subagents.text.suggestions import closest
-from pi_subagents.wizard.doubts import settle
-from pi_subagents.wizard.draft import Draft
-from pi_subagents.wizard.host import Host
+from pi_subagents.text.wording import closest
 from pi_subagents.wizard.questions import Questions
-
-Step = Callable[[Draft, Questions, Host], Awaitable[None]]
 
 STEP_COUNT = 10
 MAX_OFFERED = 20
@@ -31,6 +31,53 @@ NO_TOOLS, ALLOW_LIST, BLACK_LIST = "Disable all tools", "Allowlist", "Blacklist"
 NO_EXTENSIONS, EXTENSION_PATHS = "Disable all extensions", "Enter paths"
 
 
+@dataclass(frozen=True)
+class Host:
+    """The place, and what there is to choose from; what is empty is unknown, and then anything may be typed."""
+
+    place: Place
+    models: tuple[str, ...] = ()
+    """As `provider/id`."""
+    tools: tuple[str, ...] = ()
+    skills: tuple[str, ...] = ()
+
+    @property
+    def providers(self) -> tuple[str, ...]:
+        """Every provider with a model, once."""
+        return tuple(dict.fromkeys(model.partition("/")[0] for model in self.models))
+
+    def models_of(self, provider: str | None) -> tuple[str, ...]:
+        """The ids of a provider's models; without a provider all models in full."""
+        if provider is None:
+            return self.models
+        return tuple(model.removeprefix(f"{provider}/") for model in self.models if model.startswith(f"{provider}/"))
+
+
+@dataclass
+class Draft:
+    """What the profile was, and what differs by now; only the latter is ever written."""
+
+    before: Profile
+    changes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def profile(self) -> Profile:
+        """As it would be saved."""
+        return self.apply_to(self.before)
+
+    def apply_to(self, profile: Profile) -> Profile:
+        """Another profile with the same changes."""
+        return msgspec.structs.replace(profile, **self.changes)
+
+    def set(self, **values: Any) -> None:
+        """Change fields; what is as it was is no change."""
+        merged = {**self.changes, **values}
+        self.changes = {name: value for name, value in merged.items() if value != getattr(self.before, name)}
+
+
+Step = Callable[[Draft, Questions, Host], Awaitable[None]]
+
+
 def step_title(number: int, words: str) -> str:
     """How every question of the wizard begins."""
     return f"Step {number} of {STEP_COUNT}: {words}"
@@ -39,30 +86,24 @@ def step_title(number: int, words: str) -> str:
 async def ask_provider(draft: Draft, questions: Questions, host: Host) -> None:
     """The provider: one that has models here, or any other, which is asked about once more."""
     title = step_title(2, "Provider")
-    now, offered = draft.profile.provider, host.providers
-    while True:
-        provider = await _ask_word(questions, title, now, offered, "anthropic")
-        if provider is None or provider == now or not offered or provider in offered:
-            break
-        if settled := await settle(questions, title, {provider: closest(provider, offered)}):
-            provider = settled[provider]
-            break
-    draft.set(provider=provider)
+    offered = host.providers
+
+    def doubt(provider: str) -> dict[str, str | None]:
+        return {provider: closest(provider, offered)} if offered and provider not in offered else {}
+
+    draft.set(provider=await _ask_word(questions, title, draft.profile.provider, offered, "anthropic", doubt))
 
 
 async def ask_model(draft: Draft, questions: Questions, host: Host) -> None:
     """The model: one of the provider's, or any other; one that pi does not offer is asked about once more."""
     title = step_title(3, "Model")
-    now, offered = draft.profile.model, host.models_of(draft.profile.provider)
-    while True:
-        model = await _ask_word(questions, title, now, offered, "claude-sonnet-4-5")
-        if model is None or model == now or _is_offered(model, draft.profile.provider, host):
-            break
-        nearest = nearest_offered(model, offered)
-        if settled := await settle(questions, title, {model: nearest}):
-            model = settled[model]
-            break
-    draft.set(model=model)
+    provider = draft.profile.provider
+    offered = host.models_of(provider)
+
+    def doubt(model: str) -> dict[str, str | None]:
+        return {} if _is_offered(model, provider, host) else {model: nearest_offered(model, offered)}
+
+    draft.set(model=await _ask_word(questions, title, draft.profile.model, offered, "claude-sonnet-4-5", doubt))
 
 
 async def ask_system_prompt(draft: Draft, questions: Questions, host: Host) -> None:
@@ -89,25 +130,20 @@ async def ask_thinking_level(draft: Draft, questions: Questions, host: Host) -> 
     """How much the model thinks."""
     title = step_title(6, "Thinking level")
     now = draft.profile.thinking_level
-    if not await questions.confirm(title, _question(now and f"thinkingLevel: {now}", "Set how much the model thinks?")):
-        return
-    skip = _skip(now)
-    choice = await questions.select(title, [skip, *ThinkingLevel, *([REMOVE] if now else [])], initial=skip)
-    if choice != skip:
-        draft.set(thinking_level=None if choice == REMOVE else choice)
+    if await questions.confirm(title, _question(now and f"thinkingLevel: {now}", "Set how much the model thinks?")):
+        choice = await _choose(questions, title, now, list(ThinkingLevel))
+        if choice is not None:
+            draft.set(thinking_level=None if choice == REMOVE else choice)
 
 
 async def ask_tools(draft: Draft, questions: Questions, host: Host) -> None:
     """None at all, only some, or all but some: each answer takes the place of the other two."""
     title = step_title(7, "Tools")
     now = draft.profile
-    kinds = {"noTools": now.no_tools, "tools": now.tools, "excludeTools": now.exclude_tools}
-    said = ", ".join(_said(key, value) for key, value in kinds.items() if value)
+    said = _said(noTools=now.no_tools, tools=now.tools, excludeTools=now.exclude_tools)
     if not await questions.confirm(title, _question(said, "Restrict the tools of this agent?")):
         return
-    skip = _skip(said, ALL_TOOLS)
-    choices = [skip, NO_TOOLS, ALLOW_LIST, BLACK_LIST, *([REMOVE] if said else [])]
-    choice = await questions.select(title, choices, initial=skip)
+    choice = await _choose(questions, title, said, [NO_TOOLS, ALLOW_LIST, BLACK_LIST], ALL_TOOLS)
     if choice in (NO_TOOLS, REMOVE):
         draft.set(no_tools=choice == NO_TOOLS, tools=None, exclude_tools=None)
     elif choice == ALLOW_LIST:
@@ -124,13 +160,10 @@ async def ask_extensions(draft: Draft, questions: Questions, host: Host) -> None
     """None at all, or the paths of some."""
     title = step_title(8, "Extensions")
     now = draft.profile
-    kinds = {"noExtensions": now.no_extensions, "extensions": now.extensions}
-    said = ", ".join(_said(key, value) for key, value in kinds.items() if value)
+    said = _said(noExtensions=now.no_extensions, extensions=now.extensions)
     if not await questions.confirm(title, _question(said, "Configure the extensions of this agent?")):
         return
-    skip = _skip(said)
-    choices = [skip, NO_EXTENSIONS, EXTENSION_PATHS, *([REMOVE] if said else [])]
-    choice = await questions.select(title, choices, initial=skip)
+    choice = await _choose(questions, title, said, [NO_EXTENSIONS, EXTENSION_PATHS])
     if choice in (NO_EXTENSIONS, REMOVE):
         draft.set(no_extensions=choice == NO_EXTENSIONS, extensions=None)
     elif choice == EXTENSION_PATHS:
@@ -143,9 +176,7 @@ async def ask_skills(draft: Draft, questions: Questions, host: Host) -> None:
     """Skills to suggest and skills to load."""
     title = step_title(9, "Skills")
     now = draft.profile
-    kinds = {"suggestedSkills": now.suggested_skills, "loadSkills": now.load_skills}
-    said = ", ".join(_said(key, value) for key, value in kinds.items() if value)
-    if said:
+    if said := _said(suggestedSkills=now.suggested_skills, loadSkills=now.load_skills):
         choice = await questions.select(f"{title}. It has {said}", [KEEP, CHANGE, REMOVE], initial=KEEP)
         if choice == REMOVE:
             draft.set(suggested_skills=None, load_skills=None)
@@ -179,24 +210,45 @@ def _question(said: str | None, if_unset: str) -> str:
     return f"It has {said}. Change that? No keeps it." if said else if_unset
 
 
-def _said(key: str, value: bool | tuple[str, ...] | None) -> str:
-    return f"{key}: {','.join(value)}" if isinstance(value, tuple) else key
+def _said(**fields: bool | tuple[str, ...] | None) -> str:
+    """Those of the fields that are set, as they stand in the file."""
+    said = {key: f": {','.join(value)}" if isinstance(value, tuple) else "" for key, value in fields.items() if value}
+    return ", ".join(f"{key}{values}" for key, values in said.items())
 
 
-def _skip(now: str | None, otherwise: str = SKIP) -> str:
-    """What Enter takes in a list."""
-    return f"{KEEP}: {now}" if now else otherwise
+async def _choose(
+    questions: Questions, title: str, now: str | None, options: Sequence[str], otherwise: str = SKIP
+) -> str | None:
+    """One of the options, or REMOVE if there is something; None for what Enter takes: it stays as it is."""
+    skip = f"{KEEP}: {now}" if now else otherwise
+    choice = await questions.select(title, [skip, *options, *([REMOVE] if now else [])], initial=skip)
+    return None if choice == skip else choice
 
 
 async def _ask_word(
+    questions: Questions,
+    title: str,
+    now: str | None,
+    offered: Sequence[str],
+    example: str,
+    doubt: Callable[[str], dict[str, str | None]],
+) -> str | None:
+    """A word, chosen or typed; None if there shall be none. A new one that is in doubt is asked about once more."""
+    while True:
+        word = await _choose_or_type(questions, title, now, offered, example)
+        if word is None or word == now or not (doubtful := doubt(word)):
+            return word
+        if settled := await questions.settle(title, doubtful):
+            return settled[word]
+
+
+async def _choose_or_type(
     questions: Questions, title: str, now: str | None, offered: Sequence[str], example: str
 ) -> str | None:
-    """A word, chosen or typed; None if there shall be none."""
     if 0 < len(offered) <= MAX_OFFERED:
-        skip = _skip(now)
-        choice = await questions.select(title, [skip, *offered, OTHER, *([REMOVE] if now else [])], initial=skip)
+        choice = await _choose(questions, title, now, [*offered, OTHER])
         if choice != OTHER:
-            return {skip: now, REMOVE: None}.get(choice, choice)
+            return now if choice is None else None if choice == REMOVE else choice
     return (await questions.input(title, example, initial=now or "")).strip() or None
 
 
@@ -233,7 +285,7 @@ async def _ask_names(
         new = [name for name in names or () if name not in (*known, *(now or ())) and not passes(name)]
         if not known or not new:
             return names
-        if settled := await settle(questions, title, {name: closest(name, known) for name in new}):
+        if settled := await questions.settle(title, {name: closest(name, known) for name in new}):
             return tuple(settled.get(name, name) for name in names or ())
 
 

@@ -201,19 +201,19 @@ def test_a_name_cannot_steer_the_terminal(desk: Desk) -> None:
 
 def test_listing_ten_thousand_sessions_opens_none_of_them(desk: Desk, tmp_path: Path) -> None:
     template = desk.shelf.add(name="template").state
-    rows = []
+    rows = {}
     for number in range(10_000):
         session_id = f"{number:016x}"
         folder = desk.project / ".pi" / "subagents" / "runs" / f"20300101T000000{number % 1000:03d}-{session_id}"
         state = type(template)(**{name: getattr(template, name) for name in type(template).__slots__})
         state.run_id, state.session_id, state.name = folder.name, session_id, f"n{number}"
-        rows.append((state, folder))
+        rows[folder] = state
     desk.shelf.index.record(desk.project, rows)
-    newest = sorted(rows, key=lambda row: row[0].run_id)[-40:]
-    for _, folder in newest:
+    newest = sorted(rows, key=lambda folder: folder.name)[-40:]
+    for folder in newest:
         folder.mkdir()  # and no journal in it: whoever wanted to read one would fail
     assert [session["name"] for session in desk.run("list", "--json").json()] == [
-        state.name for state, _ in reversed(newest[-30:])
+        rows[folder].name for folder in reversed(newest[-30:])
     ]
 
 

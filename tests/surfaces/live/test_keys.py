@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents.surfaces.live.controls import Controls, Stop
-from pi_subagents.surfaces.live.keys import Key, KeyParser
+from pi_subagents.surfaces.live.keys import Controls, Key, KeyParser, Stop
 
 RUNS = ["a", "b", "c"]
 

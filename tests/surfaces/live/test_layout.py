@@ -12,10 +12,8 @@ from hypothesis import strategies as st
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
 from pi_subagents.progress import Window
-from pi_subagents.surfaces.live.controls import Stop
-from pi_subagents.surfaces.live.layout import compose, finished_lines
-from pi_subagents.surfaces.live.scene import Scene
-from pi_subagents.surfaces.live.summary import about, closing_lines, remaining_s
+from pi_subagents.surfaces.live.keys import Stop
+from pi_subagents.surfaces.live.layout import Scene, about, closing_lines, compose, finished_lines, remaining_s
 from pi_subagents.text import Style, cell_width, fit, plain
 from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED, assistant, call, window_of
 

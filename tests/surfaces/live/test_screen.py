@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi_subagents.surfaces.live.colours import paint
-from pi_subagents.surfaces.live.screen import LiveScreen, reflows
+from pi_subagents.surfaces.live.screen import LiveScreen, paint, reflows
 from pi_subagents.text import Line, Style
 from tests.kit.waiting import until
 from tests.surfaces.live.emulator import EmulatedStream, Emulator

@@ -18,8 +18,8 @@ from pi_subagents.fold import RunState, fold
 from pi_subagents.settings import Settings
 from pi_subagents.surfaces.live import LiveView
 from pi_subagents.surfaces.live import view as view_module
-from pi_subagents.surfaces.live.interjections import diverted_stderr
 from pi_subagents.surfaces.live.keys import Key
+from pi_subagents.surfaces.live.screen import diverted_stderr
 from tests.kit.waiting import until_async
 from tests.progress.windows_kit import COMPLETED, CREATED, STARTED, assistant
 

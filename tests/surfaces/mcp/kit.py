@@ -17,8 +17,10 @@ from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
 from pi_subagents.testing import MODELS_VARIABLE
+from tests.kit.processes import command_line
 from tests.kit.waiting import PATIENCE_S
-from tests.process.kit import MODEL, Stage, command_line, furnish
+from tests.kit.workplace import Workplace
+from tests.process.kit import MODEL, furnish
 
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
@@ -29,16 +31,16 @@ WAIT_S = PATIENCE_S
 class Desk:
     """A project with a scripted agent, a profile and a preset, where clients call the server from."""
 
-    stage: Stage
+    stage: Workplace
     era: Era = "legacy"
     messages: list[Any] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        furnish(self.stage.project)
+        furnish(self.stage)
 
     @property
     def environ(self) -> dict[str, str]:
-        return self.stage.full_environ({MODELS_VARIABLE: f"{MODEL} acme/small"})
+        return {**self.stage.environ, MODELS_VARIABLE: f"{MODEL} acme/small"}
 
     def argv(self, *options: str) -> list[str]:
         return [sys.executable, "-m", "pi_subagents", "mcp", *options]

@@ -15,8 +15,14 @@ from mcp.shared.message import SessionMessage
 from mcp_types.version import HANDSHAKE_PROTOCOL_VERSIONS, MODERN_PROTOCOL_VERSIONS
 
 from pi_subagents.surfaces.mcp import server
-from pi_subagents.surfaces.mcp.handshake import Greeting, discover_result, initialize_result, list_tools_result
-from pi_subagents.surfaces.mcp.identity import HANDSHAKE_VERSIONS, MODERN_VERSIONS
+from pi_subagents.surfaces.mcp.handshake import (
+    HANDSHAKE_VERSIONS,
+    MODERN_VERSIONS,
+    Greeting,
+    discover_result,
+    initialize_result,
+    list_tools_result,
+)
 from pi_subagents.surfaces.mcp.server import SubagentServer
 from pi_subagents.tools import TOOLS
 from tests.kit.waiting import PATIENCE_S

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from itertools import pairwise
 
-from pi_subagents.surfaces.mcp.reporting import MAX_INTERVAL_S, MIN_INTERVAL_S, reporting
+from pi_subagents.surfaces.mcp.calls import MAX_INTERVAL_S, MIN_INTERVAL_S, reporting
 from pi_subagents.testing import run_on_virtual_clock
 from pi_subagents.tools import Spoken
 

@@ -19,7 +19,7 @@ from pi_subagents.testing.records import AGENT_START, answer
 from pi_subagents.tools import TOOLS
 from tests.kit.waiting import until_async
 from tests.pi.stage import Play
-from tests.process.kit import PRESET, Stage, tasks
+from tests.process.kit import PRESET, tasks
 from tests.surfaces.mcp.kit import WAIT_S, Desk, text_in, text_of
 
 DONE = prints(*answer("All is well."))
@@ -209,7 +209,7 @@ async def test_the_first_root_that_a_client_offers_is_where_it_works(
 
 async def test_the_real_pi_works_for_a_client(play: Play) -> None:
     stage = play(Script().otherwise([Say("Four.")]))
-    desk = Desk(Stage(stage.project, "auto", stage.environ))
+    desk = Desk(stage)
     async with desk.client() as client:
         result = await client.call_tool(
             "delegate_to_subagents", {"tasks": [{"name": "sum", "prompt": "How much is two and two?"}]}

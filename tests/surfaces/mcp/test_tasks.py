@@ -14,7 +14,7 @@ from mcp import Client, MCPError
 from mcp.client.extension import ClaimContext, ClientExtension, ResultClaim
 
 from pi_subagents.store import load_run
-from pi_subagents.surfaces.mcp.identity import TASKS_EXTENSION
+from pi_subagents.surfaces.mcp.handshake import TASKS_EXTENSION
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from pi_subagents.store import load_run
-from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
+from pi_subagents.surfaces.mcp.handshake import MAX_MESSAGE_BYTES
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, touches
 from pi_subagents.testing.records import answer

@@ -1,20 +1,28 @@
-"""A profile as the command line of `pi`, in the documented order: which tools it may use, then everything else.
+"""Starting `pi`: its command line, in the documented order, its environment, and the files that it will look for.
 
 `noTools` goes before `tools`, and `tools` before `excludeTools`. `pi` knows only allow-lists, so an exclusion is turned
-into one; an exclusion that leaves nothing means no tools, never all of them. The API key is no matter of the command
-line and is never read here. Prompts come from the caller, who writes them to files where `pi` accepts a path.
+into one; an exclusion that leaves nothing means no tools, never all of them. An API key is never on the command line,
+and prompts are in files.
 """
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
+from pathlib import Path
 
 import msgspec
 
 from pi_subagents.errors import ProfileError
+from pi_subagents.extension import API_KEY_EXTENSION, COPILOT_EXTENSION
+from pi_subagents.harness.contract import SYSTEM_PROMPT_FILE, Invocation, Launch, RunFile
+from pi_subagents.harness.pi.programs import COPILOT, child_environ, entries_of, has_copilot, line_of
 from pi_subagents.models import Profile
+from pi_subagents.paths import data_dir
+
+# --- tools ---------------------------------------------------------------------------------------------------
 
 BUILTIN_TOOLS = ("read", "bash", "edit", "write", "grep", "find", "ls")
 _OTHER_SHELLS = ("powershell",)
@@ -135,3 +143,110 @@ def _options(flag: str, values: tuple[str, ...] | None) -> list[str]:
 
 def _flag(flag: str, is_set: bool) -> list[str]:
     return [flag] if is_set else []
+
+
+_MCP_TOOLS = (f"{MCP_PREFIX}*", *MCP_RESOURCE_TOOLS)
+"""What servers add to an agent's tools. From 1.0 on an allow-list leaves them in, unless it names one of theirs."""
+
+
+def _mcp_restriction(profile: Profile, launch: Launch) -> list[str]:
+    """The arguments that keep an agent to its tools where there are MCP servers, too."""
+    tools = () if profile.no_tools else profile.tools or ()
+    if any(tool.startswith(MCP_PREFIX) for tool in tools):
+        return []  # then the allow-list decides about all of theirs
+    unnamed = [tool for tool in _MCP_TOOLS if tool not in tools]
+    starts_servers = line_of(launch.version()).starts_mcp_servers
+    # A server that no tool leads to would only be waited for.
+    no_servers = ["--no-mcp"] if starts_servers and len(unnamed) == len(_MCP_TOOLS) else []
+    return ["--exclude-tools", ",".join(unnamed), *no_servers]
+
+
+# --- one task ------------------------------------------------------------------------------------------------
+
+SESSION_FILE = "child-session.jsonl"
+APPENDED_PROMPT_FILE = "append-system-prompt.md"
+OVERLAY_DIR = "agent-dir"
+"""A private stand-in for the agent directory, made only for a profile with its own API key."""
+
+
+def pi_invocation(launch: Launch, mode: tuple[str, ...], stdin: bytes, *, interactive: bool = False) -> Invocation:
+    """How to start `pi` for one task in the mode that these arguments choose."""
+    profile = launch.profile
+    arguments = [*mode, "--session", str(launch.run_dir / SESSION_FILE)]
+    # A prompt that begins with `/` would otherwise be taken for a template of that name.
+    arguments.append("--no-prompt-templates")
+    arguments += approval_arguments(launch.place.approval(launch.cwd))
+    if profile is not None and profile.api_key is not None:
+        arguments += ["--extension", str(API_KEY_EXTENSION)]
+    if _may_speak_to_copilot(launch):
+        arguments += ["--extension", str(COPILOT_EXTENSION)]
+    if profile is not None:
+        if profile.restricts_tools:
+            # First, as the profile's own arguments may end with `--` or with a flag that takes the next word.
+            arguments += _mcp_restriction(profile, launch)
+        system = str(launch.run_dir / SYSTEM_PROMPT_FILE) if profile.system_prompt else None
+        appended = str(launch.run_dir / _appended_file(profile)) if profile.append_system_prompt else None
+        arguments += profile_arguments(profile, system_prompt=system, append_system_prompt=appended)
+    return Invocation(
+        argv=(*launch.program.argv, *arguments),
+        environ=_environ(launch),
+        cwd=launch.cwd,
+        stdin=stdin,
+        interactive=interactive,
+        files=tuple(_files(launch)),
+        temporary=(OVERLAY_DIR,),
+        written_by_agent=(SESSION_FILE,),
+        secrets=launch.secrets,
+    )
+
+
+def approval_arguments(trusted: bool | None) -> list[str]:
+    """What tells `pi` whether to trust the place it works in; nobody can be asked there, which would count as no."""
+    return [] if trusted is None else ["--approve" if trusted else "--no-approve"]
+
+
+def _may_speak_to_copilot(launch: Launch) -> bool:
+    # Without a provider pi chooses the model. The extension looks at what it chose, but loading it costs a start time.
+    provider = launch.profile.model_provider if launch.profile else None
+    return provider == COPILOT or (provider is None and has_copilot(launch.place))
+
+
+def _environ(launch: Launch) -> dict[str, str]:
+    key = launch.profile.api_key if launch.profile else None
+    agent_dir = launch.place.agent_dir if key is None else launch.run_dir / OVERLAY_DIR
+    environ = child_environ(launch.environ, agent_dir, data_dir(launch.environ))
+    environ.pop("PI_API_KEY", None)
+    if key is not None:
+        environ["PI_API_KEY"] = key.reveal()
+    environ["PI_SKIP_VERSION_CHECK"] = "1"
+    return environ
+
+
+def _files(launch: Launch) -> Iterator[RunFile]:
+    # pi keeps the mode of a file that exists, so the session is made here, private from its first byte.
+    yield RunFile(SESSION_FILE, launch.conversation)
+    profile = launch.profile
+    if profile is None:
+        return
+    if profile.system_prompt:
+        yield RunFile(SYSTEM_PROMPT_FILE, profile.system_prompt.encode())
+    if profile.append_system_prompt:
+        yield RunFile(_appended_file(profile), profile.append_system_prompt.encode())
+    if profile.api_key is not None:
+        yield from _overlay(profile, launch.place.agent_dir)
+
+
+def _appended_file(profile: Profile) -> str:
+    # The instructions of an agent are in one well-known place, unless it has two kinds of them.
+    return APPENDED_PROMPT_FILE if profile.system_prompt else SYSTEM_PROMPT_FILE
+
+
+def _overlay(profile: Profile, agent_dir: Path) -> Iterator[RunFile]:
+    # A stored credential would win over any variable, so this run sees an auth.json of its own. The provider is
+    # not always known here; the extension adds it once pi has chosen a model.
+    provider = profile.model_provider
+    credentials = {provider: {"type": "api_key", "key": "!printenv PI_API_KEY"}} if provider else {}
+    yield RunFile(f"{OVERLAY_DIR}/auth.json", json.dumps(credentials).encode())
+    for name in entries_of(agent_dir):
+        if not name.startswith("auth.json"):
+            yield RunFile(f"{OVERLAY_DIR}/{name}", link_to=agent_dir / name)

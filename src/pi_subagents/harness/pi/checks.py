@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness.contract import Answer, Inspection, Program, Version
-from pi_subagents.harness.pi.login import LOGIN
-from pi_subagents.harness.pi.models import LIST_MODELS, parse_models
-from pi_subagents.harness.pi.programs import GET_PI, MINIMUM_NODE, child_environ, find_pi, node_command, node_places
-from pi_subagents.harness.pi.versions import NEWEST_KNOWN, version_in
+from pi_subagents.harness.pi.programs import (
+    GET_PI,
+    LIST_MODELS,
+    LOGIN,
+    MINIMUM_NODE,
+    NEWEST_KNOWN,
+    child_environ,
+    find_pi,
+    node_places,
+    parse_models,
+    version_in,
+)
 from pi_subagents.models.finding import Finding
 from pi_subagents.paths import data_dir, tilde
 from pi_subagents.place import Place
@@ -22,6 +31,8 @@ from pi_subagents.redaction import Redactor, secrets_in
 
 _TIMEOUT_S = 10.0  # a first start from a cold disk
 _INSTALL = "run: pi-subagents setup"
+_HEAD_BYTES = 4096
+"""Of a script that may name the Node it runs on."""
 _NODE_TEXT = ".".join(map(str, MINIMUM_NODE))
 
 # Which of pi's tools needs which program, under which names pi tries it, and who packages it.
@@ -104,6 +115,35 @@ def _node_of(pi: _Pi, *, pi_starts: bool) -> Finding:
     if version < MINIMUM_NODE:
         return Finding("node", False, f"{shown} is too old; pi needs {_NODE_TEXT}", advice, needed)
     return Finding("node", True, shown, needed=True)
+
+
+def node_command(argv: Sequence[str], path: str) -> str | None:
+    """The `node` that a command line for pi starts; None if it starts a compiled program that needs none."""
+    if Path(argv[0]).name == "node":
+        return argv[0]
+    found = shutil.which(argv[0], path=path)
+    head = _head(Path(found)) if found else "#!"
+    if not head.startswith("#!"):
+        return None
+    return next(_nodes_named_in(head.removeprefix("#!")), "node")
+
+
+def _head(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            return stream.read(_HEAD_BYTES).decode("utf-8", "replace")
+    except OSError:
+        return "#!"
+
+
+def _nodes_named_in(script: str) -> Iterator[str]:
+    for line in script.splitlines():
+        try:
+            words = shlex.split(line)
+        except ValueError:  # the script's own text, or a line that was cut
+            continue
+        # A path with a variable in it can only be known by running the script.
+        yield from (word for word in words if Path(word).name == "node" and "$" not in word)
 
 
 def check_search_programs(inspection: Inspection) -> Iterator[Finding]:

@@ -5,24 +5,20 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 from typing import Any
 
 import msgspec
 
 from pi_subagents.clock import LAST_MS
+from pi_subagents.encoding import Frame, Oversized
 from pi_subagents.harness.pi import records as pi
-from pi_subagents.harness.pi.records import Record
-from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.models.part import MAX_NESTING, is_shallow
 from pi_subagents.models.run import bounded
 
 _DELTA_KINDS = {"text_delta": "text", "thinking_delta": "thinking", "toolcall_delta": "toolCall"}
-
-
-def normalise(record: pi.Record, at: int) -> ev.AnyEvent | None:
-    """The event a record stands for, or None where it only repeats what another one says."""
-    return _NORMALISERS[type(record)](record, at)
 
 
 def _update(record: pi.MessageUpdate, at: int) -> ev.AnyEvent | None:
@@ -144,14 +140,14 @@ def _last_line(result: Any) -> str:
     return ""
 
 
-def _retry(record: pi.RetryStart | pi.SummaryRetryScheduled, at: int) -> ev.AnyEvent:
+def _retry(record: pi.RetryStart, at: int) -> ev.AnyEvent:
     return ev.RetryStarted(
         at=at,
         attempt=record.attempt,
         max_attempts=record.max_attempts,
         delay_ms=_milliseconds(record.delay_ms) or 0,
         message=record.error_message,
-        what="turn" if isinstance(record, pi.RetryStart) else "summary",
+        what="summary" if isinstance(record, pi.SummaryRetryScheduled) else "turn",
     )
 
 
@@ -188,7 +184,7 @@ def _ui_request(record: pi.UiRequest, at: int) -> ev.AnyEvent | None:
     return ev.ExtensionSpoke(at=at, method=record.method, text=text) if text else None
 
 
-_NORMALISERS: dict[type, Callable[[Any, int], ev.AnyEvent | None]] = {
+NORMALISERS: dict[type[msgspec.Struct], Callable[[Any, int], ev.AnyEvent | None]] = {
     pi.Session: lambda r, at: ev.AgentSession(at=at, id=r.id, version=r.version),
     pi.AgentStart: lambda _r, at: ev.AgentStarted(at=at),
     pi.AgentEnd: lambda r, at: ev.AgentEnded(at=at, will_retry=r.will_retry),
@@ -217,12 +213,12 @@ _NORMALISERS: dict[type, Callable[[Any, int], ev.AnyEvent | None]] = {
     pi.ShellUpdate: lambda r, at: ev.ShellOutput(at=at, text=r.delta) if r.delta else None,
     pi.ExtensionError: lambda r, at: ev.ExtensionFailed(at=at, path=r.extension_path, during=r.event, message=r.error),
 }
-
+"""The event that each kind of record stands for, or None where it only repeats what another one says."""
 
 _MAX_OUTPUT_CHARACTERS = 64 * 1024
 """A line that is no event is kept up to this length."""
 
-_RECORD: msgspec.json.Decoder[Record] = msgspec.json.Decoder(Record)
+_RECORD: msgspec.json.Decoder[Any] = msgspec.json.Decoder(reduce(or_, NORMALISERS))
 
 
 class _Kind(msgspec.Struct):
@@ -266,7 +262,8 @@ def _oversized(frame: Oversized, at: int) -> list[ev.AnyEvent]:
 def _known(frame: bytes, at: int) -> list[ev.AnyEvent] | None:
     """What a record of a known shape stands for; None if it is not one."""
     try:
-        event = normalise(_RECORD.decode(frame), at)
+        record = _RECORD.decode(frame)
+        event = NORMALISERS[type(record)](record, at)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return [] if event is None else [event]

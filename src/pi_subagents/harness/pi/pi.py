@@ -1,4 +1,4 @@
-"""What both ways to speak to `pi` have in common: the program, its tools, its settings and its checks."""
+"""The `pi` coding agent as a harness: what both its modes have in common, and JSON mode."""
 
 from __future__ import annotations
 
@@ -6,14 +6,29 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.harness.contract import InspectionCheck, Program, Question, UnknownTool
-from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS, apply_exclude_tools, check_extra_args, check_tools, is_tool
-from pi_subagents.harness.pi.launch import SESSION_FILE
-from pi_subagents.harness.pi.programs import child_environ, find_pi
-from pi_subagents.harness.pi.surroundings import default_provider, has_extensions
-from pi_subagents.models.profile import Profile
+from pi_subagents.harness.contract import (
+    Decoder,
+    InspectionCheck,
+    Invocation,
+    Launch,
+    Program,
+    Question,
+    UnknownTool,
+)
+from pi_subagents.harness.pi.arguments import (
+    BUILTIN_TOOLS,
+    SESSION_FILE,
+    apply_exclude_tools,
+    check_extra_args,
+    check_tools,
+    is_tool,
+    pi_invocation,
+)
+from pi_subagents.harness.pi.decoder import PiDecoder
+from pi_subagents.harness.pi.programs import child_environ, default_provider, find_pi, has_extensions
+from pi_subagents.models.task import Profile
 from pi_subagents.paths import data_dir
-from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pi_subagents.place import Place
@@ -69,3 +84,26 @@ class Pi:
             for name in names or ():
                 if not is_tool(name):
                     yield UnknownTool(key, name, did_you_mean(name, BUILTIN_TOOLS))
+
+
+class PiJson(Pi):
+    """`pi --mode json -p`. Once started it cannot be spoken to."""
+
+    name = "pi-json"
+    can_steer = False
+
+    def invocation(self, launch: Launch) -> Invocation:
+        """How to start `pi` for one task."""
+        return pi_invocation(launch, ("--mode", "json", "-p"), launch.prompt.encode("utf-8", "replace"))
+
+    def decoder(self) -> Decoder:
+        """A fresh decoder for one run."""
+        return PiDecoder()
+
+    def steer(self, text: str) -> bytes:
+        """JSON mode has no way to say anything more."""
+        raise NotImplementedError(f"an agent in JSON mode cannot be steered: {text!r}")
+
+    def abort(self) -> bytes:
+        """There is no polite request: the process is asked with a signal."""
+        return b""

@@ -1,18 +1,31 @@
-"""Finding `pi`, in the documented order of places, and the Node that it runs on."""
+"""What there is of `pi` on this machine: the program, its Node, its version, its models, and its own settings.
+
+Both lines of `pi` understand `--exclude-tools`, so what takes MCP tools away from a restricted agent does not depend on
+a version that may be told wrongly by a launcher. `LINES` has what only one line understands, or insists on.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
+import re
 import shlex
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness.contract import Program
+from pi_subagents.files import read_bounded
+from pi_subagents.harness.contract import Invocation, Program, Version
 from pi_subagents.paths import AGENT_DIR_VARIABLES
+
+if TYPE_CHECKING:
+    from pi_subagents.place import Place
 
 PI_VARIABLE = "PI_SUBAGENTS_PI"
 GET_PI = "Run: pi-subagents setup"
@@ -116,33 +129,152 @@ def _seen_from(folder: Path | None, program: str) -> str:
     return program if folder is None or "/" not in program else str(folder / program)
 
 
-_HEAD_BYTES = 4096
+# --- versions ------------------------------------------------------------------------------------------------
+
+NEWEST_KNOWN: Version = (1, 5, 0)
+"""What is newer is treated like this one."""
+
+_VERSION = re.compile(r"(?<!\d)(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
+_ALONE = re.compile(rf"^v?{_VERSION.pattern}\S*$", re.MULTILINE)
+"""A launcher may speak of the version of Node.js before."""
 
 
-def node_command(argv: Sequence[str], path: str) -> str | None:
-    """The `node` that a command line for pi starts; None if it starts a compiled program that needs none."""
-    if Path(argv[0]).name == "node":
-        return argv[0]
-    found = shutil.which(argv[0], path=path)
-    head = _head(Path(found)) if found else "#!"
-    if not head.startswith("#!"):
-        return None
-    return next(_nodes_named_in(head.removeprefix("#!")), "node")
+@dataclass(frozen=True, slots=True)
+class PiLine:
+    """Versions that are alike in what matters here."""
+
+    since: tuple[int, ...]
+    starts_mcp_servers: bool
+    """`--no-mcp` keeps it from that."""
+    provider_needs_model: bool
+    """`--provider` alone is an error."""
 
 
-def _head(file: Path) -> str:
+LINES = (
+    PiLine(since=(0,), starts_mcp_servers=False, provider_needs_model=False),
+    PiLine(since=(1,), starts_mcp_servers=True, provider_needs_model=True),
+)
+
+
+def version_in(text: str) -> Version | None:
+    """The version in what a program says when it is asked for its version."""
+    found = _ALONE.search(text) or _VERSION.search(text)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
+
+
+def line_of(version: Version | None) -> PiLine:
+    """What to expect of a version; of one that could not be found out: nothing that has not always been there."""
+    return next((line for line in reversed(LINES) if version and version >= line.since), LINES[0])
+
+
+# --- models --------------------------------------------------------------------------------------------------
+
+LIST_MODELS = "--list-models"
+_HEADER = re.compile(r"^provider +model .*\n", re.MULTILINE)
+
+# What people do in `pi` itself. `pi-subagents pi` works whether `pi` is on the PATH or not.
+LOGIN = "run `pi-subagents pi` and type `/login`"
+"""How `pi` gets a key or a model."""
+TRUST_HERE = "run `pi-subagents pi` here and type `/trust`"
+"""How `pi` is told to load what a project brings."""
+
+# What pi says where it has nobody to ask, in all its modes and versions.
+_MISSING = re.compile(r"^.*(?:\bNo API key\b|\bNo models? (?:available|selected)\b)[^\n.]*", re.MULTILINE)
+
+
+def with_login(message: str) -> str:
+    """A failure's message; where pi had no key or no model, its own advice is replaced by what to do outside of pi."""
+    missing = _MISSING.search(message)
+    return f"{missing[0].strip()}. {LOGIN[0].upper()}{LOGIN[1:]}." if missing else message
+
+
+def parse_models(table: str) -> tuple[str, ...]:
+    """The models as `provider/id`, in the order of the table; none if there is no table."""
+    header = _HEADER.search(table)
+    rows = table[header.end() :].splitlines() if header else []
+    pairs = [row.split()[:2] for row in rows]
+    return tuple(dict.fromkeys("/".join(pair) for pair in pairs if len(pair) == 2))
+
+
+# --- its own files -------------------------------------------------------------------------------------------
+
+COPILOT = "github-copilot"
+_READ_ONCE = ("auth.json", "models.json", "settings.json", "trust.json")
+_OUR_EXTENSION = "pi-subagents"
+"""Does nothing in a child, so it remembers nothing."""
+
+
+def surroundings(invocation: Invocation) -> dict[Path, str] | None:
+    """What a process reads only once, as it is now; None where extensions or MCP servers may remember earlier tasks.
+
+    A file that is not there is left out: `pi` makes some of them itself when it starts.
+    """
+    folders = (Path(invocation.environ["PI_AGENT_DIR"]), invocation.cwd / ".pi")
+    if "--no-extensions" not in invocation.argv:
+        if has_extensions(*folders):
+            return None
+        if "--no-mcp" not in invocation.argv and any((folder / "mcp.json").exists() for folder in folders):
+            return None
+    files = [folder / name for folder in folders for name in _READ_ONCE]
+    return {path: signature for path in files if (signature := _signature(path))}
+
+
+def _signature(path: Path) -> str | None:
     try:
-        with file.open("rb") as stream:
-            return stream.read(_HEAD_BYTES).decode("utf-8", "replace")
+        status = path.stat()
     except OSError:
-        return "#!"
+        return None
+    return f"{status.st_mtime_ns}:{status.st_size}:{status.st_ino}"
 
 
-def _nodes_named_in(script: str) -> Iterator[str]:
-    for line in script.splitlines():
-        try:
-            words = shlex.split(line)
-        except ValueError:  # the script's own text, or a line that was cut
-            continue
-        # A path with a variable in it can only be known by running the script.
-        yield from (word for word in words if Path(word).name == "node" and "$" not in word)
+def has_extensions(*folders: Path) -> bool:
+    """Whether agents may have extensions: in the agent directory, or in the `.pi` of where they work."""
+    return any(_extensions_in(folder) for folder in folders)
+
+
+def _extensions_in(folder: Path) -> bool:
+    with suppress(OSError):
+        if any(path.name != _OUR_EXTENSION for path in (folder / "extensions").iterdir()):
+            return True
+    named = map(_settings(folder).get, ("extensions", "packages"))
+    return any(bool(value) and isinstance(value, Iterable) for value in named)
+
+
+def default_provider(cwd: Path, agent_dir: Path) -> str | None:
+    """Whom an agent asks that is not told whom to ask, as far as the settings of `pi` say."""
+    for folder in (cwd / ".pi", agent_dir):
+        provider = _settings(folder).get("defaultProvider")
+        if isinstance(provider, str) and provider:
+            return provider
+    return None
+
+
+def default_model(folders: Iterable[Path], provider: str) -> str | None:
+    """The model that the settings of `pi` in these folders name as the default, if it is one of that provider's."""
+    for settings in map(_settings, folders):
+        model = settings.get("defaultModel")
+        if settings.get("defaultProvider") == provider and isinstance(model, str) and model and model.isprintable():
+            return model
+    return None
+
+
+def _settings(folder: Path) -> dict[str, Any]:
+    with suppress(OSError, ValueError, RecursionError):
+        document: Any = json.loads(read_bounded(folder / "settings.json"))
+        if isinstance(document, dict):
+            return document
+    return {}
+
+
+def entries_of(agent_dir: Path) -> list[str]:
+    """What is in the agent directory, where a stand-in for it is made."""
+    return sorted(path.name for path in agent_dir.iterdir()) if agent_dir.is_dir() else []
+
+
+def has_copilot(place: Place) -> bool:
+    """Whether there is a credential with which `pi` could choose a model of GitHub Copilot's by itself."""
+    if place.environ.get("COPILOT_GITHUB_TOKEN"):
+        return True
+    with suppress(OSError):
+        return f'"{COPILOT}"'.encode() in read_bounded(place.agent_dir / "auth.json")
+    return False

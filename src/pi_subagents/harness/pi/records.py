@@ -58,7 +58,6 @@ class WireMessage(_Wire):
     sections: dict[str, str | None] | None = None
     tools_added: list[_Named] | None = None
     summary: str | None = None
-    command: str | None = None
     output: str | None = None
     nested_calls: Any = None
 
@@ -174,11 +173,8 @@ class RetryEnd(_Record, tag="auto_retry_end"):
     final_error: str | None = None
 
 
-class SummaryRetryScheduled(_Record, tag="summarization_retry_scheduled"):
-    attempt: int = 0
-    max_attempts: int = 0
-    delay_ms: float = 0
-    error_message: str = ""
+class SummaryRetryScheduled(RetryStart, tag="summarization_retry_scheduled"):
+    pass
 
 
 class SummaryRetryAttempt(_Record, tag="summarization_retry_attempt_start"):
@@ -216,34 +212,3 @@ class ExtensionError(_Record, tag="extension_error"):
     extension_path: str = ""
     event: str = ""
     error: str = ""
-
-
-Record = (
-    Session
-    | AgentStart
-    | AgentEnd
-    | AgentSettled
-    | TurnStart
-    | TurnEnd
-    | MessageStart
-    | MessageUpdate
-    | MessageEnd
-    | ToolStart
-    | ToolUpdate
-    | ToolEnd
-    | QueueUpdate
-    | EntryAppended
-    | SessionInfoChanged
-    | ThinkingLevelChanged
-    | CompactionStart
-    | CompactionEnd
-    | RetryStart
-    | RetryEnd
-    | SummaryRetryScheduled
-    | SummaryRetryAttempt
-    | SummaryRetryFinished
-    | Response
-    | UiRequest
-    | ShellUpdate
-    | ExtensionError
-)

@@ -4,25 +4,99 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from pi_subagents.agents.shared import SharedAgents
+import msgspec
+
+from pi_subagents.agents.pool import SharedAgents
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.models import Usage
+from pi_subagents.progress import Window
 from pi_subagents.surfaces.bridge.entries import RUN_ENTRY, run_entry, spend
 from pi_subagents.surfaces.bridge.host import PiHost
-from pi_subagents.surfaces.bridge.parameters import ToolCall
 from pi_subagents.surfaces.bridge.peer import Peer
-from pi_subagents.surfaces.bridge.updates import CallUpdates
-from pi_subagents.surfaces.bridge.views import result_view, windows_details
+from pi_subagents.surfaces.bridge.views import RunPatches, WindowPatches, result_view, windows_details
 from pi_subagents.tools import TOOLS, Progress, RunOver, ToolContext, ToolResult, Update, call_tool
 
 _CANCELLED = ToolResult("Cancelled", is_error=True)
+_MIN_INTERVAL_S = 0.05
+_TICK_S = 0.5
+"""Clocks show seconds, and none should be missed; where nothing has changed, nothing is sent."""
 
 logger = logging.getLogger(__name__)
+
+
+class ToolCall(msgspec.Struct, frozen=True):
+    """A call of one of our tools by the model."""
+
+    call: str
+    name: str
+    arguments: Any = None
+
+
+class Cancel(msgspec.Struct, frozen=True):
+    """The call that nobody waits for any more."""
+
+    call: str
+
+
+class _Updates:
+    """Tells the extension how a call stands: soon after something happened, and every second for the clocks."""
+
+    def __init__(self, peer: Peer, call: str) -> None:
+        self._windows: Sequence[Window] = ()
+        self._details: dict[str, Any] | None = None
+        self._peer = peer
+        self._call = call
+        self._news = asyncio.Event()
+        self._window_patches = WindowPatches()
+        self._run_patches = RunPatches()
+
+    def take(self, update: Update) -> None:
+        """How the call stands."""
+        if update.windows:
+            self.take_windows(update.windows)
+        else:
+            self._details = update.details()
+            self._news.set()
+
+    def take_windows(self, windows: Sequence[Window]) -> None:
+        """The same of a call that has windows, while it goes on and at its end."""
+        self._windows = windows
+        self._news.set()
+
+    @asynccontextmanager
+    async def sending(self) -> AsyncIterator[None]:
+        """Send while the block runs, and at its end what is left to say: updates add up to the result."""
+        work = asyncio.create_task(self._send())
+        try:
+            yield
+        finally:
+            work.cancel()
+            self._tell()
+
+    async def _send(self) -> None:
+        while True:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._news.wait(), _TICK_S)
+            self._news.clear()
+            self._tell()
+            # Somebody who reads slowly gets fewer and larger updates instead of a heap of them.
+            await self._peer.flush()
+            await asyncio.sleep(_MIN_INTERVAL_S)
+
+    def _tell(self) -> None:
+        patch = {}
+        if self._windows:
+            patch = self._window_patches.news(self._windows)
+        elif self._details is not None:
+            patch = self._run_patches.news(self._details)
+        if patch:
+            self._peer.notify("tool/update", {"call": self._call, "patch": patch})
 
 
 @dataclass
@@ -30,11 +104,11 @@ class _Call:
     """A call under way; its work begins a moment after the call does."""
 
     asked: ToolCall
-    updates: CallUpdates
+    updates: _Updates
     usage: Usage = field(default_factory=Usage)
     is_cancelled: bool = False
     work: asyncio.Task[ToolResult] | None = None
-    seen_through: asyncio.Task[dict[str, Any]] | None = None
+    answer: asyncio.Task[dict[str, Any]] | None = None
 
     def cancel(self) -> None:
         """Ask for an end, at most once: stopping agents takes a few steps, which must not be cut short."""
@@ -59,13 +133,13 @@ class BridgeCalls:
 
     def begin(self, asked: ToolCall) -> asyncio.Task[dict[str, Any]]:
         """Begin a call; what is wrong with it is in its result."""
-        call = self._under_way[asked.call] = _Call(asked, CallUpdates(self._peer, asked.call))
-        call.seen_through = asyncio.create_task(self._see_through(call))
-        return call.seen_through
+        call = self._under_way[asked.call] = _Call(asked, _Updates(self._peer, asked.call))
+        call.answer = asyncio.create_task(self._see_through(call))
+        return call.answer
 
-    def cancel(self, call_id: str) -> None:
+    def cancel(self, cancel: Cancel) -> None:
         """Stop a call's agents; its answer says how each task ended."""
-        if call := self._under_way.get(call_id):
+        if call := self._under_way.get(cancel.call):
             call.cancel()
 
     async def close(self) -> None:
@@ -78,7 +152,7 @@ class BridgeCalls:
         calls = list(self._under_way.values())
         for call in calls:
             call.cancel()
-        if waiting := [call.seen_through for call in calls if call.seen_through is not None]:
+        if waiting := [call.answer for call in calls if call.answer is not None]:
             await asyncio.wait(waiting)
 
     async def _see_through(self, call: _Call) -> dict[str, Any]:

@@ -2,17 +2,56 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
 
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.paths import ancestors, home_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.surfaces.bridge.entries import Log
-from pi_subagents.surfaces.bridge.parameters import HostColumns, HostModels, HostTools, SessionStart
 from pi_subagents.tools import TOOLS
 
 _NEEDS_TRUST = ("settings.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md")
+
+
+class SessionStart(msgspec.Struct, frozen=True, rename="camel"):
+    """The conversation in `pi` that calls come from now."""
+
+    session_id: str
+    cwd: str
+    reason: str = "startup"
+    trusted: bool | None = None
+    entries: list[Any] = []
+    told: list[Any] = []
+
+
+class HostTools(msgspec.Struct, frozen=True):
+    """The tools that `pi` has, active or not."""
+
+    names: list[str]
+
+
+class HostColumns(msgspec.Struct, frozen=True):
+    """How wide pi's screen is; None where it has none."""
+
+    columns: Annotated[int, msgspec.Meta(ge=1)] | None = None
+
+
+class Model(msgspec.Struct, frozen=True):
+    """A model that `pi` offers."""
+
+    provider: str
+    id: str
+
+
+class HostModels(msgspec.Struct, frozen=True):
+    """The models that `pi` offers, in its order."""
+
+    models: list[Model]
 
 
 class PiHost:
@@ -23,25 +62,14 @@ class PiHost:
         self.log = Log()
         self.tools: tuple[str, ...] = BUILTIN_TOOLS
         self.columns: int | None = None
-        self._here = Place.here()
-        self._models: tuple[str, ...] = ()
-        self._trusted: bool | None = None
-        self.sessions = Sessions(self._here)
+        self.place = Place.here()
+        """Where calls come from."""
+        self.sessions = Sessions(self.place)
 
     @property
     def owner(self) -> str:
         """Who is told of the ends of background runs that are launched now."""
         return f"pi:{self.session_id}" if self.session_id else "pi"
-
-    @property
-    def place(self) -> Place:
-        """Where calls come from."""
-        here = self._here
-        return Place(here.cwd, here.agent_dir, here.environ, self._models, self._trusted)
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        return self._models
 
     def open(self, start: SessionStart) -> None:
         """Another conversation, or the same one anew."""
@@ -49,9 +77,9 @@ class PiHost:
         if start.session_id == self.session_id:  # what was written meanwhile may be missing from it
             log.add(self.log)
         self.session_id, self.log = start.session_id, log
-        self._here = Place.here(Path(start.cwd))
-        self._trusted = _decided(start.trusted, self._here.cwd)
-        self.sessions = Sessions(self._here)
+        here = Place.here(Path(start.cwd))
+        self.place = replace(here, models=self.place.models, trusted=_decided(start.trusted, here.cwd))
+        self.sessions = Sessions(self.place)
 
     def take_tools(self, tools: HostTools) -> None:
         """Which tools agents have is decided by what `pi` has, less our own."""
@@ -63,7 +91,7 @@ class PiHost:
 
     def take_models(self, models: HostModels) -> None:
         """Models that `pi` says it offers need not be asked for."""
-        self._models = tuple(f"{model.provider}/{model.id}" for model in models.models)
+        self.place = replace(self.place, models=tuple(f"{model.provider}/{model.id}" for model in models.models))
 
 
 def _decided(trusted: bool | None, cwd: Path) -> bool | None:

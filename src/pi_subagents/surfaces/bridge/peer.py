@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import Frame, Oversized
 from pi_subagents.errors import PiSubagentsError
-from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.processes.wire import Wire
-from pi_subagents.surfaces.bridge.messages import (
+from pi_subagents.surfaces.bridge.handshake import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
@@ -25,12 +25,14 @@ from pi_subagents.surfaces.bridge.messages import (
     answer,
     decode,
     encode,
+    params_of,
     refuse,
 )
 from pi_subagents.text.harmless import printable
 
-OnRequest = Callable[[Params], Awaitable[Any]]
-OnNotice = Callable[[Params], None]
+OnRequest = tuple[type, Callable[[Any], Awaitable[Any]]]
+OnNotice = tuple[type, Callable[[Any], None]]
+"""What a message's parameters have to be, and who is given them."""
 
 _FOR_PEOPLE = frozenset({"dialog", "message", "screen", "ui"})
 _FLUSH_S = 1.0
@@ -127,45 +129,43 @@ class Peer:
             logger.warning("a message could not be understood: %s", refusal)
             self._post(refuse(None, refusal))
             return
-        method = message.get("method")
+        method, params = message.get("method"), params_of(message)
         if not isinstance(method, str):
             self._settle(message)
         elif "id" in message:
             # Begun here and now, so that whatever is heard next finds it begun.
-            request = asyncio.create_task(self._answer(message["id"], method, self._begin(method, _params(message))))
+            request = asyncio.create_task(self._answer(message["id"], method, self._begin(method, params)))
             self._under_way.add(request)
             request.add_done_callback(self._under_way.discard)
         else:
-            self._hear(method, _params(message))
+            self._hear(method, params)
 
     def _hear(self, method: str, params: Params) -> None:
-        handler = self._on_notice.get(method)
-        if handler is None:
+        if method not in self._on_notice:
             logger.info("unknown notification: %s", method)
             return
+        kind, handle = self._on_notice[method]
         try:
-            handler(params)
+            handle(msgspec.convert(params, kind))
         except msgspec.ValidationError as error:
             logger.warning("%s: %s", method, error)
         except Exception:  # one message must not end the conversation
             logger.exception("%s failed", method)
 
     def _begin(self, method: str, params: Params) -> Awaitable[Any]:
+        if method not in self._on_request:
+            return _raise(Refusal(METHOD_NOT_FOUND, f"unknown method: {method}"))
+        kind, handle = self._on_request[method]
         try:
-            handler = self._on_request.get(method)
-            if handler is None:
-                raise Refusal(METHOD_NOT_FOUND, f"unknown method: {method}")
-            return handler(params)
-        except (Refusal, msgspec.ValidationError) as problem:
-            return _raise(problem)
+            return handle(msgspec.convert(params, kind))
+        except msgspec.ValidationError as error:
+            return _raise(Refusal(INVALID_PARAMS, str(error)))
 
     async def _answer(self, number: Any, method: str, work: Awaitable[Any]) -> None:
         try:
             self._post(answer(number, await work))
         except Refusal as refusal:
             self._post(refuse(number, refusal))
-        except msgspec.ValidationError as error:
-            self._post(refuse(number, Refusal(INVALID_PARAMS, str(error))))
         except HungUp:
             pass
         except Exception as error:
@@ -188,17 +188,11 @@ class Peer:
         self._gone.set()
         for question in self._questions.values():
             if not question.done():
-                with suppress(asyncio.InvalidStateError):
-                    question.set_exception(HungUp())
+                question.set_exception(HungUp())
 
 
-async def _raise(problem: Exception) -> Any:
-    raise problem
-
-
-def _params(message: dict[str, Any]) -> Params:
-    params = message.get("params")
-    return params if isinstance(params, dict) else {}
+async def _raise(refusal: Refusal) -> Any:
+    raise refusal
 
 
 def _shown(method: str, params: Any) -> Any:

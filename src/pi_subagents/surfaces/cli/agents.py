@@ -40,7 +40,7 @@ from pi_subagents.profiles import (
 from pi_subagents.surfaces.cli.options import complete_model, complete_preset, json_option
 from pi_subagents.surfaces.cli.output import echo, echo_text, print_json
 from pi_subagents.text.harmless import clean
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -149,7 +149,7 @@ def models(search: str, as_json: bool) -> None:
 
     With SEARCH, only those whose name contains it. pi's default is marked. Exit code 1 if there are none.
     """
-    from pi_subagents.delegation.offered_models import OfferedModels
+    from pi_subagents.delegation.program_facts import OfferedModels
 
     place = Place.here()
     offered = OfferedModels(place, place.settings())
@@ -297,7 +297,7 @@ def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> No
 def _model_line(model: str | None, place: Place) -> str:
     if model is None:
         return _MODEL_LINE
-    from pi_subagents.delegation.offered_models import OfferedModels
+    from pi_subagents.delegation.program_facts import OfferedModels
 
     checked = OfferedModels(place, place.settings()).check(model)
     if checked.warning:
@@ -324,6 +324,6 @@ def _hints(is_global: bool, *, with_presets: bool, with_prompts: bool, model: st
         yield "the presets have no model yet: the command line uses pi's default, agents that call them must pass one"
         yield f"to set one, edit the line `{_MODEL_LINE}` in the preset; 'pi-subagents models' lists the choices"
     if with_prompts and not is_global:
-        from pi_subagents.harness.pi.login import TRUST_HERE
+        from pi_subagents.harness.pi.programs import TRUST_HERE
 
         yield f"pi offers a project's prompt templates once you trust the project: {TRUST_HERE}"

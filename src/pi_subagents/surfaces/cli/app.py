@@ -13,7 +13,7 @@ import click
 from pi_subagents import __version__
 from pi_subagents.surfaces.cli.help import HelpContext, write_examples
 from pi_subagents.surfaces.cli.process import run_to_exit_code
-from pi_subagents.text.suggestions import closest
+from pi_subagents.text.wording import closest
 
 REST = "Commands"
 _WHOLE = 1000

@@ -17,8 +17,8 @@ from pi_subagents.place import Place
 from pi_subagents.progress import ProgressWords
 from pi_subagents.runs.background import TERMINAL, Registry, newest_runs
 from pi_subagents.runs.forms import background_row
-from pi_subagents.runs.lookup import short_run_id, short_run_ids
 from pi_subagents.runs.run import Run, as_they_end
+from pi_subagents.runs.sessions import short_run_id, short_run_ids
 from pi_subagents.surfaces.cli.ends import count_as_told, ending_words, stop_runs, tell_where_to_read
 from pi_subagents.surfaces.cli.options import (
     Duration,

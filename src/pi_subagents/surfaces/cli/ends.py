@@ -14,8 +14,8 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status, short_id
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.place import Place
-from pi_subagents.runs.lookup import short_run_id
 from pi_subagents.runs.run import Run
+from pi_subagents.runs.sessions import short_run_id
 from pi_subagents.surfaces.cli.output import echo
 
 _WAIT_S = 8.0

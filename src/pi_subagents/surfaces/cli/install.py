@@ -9,8 +9,7 @@ import click
 
 from pi_subagents import __version__
 from pi_subagents.errors import AgentNotFound, InvalidCall
-from pi_subagents.harness.pi.models import LIST_MODELS
-from pi_subagents.harness.pi.programs import child_environ, find_pi
+from pi_subagents.harness.pi.programs import LIST_MODELS, child_environ, find_pi
 from pi_subagents.installing import (
     CLIENTS,
     SERVER_NAME,
@@ -29,7 +28,7 @@ from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
 from pi_subagents.surfaces.cli.options import json_option
 from pi_subagents.surfaces.cli.output import echo, echo_text, print_json
-from pi_subagents.text.suggestions import did_you_mean
+from pi_subagents.text.wording import did_you_mean
 
 if TYPE_CHECKING:
     from pi_subagents.installing.pi_extension import FolderChange

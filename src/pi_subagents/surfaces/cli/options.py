@@ -86,18 +86,18 @@ def _only_people(_context: click.Context, _option: click.Parameter, is_set: bool
 
 def find_session(place: Place, text: str) -> Session:
     """The session that `text` names; raises SessionNotFound and InvalidCall."""
-    from pi_subagents.runs import lookup
+    from pi_subagents.runs import sessions
 
     try:
-        return lookup.find_session(place, text)
+        return sessions.find_session(place, text)
     except SessionNotFound as error:
         raise SessionNotFound(str(error), advice="'pi-subagents sessions list --all' lists all sessions") from None
 
 
 def find_run(place: Place, text: str) -> Run:
     """The run that `text` names; raises SessionNotFound, InvalidCall and StoreError."""
-    from pi_subagents.runs.lookup import find_run_dir
     from pi_subagents.runs.run import Run
+    from pi_subagents.runs.sessions import find_run_dir
 
     try:
         return Run.load(find_run_dir(place, text))
@@ -109,7 +109,7 @@ def find_run(place: Place, text: str) -> Run:
 def complete_session(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Ids of sessions for the shell, newest first."""
     from pi_subagents.models import short_ids
-    from pi_subagents.runs.lookup import sessions_beginning
+    from pi_subagents.runs.sessions import sessions_beginning
 
     logging.disable()  # nothing may be printed into the line that somebody is typing
     found = sessions_beginning(_here(), start, _MAX_COMPLETIONS)
@@ -119,7 +119,7 @@ def complete_session(_context: click.Context, _parameter: click.Parameter, start
 
 def complete_run(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """Ids of background runs for the shell, newest first."""
-    from pi_subagents.runs.lookup import background_runs_beginning, short_run_ids
+    from pi_subagents.runs.sessions import background_runs_beginning, short_run_ids
 
     logging.disable()  # as above
     found = background_runs_beginning(_here(), start, _MAX_COMPLETIONS)
@@ -178,7 +178,7 @@ def complete_model(_context: click.Context, _parameter: click.Parameter, start: 
     """The models that pi has listed, or lists within the time that somebody waits for a menu."""
     from click.shell_completion import CompletionItem
 
-    from pi_subagents.delegation.offered_models import OfferedModels
+    from pi_subagents.delegation.program_facts import OfferedModels
 
     place = _here()
     try:

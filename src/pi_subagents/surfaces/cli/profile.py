@@ -28,12 +28,20 @@ from pi_subagents.surfaces.cli.agents import add_list_and_show
 from pi_subagents.surfaces.cli.dialogs import HINT, TerminalDialogs, ask_hidden
 from pi_subagents.surfaces.cli.options import complete_model, complete_profile
 from pi_subagents.surfaces.cli.output import echo
-from pi_subagents.wizard import CANCELLED, Cancelled, Host, files_of, require_free, require_one
+from pi_subagents.wizard import (
+    CANCELLED,
+    NONE_FOUND,
+    Action,
+    Cancelled,
+    Host,
+    choose_name,
+    files_of,
+    require_free,
+    require_one,
+)
 from pi_subagents.wizard import create as create_with
 from pi_subagents.wizard import delete as delete_with
 from pi_subagents.wizard import edit as edit_with
-from pi_subagents.wizard.command import NONE_FOUND, choose_name
-from pi_subagents.wizard.words import Action
 
 _Decorator = Callable[[Any], Any]
 
@@ -168,7 +176,7 @@ def _warn_of_model(model: str) -> None:
 
 
 def _models(place: Place) -> tuple[str, ...]:
-    from pi_subagents.delegation.offered_models import OfferedModels
+    from pi_subagents.delegation.program_facts import OfferedModels
 
     try:
         return OfferedModels(place, place.settings()).names()

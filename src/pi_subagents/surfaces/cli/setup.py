@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents import __version__
-from pi_subagents.diagnosis import Situation
+from pi_subagents.diagnosis import inspection_of
 from pi_subagents.errors import AgentNotFound, PiSubagentsError
 from pi_subagents.harness.pi.checks import check_model, check_pi
 from pi_subagents.harness.pi.programs import find_pi
@@ -107,7 +107,7 @@ def _get_pi(setup: _Setup) -> bool:
 
         bring_pi(PINNED_PI_VERSION, setup.steps, data_dir(setup.place.environ))
     with setup.steps.step("starting pi", brief=True):
-        found = list(check_pi(Situation.at(setup.place).inspection))
+        found = list(check_pi(inspection_of(setup.place)))
     setup.tell(*found)
     return all(finding.ok for finding in found if finding.check == "pi")
 
@@ -132,7 +132,7 @@ def _get_model(setup: _Setup) -> bool:
 
 def _ask_for_models(setup: _Setup) -> list[Finding]:
     with setup.steps.step("asking pi for its models", brief=True):
-        return list(check_model(Situation.at(setup.place).inspection))
+        return list(check_model(inspection_of(setup.place)))
 
 
 def _offer_extension(setup: _Setup) -> None:

@@ -59,7 +59,7 @@ def mcp(address: str | None, tools: str | None, token_file: Path | None, no_toke
     names, log = _chosen(tools), _log_file("mcp.log")
     if address is None:
         _check_streams()
-        from pi_subagents.surfaces.mcp.stdio import serve_stdio
+        from pi_subagents.surfaces.mcp.handshake import serve_stdio
 
         _until_signalled(lambda: serve_stdio(names, lambda: _log_to(log)))
         return

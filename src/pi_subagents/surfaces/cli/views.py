@@ -24,7 +24,7 @@ from pi_subagents.text import clip, counted
 
 if TYPE_CHECKING:
     from pi_subagents.delegation.delegation import Delegation
-    from pi_subagents.processes.worker import Worker
+    from pi_subagents.processes.foreground import Worker
     from pi_subagents.surfaces.live import Shown
 
 _LINE_CELLS = 200
@@ -145,7 +145,7 @@ def begin_detachable(place: Place, *, plain: bool, runner: RunnerName | None) ->
     is_elsewhere = (runner or place.settings().runner) != "local"
     if is_elsewhere or not shows_windows(plain=plain) or not sys.stdin.isatty():
         return None
-    from pi_subagents.processes.worker import fork_worker
+    from pi_subagents.processes.foreground import fork_worker
 
     return Detaching(fork_worker())
 

@@ -1,6 +1,5 @@
 """The inline live view: a rolling window per sub-agent, drawn below whatever the terminal showed before."""
 
-from pi_subagents.surfaces.live.shown import OneRun, Shown
-from pi_subagents.surfaces.live.view import LiveView
+from pi_subagents.surfaces.live.view import LiveView, OneRun, Shown
 
 __all__ = ["LiveView", "OneRun", "Shown"]

@@ -11,12 +11,10 @@ import socket
 import sys
 from pathlib import Path
 
-from pi_subagents.background.keeper import see_through, supervise
-from pi_subagents.background.orders import receive
+from pi_subagents.background.keeper import receive, see_through, supervise
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.settings import load_settings
-from pi_subagents.surfaces.live.shown import OneRun
-from pi_subagents.surfaces.live.view import LiveView
+from pi_subagents.surfaces.live.view import LiveView, OneRun
 
 _CONNECT_S = 10.0
 

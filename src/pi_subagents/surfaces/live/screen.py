@@ -9,20 +9,39 @@ scrollback, where nobody can erase it; it is remembered, and erased once the ter
 
 from __future__ import annotations
 
+import io
+import logging
 import os
 import select
-from collections.abc import Mapping, Sequence
+import sys
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
 from typing import TextIO
 
-from pi_subagents.surfaces.live.colours import paint
-from pi_subagents.text import Line, fit, plain, screen_rows
+from pi_subagents.text import Line, Style, fit, plain, screen_rows
 
 _HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 # Terminals that know it show a frame at once or not at all; others ignore it.
 _BEGIN_FRAME, _END_FRAME = "\x1b[?2026h", "\x1b[?2026l"
 _ERASE_ROW, _ERASE_BELOW = "\x1b[2K", "\x1b[J"
 _FALLBACK_SIZE = os.terminal_size((80, 24))
+_COLOURED = {
+    Style.TEXT: "",
+    Style.BOLD: "1",
+    Style.TITLE: "1",
+    Style.MUTED: "90",
+    Style.DIM: "2",
+    Style.ACCENT: "36",
+    Style.ADDED: "32",
+    Style.REMOVED: "31",
+    Style.SUCCESS: "32",
+    Style.WARNING: "33",
+    Style.ERROR: "31",
+}
+_COLOURLESS = {style: code if code in ("1", "2") else "" for style, code in _COLOURED.items()} | {Style.MUTED: "2"}
+"""The sixteen colours every theme defines, so that light and dark both work; without them, bold and dim are left."""
 
 
 class LiveScreen:
@@ -133,3 +152,60 @@ def reflows(environ: Mapping[str, str]) -> bool:
     if "TMUX" in environ:
         return True
     return "XTERM_VERSION" not in environ and not environ.get("TERM", "").startswith(("linux", "screen"))
+
+
+def paint(line: Line, *, coloured: bool = True) -> str:
+    """A styled line as text with codes for colours; without those, bold and dim are left."""
+    codes = _COLOURED if coloured else _COLOURLESS
+    return "".join(f"\x1b[{code}m{text}\x1b[0m" if (code := codes[style]) else text for style, text in line)
+
+
+class Interjections(io.TextIOBase):
+    """A stand-in for stderr; any thread may write to it."""
+
+    def __init__(self) -> None:
+        self._pieces: deque[str] = deque()
+        self._unfinished = ""
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, text: str) -> int:
+        """Keep a piece of text."""
+        self._pieces.append(text)
+        return len(text)
+
+    def take(self) -> list[str]:
+        """The lines that are complete by now, each once."""
+        text = self._unfinished
+        while self._pieces:
+            text += self._pieces.popleft()
+        *lines, self._unfinished = text.split("\n")
+        return lines
+
+    def take_all(self) -> list[str]:
+        """Every line, also one that nobody has finished."""
+        lines, rest = self.take(), self._unfinished
+        self._unfinished = ""
+        return [*lines, rest] if rest else lines
+
+
+@contextmanager
+def diverted_stderr() -> Iterator[Interjections]:
+    """Whatever is printed or logged to stderr while the block runs is kept for the caller."""
+    real, kept = sys.stderr, Interjections()
+    handlers = [
+        handler
+        for name in ("pi_subagents", "")
+        for handler in logging.getLogger(name or None).handlers
+        if isinstance(handler, logging.StreamHandler) and handler.stream is real
+    ]
+    for handler in handlers:
+        handler.setStream(kept)
+    sys.stderr = kept
+    try:
+        yield kept
+    finally:
+        sys.stderr = real
+        for handler in handlers:
+            handler.setStream(real)

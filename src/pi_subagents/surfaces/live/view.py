@@ -12,22 +12,18 @@ import os
 import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import TextIO
+from dataclasses import dataclass
+from typing import Protocol, TextIO
 
 from pi_subagents.clock import now_ms
 from pi_subagents.fold import RunState
 from pi_subagents.models.event import Event
-from pi_subagents.processes.job_control import job_control
+from pi_subagents.processes.interrupts import job_control
 from pi_subagents.progress import Window
-from pi_subagents.settings import preview_width
-from pi_subagents.surfaces.live.controls import Controls
-from pi_subagents.surfaces.live.interjections import Interjections, diverted_stderr
-from pi_subagents.surfaces.live.keys import Key, Keyboard
-from pi_subagents.surfaces.live.layout import compose, finished_lines
-from pi_subagents.surfaces.live.scene import Scene
-from pi_subagents.surfaces.live.screen import LiveScreen, reflows
-from pi_subagents.surfaces.live.shown import Shown
-from pi_subagents.surfaces.live.summary import closing_lines
+from pi_subagents.settings import Settings, preview_width
+from pi_subagents.surfaces.live.keys import Controls, Key, Keyboard
+from pi_subagents.surfaces.live.layout import Scene, closing_lines, compose, finished_lines
+from pi_subagents.surfaces.live.screen import Interjections, LiveScreen, diverted_stderr, reflows
 from pi_subagents.text import Line, Style
 from pi_subagents.text.harmless import clean, painted, wants_colours
 
@@ -36,6 +32,52 @@ IDLE_FRAME_S = 0.2
 """Without news only clocks and spinners move; five times a second is enough for those."""
 
 _log = logging.getLogger(__name__)
+
+
+class ShownRun(Protocol):
+    """A run that has a state."""
+
+    @property
+    def state(self) -> RunState: ...
+
+
+class Shown(Protocol):
+    """All that a view needs to know, and the one thing that it can ask for."""
+
+    @property
+    def runs(self) -> Sequence[ShownRun]: ...
+
+    @property
+    def settings(self) -> Settings: ...
+
+    @property
+    def concurrency(self) -> int: ...
+
+    @property
+    def task_count(self) -> int: ...
+
+    def stop(self, session_id: str | None = None) -> None:
+        """Ask one run, or all of them, to end."""
+        ...
+
+
+@dataclass(frozen=True)
+class OneRun:
+    """A single run, and how to stop it."""
+
+    state: RunState
+    settings: Settings
+    ask_to_stop: Callable[[], None]
+    concurrency: int = 1
+    task_count: int = 1
+
+    @property
+    def runs(self) -> Sequence[ShownRun]:
+        return (self,)
+
+    def stop(self, session_id: str | None = None) -> None:
+        """Ask it to end."""
+        self.ask_to_stop()
 
 
 class LiveView:
@@ -73,7 +115,9 @@ class LiveView:
     async def showing(self, shown: Shown) -> AsyncIterator[None]:
         """Draw while the block runs; afterwards only history is left on the terminal."""
         self._shown = shown
-        signals = job_control(on_resize=self._resized, before_stop=self._leave, after_continue=self._come_back)
+        # On a resize at once, not with the next frame: while a window is dragged, each step is small enough to leave no
+        # trace.
+        signals = job_control(on_resize=self._draw_if_possible, before_stop=self._leave, after_continue=self._come_back)
         with diverted_stderr() as self._interjections, signals:
             drawing = asyncio.create_task(self._draw_until_cancelled())
             try:
@@ -157,16 +201,13 @@ class LiveView:
             self._keyboard.close()
         self._draw_if_possible()
 
-    def _resized(self) -> None:
-        # At once, not with the next frame: while a window is dragged, each step is small enough to leave no trace.
-        self._draw_if_possible()
-
     # --- what is shown --------------------------------------------------------------------------------------
 
     def _scene(self, size: os.terminal_size) -> Scene:
         assert self._shown is not None
+        run_ids = [run.state.run_id for run in self._shown.runs]  # in the order of their tasks
         return Scene(
-            windows=[self._windows[key] for key in self._in_task_order()],
+            windows=[self._windows[run_id] for run_id in run_ids if run_id in self._windows],
             columns=size.columns,
             rows=size.lines,
             now_ms=now_ms(),
@@ -179,10 +220,6 @@ class LiveView:
             can_leave=self._leave_it is not None,
             can_detach=self._detach is not None,
         )
-
-    def _in_task_order(self) -> list[str]:
-        assert self._shown is not None
-        return [run.state.run_id for run in self._shown.runs if run.state.run_id in self._windows]
 
     def _window(self, state: RunState) -> Window:
         window = self._windows.get(state.run_id)

@@ -1,4 +1,4 @@
-"""Answers a client's first requests before the SDK is loaded.
+"""One client over standard input and output: its first requests are answered before the SDK is loaded.
 
 Clients wait a second or so for the server to say who it is and what it offers, and then go on without it. The answers
 are those that the SDK would give, which tests make sure of; whatever is not answered here is left to the SDK. The SDK
@@ -7,26 +7,73 @@ is shown the answered requests too, so that it knows where the conversation stan
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
 
-from pi_subagents.surfaces.mcp.identity import (
-    HANDSHAKE_VERSIONS,
-    INSTRUCTIONS,
-    MODERN_VERSIONS,
-    NAME,
-    TASKS_EXTENSION,
-    TITLE,
-    VERSION,
-)
+from pi_subagents import __version__
+from pi_subagents.processes.wire import Wire
 
 Id = int | str
 
+NAME = "pi-subagents"
+TITLE = "Sub-agents"
+VERSION = __version__
+INSTRUCTIONS = (
+    "Hands tasks to sub-agents, each an isolated coding agent with its own context. A sub-agent sees nothing but its "
+    "task: give it all it needs. Results stay readable by session id, also after a crash; background_agent is for work "
+    "that should go on while you do something else."
+)
+HANDSHAKE_VERSIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Revisions of the protocol that begin with `initialize`, oldest first."""
+MODERN_VERSIONS = ("2026-07-28",)
+"""Revisions that do without it."""
+MAX_MESSAGE_BYTES = 16 * 1024 * 1024
+"""More than the largest prompt that anybody sends; a client that sends more is told so."""
+TASKS_EXTENSION = "io.modelcontextprotocol/tasks"
+
+
+_NEXT_WITHIN_S = 0.05
+"""Clients that have been answered go on at once; for what takes longer the SDK had better be loaded by then."""
 _VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _CLIENT_KEYS = ("io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities")
+
+
+def serve_stdio(tools: Sequence[str] | None, once_greeted: Callable[[], None]) -> None:
+    """Serve the client that started this process until it hangs up; raises Interrupted at a signal.
+
+    `once_greeted` is called when the client has its first answer: what can wait until then, should.
+    """
+    wire = Wire(MAX_MESSAGE_BYTES)
+    greeting = Greeting(tools)
+    if not _greet(wire, greeting):
+        return
+    once_greeted()
+    from pi_subagents.processes.interrupts import run_until_signalled
+
+    run_until_signalled(_serve(wire, tools, greeting.answered))
+
+
+async def _serve(wire: Wire, tools: Sequence[str] | None, answered: set[Id]) -> None:
+    from pi_subagents.surfaces.mcp.stdio import serve_wire  # the SDK: signals are heard while it is loaded
+
+    await serve_wire(wire, tools, answered)
+
+
+def _greet(wire: Wire, greeting: Greeting) -> bool:
+    """Answer what can be answered at once, as long as it comes at once; whether the client is still there."""
+    frame = wire.look()
+    if frame is None:
+        return False
+    try:
+        while isinstance(frame, bytes) and (answer := greeting.answer(frame)) is not None:
+            wire.write(answer)
+            frame = wire.look(_NEXT_WITHIN_S)
+    except BrokenPipeError:
+        return False
+    return True
 
 
 class _Message(msgspec.Struct):
@@ -100,10 +147,10 @@ def discover_result() -> dict[str, Any]:
 
 def list_tools_result(tools: Sequence[str] | None) -> dict[str, Any]:
     """The tools that are served."""
-    from pi_subagents.surfaces.mcp.results import definition
     from pi_subagents.tools import TOOLS
 
-    return {"tools": [definition(TOOLS[name]) for name in tools or TOOLS]}
+    served = [TOOLS[name] for name in tools or TOOLS]
+    return {"tools": [{**tool.to_json(), "outputSchema": dict(tool.output_schema)} for tool in served]}
 
 
 def _capabilities(*, changes_are_told: bool) -> dict[str, Any]:

@@ -28,7 +28,7 @@ from pi_subagents.errors import InvalidCall
 from pi_subagents.files import Directory
 from pi_subagents.processes.interrupts import run_until_signalled
 from pi_subagents.surfaces.mcp.connections import BACKLOG, BoundedProtocol, Bounds, Gate, SaidOnce
-from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
+from pi_subagents.surfaces.mcp.handshake import MAX_MESSAGE_BYTES
 from pi_subagents.surfaces.mcp.server import SubagentServer
 
 PATH = "/mcp"

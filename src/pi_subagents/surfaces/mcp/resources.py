@@ -1,9 +1,13 @@
-"""What is kept, as MCP resources: sessions with their transcripts, outputs and events; profiles and presets."""
+"""What a client can read: what is kept as MCP resources, and the example prompt templates as MCP prompts.
+
+Resources are sessions with their transcripts, outputs and events; profiles and presets.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import Callable
 from typing import Any
 from urllib.parse import quote, unquote
@@ -13,20 +17,25 @@ import msgspec
 from mcp.shared.exceptions import MCPError
 
 from pi_subagents.errors import PiSubagentsError
-from pi_subagents.export.transcripts import NO_OUTPUT, documented_status, session_transcript
+from pi_subagents.examples import EXAMPLE_PROMPTS
+from pi_subagents.export.transcripts import NO_OUTPUT, session_transcript
 from pi_subagents.fold import RunState
 from pi_subagents.place import Place
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, profile_detail, profile_summary
+from pi_subagents.profiles.frontmatter import Scalar, parse_frontmatter, split_frontmatter
+from pi_subagents.progress import documented_status
 from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.runs.sessions import Session, Sessions
-from pi_subagents.surfaces.mcp.clients import Context, place_of
+from pi_subagents.surfaces.mcp.calls import Context, place_of
 
 SCHEME = "subagent://"
 RESOURCE_NOT_FOUND = -32002
 _MAX_LISTED = 50
 _MAX_IN_LIST = 1000
 _MAX_EVENT_BYTES = 16 * 1024 * 1024
+_ARGUMENT = "request"
+_PLACE = re.compile(r"\$\{@:-(?P<default>[^}]*)\}|\$@")
 _JSON, _TEXT, _LINES = "application/json", "text/plain", "application/jsonl"
 
 
@@ -128,3 +137,47 @@ def _resource(path: str, title: str, kind: str = _TEXT) -> types.Resource:
 
 def _to_json(value: Any) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+# --- prompts ---------------------------------------------------------------------------------------
+
+
+async def list_prompts(_ctx: Context, _params: Any) -> types.ListPromptsResult:
+    """Every template with the one argument that it takes."""
+    return types.ListPromptsResult(prompts=[_prompt(name) for name in _prompt_names()])
+
+
+async def get_prompt(_ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
+    """A template with what it is about filled in; raises MCPError for an unknown name or a missing argument."""
+    if params.name not in (names := _prompt_names()):
+        raise MCPError(types.INVALID_PARAMS, f'Unknown prompt: "{params.name}". Available: {", ".join(names)}')
+    fields, text = _template(params.name)
+    about = (params.arguments or {}).get(_ARGUMENT, "").strip()
+    if not about and _is_required(fields):
+        raise MCPError(types.INVALID_PARAMS, f'The prompt "{params.name}" needs the argument "{_ARGUMENT}"')
+    filled = _PLACE.sub(lambda found: about or found["default"] or "", text)
+    content = types.TextContent(type="text", text=filled)
+    return types.GetPromptResult(
+        description=fields["description"], messages=[types.PromptMessage(role="user", content=content)]
+    )
+
+
+def _prompt_names() -> list[str]:
+    return sorted(path.stem for path in EXAMPLE_PROMPTS.glob("*.md"))
+
+
+def _prompt(name: str) -> types.Prompt:
+    fields, _ = _template(name)
+    hint = fields["argument-hint"]
+    argument = types.PromptArgument(name=_ARGUMENT, description=hint.strip("<>[]"), required=_is_required(fields))
+    return types.Prompt(name=name, description=fields["description"], arguments=[argument])
+
+
+def _template(name: str) -> tuple[dict[str, str], str]:
+    parts = split_frontmatter((EXAMPLE_PROMPTS / f"{name}.md").read_text(encoding="utf-8"))
+    entries = parse_frontmatter(parts.frontmatter or "")
+    return {entry.key: entry.value.text for entry in entries if isinstance(entry.value, Scalar)}, parts.body
+
+
+def _is_required(fields: dict[str, str]) -> bool:
+    return fields["argument-hint"].startswith("<")

@@ -1,4 +1,7 @@
-"""One client over standard input and output; when it hangs up, foreground runs are stopped and the server ends."""
+"""The wire of one client as the SDK wants it: messages in, messages out, and an answer to what is none.
+
+The SDK says nothing to what it does not understand, and a client would wait for its answer for ever.
+"""
 
 from __future__ import annotations
 
@@ -7,58 +10,25 @@ import json
 import logging
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import anyio
+import mcp_types as types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+from pydantic import ValidationError
+
+from pi_subagents.encoding import Frame, Oversized
 from pi_subagents.processes.wire import Wire
-from pi_subagents.surfaces.mcp.handshake import Greeting, Id
-from pi_subagents.surfaces.mcp.identity import MAX_MESSAGE_BYTES
+from pi_subagents.surfaces.mcp.handshake import MAX_MESSAGE_BYTES, Id
+from pi_subagents.surfaces.mcp.server import SubagentServer
 from pi_subagents.text.harmless import escape_json
-
-if TYPE_CHECKING:
-    from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-    from mcp.shared.message import SessionMessage
-    from mcp_types import JSONRPCMessage
-
-_NEXT_WITHIN_S = 0.05
-"""Clients that have been answered go on at once; for what takes longer the SDK had better be loaded by then."""
 
 logger = logging.getLogger(__name__)
 
 
-def serve_stdio(tools: Sequence[str] | None, once_greeted: Callable[[], None]) -> None:
-    """Serve the client that started this process until it hangs up; raises Interrupted at a signal.
-
-    `once_greeted` is called when the client has its first answer: what can wait until then, should.
-    """
-    wire = Wire(MAX_MESSAGE_BYTES)
-    greeting = Greeting(tools)
-    if not _greet(wire, greeting):
-        return
-    once_greeted()
-    from pi_subagents.processes.interrupts import run_until_signalled
-
-    run_until_signalled(_serve(wire, tools, greeting.answered))
-
-
-def _greet(wire: Wire, greeting: Greeting) -> bool:
-    """Answer what can be answered at once, as long as it comes at once; whether the client is still there."""
-    frame = wire.look()
-    if frame is None:
-        return False
-    try:
-        while isinstance(frame, bytes) and (answer := greeting.answer(frame)) is not None:
-            wire.write(answer)
-            frame = wire.look(_NEXT_WITHIN_S)
-    except BrokenPipeError:
-        return False
-    return True
-
-
-async def _serve(wire: Wire, tools: Sequence[str] | None, answered: set[Id]) -> None:
-    import anyio
-
-    from pi_subagents.surfaces.mcp.server import SubagentServer
-
+async def serve_wire(wire: Wire, tools: Sequence[str] | None, answered: set[Id]) -> None:
+    """Serve the client until it hangs up, whose `answered` requests need no second answer."""
     to_server, incoming = anyio.create_memory_object_stream[Any](0)
     outgoing, from_server = anyio.create_memory_object_stream[Any](0)
     try:
@@ -81,17 +51,12 @@ async def _read(
     outgoing: MemoryObjectSendStream[SessionMessage],
 ) -> None:
     """Pass on what the client says; what is not a message is answered here."""
-    import anyio
-    from mcp.shared.message import SessionMessage
-
-    from pi_subagents.surfaces.mcp.understanding import Refused, understand
-
     with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # the server is ending
         async with to_server, outgoing:
             async for frame in wire.messages():
                 try:
-                    message = understand(frame)
-                except Refused as refused:
+                    message = _understand(frame)
+                except _Refused as refused:
                     logger.warning("a message could not be understood: %s", refused)
                     await outgoing.send(SessionMessage(refused.answer))
                 else:
@@ -105,8 +70,6 @@ async def _write(
     hang_up: Callable[[], None],
 ) -> None:
     """Pass on what the server says, but not its answer to what was answered before it was there."""
-    import mcp_types as types
-
     async with from_server:
         async for item in from_server:
             if isinstance(item.message, (types.JSONRPCResponse, types.JSONRPCError)) and item.message.id in answered:
@@ -119,10 +82,45 @@ async def _write(
                 hang_up()
 
 
-def _encoded(message: JSONRPCMessage) -> bytes:
+def _encoded(message: types.JSONRPCMessage) -> bytes:
     try:
         text = message.model_dump_json(by_alias=True, exclude_unset=True)
     except ValueError:  # something is not UTF-8, such as the name of a directory; a question mark is in its place
         text = json.dumps(message.model_dump(by_alias=True, exclude_unset=True), ensure_ascii=False)
     # Should a terminal get it: JSON itself escapes the older half of the control characters only.
     return escape_json(text).encode("utf-8", "replace") + b"\n"
+
+
+class _Refused(Exception):  # noqa: N818 - reads as a sentence where it is raised
+    """It is no message; `answer` is what the client is told."""
+
+    def __init__(self, code: int, sentence: str, request_id: Any = None) -> None:
+        super().__init__(sentence)
+        error = types.ErrorData(code=code, message=sentence)
+        try:
+            self.answer = types.JSONRPCError(jsonrpc="2.0", id=request_id, error=error)
+        except ValidationError:  # no id that anybody could wait for
+            self.answer = types.JSONRPCError(jsonrpc="2.0", id=None, error=error)
+
+
+def _understand(frame: Frame) -> types.JSONRPCMessage:
+    """The message in a frame; raises _Refused."""
+    if isinstance(frame, Oversized):
+        sentence = f"a message of {frame.size} bytes is too large; the limit is {MAX_MESSAGE_BYTES} bytes"
+        raise _Refused(types.INVALID_REQUEST, sentence)
+    try:
+        message = types.jsonrpc_message_adapter.validate_json(frame, by_name=False)
+    except ValidationError as error:
+        raise _refusal(frame, error.errors()[0]["msg"]) from error
+    if isinstance(message, types.JSONRPCNotification) and "id" in json.loads(frame):
+        raise _Refused(types.INVALID_REQUEST, "the id of a request must be a text or a whole number")
+    return message
+
+
+def _refusal(frame: bytes, problem: str) -> _Refused:
+    try:
+        document = json.loads(frame)
+    except (ValueError, RecursionError) as error:
+        return _Refused(types.PARSE_ERROR, f"not JSON: {error}")
+    request_id = document.get("id") if isinstance(document, dict) else None
+    return _Refused(types.INVALID_REQUEST, f"not a JSON-RPC 2.0 message: {problem}", request_id)

@@ -1,0 +1,147 @@
+"""Where a test has agents work: a trusted project, an agent directory, an environment, and the command run there.
+
+Agents are stand-ins whose task is the script that they play (`pi_subagents.testing`); in `tests/pi/stage.py` they are
+the real pi. Whatever is started here carries a mark in its environment, by which it is found from outside.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.paths import runs_dir
+from pi_subagents.place import Place
+from pi_subagents.store import list_runs
+from pi_subagents.testing import SCRIPTED_AGENT
+from pi_subagents.tools import ToolContext, ToolResult, call_tool
+from pi_subagents.trust import Decisions
+from tests.kit import command, processes
+from tests.kit.sessions import Shelf
+from tests.kit.waiting import PATIENCE_S
+
+MARK_VARIABLE = "TEST_MARK"
+
+
+@dataclass
+class Workplace:
+    """One project of one user; `environ` is what programs find there, and can be changed at any time."""
+
+    root: Path
+    environ: dict[str, str] = field(default_factory=dict)
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def __post_init__(self) -> None:
+        (self.project / ".pi").mkdir(parents=True)
+        self.home.mkdir(exist_ok=True)
+        Decisions(self.agent_dir).trust(self.project)
+        self.environ = {**self.usual_environ(), MARK_VARIABLE: self.mark, **self.environ}
+
+    def usual_environ(self) -> dict[str, str]:
+        """Nothing of whoever runs the tests but where programs are."""
+        return {
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "TERM": "xterm-256color",
+            "PI_AGENT_DIR": str(self.agent_dir),
+            **command.PYTHON_VARIABLES,
+            **dict([SCRIPTED_AGENT]),
+        }
+
+    @property
+    def project(self) -> Path:
+        return self.root / "project"
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def agent_dir(self) -> Path:
+        return self.root / "agent"
+
+    @property
+    def place(self) -> Place:
+        return Place.here(self.project, self.environ)
+
+    @cached_property
+    def shelf(self) -> Shelf:
+        """For runs that are to be there already."""
+        return Shelf(self.project, self.agent_dir)
+
+    @property
+    def runs(self) -> Path:
+        return runs_dir(self.project)
+
+    @property
+    def run_dirs(self) -> list[Path]:
+        """The directories of all runs so far, oldest first."""
+        return list_runs(self.runs)
+
+    # --- what the user writes ------------------------------------------------
+
+    def write(self, path: str, text: str) -> Path:
+        """Write a file of the project, or with an absolute path any other."""
+        file = self.project / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def write_profile(self, name: str, *fields: str, body: str = "") -> Path:
+        """Write a profile of the project; each field is a line of its frontmatter."""
+        return self._write_agent(self.project / ".pi" / "agent-profiles", name, fields, body)
+
+    def write_preset(self, name: str, *fields: str, body: str = "", is_global: bool = False) -> Path:
+        """Write a preset of the project, or of the user."""
+        folder = (self.agent_dir if is_global else self.project / ".pi") / "subagents"
+        return self._write_agent(folder, name, (f"description: About {name}.", *fields), body)
+
+    def _write_agent(self, folder: Path, name: str, fields: tuple[str, ...], body: str) -> Path:
+        return self.write(str(folder / f"{name}.md"), "\n".join(["---", f"name: {name}", *fields, "---", body]))
+
+    def write_settings(self, **subagents: object) -> None:
+        """Write the project's settings."""
+        self.write(".pi/settings.json", json.dumps({"subagents": subagents}))
+
+    # --- what is called ------------------------------------------------------
+
+    async def tool(self, name: str, *, context: ToolContext | None = None, **arguments: Any) -> ToolResult:
+        """Call a tool as a model would."""
+        async with asyncio.timeout(PATIENCE_S):
+            return await call_tool(name, arguments, context or ToolContext(self.place))
+
+    def command(self, *words: str, stdin: str = "", cwd: Path | None = None, **environ: str) -> command.Ended:
+        """Run `pi-subagents` to its end."""
+        return command.run(*words, cwd=cwd or self.project, environ={**self.environ, **environ}, stdin=stdin)
+
+    def start_command(
+        self, *words: str, stdin: int = subprocess.DEVNULL, cwd: Path | None = None, **environ: str
+    ) -> subprocess.Popen[str]:
+        """Start `pi-subagents` and leave it running; what it prints can be read from pipes."""
+        pipe = subprocess.PIPE
+        env = {**self.environ, **environ}
+        streams: dict[str, Any] = {"stdin": stdin, "stdout": pipe, "stderr": pipe, "encoding": "utf-8"}
+        return subprocess.Popen(command.argv(*words), cwd=cwd or self.project, env=env, **streams)
+
+    def start(self, argv: list[str], environ: Mapping[str, str] | None = None) -> subprocess.Popen[bytes]:
+        """A program in the project; its output is nobody's business."""
+        null, env = subprocess.DEVNULL, {**self.environ, **(environ or {})}
+        return subprocess.Popen(argv, cwd=self.project, env=env, stdin=null, stdout=null, stderr=null)
+
+    # --- who is there --------------------------------------------------------
+
+    def processes(self) -> list[int]:
+        """Everything alive that was started here, the wrappers around agents included."""
+        return processes.pids_with(self.mark)
+
+    def close(self) -> None:
+        """Leave nothing to the next test."""
+        self.shelf.close()
+        processes.kill(*self.processes())
