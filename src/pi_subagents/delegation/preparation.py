@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -73,27 +73,19 @@ def prepare_runs(
         raise session_busy(twice[0])
     claims = claim_all(sessions, [one for one in resumed if one not in from_memory])
     continuations = {one: Continuation(one, _retold(remembered(one), settings)) for one in from_memory}
-    try:
+    with ExitStack() as claimed:
+        for claim in claims:
+            claimed.callback(claim.lease.release)
         continuations |= {claim.session.id: _continuation(claim.session, settings, remembered) for claim in claims}
         homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-        preparer = _Preparer(place, settings, homes, owner)
-        planner = Planner(
-            place,
-            harness,
-            default_profile,
-            available_tools,
-            continuations,
-            settings.resume_mode,
-            OfferedModels(place, settings),
-        )
+        preparer, models = _Preparer(place, settings, homes, owner), OfferedModels(place, settings)
+        mode = settings.resume_mode
+        planner = Planner(place, harness, default_profile, available_tools, continuations, mode, models)
         plans = list(map(planner.plan, tasks))
         preparer.find_programs(plans)
         if check is not None:
             check(plans, place)
         return preparer.prepare_all(plans)
-    finally:
-        for claim in claims:
-            claim.lease.release()
 
 
 def _retold(runs: Sequence[RunState], settings: Settings) -> str:
