@@ -76,11 +76,11 @@ def test_a_bridge_that_is_killed_in_a_call_is_started_again_and_tells_the_truth(
         assert result["isError"]
         session_id = result["result"]["details"]["sessionIds"][0]
         assert text_of(result) == (
-            "The bridge of pi-subagents has ended: it was ended by SIGKILL. The call was not finished; its sub-agents "
-            f"were stopped. What there is of its sub-agents can be read with get_subagent_output: {session_id}."
+            "The pi-subagents bridge stopped: killed by SIGKILL. The call did not finish, and its sub-agents were "
+            f"stopped. Read what they said so far with get_subagent_output: {session_id}."
         )
         notices = [event["message"] for event in pi.seen if _is_notice(event)]
-        assert notices == ["pi-subagents: the bridge has ended (it was ended by SIGKILL) and was started again."]
+        assert notices == ["pi-subagents: the bridge stopped (killed by SIGKILL) and was restarted."]
         until(lambda: not _children(stage))
         # The model calls again, and gets another bridge.
         pi.until(lambda event: event["type"] == "tool_execution_update" and "Thinking" in str(event["partialResult"]))
@@ -94,7 +94,7 @@ def test_a_bridge_that_is_killed_in_a_call_is_started_again_and_tells_the_truth(
         pi.until_type("agent_settled")
         _, notice = [event["message"] for event in pi.seen if _is_notice(event)]
         assert notice.startswith(
-            "pi-subagents: the bridge has ended (it was ended by SIGKILL); the next call starts it, see "
+            "pi-subagents: the bridge stopped (killed by SIGKILL); the next call restarts it. Log: "
         )
 
 
@@ -103,7 +103,7 @@ def test_a_bridge_that_is_killed_between_calls_is_there_again_before_the_next(st
         pi.command("/profile list")
         (first,) = _bridges(stage)
         os.kill(first, signal.SIGKILL)
-        assert "was started again" in pi.until(_is_notice)["message"]
+        assert "was restarted" in pi.until(_is_notice)["message"]
         (second,) = until(lambda: _bridges(stage))
         assert second != first
 

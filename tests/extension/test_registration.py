@@ -156,7 +156,7 @@ def test_a_bridge_that_cannot_be_started_is_told_of_in_one_line(stage: Stage) ->
     change_manifest(stage, bridge=[str(stage.root / "gone"), "bridge"])
     with Pi(stage) as pi:
         notice = pi.until(lambda event: event.get("method") == "notify")["message"]
-        assert notice.startswith("pi-subagents: the bridge has ended (it cannot be started (")
+        assert notice.startswith("pi-subagents: the bridge stopped (cannot start: ")
         assert "\n" not in notice
         pi.prompt("Go.")
 

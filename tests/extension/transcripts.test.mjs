@@ -109,8 +109,8 @@ for (const name of readdirSync(FOLDER).filter((file) => file.endsWith(".jsonl"))
 			assert.deepEqual(pi.did[method], list);
 		}
 		await pi.handlers.get("session_shutdown")({ reason: "quit" });
-		// A bridge that heard something else has ended with a complaint, of which a person would be told.
-		assert.deepEqual(pi.did["ui/notify"].filter((notice) => notice.message.includes("has ended")), []);
+		// A bridge that heard something else stops with a complaint, of which a person would be told.
+		assert.deepEqual(pi.did["ui/notify"].filter((notice) => notice.message.includes("bridge stopped")), []);
 	});
 }
 

@@ -13,7 +13,7 @@ API_KEY_EXTENSION = _HERE / "api-key.ts"
 COPILOT_EXTENSION = _HERE / "copilot.ts"
 """Marks the requests of a sub-agent as an agent's, where the provider tells the two apart."""
 
-_PARTS = ("background.ts", "bridge.ts", "dialogs.ts", "host.ts", "painting.ts", "rendering.ts", "screen.ts")
+_PARTS = ("bridge.ts", "dialogs.ts", "host.ts", "painting.ts", "rendering.ts")
 
 EXTENSION_FILES = {
     **{name: _HERE / name for name in _PARTS},

@@ -5,6 +5,7 @@
  * here must end in a rejected promise or in `onEnd`: an exception in a callback would end pi.
  */
 import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export type Params = Record<string, any>;
 
@@ -43,9 +44,9 @@ export class Bridge {
 		this.handlers = handlers;
 		const [program = "", ...args] = command;
 		this.child = spawn(program, args, { cwd, env, stdio: ["pipe", "pipe", "pipe"] });
-		this.child.once("error", (error) => this.end(`it cannot be started (${error.message})`));
+		this.child.once("error", (error) => this.end(`cannot start: ${error.message}`));
 		// "close" and not "exit": what it said last is read by then.
-		this.child.once("close", (code, signal) => this.end(signal ? `it was ended by ${signal}` : `exit code ${code}`));
+		this.child.once("close", (code, signal) => this.end(signal ? `killed by ${signal}` : `exit code ${code}`));
 		this.child.stdin?.on("error", () => {}); // a broken pipe is told by "close"
 		this.child.stdout?.setEncoding("utf8").on("data", (chunk: string) => this.read(chunk));
 		this.child.stderr?.setEncoding("utf8").on("data", (chunk: string) => {
@@ -55,16 +56,16 @@ export class Bridge {
 	}
 
 	notify(method: string, params: Params): void {
-		this.write({ jsonrpc: "2.0", method, params });
+		this.write({ method, params });
 	}
 
 	/** pi may end before the answer is there, unless this happens within `hold`. */
 	request(method: string, params: Params): Promise<unknown> {
-		if (this.isDead) return Promise.reject(new BridgeGone("The bridge of pi-subagents is not running."));
+		if (this.isDead) return Promise.reject(new BridgeGone("The pi-subagents bridge is not running."));
 		const id = this.nextId++;
 		return new Promise((resolve, reject) => {
 			this.waiting.set(id, { resolve, reject });
-			this.write({ jsonrpc: "2.0", id, method, params });
+			this.write({ id, method, params });
 		});
 	}
 
@@ -83,12 +84,10 @@ export class Bridge {
 		if (this.isDead) return;
 		this.isClosed = true;
 		this.dialogs.abort();
-		let timer: NodeJS.Timeout | undefined;
-		const patience = new Promise((resolve) => {
-			timer = setTimeout(resolve, graceMs);
-		});
+		const answered = new AbortController();
+		const patience = sleep(graceMs, undefined, { signal: answered.signal }).catch(() => {});
 		await Promise.race([this.request("session/shutdown", { reason }).catch(() => {}), patience]);
-		clearTimeout(timer);
+		answered.abort();
 		this.child.stdin?.end();
 		this.held = Number.NEGATIVE_INFINITY; // whatever is still under way, pi goes
 		this.setHold(false);
@@ -102,7 +101,8 @@ export class Bridge {
 	}
 
 	private write(message: Params): void {
-		if (!this.isDead && this.child.stdin?.writable) this.child.stdin.write(`${JSON.stringify(message)}\n`);
+		if (this.isDead || !this.child.stdin?.writable) return;
+		this.child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
 	}
 
 	private read(chunk: string): void {
@@ -138,9 +138,9 @@ export class Bridge {
 	private async answer(message: Params): Promise<void> {
 		try {
 			const result = await this.handlers.onRequest(message.method, message.params ?? {}, this.dialogs.signal);
-			this.write({ jsonrpc: "2.0", id: message.id, result: result ?? null });
+			this.write({ id: message.id, result: result ?? null });
 		} catch (error) {
-			this.write({ jsonrpc: "2.0", id: message.id, error: { code: -32603, message: String(error) } });
+			this.write({ id: message.id, error: { code: -32603, message: String(error) } });
 		}
 	}
 
@@ -150,9 +150,8 @@ export class Bridge {
 		this.dialogs.abort();
 		const said = this.lastWords.trim().split("\n").at(-1);
 		const why = said ? `${how}: ${said}` : how;
-		const waiting = [...this.waiting.values()];
+		for (const one of this.waiting.values()) one.reject(new BridgeGone(`The pi-subagents bridge stopped: ${why}.`));
 		this.waiting.clear();
-		for (const one of waiting) one.reject(new BridgeGone(`The bridge of pi-subagents has ended: ${why}.`));
 		if (!this.isClosed) this.handlers.onEnd(why);
 	}
 }

@@ -1,5 +1,5 @@
-/** What there is around the extension: the variables it was started with, pi's session, its models. */
-import { statSync } from "node:fs";
+/** What there is around the extension: its tools.json, the variables it was started with, pi's session, its models. */
+import { readFileSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { type ExtensionAPI, type ExtensionContext, getAgentDir } from "@earendil-works/pi-coding-agent";
 import type { Params } from "./bridge.ts";
@@ -9,6 +9,26 @@ export const NOTICE = "pi-subagents:bg-done";
 export const SWITCHED_OFF = "pi-subagents:switched-off";
 const MAX_ENTRIES_BYTES = 24_000_000; // a line may have 32 MiB
 const MAX_NESTING = 200; // what is deeper could keep the whole line from being read
+
+export interface Manifest {
+	version: string;
+	protocol: number;
+	bridge: string[];
+	tools: ToolSpec[];
+}
+interface ToolSpec {
+	name: string;
+	label: string;
+	description: string;
+	promptSnippet?: string;
+	needsModel?: boolean;
+	parameters: Record<string, unknown>;
+}
+
+/** What the installation wrote beside these files. */
+export function readManifest(): Manifest {
+	return JSON.parse(readFileSync(new URL("./tools.json", import.meta.url), "utf8"));
+}
 
 /** A sub-agent has tools of ours only while it is above the depth that its parent's settings allow. */
 export function mayDelegate(env: NodeJS.ProcessEnv): boolean {

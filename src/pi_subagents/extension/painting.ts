@@ -93,8 +93,8 @@ export function updateText({ view }: Details): string {
 /** What is said of a call that got no answer. */
 export function lastKnown(message: string, details: Details): string {
 	const ids = Array.isArray(details.sessionIds) ? details.sessionIds.join(", ") : "";
-	const found = ids && ` What there is of its sub-agents can be read with get_subagent_output: ${ids}.`;
-	return `${message} The call was not finished; its sub-agents were stopped.${found}`;
+	const found = ids && ` Read what they said so far with get_subagent_output: ${ids}.`;
+	return `${message} The call did not finish, and its sub-agents were stopped.${found}`;
 }
 
 export function plain(line: Line | undefined): string {

@@ -5,8 +5,8 @@
  * Three things keep a pi alive in which this fails: the factory never throws (pi would not start), nothing that
  * arrives from the bridge throws (pi would end), and after `session_shutdown` nothing touches pi any more.
  */
-import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Usage } from "@earendil-works/pi-ai";
 import {
@@ -15,40 +15,28 @@ import {
 	type ExtensionAPI,
 	type ExtensionContext,
 	getAgentDir,
+	type SessionManager,
 	VERSION,
 } from "@earendil-works/pi-coding-agent";
 import type { TSchema } from "typebox";
-import { BackgroundRows, countSpend } from "./background.ts";
 import { Bridge, BridgeGone, type Params } from "./bridge.ts";
 import { Dialogs } from "./dialogs.ts";
 import {
 	bridgeEnvironment,
 	isInstalledTwice,
 	KEY,
+	type Manifest,
 	mayDelegate,
 	NOTICE,
+	readManifest,
 	SWITCHED_OFF,
 	sessionParams,
 	switchedOff,
 	withModels,
 } from "./host.ts";
 import { type Details, lastKnown, patched, slim, updateText } from "./painting.ts";
-import { noticeRendering, toolRendering } from "./rendering.ts";
+import { BackgroundRows, noticeRendering, toolRendering } from "./rendering.ts";
 
-interface ToolSpec {
-	name: string;
-	label: string;
-	description: string;
-	promptSnippet?: string;
-	needsModel?: boolean;
-	parameters: Record<string, unknown>;
-}
-interface Manifest {
-	version: string;
-	protocol: number;
-	bridge: string[];
-	tools: ToolSpec[];
-}
 interface Call {
 	details: Details;
 	update: AgentToolUpdateCallback<Details> | undefined;
@@ -74,8 +62,7 @@ const STABLE_MS = 60_000; // one that lived that long is not in a circle of cras
 export default function piSubagents(pi: ExtensionAPI): void {
 	if (!mayDelegate(process.env) || isInstalledTwice(pi)) return;
 	try {
-		const manifest: Manifest = JSON.parse(readFileSync(new URL("./tools.json", import.meta.url), "utf8"));
-		new Extension(pi, manifest).register();
+		new Extension(pi, readManifest()).register();
 	} catch (error) {
 		const advice = `pi-subagents cannot use its tools.json (${error}). Run: pi-subagents install pi`;
 		pi.on("session_start", (_event, ctx) => ctx.ui.notify(advice, "error"));
@@ -176,6 +163,16 @@ class Extension {
 		return bridge;
 	}
 
+	/** Work for a bridge that is known to understand us and knows what there is in pi; pi stays alive meanwhile. */
+	private async withBridge<T>(work: (bridge: Bridge) => Promise<T>): Promise<T> {
+		const bridge = this.start();
+		return bridge.hold(async () => {
+			await this.greeting;
+			this.tellTools();
+			return work(bridge);
+		});
+	}
+
 	private onGreeted(answer: Params): void {
 		this.isGreeted = true;
 		if (answer.notice) this.ctx?.ui.notify(`pi-subagents: ${answer.notice}`, "info");
@@ -207,12 +204,12 @@ class Extension {
 		const isStable = !this.hasRestarted || Date.now() - bridge.startedAt > STABLE_MS;
 		if (this.isGreeted && isStable) {
 			this.hasRestarted = true;
-			this.ctx.ui.notify(`pi-subagents: the bridge has ended (${why}) and was started again.`, "warning");
+			this.ctx.ui.notify(`pi-subagents: the bridge stopped (${why}) and was restarted.`, "warning");
 			this.start();
 		} else {
 			const log = join(getAgentDir(), "subagents", "bridge.log");
-			const advice = this.isGreeted ? `see ${log}` : "run: pi-subagents doctor";
-			this.ctx.ui.notify(`pi-subagents: the bridge has ended (${why}); the next call starts it, ${advice}`, "error");
+			const advice = this.isGreeted ? `Log: ${log}` : "Run: pi-subagents doctor";
+			this.ctx.ui.notify(`pi-subagents: the bridge stopped (${why}); the next call restarts it. ${advice}`, "error");
 		}
 	}
 
@@ -240,16 +237,12 @@ class Extension {
 		update: AgentToolUpdateCallback<Details> | undefined,
 		ctx: ExtensionContext,
 	): Promise<AgentToolResult<Details>> {
-		const bridge = this.start();
 		const call: Call = { details: {}, update, isWrittenOut: ctx.mode !== "tui" };
 		this.calls.set(id, call);
-		return bridge
-			.hold(async () => {
-				await this.greeting;
-				this.tellTools();
-				const answer = bridge.request("tool/call", { call: id, name, arguments: args }) as Promise<Answer>;
-				return this.result(id, await Promise.race([answer, this.cancelled(bridge, id, signal, answer)]));
-			})
+		return this.withBridge(async (bridge) => {
+			const answer = bridge.request("tool/call", { call: id, name, arguments: args }) as Promise<Answer>;
+			return this.result(id, await Promise.race([answer, this.cancelled(bridge, id, signal, answer)]));
+		})
 			.catch((error) => {
 				if (!(error instanceof BridgeGone)) throw error;
 				return this.result(id, { text: lastKnown(error.message, call.details), details: call.details, isError: true });
@@ -263,7 +256,7 @@ class Extension {
 			let timer: NodeJS.Timeout | undefined;
 			const cancel = () => {
 				bridge.notify("tool/cancel", { call: id });
-				timer = setTimeout(() => reject(new BridgeGone("The bridge of pi-subagents did not stop this call.")), CANCEL_MS);
+				timer = setTimeout(() => reject(new BridgeGone("The pi-subagents bridge did not stop this call in time.")), CANCEL_MS);
 			};
 			if (signal?.aborted) cancel();
 			else signal?.addEventListener("abort", cancel, { once: true });
@@ -336,14 +329,10 @@ class Extension {
 		if (method === "tool/update") this.onUpdate(params);
 		else if (method === "entry/append") this.append(ctx, params.type, params.data);
 		else if (method === "message/show") this.show(ctx, params);
-		else if (method === "usage/append") this.guarded(() => countSpend(ctx, KEY, params));
-		else if (method === "ui/status") this.setStatus(ctx, params.text);
+		else if (method === "usage/append") this.countSpend(ctx, params);
+		else if (method === "ui/status") ctx.ui.setStatus(KEY, dimmed(ctx, params.text));
 		else if (method === "ui/notify") ctx.ui.notify(params.message, params.level ?? "info");
 		else this.dialogs.take(method, params);
-	}
-
-	private setStatus(ctx: ExtensionContext, text: string | null | undefined): void {
-		ctx.ui.setStatus(KEY, text && ctx.mode === "tui" ? ctx.ui.theme.fg("dim", text) : (text ?? undefined));
 	}
 
 	private append(ctx: ExtensionContext, type: string, data: unknown): void {
@@ -351,8 +340,14 @@ class Extension {
 			this.pi.appendEntry(type, data);
 			this.background.take(type, data);
 		} catch (error) {
-			ctx.ui.notify(`pi-subagents: an entry could not be added to the session (${error})`, "warning");
+			ctx.ui.notify(`pi-subagents: could not write to the session (${error})`, "warning");
 		}
+	}
+
+	/** Adds what a background run has spent to pi's totals; pi has no other way to count what belongs to no call. */
+	private countSpend(ctx: ExtensionContext, { provider, model, usage }: Params): void {
+		const manager = ctx.sessionManager as Partial<SessionManager>; // to extensions pi shows it as read-only
+		manager.appendUsage?.(KEY, provider, model, usage);
 	}
 
 	private show(ctx: ExtensionContext, { type, content, details }: Params): void {
@@ -369,23 +364,18 @@ class Extension {
 			getArgumentCompletions: async (prefix) => {
 				if (!this.bridge) return null;
 				const asked = this.bridge.request("command/complete", { command, prefix }).catch(() => null);
-				const late = new Promise<null>((resolve) => setTimeout(resolve, COMPLETION_MS, null).unref());
+				const late = sleep(COMPLETION_MS, null, { ref: false });
 				const found = (await Promise.race([asked, late])) as { value: string; label: string }[] | null;
 				return found?.length ? found : null;
 			},
 			handler: async (args) => {
-				const bridge = this.start();
-				await bridge.hold(async () => {
-					await this.greeting;
-					this.tellTools();
-					await bridge.request("command/run", { command, arguments: args });
-				});
+				await this.withBridge((bridge) => bridge.request("command/run", { command, arguments: args }));
 			},
 		});
 	}
 
 	private context(): ExtensionContext {
-		if (!this.ctx) throw new Error("This session of pi is over.");
+		if (!this.ctx) throw new Error("This pi session is over.");
 		return this.ctx;
 	}
 
@@ -396,4 +386,8 @@ class Extension {
 			// Something of pi's is gone; there is nobody to tell.
 		}
 	}
+}
+
+function dimmed(ctx: ExtensionContext, text: string | null | undefined): string | undefined {
+	return text && ctx.mode === "tui" ? ctx.ui.theme.fg("dim", text) : (text ?? undefined);
 }
