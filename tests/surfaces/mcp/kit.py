@@ -16,11 +16,10 @@ import mcp_types as types
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from pi_subagents.testing import MODELS_VARIABLE
-from tests.kit.processes import command_line
+from tests.kit.desks import DONE, HostDesk
 from tests.kit.waiting import PATIENCE_S
-from tests.kit.workplace import Workplace
-from tests.process.kit import MODEL, furnish
+
+__all__ = ["DONE", "ERAS", "WAIT_S", "Desk", "Era", "text_in", "text_of"]
 
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
@@ -28,19 +27,12 @@ WAIT_S = PATIENCE_S
 
 
 @dataclass
-class Desk:
-    """A project with a scripted agent, a profile and a preset, where clients call the server from."""
+class Desk(HostDesk):
+    """Where clients call the server from."""
 
-    stage: Workplace
     era: Era = "legacy"
     messages: list[Any] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        furnish(self.stage)
-
-    @property
-    def environ(self) -> dict[str, str]:
-        return {**self.stage.environ, MODELS_VARIABLE: f"{MODEL} acme/small"}
+    server = "mcp"
 
     def argv(self, *options: str) -> list[str]:
         return [sys.executable, "-m", "pi_subagents", "mcp", *options]
@@ -91,10 +83,6 @@ class Desk:
             process.terminate()
             process.wait(PATIENCE_S)
             process.stderr.close()
-
-    def agents(self) -> list[int]:
-        """The processes of agents, wrappers included; servers are not meant."""
-        return [pid for pid in self.stage.processes() if b"pi_subagents\0mcp" not in command_line(pid)]
 
 
 def text_of(result: types.CallToolResult) -> str:

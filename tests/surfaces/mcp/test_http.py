@@ -15,14 +15,11 @@ import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 
-from pi_subagents.testing import prints
 from pi_subagents.testing.agent import pauses, touches
-from pi_subagents.testing.records import answer
 from tests.kit.waiting import PATIENCE_S, until, until_async
 from tests.process.kit import tasks
-from tests.surfaces.mcp.kit import Desk, text_of
+from tests.surfaces.mcp.kit import DONE, Desk, text_of
 
-DONE = prints(*answer("All is well."))
 TOKEN = "0123456789abcdef0123456789abcdef"
 INITIALIZE = {
     "jsonrpc": "2.0",

@@ -20,9 +20,8 @@ from pi_subagents.tools import TOOLS
 from tests.kit.waiting import until_async
 from tests.pi.stage import Play
 from tests.process.kit import PRESET, tasks
-from tests.surfaces.mcp.kit import WAIT_S, Desk, text_in, text_of
+from tests.surfaces.mcp.kit import DONE, WAIT_S, Desk, text_in, text_of
 
-DONE = prints(*answer("All is well."))
 FOREVER = pauses(300)
 
 
