@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -338,26 +336,10 @@ def test_another_protocol_is_refused_with_what_to_do_about_it(desk: Desk) -> Non
 
 
 def test_nothing_that_the_handshake_does_not_need_is_loaded_for_it(desk: Desk) -> None:
-    program = """
-import sys
-sys.argv = ["pi-subagents", "bridge"]
-from pi_subagents.processes import wire
-write = wire.Wire.write
-def telling(self, message):
-    write(self, message)
-    unwanted = {"mcp", "textual", "rich", "asyncio", "msgspec", "pi_subagents.tools", "ruamel"}
-    write(self, repr(sorted(unwanted & set(sys.modules))).encode())
-    sys.exit()
-wire.Wire.write = telling
-from pi_subagents.surfaces.cli import main
-main()
-"""
-    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": HELLO}).encode() + b"\n"
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, input=said, capture_output=True, env=desk.environ, timeout=PATIENCE_S, check=True)
-    answer, loaded = done.stdout.splitlines()
-    assert json.loads(answer)["result"]["protocol"] == 1
-    assert loaded == b"[]"
+    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": HELLO}).encode()
+    answer, loaded = desk.first_answer(said)
+    assert answer["protocol"] == 1
+    assert not {"mcp", "textual", "rich", "asyncio", "msgspec", "pi_subagents.tools", "ruamel"} & loaded
 
 
 def test_pi_saying_yes_below_a_project_says_nothing_about_the_project(desk: Desk) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
+import json
 import re
 import subprocess
 import sys
@@ -11,6 +13,7 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import mcp_types as types
 from mcp import Client, StdioServerParameters
@@ -19,11 +22,36 @@ from mcp.client.stdio import stdio_client
 from tests.kit.desks import DONE, HostDesk
 from tests.kit.waiting import PATIENCE_S
 
-__all__ = ["DONE", "ERAS", "WAIT_S", "Desk", "Era", "text_in", "text_of"]
+__all__ = ["DONE", "ERAS", "INTRODUCTION", "WAIT_S", "Desk", "Era", "post", "request", "text_in", "text_of"]
 
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
 WAIT_S = PATIENCE_S
+INTRODUCTION = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+"""What a client says of itself in a handshake."""
+
+
+def request(**changes: Any) -> bytes:
+    """A handshake, or what the changes make of it."""
+    usual = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": INTRODUCTION}
+    return json.dumps({**usual, **changes}).encode()
+
+
+def post(url: str, body: bytes, **headers: str) -> int:
+    """The status of a request that no MCP client would make."""
+    parts = urlsplit(url)
+    assert parts.hostname
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE_S)
+    kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    try:
+        connection.request("POST", parts.path, body, kinds | headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 @dataclass

@@ -125,13 +125,6 @@ async def test_a_long_call_says_in_words_what_its_agents_do(either_desk: Desk, t
         heard.set()
 
     async with either_desk.client() as client:
-        started = {
-            "type": "tool_execution_start",
-            "toolCallId": "1",
-            "toolName": "read",
-            "args": {"path": "src/app.py"},
-        }
-        work.insert(1, prints(started))
         call = asyncio.create_task(
             client.call_tool("delegate_to_subagents", tasks(work, work), progress_callback=on_progress)
         )
