@@ -5,10 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from pi_subagents.fold import RunState, advance, fold
+from pi_subagents.fold import MAX_MESSAGES_IN_MEMORY, RunState, advance, fold
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
-from pi_subagents.models.memory import MAX_MESSAGES_IN_MEMORY
 
 CREATED = ev.Created(
     at=10,

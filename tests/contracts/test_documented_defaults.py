@@ -16,15 +16,15 @@ from pi_subagents import Task, delegate
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.delegation.prompts import MAX_FILE_BYTES
 from pi_subagents.errors import InvalidCall
+from pi_subagents.fold import MAX_MESSAGES_IN_MEMORY
 from pi_subagents.harness.pi import arguments
 from pi_subagents.models import MAX_CONCURRENCY, Secret
-from pi_subagents.models.memory import MAX_MESSAGES_IN_MEMORY
-from pi_subagents.models.profile import ThinkingLevel
+from pi_subagents.models.task import ThinkingLevel
 from pi_subagents.profiles import catalog
 from pi_subagents.progress import windows
 from pi_subagents.settings import Settings, load_settings, preview_width
 from pi_subagents.supervisor import Limits, limits
-from pi_subagents.tools import TOOLS, TaskArguments, check_arguments, updates
+from pi_subagents.tools import TOOLS, TaskArguments, check_arguments, contract
 
 SCHEMA: Any = TOOLS["delegate_to_subagents"].input_schema
 TASK_SCHEMA: Any = SCHEMA["properties"]["tasks"]["items"]
@@ -86,7 +86,7 @@ DEFAULTS: list[tuple[str, object, object]] = [
     ("looping_tool_count", 5, Settings().looping_tool_count),
     ("looping_tool_count that a run gets", 5, Limits().loop_count),
     ("seconds from SIGTERM to SIGKILL", 5, limits.STOP_GRACE_S),
-    ("milliseconds between updates", 50, updates.UPDATE_INTERVAL_S * 1000),
+    ("milliseconds between updates", 50, contract.UPDATE_INTERVAL_S * 1000),
     ("seconds that profiles are cached", 5, catalog.CACHE_TTL_S),
     ("messages in memory", 500, MAX_MESSAGES_IN_MEMORY),
     ("thinking levels", ["off", "minimal", "low", "medium", "high", "xhigh"], list(ThinkingLevel)),

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import tracemalloc
 
-from pi_subagents.fold import RunState, fold
-from pi_subagents.models import event as ev
-from pi_subagents.models.memory import (
+from pi_subagents.fold import (
     MAX_MESSAGE_BYTES_IN_MEMORY,
     MAX_STREAMED_CHARACTERS,
     RecentMessages,
+    RunState,
     StreamedText,
+    fold,
 )
+from pi_subagents.models import event as ev
 
 MEBI = 1024 * 1024
 

@@ -17,7 +17,7 @@ from tests.kit.waiting import PATIENCE_S, until
 _PROGRAM = """
 import os, signal, sys, time
 from pathlib import Path
-from pi_subagents.processes.worker import fork_worker
+from pi_subagents.processes.foreground import fork_worker
 
 folder = Path(sys.argv[1])
 def note(name, text=""):

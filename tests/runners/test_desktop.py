@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.processes.desktop import open_on_desktop
+from pi_subagents.processes.foreground import open_on_desktop
 from tests.kit.waiting import until
 
 pytestmark = pytest.mark.skipif(sys.platform == "darwin", reason="macOS has another opener")

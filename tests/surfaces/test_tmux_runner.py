@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.runners.tmux import SERVER
+from pi_subagents.runners.detached import SERVER
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for

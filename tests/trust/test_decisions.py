@@ -77,7 +77,7 @@ def test_a_directory_that_cannot_be_told_from_its_successor_is_not_trusted_for_g
     """There are file systems that keep no birth times, and images whose birth times are all zero."""
     decisions.trust(project)
     (saved,) = decisions.all()
-    monkeypatch.setattr("pi_subagents.trust.trust._born", lambda *_: 0)
+    monkeypatch.setattr("pi_subagents.trust._born", lambda *_: 0)
     with pytest.raises(StoreError, match=r"does not record when it was created.*use --trust"):
         decisions.trust(project)
     assert decisions.all() == [saved]

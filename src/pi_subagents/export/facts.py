@@ -11,10 +11,10 @@ from typing import Any
 import msgspec
 
 from pi_subagents.clock import LAST_MS
+from pi_subagents.encoding import size_of
 from pi_subagents.export.entries import Called, Entry, Returned
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, Usage
-from pi_subagents.models.memory import size_of
 from pi_subagents.models.run import Reason
 from pi_subagents.progress import status_icon, summarise_tool_result
 from pi_subagents.text import clean, counted, duration, money, one_line, printable

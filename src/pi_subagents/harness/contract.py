@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pi_subagents.jsonl import Frame
+from pi_subagents.encoding import Frame
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.models.finding import Finding
-from pi_subagents.models.profile import Profile
+from pi_subagents.models.task import Profile
 from pi_subagents.redaction import secrets_in
 
 if TYPE_CHECKING:
@@ -92,10 +92,6 @@ SYSTEM_PROMPT_FILE = "system-prompt.md"
 """Where in the run directory an agent's instructions are, if its harness writes them to a file."""
 
 
-def _unknown_version() -> None:
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Launch:
     """One task for one agent. What else its program needs, the harness gathers by itself from `place`.
@@ -112,7 +108,7 @@ class Launch:
     environ: Mapping[str, str] = field(repr=False)
     profile: Profile | None = None
     conversation: bytes = field(default=b"", repr=False)
-    version: Callable[[], Version | None] = field(default=_unknown_version, repr=False)
+    version: Callable[[], Version | None] = field(default=lambda: None, repr=False)
 
     @property
     def secrets(self) -> frozenset[str]:

@@ -1,6 +1,5 @@
 """The words of the system as data: tasks, profiles, runs, events. No behaviour that touches the world."""
 
-from pi_subagents.models.profile import Profile, Secret, ThinkingLevel
 from pi_subagents.models.run import (
     Reason,
     Status,
@@ -20,7 +19,10 @@ from pi_subagents.models.task import (
     MAX_TASKS,
     FileSlice,
     FileSpec,
+    Profile,
+    Secret,
     Task,
+    ThinkingLevel,
 )
 
 __all__ = [

@@ -1,6 +1,10 @@
-"""What is asked of a sub-agent."""
+"""What is asked of a sub-agent: the task, and the named configuration, read from a Markdown file, that works on it."""
 
 from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 
@@ -42,3 +46,80 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     preset: str | None = None
     model: str | None = None
     thinking_level: str | None = None
+
+
+class ThinkingLevel(StrEnum):
+    """How much an agent's model thinks before it answers."""
+
+    OFF = "off"
+    MINIMAL = "minimal"
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    XHIGH = "xhigh"
+
+
+class Secret:
+    """A value that must not appear in anything written or shown: it prints as stars and cannot be encoded."""
+
+    __slots__ = ("_value",)
+
+    def __init__(self, value: str) -> None:
+        self._value = value
+
+    def reveal(self) -> str:
+        """The value itself, for the environment of the process that needs it and for nothing else."""
+        return self._value
+
+    def masked(self) -> str:
+        """First four and last five characters, or only stars when that would show most of it."""
+        value = self._value
+        return f"{value[:4]}****{value[-5:]}" if len(value) > 12 else "****"
+
+    def __repr__(self) -> str:
+        return "Secret(****)"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Secret) and other._value == self._value
+
+    def __hash__(self) -> int:
+        return hash((Secret, self._value))
+
+
+class Profile(msgspec.Struct, frozen=True, kw_only=True):
+    """Every field is optional but the name; what is unset is left to the agent's own defaults."""
+
+    name: str
+    description: str | None = None
+    provider: str | None = None
+    model: str | None = None
+    thinking_level: str | None = None
+    system_prompt: str | None = None
+    append_system_prompt: str | None = None
+    tools: tuple[str, ...] | None = None
+    no_tools: bool = False
+    exclude_tools: tuple[str, ...] | None = None
+    extensions: tuple[str, ...] | None = None
+    no_extensions: bool = False
+    suggested_skills: tuple[str, ...] | None = None
+    load_skills: tuple[str, ...] | None = None
+    no_skills: bool = False
+    no_context_files: bool = False
+    api_key: Secret | None = None
+    extra_args: tuple[str, ...] | None = None
+    resume_mode: str | None = None
+    harness: str | None = None
+    timeout_s: float | None = None
+    path: Path | None = None
+    scope: Literal["global", "project"] | None = None
+
+    @property
+    def restricts_tools(self) -> bool:
+        """Whether an agent may not use every tool that there is."""
+        return self.no_tools or self.tools is not None or self.exclude_tools is not None
+
+    @property
+    def model_provider(self) -> str | None:
+        """The provider, from its own field or from a model written as `provider/model`."""
+        provider, slash, _model = (self.model or "").partition("/")
+        return self.provider or (provider if slash else None)

@@ -15,59 +15,18 @@ from __future__ import annotations
 
 import os
 import select
-import shutil
 import signal
-import subprocess
 import sys
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from pi_subagents.errors import SettingsError
+from pi_subagents.processes.query import ask
 from pi_subagents.runners import orphans
-
-
-class Lifeline:
-    """Our end is open as long as we live and want the agent to live."""
-
-    def __init__(self) -> None:
-        self.child_end, self._our_end = os.pipe()
-        os.set_inheritable(self.child_end, True)
-        _open.add(self)
-
-    def started(self) -> None:
-        """The wrapper has its end now."""
-        os.close(self.child_end)
-        self.child_end = -1
-
-    def send(self, command: bytes) -> None:
-        """Say something to a wrapper that listens."""
-        if self._our_end >= 0:
-            with suppress(BrokenPipeError):  # the wrapper has ended, and with it everything below
-                os.write(self._our_end, command)
-
-    def close(self) -> None:
-        """Harmless when called twice."""
-        for fd in (self.child_end, self._our_end):
-            if fd >= 0:
-                os.close(fd)
-        self.child_end = self._our_end = -1
-
-
-_open: weakref.WeakSet[Lifeline] = weakref.WeakSet()
-
-
-def _forget_in_child() -> None:
-    # A child forked without exec has our end too, and while it lives nobody would notice that we died.
-    for lifeline in list(_open):
-        lifeline.close()
-
-
-os.register_at_fork(after_in_child=_forget_in_child)
-
 
 Mechanism = Literal["namespace", "guard", "none"]
 Choice = Literal["auto", "namespace", "guard", "none"]
@@ -76,48 +35,21 @@ _GUARD = Path(__file__).with_name("guard.py")
 _PROBE_TIMEOUT_S = 5.0
 
 
-class Containment(Protocol):
-    """Wraps a command line and knows how to end what runs in it."""
+class Containment:
+    """Wraps a command line and knows how to end what runs in it.
 
-    @property
-    def mechanism(self) -> Mechanism: ...
-
-    def wrap(self, argv: Sequence[str]) -> list[str]: ...
-
-    @property
-    def inherited_fds(self) -> tuple[int, ...]: ...
-
-    def started(self, pid: int) -> None:
-        """Called once, right after the wrapper exists."""
-        ...
-
-    def terminate(self) -> None: ...
-
-    def kill(self) -> None: ...
-
-    def sweep(self) -> list[int]:
-        """End what outlived the wrapper; what was found at this look, of which some may not be gone yet."""
-        ...
-
-    def close(self) -> None: ...
-
-
-class _Group:
-    """The process group is all there is to hold on to; what leaves it is not found again."""
+    Here the process group is all there is to hold on to; what leaves it is not found again.
+    """
 
     mechanism: Mechanism = "none"
-
-    def __init__(self) -> None:
-        self._pid = 0
-
-    @property
-    def inherited_fds(self) -> tuple[int, ...]:
-        return ()
+    inherited_fds: tuple[int, ...] = ()
+    _pid = 0
 
     def wrap(self, argv: Sequence[str]) -> list[str]:
         return list(argv)
 
     def started(self, pid: int) -> None:
+        """Called once, right after the wrapper exists."""
         self._pid = pid
 
     def terminate(self) -> None:
@@ -127,34 +59,69 @@ class _Group:
         _signal_group(self._pid, signal.SIGKILL)
 
     def sweep(self) -> list[int]:
+        """End what outlived the wrapper; what was found at this look, of which some may not be gone yet."""
         return []
 
     def close(self) -> None:
-        pass
+        """Nothing is left."""
 
 
-class _Namespace(_Group):
+class _OnLifeline(Containment):
+    """Our end of a pipe is open as long as we live and want the agent to live; the wrapper has the other one."""
+
+    def __init__(self) -> None:
+        child_end, self._our_end = os.pipe()
+        os.set_inheritable(child_end, True)
+        self.inherited_fds = (child_end,)
+        _open.add(self)
+
+    def started(self, pid: int) -> None:
+        super().started(pid)
+        os.close(self.inherited_fds[0])
+        self.inherited_fds = ()
+
+    def close(self) -> None:
+        """Harmless when called twice."""
+        self.let_go()
+
+    def let_go(self) -> None:
+        """From here on the wrapper takes us for dead."""
+        for fd in (*self.inherited_fds, self._our_end):
+            if fd >= 0:
+                os.close(fd)
+        self.inherited_fds, self._our_end = (), -1
+
+    def _send(self, command: bytes) -> None:
+        if self._our_end >= 0:
+            with suppress(BrokenPipeError):  # the wrapper has ended, and with it everything below
+                os.write(self._our_end, command)
+
+
+_open: weakref.WeakSet[_OnLifeline] = weakref.WeakSet()
+
+
+def _forget_in_child() -> None:
+    # A child forked without exec has our end too, and while it lives nobody would notice that we died.
+    for containment in list(_open):
+        containment.let_go()
+
+
+os.register_at_fork(after_in_child=_forget_in_child)
+
+
+class _Namespace(_OnLifeline):
     """SIGKILL to the group takes the namespace's first process with it, and so all the rest."""
 
     mechanism: Mechanism = "namespace"
 
     def __init__(self) -> None:
         super().__init__()
-        self._lifeline = Lifeline()
         self._killed: dict[int, int] = {}
         """The first process, once it was killed, with a descriptor that tells when it and all others are gone."""
 
-    @property
-    def inherited_fds(self) -> tuple[int, ...]:
-        return (self._lifeline.child_end,)
-
     def wrap(self, argv: Sequence[str]) -> list[str]:
-        lifeline = f"/proc/self/fd/{self._lifeline.child_end}"
+        lifeline = f"/proc/self/fd/{self.inherited_fds[0]}"
         return [*_NAMESPACE_COMMAND, "sh", "-c", _FIRST_PROCESS, "sh", lifeline, *argv]
-
-    def started(self, pid: int) -> None:
-        super().started(pid)
-        self._lifeline.started()
 
     def terminate(self) -> None:
         # The first process ignores SIGTERM, so before it has the agent as a child nobody is there to heed it.
@@ -174,7 +141,7 @@ class _Namespace(_Group):
         return [first for first, pidfd in self._killed.items() if not _is_readable(pidfd)]
 
     def close(self) -> None:
-        self._lifeline.close()
+        super().close()
         while self._killed:
             os.close(self._killed.popitem()[1])
 
@@ -185,28 +152,19 @@ class _Namespace(_Group):
             return True
 
 
-class _Guard:
+class _Guard(_OnLifeline):
     """Commands go down the lifeline; its end tells the guard that its holder is gone."""
 
     mechanism: Mechanism = "guard"
 
     def __init__(self) -> None:
-        self._lifeline = Lifeline()
+        super().__init__()
         self._adoption = orphans.Adoption()
-        self._pid = 0
-
-    @property
-    def inherited_fds(self) -> tuple[int, ...]:
-        return (self._lifeline.child_end,)
 
     def wrap(self, argv: Sequence[str]) -> list[str]:
         # Isolated and without site-packages: the guard needs neither, and starts in half the time.
         guard = [sys.executable, "-I", "-S", str(_GUARD)]
-        return [*guard, str(self._lifeline.child_end), str(orphans.new_mark()), *argv]
-
-    def started(self, pid: int) -> None:
-        self._pid = pid
-        self._lifeline.started()
+        return [*guard, str(self.inherited_fds[0]), str(orphans.new_mark()), *argv]
 
     def terminate(self) -> None:
         self._tell(b"T")
@@ -218,11 +176,11 @@ class _Guard:
         return orphans.sweep()
 
     def close(self) -> None:
-        self._lifeline.close()
+        super().close()
         self._adoption.end()
 
     def _tell(self, command: bytes) -> None:
-        self._lifeline.send(command)
+        self._send(command)
         with suppress(ProcessLookupError):
             os.kill(self._pid, signal.SIGCONT)  # its agent may have stopped it
 
@@ -241,11 +199,7 @@ _FIRST_PROCESS = """lifeline=$1; shift
 exec 3>&2 2>/dev/null
 (exec "$@" 2>&3 3>&-); exit $?"""
 
-_MECHANISMS: dict[Mechanism, type[_Group] | type[_Guard]] = {
-    "namespace": _Namespace,
-    "guard": _Guard,
-    "none": _Group,
-}
+_MECHANISMS = {kind.mechanism: kind for kind in (_Namespace, _Guard, Containment)}
 
 
 def choose_mechanism(choice: Choice = "auto") -> Mechanism:
@@ -271,15 +225,7 @@ def contain(mechanism: Mechanism) -> Containment:
 @cache
 def namespace_works() -> bool:
     """Whether a process can be started in a PID namespace of its own."""
-    if not (shutil.which("setpriv") and shutil.which("unshare")):
-        return False
-    try:
-        probe = subprocess.run(
-            [*_NAMESPACE_COMMAND, "true"], capture_output=True, timeout=_PROBE_TIMEOUT_S, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return probe.returncode == 0
+    return ask([*_NAMESPACE_COMMAND, "true"], environ=os.environ, timeout_s=_PROBE_TIMEOUT_S).ok
 
 
 def _is_readable(fd: int) -> bool:

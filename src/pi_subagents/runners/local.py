@@ -22,6 +22,7 @@ from typing import IO
 from pi_subagents.harness import Invocation
 from pi_subagents.runners.containment import Containment, Mechanism, contain
 from pi_subagents.runners.contract import MachineSlots, Sink, SlotLease, SpawnFailed, Stream
+from pi_subagents.runners.guard import children_of
 
 _AGENT_BYTES = 150_000_000
 _AGENTS_PER_CORE = 8
@@ -35,20 +36,6 @@ class Footprint:
 
     processes: int
     memory_bytes: int
-
-
-def weigh(pid: int) -> Footprint:
-    """The process and all its descendants; what ends meanwhile is not counted."""
-    processes, memory = 0, 0
-    waiting = [pid]
-    while waiting:
-        current = waiting.pop()
-        with suppress(OSError, ValueError, IndexError):
-            memory += int(Path(f"/proc/{current}/statm").read_text().split()[1]) * _PAGE
-            processes += 1
-            for task in Path(f"/proc/{current}/task").iterdir():
-                waiting += map(int, (task / "children").read_text().split())
-    return Footprint(processes, memory)
 
 
 def room_for_agents() -> int:
@@ -119,7 +106,10 @@ class LocalRunner:
     def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> LocalProcess:
         """Start an agent whose output goes to `sink`, and which has the lease until its end; raises SpawnFailed."""
         _check_program(invocation)
-        containment = _contain(self._mechanism)
+        try:
+            containment = contain(self._mechanism)
+        except OSError as error:
+            raise SpawnFailed(str(error)) from error
         try:
             popen = subprocess.Popen(
                 containment.wrap(invocation.argv),
@@ -137,13 +127,6 @@ class LocalRunner:
             raise SpawnFailed(str(error)) from error
         containment.started(popen.pid)
         return LocalProcess(popen, containment, invocation, sink, lease)
-
-
-def _contain(mechanism: Mechanism) -> Containment:
-    try:
-        return contain(mechanism)
-    except OSError as error:
-        raise SpawnFailed(str(error)) from error
 
 
 def _check_program(invocation: Invocation) -> None:
@@ -232,8 +215,16 @@ class LocalProcess:
             self._loop.call_later(_END_S, self.kill)
 
     def weigh(self) -> Footprint:
-        """What the agent and everything below it takes at the moment."""
-        return weigh(self._popen.pid)
+        """The agent and everything below it; what ends meanwhile is not counted."""
+        processes, memory = 0, 0
+        waiting = [self._popen.pid]
+        while waiting:
+            current = waiting.pop()
+            with suppress(OSError, ValueError, IndexError):
+                memory += int(Path(f"/proc/{current}/statm").read_text().split()[1]) * _PAGE
+                processes += 1
+                waiting += children_of(current)
+        return Footprint(processes, memory)
 
     # --- the end -----------------------------------------------------------------------------------------
 

@@ -20,8 +20,7 @@ from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.run import Run
 from pi_subagents.text import Line, Style, clean
 from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
-from pi_subagents.tools.display import launched_lines, run_lines
-from pi_subagents.tools.outputs import COUNTS, RUN, listed, record, run_content
+from pi_subagents.tools.outputs import COUNTS, RUN, launched_lines, listed, record, run_content, run_lines
 
 _POLL_S = 0.2
 _STOP_WAIT_S = 8.0

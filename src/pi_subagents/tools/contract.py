@@ -1,8 +1,10 @@
-"""What a tool is, for every surface that offers tools to a model."""
+"""What a tool is, for every surface that offers tools to a model: arguments, results, calls, and calls that wait."""
 
 from __future__ import annotations
 
+import asyncio
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,14 +17,15 @@ from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import InvalidCall
 from pi_subagents.fold import RunState
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
-from pi_subagents.models import Task
+from pi_subagents.models import Status, Task
+from pi_subagents.models.event import Event
 from pi_subagents.place import Place
-from pi_subagents.progress import Window, excerpt_segments
+from pi_subagents.progress import ProgressWords, Window, excerpt_segments
 from pi_subagents.runners import Runner
 from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import Remembered, Sessions, nothing_remembered
 from pi_subagents.supervisor import Observer
-from pi_subagents.text import Line
+from pi_subagents.text import Line, clean
 from pi_subagents.text.wording import closest
 
 T = TypeVar("T")
@@ -85,7 +88,7 @@ def _explain(message: str, shape: Any) -> str:
     if missing := _MISSING.match(rule):
         return f"Invalid arguments: {_join(field, missing['name'])} is required"
     if unknown := _UNKNOWN.match(rule):
-        elsewhere = [name for name in _field_names(shape) if name != unknown["name"]]
+        elsewhere = [name for name in _names_in(msgspec.inspect.type_info(shape)) if name != unknown["name"]]
         meant = closest(unknown["name"], elsewhere)
         suffix = f'; did you mean "{meant}"?' if meant else ""
         return f"Invalid arguments: {_join(field, unknown['name'])} is not a known field{suffix}"
@@ -97,15 +100,8 @@ def _join(parent: str, name: str) -> str:
     return f"{parent}.{name}" if parent else name
 
 
-def _field_names(shape: Any) -> list[str]:
-    """Every field name of a struct and of the structs inside it, for hints."""
-    names: list[str] = []
-    for info in msgspec.inspect.multi_type_info([shape]):
-        names += _names_in(info)
-    return names
-
-
 def _names_in(info: Any) -> list[str]:
+    """Every field name of a struct and of the structs inside it, for hints."""
     if isinstance(info, msgspec.inspect.StructType):
         names = [field.encode_name for field in info.fields]
         return names + [name for field in info.fields for name in _names_in(field.type)]
@@ -256,3 +252,79 @@ class Tool:
     def to_json(self) -> dict[str, Any]:
         """The definition as it is registered with a host."""
         return {"name": self.name, "description": self.description, "inputSchema": dict(self.input_schema)}
+
+
+# --- calls that wait for runs -------------------------------------------------------------------------------
+
+UPDATE_INTERVAL_S = 0.05
+"""Output can come in thousands of events a second; nobody reads faster than this."""
+_LINE_CELLS = 200
+
+
+class WaitingCall(ABC):
+    """Tells whoever listens what the runs do: in words at once, and how the call stands no oftener than people read."""
+
+    def __init__(self, context: ToolContext, tasks: Sequence[Task], profile: str | None = None) -> None:
+        self.delegation = context.delegation(tasks, self.observe, profile)
+        self._context = context
+        self._tell = context.on_progress
+        self._timer: asyncio.TimerHandle | None = None
+        self._words: dict[str, ProgressWords] = {}
+        self._lines: dict[str, str] = {}
+        self._ended: set[str] = set()
+
+    @abstractmethod
+    def observe(self, state: RunState, events: Sequence[Event]) -> None:
+        """Something happened in a run."""
+
+    @abstractmethod
+    def update(self) -> Update:
+        """How the call stands."""
+
+    async def see_through(self) -> bool:
+        """Wait until all runs are over; whether the call was cancelled, for a caller who wants an answer even then."""
+        try:
+            await self.delegation
+        except asyncio.CancelledError:
+            if not self._context.answer_when_cancelled:
+                raise
+            return True
+        finally:
+            if self._timer is not None:
+                self._timer.cancel()
+        return False
+
+    def changed(self) -> None:
+        """Something is new: it is told in a moment, together with what else is new by then."""
+        if self._tell is not None and self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self._tell_update)
+
+    def _tell_update(self) -> None:
+        self._timer = None
+        if self._tell is not None:
+            self._tell(self.update())
+
+    def speak(self, state: RunState, events: Sequence[Event]) -> bool:
+        """Tell the latest of what these events are in words, and the end of a run; whether there is something new."""
+        words = self._words.setdefault(state.run_id, ProgressWords(width=_LINE_CELLS, cwd=state.cwd))
+        lines = [line for event in events if (line := words.say(event))]
+        is_over = state.status.is_terminal and state.run_id not in self._ended
+        if is_over:
+            self._ended.add(state.run_id)
+        if lines:
+            self._lines[state.run_id] = lines[-1]
+            if self._tell is not None:
+                self._tell(Spoken(self._announced(state)))
+        if is_over and self._tell is not None:
+            (run_dir,) = [run.run_dir for run in self.delegation.runs if run.state is state]
+            self._tell(RunOver(state, run_dir))
+        return bool(lines)
+
+    def line(self, state: RunState) -> str:
+        """What there is to say of a run at the moment."""
+        return self._lines.get(state.run_id) or ("Waiting" if state.status is Status.QUEUED else "Starting")
+
+    def _announced(self, state: RunState) -> str:
+        """With the run's name if there are several."""
+        line, count = self.line(state), len(self.delegation.runs)
+        return line if count == 1 else f"[{len(self._ended)}/{count} done] {clean(state.name)}: {line}"

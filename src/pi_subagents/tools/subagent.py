@@ -16,10 +16,17 @@ from pi_subagents.progress import excerpt_segments
 from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.run import Run
 from pi_subagents.text import Line, clean
-from pi_subagents.tools.contract import EXCERPT_LINES, Detachable, Details, Tool, ToolContext, ToolResult, Update
-from pi_subagents.tools.display import run_lines
-from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
-from pi_subagents.tools.updates import WaitingCall
+from pi_subagents.tools.contract import (
+    EXCERPT_LINES,
+    Detachable,
+    Details,
+    Tool,
+    ToolContext,
+    ToolResult,
+    Update,
+    WaitingCall,
+)
+from pi_subagents.tools.outputs import TASKS, run_lines, tasks_content, warnings_of
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 

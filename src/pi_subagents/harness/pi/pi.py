@@ -26,7 +26,7 @@ from pi_subagents.harness.pi.arguments import (
 )
 from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.harness.pi.programs import child_environ, default_provider, find_pi, has_extensions
-from pi_subagents.models.profile import Profile
+from pi_subagents.models.task import Profile
 from pi_subagents.paths import data_dir
 from pi_subagents.text.wording import did_you_mean
 

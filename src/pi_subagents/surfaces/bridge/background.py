@@ -34,8 +34,7 @@ from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.surfaces.bridge.views import lines_view
 from pi_subagents.text import clean, clip
-from pi_subagents.tools.display import end_line, ended_lines
-from pi_subagents.tools.outputs import cut_answer
+from pi_subagents.tools.outputs import cut_answer, end_line, ended_lines
 
 _POLL_S = 0.5
 _EXCERPT_LINES = 15

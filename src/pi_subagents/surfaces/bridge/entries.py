@@ -10,12 +10,11 @@ from typing import Annotated, Any
 import msgspec
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.encoding import encode_any
+from pi_subagents.encoding import encode_any, size_of
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.models import Reason, Usage
 from pi_subagents.models.event import Created, Exited, Message, TextPart, ToolCallPart
-from pi_subagents.models.memory import size_of
 from pi_subagents.outcome import ending
 from pi_subagents.progress import documented_status
 from pi_subagents.runs.background import LAUNCH_ENTRY, UPDATE_ENTRY

@@ -20,7 +20,7 @@ from pi_subagents.progress import (
 )
 from pi_subagents.text import Line, Style, clean, style_tool_line
 from pi_subagents.tools import TOOLS, ToolResult
-from pi_subagents.tools.display import run_line
+from pi_subagents.tools.outputs import run_line
 
 Members = dict[str, Any]
 Pieces = list[list[str]]

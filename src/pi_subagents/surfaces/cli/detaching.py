@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Status, short_id
 from pi_subagents.place import Place
-from pi_subagents.processes.worker import Worker, fork_worker
+from pi_subagents.processes.foreground import Worker, fork_worker
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import RunnerName
 from pi_subagents.surfaces.cli.notices import OWNER

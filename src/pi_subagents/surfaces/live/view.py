@@ -18,7 +18,7 @@ from typing import Protocol, TextIO
 from pi_subagents.clock import now_ms
 from pi_subagents.fold import RunState
 from pi_subagents.models.event import Event
-from pi_subagents.processes.job_control import job_control
+from pi_subagents.processes.interrupts import job_control
 from pi_subagents.progress import Window
 from pi_subagents.settings import Settings, preview_width
 from pi_subagents.surfaces.live.keys import Controls, Key, Keyboard

@@ -34,7 +34,7 @@ from pi_subagents.surfaces.mcp.calls import (
     while_present,
 )
 from pi_subagents.tools import TOOLS, Tool, ToolContext, ToolResult, call_tool
-from pi_subagents.tools.detached import DetachedCall, detached_result, find_detached, start_detached_call, stop_detached
+from pi_subagents.tools.registry import DetachedCall, detached_result, find_detached, start_detached_call, stop_detached
 
 _POLL_INTERVAL_MS = 1000
 
@@ -142,7 +142,7 @@ class SubagentServer:
             await ctx.session.send_resource_list_changed()
 
     # --- MCP Tasks: a waiting call becomes background runs, and its client comes back for the result. The task's id
-    # names the runs (see `tools.detached`), so it outlives this server and is known to any other.
+    # names the runs (see `tools.registry`), so it outlives this server and is known to any other.
 
     async def _create_task(self, tool: Tool, arguments: object, ctx: Context) -> Any:
         """Start a call and answer with its task; what is wrong with the call is its result at once."""

@@ -1,4 +1,10 @@
-"""Whether a file has power: the question that settings, profiles and presets ask before they believe one."""
+"""What a project's files may do, and who decided it: until the user trusts a project, its files are data.
+
+Every setting and every field of a profile is data or a power. Data describes or restricts, and counts whoever wrote it.
+A power runs a program, loads code, lifts a restriction, names a key, deletes or moves something: it counts only in
+files that are trusted. The reference pages and the tests are made from the tables at the end, so a setting or field
+that is missing there fails them.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +13,7 @@ import errno
 import json
 import os
 import stat
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -243,3 +250,54 @@ def _quoted(path: Path) -> str:
     import shlex
 
     return shlex.quote(str(path))
+
+
+DATA = None
+
+SETTINGS: Mapping[str, str | None] = {
+    "maxLinesPerWindow": DATA,
+    "commandPreviewWidth": DATA,
+    "extend_timeout_debounce": DATA,
+    "looping_tool_count": DATA,
+    "piCommand": "runs a program",
+    "containment": "lifts a restriction",
+    "resumeMode": DATA,
+    "maxResumeCharacters": DATA,
+    "harness": "chooses how programs are run",
+    "runner": "chooses how programs are run",
+    "maxBackground": "lifts a limit",
+    "maxDepth": "lifts a restriction",
+    "warmAgents": "lets tasks share a process",
+    "warmIdleSeconds": "lifts a limit",
+    "warmMaxMemoryMb": "lifts a limit",
+    "maxProcesses": "lifts a limit",
+    "keepRunsDays": "deletes records",
+    "keepSessions": "deletes records",
+    "maxJournalMb": "lifts a limit",
+}
+"""Under `subagents` in a settings file: DATA, or what the power does."""
+
+FIELDS: Mapping[str, str | None] = {
+    "name": DATA,
+    "description": DATA,
+    "provider": DATA,
+    "model": DATA,
+    "thinkingLevel": DATA,
+    "tools": DATA,
+    "noTools": DATA,
+    "excludeTools": DATA,
+    "noExtensions": DATA,
+    "extensions": "loads code",
+    "noSkills": DATA,
+    # A skill of the project is as good as its prompts; one from elsewhere is refused where skills are resolved.
+    "suggestedSkills": DATA,
+    "loadSkills": DATA,
+    "noContextFiles": DATA,
+    "appendSystemPrompt": DATA,
+    "apiKey": "names a key",
+    "extraArgs": "passes any option to pi",
+    "resumeMode": DATA,
+    "harness": "chooses how programs are run",
+    "timeout": DATA,
+}
+"""In the frontmatter of a profile or preset: DATA, or what the power does."""

@@ -1,4 +1,8 @@
-"""Skill files that come from installed `pi` packages named in the settings.
+"""Skill files: those in a directory, by the rules of `pi`, and those of installed packages named in the settings.
+
+A folder with a `SKILL.md` is one skill and is not searched further. Other folders are searched, hidden ones,
+`node_modules` and ignored ones excepted. Plain Markdown files count only directly in a `skills` directory of
+`pi`, and only below the top in an `.agents/skills` directory.
 
 Nothing is installed and nothing is run: a package that `pi` has not brought yet has no skills here, and a
 package that only exists in npm's global directory (an old place, known to npm alone) is not found.
@@ -12,13 +16,14 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from pi_subagents.files import read_bounded
 from pi_subagents.skills.patterns import (
+    IgnoreRules,
     expand_braces,
     has_wildcard,
     is_override,
@@ -26,11 +31,68 @@ from pi_subagents.skills.patterns import (
     select,
     select_delta,
 )
-from pi_subagents.skills.scanning import skill_files
 
+Layout = Literal["pi", "agents"]
+
+
+_MAX_FOLDERS = 2000
+"""More than anybody has skills; a link may lead to a whole disk."""
 _MAX_PATHS = 10_000
 """Of a package; links that lead back up would make endless ones."""
 _HOSTS = {"github": "github.com", "gitlab": "gitlab.com", "bitbucket": "bitbucket.org"}
+
+
+def skill_files(directory: Path, layout: Layout = "pi") -> list[Path]:
+    """Candidate files in a fixed order, without what cannot be read, and what comes after too many folders."""
+    return _scan(directory, directory, layout, IgnoreRules(), frozenset(), count(1))
+
+
+def _scan(
+    folder: Path, root: Path, layout: Layout, ignored: IgnoreRules, above: frozenset[str], folders: count[int]
+) -> list[Path]:
+    real = os.path.realpath(folder)
+    if real in above or next(folders) > _MAX_FOLDERS:  # a link that leads back up, or to everything
+        return []
+    prefix = "" if folder == root else f"{folder.relative_to(root).as_posix()}/"
+    ignored.add_directory(folder, prefix)
+    try:
+        with os.scandir(folder) as listing:
+            entries = sorted(listing, key=lambda entry: os.fsencode(entry.name))
+    except OSError:
+        return []
+    is_skill = any(entry.name == "SKILL.md" and _kind_of(entry) == "file" for entry in entries)
+    if is_skill and not ignored.ignores(f"{prefix}SKILL.md"):
+        return [folder / "SKILL.md"]
+    takes_files = (folder == root) == (layout == "pi")
+    found: list[Path] = []
+    for entry in entries:
+        if entry.name.startswith(".") or entry.name == "node_modules":
+            continue
+        kind = _kind_of(entry)
+        if kind == "folder":
+            if not ignored.ignores(prefix + entry.name, is_folder=True):
+                found += _scan(folder / entry.name, root, layout, ignored, above | {real}, folders)
+            continue
+        is_candidate = takes_files and entry.name.endswith(".md") and kind == "file"
+        if is_candidate and not ignored.ignores(prefix + entry.name):
+            found.append(folder / entry.name)
+    return found
+
+
+def _kind_of(entry: os.DirEntry[str]) -> Literal["file", "folder", "other"]:
+    try:
+        return "folder" if entry.is_dir() else "file" if entry.is_file() else "other"
+    except OSError:
+        return "other"
+
+
+def files_at(places: list[Path]) -> list[Path]:
+    """Files as they are, directories searched."""
+    return [
+        file
+        for place in places
+        for file in ([place] if place.is_file() else skill_files(place) if place.is_dir() else [])
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,15 +256,6 @@ def _visible_paths(root: Path, folder: str, levels: int, *, through_links: bool)
     for name in names:
         if not name.startswith("."):
             yield from _visible_paths(root, f"{folder}/{name}".lstrip("/"), levels - 1, through_links=through_links)
-
-
-def files_at(places: list[Path]) -> list[Path]:
-    """Files as they are, directories searched."""
-    return [
-        file
-        for place in places
-        for file in ([place] if place.is_file() else skill_files(place) if place.is_dir() else [])
-    ]
 
 
 def _git_place(source: str) -> str | None:
