@@ -56,7 +56,7 @@ HEAVY_LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "click": (("surfaces.cli",), ("surfaces.cli",)),
     "markdown_it": ((), ("export",)),
     "mcp": (("surfaces.mcp",), ("surfaces.mcp",)),
-    "rich": (("surfaces.cli.rendering",), ("surfaces",)),
+    "rich": (("surfaces.cli.markdown",), ("surfaces",)),
     "ruamel": ((), ("profiles", "settings", "surfaces.cli.task_files")),
     "textual": (("surfaces.watch",), ("surfaces.watch",)),
     "wcwidth": ((), ("text.cells",)),
@@ -203,10 +203,10 @@ def printing_elsewhere(tree: SourceTree) -> Iterator[str]:
 def json_printed_elsewhere(tree: SourceTree) -> Iterator[str]:
     """One module of the command writes JSON; there everything is escaped that a terminal would obey."""
     for module in tree.modules:
-        if module.is_in("surfaces.cli") and module.name != "surfaces.cli.json_output":
+        if module.is_in("surfaces.cli") and module.name != "surfaces.cli.output":
             for library, names in JSON_WRITERS.items():
                 for name, line in calls_to(module, library, names):
-                    yield f"{module.at(line)} uses {library}.{name}; use surfaces/cli/json_output.py"
+                    yield f"{module.at(line)} uses {library}.{name}; use surfaces/cli/output.py"
 
 
 def missing_docstrings(tree: SourceTree) -> Iterator[str]:
@@ -396,7 +396,7 @@ SOUND: Mapping[str, str] = {
     "offline/server.py": "from pi_subagents import encoding",
     "surfaces/cli/__init__.py": "from .demo import demo",
     "surfaces/cli/demo.py": "import click\ndef f():\n    from ...offline import server\n    import rich",
-    "surfaces/cli/json_output.py": "from pi_subagents.encoding import encode_any",
+    "surfaces/cli/output.py": "from pi_subagents.encoding import encode_any",
     "surfaces/cli/stop.py": "from pi_subagents.runs.run import Run",
     "surfaces/cli/live.py": "def f():\n    from pi_subagents.surfaces.watch import app",
     "surfaces/cli/tasks.py": "import json, msgspec\njson.loads('1')\nmsgspec.json.decode('1')",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.skills import discover_skills
-from pi_subagents.skills.scanning import skill_files
+from pi_subagents.skills.files import skill_files
 
 
 def write_skill(folder: Path, name: str) -> None:
