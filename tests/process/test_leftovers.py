@@ -16,7 +16,7 @@ from pi_subagents.harness import Invocation
 from pi_subagents.models.event import Started
 from pi_subagents.runners import LocalRunner, Mechanism
 from pi_subagents.store import Slots, is_held, load_run
-from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, pauses, touches, writes
+from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, touches, writes
 from tests.kit.waiting import PATIENCE_S, until, until_async
 from tests.process.attacks import End, alive, start, state_of
 from tests.process.kit import DONE, FOREVER, READY, Stage, until_ready
@@ -65,14 +65,6 @@ asyncio.run(main())
 async def test_what_a_finished_agent_leaves_behind_goes_with_it_and_does_not_delay_the_end(stage: Stage) -> None:
     result = await stage.run(*FAMILY, DONE)
     assert result.status == "completed"
-    assert stage.processes() == []
-
-
-async def test_a_grandchild_that_keeps_stdout_open_does_not_delay_the_end(stage: Stage) -> None:
-    delegation = stage.delegation([leaves_behind(), READY, pauses(0.2), DONE])
-    work = await until_ready(delegation)
-    await asyncio.wait_for(work, PATIENCE_S)
-    assert [result.status for result in delegation.results] == ["completed"]
     assert stage.processes() == []
 
 

@@ -202,10 +202,7 @@ ONE = {"preset": "scout", "task": "x"}
         ({"tasks": [{"task": "x"}]}, "Invalid arguments: tasks[0].preset is required"),
         ({"tasks": [ONE] * 17}, "Invalid arguments: tasks: expected array of length <= 16"),
         ({**ONE, "modle": "m"}, 'Invalid arguments: modle is not a known field; did you mean "model"?'),
-        (
-            {"chain": [ONE]},
-            'There is no "chain": call subagent again and put the result into the next task.',
-        ),
+        ({"chain": [ONE]}, 'There is no "chain": call subagent again and put the result into the next task.'),
     ],
 )
 async def test_a_call_that_does_not_fit_starts_nothing_and_says_why(
@@ -330,9 +327,7 @@ async def test_the_other_tools_read_such_a_session_and_continue_it(desk: Desk) -
     assert "And now?" in told
 
 
-async def test_a_person_who_resumes_it_gets_the_same_preset_and_model_unless_they_name_a_profile(
-    desk: Desk,
-) -> None:
+async def test_a_person_who_resumes_it_gets_the_same_preset_and_model_unless_they_name_a_profile(desk: Desk) -> None:
     first = await desk.subagent(preset="scout", task=says("Found it."), model="zoo/tiger")
     latest = Sessions(desk.place).find(first.details["runs"][0]["sessionId"]).latest
     task = latest.resumed_task("Go on.")
