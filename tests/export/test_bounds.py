@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi_subagents.export import Returned, Said, argument_blocks
+from pi_subagents.export import Returned, Said
+from pi_subagents.export.facts import argument_blocks
 from pi_subagents.export.markdown import _code_spans, contained, quoted
 from pi_subagents.fold import RunState
 from pi_subagents.models import event as ev

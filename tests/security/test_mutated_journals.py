@@ -33,7 +33,7 @@ from pi_subagents.runs.run import entries
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, Index
 from pi_subagents.store.writing import result_document
-from pi_subagents.surfaces.watch.rows import tall_row
+from pi_subagents.surfaces.watch.run_list import tall_row
 from tests.kit.sessions import DAY_S, Shelf, call, returns, says, was_told
 from tests.security.mutations import Mutation, lines_to_insert, some_mutations, spoilt
 

@@ -3,58 +3,53 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from pi_subagents.fold import RunState
+from pi_subagents.harness import Invocation
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
+from pi_subagents.runners import Process, Stream
 from pi_subagents.store import is_held, request_stop
 from pi_subagents.supervisor import Limits, Supervisor
-from pi_subagents.supervisor.limits import REAP_S, STOP_GRACE_S
+from pi_subagents.supervisor.limits import ABORT_GRACE_S, REAP_S, STOP_GRACE_S, Stopping, Timers
 from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
 from pi_subagents.testing.records import AGENT_START, agent_end, answer, assistant
-from tests.supervisor.kit import FOREVER_S, Meanwhile, printing, see_through, staying, supervised
-
-CANCELLED = ("aborted", "cancelled", "Cancelled")
+from tests.supervisor.kit import CANCELLED, FOREVER_S, printing, see_through, staying, stopping, supervised
 
 
-def stopping(after_s: float, *requests: tuple[Reason, str]) -> Meanwhile:
-    async def meanwhile(supervisor: Supervisor) -> None:
-        await asyncio.sleep(after_s)
-        for reason, message in requests or [(Reason.CANCELLED, "Cancelled")]:
-            supervisor.stop(reason, message)
-
-    return meanwhile
-
-
-def test_an_agent_that_heeds_the_request_ends_at_once(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, staying(AGENT_START), meanwhile=stopping(10))
-    assert outcome.verdict == CANCELLED
-    assert (outcome.signals, outcome.elapsed_s) == ([("terminate", 10)], 10)
-
-
-def test_an_agent_that_does_not_is_killed_after_the_documented_grace(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, staying(AGENT_START), ignores=("terminate",), meanwhile=stopping(10))
-    assert outcome.verdict == CANCELLED
-    assert outcome.signals == [("terminate", 10), ("kill", 10 + STOP_GRACE_S)]
-
-
-def test_a_process_stuck_in_the_kernel_does_not_hold_up_the_run(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, staying(), ignores=("terminate", "kill"), meanwhile=stopping(10))
-    assert outcome.verdict == CANCELLED
-    assert outcome.elapsed_s == 10 + STOP_GRACE_S + REAP_S
+@pytest.mark.parametrize(
+    ("ignores", "signals", "elapsed_s"),
+    [
+        pytest.param((), [("terminate", 10)], 10, id="it heeds the request"),
+        pytest.param(
+            ("terminate",),
+            [("terminate", 10), ("kill", 10 + STOP_GRACE_S)],
+            10 + STOP_GRACE_S,
+            id="it does not, and is killed after the documented grace",
+        ),
+        pytest.param(
+            ("terminate", "kill"),
+            [("terminate", 10), ("kill", 10 + STOP_GRACE_S)],
+            10 + STOP_GRACE_S + REAP_S,
+            id="it is stuck in the kernel, and does not hold up the run",
+        ),
+    ],
+)
+def test_an_agent_that_is_asked_to_stop_ends(
+    ignores: tuple[str, ...], signals: list[tuple[str, float]], elapsed_s: float, tmp_path: Path
+) -> None:
+    outcome = see_through(tmp_path, staying(AGENT_START), ignores=ignores, meanwhile=stopping(10))
+    assert (outcome.verdict, outcome.signals, outcome.elapsed_s) == (CANCELLED, signals, elapsed_s)
 
 
 def test_an_agent_that_settles_because_it_was_asked_to_stop_has_not_completed(tmp_path: Path) -> None:
-    async def play(process: FakeProcess) -> int:
-        await asyncio.sleep(11)
-        process.prints(*answer("I stopped in good order."))
-        return 0
-
+    play = printing(11, answer("I stopped in good order."))
     outcome = see_through(tmp_path, play, ignores=("terminate",), meanwhile=stopping(10))
-    assert outcome.verdict == CANCELLED
-    assert outcome.state.text == "I stopped in good order."
+    assert (outcome.verdict, outcome.state.text) == (CANCELLED, "I stopped in good order.")
 
 
 def test_the_first_cause_decides(tmp_path: Path) -> None:
@@ -78,15 +73,14 @@ def test_a_pass_that_ended_but_may_go_on_can_still_be_cancelled(tmp_path: Path) 
 
 
 def test_a_stop_after_the_agent_has_gone_does_not_change_how_it_ended(tmp_path: Path) -> None:
-    def observer(state: object, events: object) -> None:
-        if any(isinstance(event, ev.Exited) for event in events):  # type: ignore[attr-defined]
-            supervisors[0].stop()
+    def observer(_: RunState, events: Sequence[ev.Event]) -> None:
+        if any(isinstance(event, ev.Exited) for event in events):
+            supervisor.stop()
 
     async def main() -> str:
-        supervisors.append(supervised(tmp_path, FakeRunner(printing(*answer("Done."))), observer=observer))
-        return (await supervisors[0].run()).status
+        return (await supervisor.run()).status
 
-    supervisors: list[Supervisor] = []
+    supervisor = supervised(tmp_path, FakeRunner(printing(*answer("Done."))), observer=observer)
     assert run_on_virtual_clock(main()) == "completed"
 
 
@@ -148,3 +142,90 @@ def test_a_program_that_ends_while_an_agent_ignores_sigterm_still_ends_it(tmp_pa
 def test_nothing_is_left_ticking_after_the_end(tmp_path: Path) -> None:
     outcome = see_through(tmp_path, printing(*answer("Done.")), Limits(timeout_s=FOREVER_S))
     assert outcome.elapsed_s == 0
+
+
+# --- the steps, each only after the grace of the one before, and the timers behind them -----------------------
+
+
+class Nobody:
+    """Does not listen."""
+
+    def on_output(self, stream: Stream, data: bytes) -> None: ...
+
+    def on_exit(self, exit_code: int) -> None: ...
+
+
+def steps(request: bytes) -> tuple[FakeProcess, list[float]]:
+    """A process that ignores everything, and when it was given up."""
+
+    async def main() -> tuple[FakeProcess, list[float]]:
+        given_up: list[float] = []
+
+        def give_up(_process: Process) -> None:
+            given_up.append(asyncio.get_running_loop().time())
+
+        stopping = Stopping(request, Timers(), give_up)
+        runner = FakeRunner(staying(), ignores=("terminate", "kill"))
+        async with runner.slot(Invocation(("pi",), {}, Path("/"), b"")) as slot:
+            process = slot.start(Nobody())
+        stopping.begin(process)
+        stopping.begin(process)  # whoever asks again changes nothing
+        await asyncio.sleep(100)
+        return process, given_up
+
+    return run_on_virtual_clock(main())
+
+
+@pytest.mark.parametrize(("request_", "asked_s"), [(b"", 0), (b"abort", ABORT_GRACE_S)])
+def test_a_process_is_asked_if_it_can_be_then_signalled_then_killed_then_given_up(
+    request_: bytes, asked_s: float
+) -> None:
+    process, given_up = steps(request_)
+    assert process.heard == ([request_] if request_ else [])
+    assert process.input_closed.is_set() == bool(request_), "it hears nothing more"
+    assert process.signals == [("terminate", asked_s), ("kill", asked_s + STOP_GRACE_S)]
+    assert given_up == [asked_s + STOP_GRACE_S + REAP_S]
+
+
+Note = Callable[[str], Callable[[], None]]
+
+
+def fired(use: Callable[[Timers, Note], None]) -> list[tuple[str, float]]:
+    """What went off, and when, after `use` has set some timers."""
+
+    async def main() -> list[tuple[str, float]]:
+        heard: list[tuple[str, float]] = []
+        clock = asyncio.get_running_loop().time
+        use(Timers(), lambda name: lambda: heard.append((name, clock())))
+        await asyncio.sleep(100)
+        return heard
+
+    return run_on_virtual_clock(main())
+
+
+def test_a_timer_goes_off_once_is_left_as_it_is_while_it_runs_and_can_be_set_again() -> None:
+    def use(timers: Timers, note: Note) -> None:
+        def again() -> None:
+            note("first")()
+            timers.set("a", 7, note("second"))
+
+        timers.set("a", 5, again)
+        timers.set("a", 1, note("sooner"))
+        timers.set("b", -3, note("b"))
+
+    assert fired(use) == [("b", 0), ("first", 5), ("second", 12)]
+
+
+def test_a_cancelled_timer_does_not_go_off() -> None:
+    def use(timers: Timers, note: Note) -> None:
+        for name in "abcd":
+            timers.set(name, 5, note(name))
+        timers.cancel("a")
+        timers.cancel("a")
+
+    def use_all(timers: Timers, note: Note) -> None:
+        use(timers, note)
+        timers.cancel_all()
+
+    assert sorted(fired(use)) == [("b", 5), ("c", 5), ("d", 5)]
+    assert fired(use_all) == []

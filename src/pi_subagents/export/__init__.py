@@ -1,18 +1,7 @@
 """Whole sessions for people to read and keep: as Markdown and as one HTML page. Pure: events in, text out."""
 
-from pi_subagents.export.entries import (
-    Added,
-    Called,
-    Conversation,
-    Entry,
-    Given,
-    Noticed,
-    Returned,
-    Said,
-    Thought,
-    entry_size,
-)
-from pi_subagents.export.facts import RunPage, argument_blocks, call_remarks, error_words, seconds, status_words
+from pi_subagents.export.entries import Added, Called, Conversation, Entry, Given, Noticed, Returned, Said, Thought
+from pi_subagents.export.facts import RunPage, error_words, seconds, status_words
 from pi_subagents.export.html import session_html
 from pi_subagents.export.markdown import (
     code_span,
@@ -36,11 +25,8 @@ __all__ = [
     "Said",
     "Thought",
     "answer_parser",
-    "argument_blocks",
-    "call_remarks",
     "code_span",
     "entry_markdown",
-    "entry_size",
     "error_words",
     "is_too_deep",
     "run_ending",

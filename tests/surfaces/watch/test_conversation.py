@@ -9,7 +9,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.outcome import ending
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.surfaces.watch.blocks import CallBlock, FoldTitle
-from pi_subagents.surfaces.watch.timeline import MAX_BLOCKS, PART, Timeline
+from pi_subagents.surfaces.watch.conversation import MAX_BLOCKS, PART, Timeline
 from tests.kit.sessions import call, returns, says, was_told
 from tests.surfaces.watch.kit import NARROW, Bench, watching
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pi_subagents.export import Called, Noticed, Returned, Said
-from pi_subagents.surfaces.watch import items as module
-from pi_subagents.surfaces.watch.items import MAX_BYTES, Items
+from pi_subagents.surfaces.watch import blocks as module
+from pi_subagents.surfaces.watch.blocks import MAX_BYTES, Items
 from tests.kit.sessions import says
 from tests.surfaces.watch.kit import Bench, watching
 

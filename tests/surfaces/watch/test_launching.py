@@ -13,9 +13,8 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.run import Run
 from pi_subagents.store import is_held, list_runs, load_run, request_stop
-from pi_subagents.surfaces.watch.dialogs import PromptArea
-from pi_subagents.surfaces.watch.launching import resume
-from pi_subagents.surfaces.watch.start_dialog import StartDialog
+from pi_subagents.surfaces.watch.actions import resume
+from pi_subagents.surfaces.watch.dialogs import PromptArea, StartDialog
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPT_VARIABLE, SCRIPTED_AGENT, prints, script
 from pi_subagents.testing.agent import repeats_steering, touches
 from tests.kit.sessions import Shelf

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from pi_subagents.surfaces.watch.app import HELP, KEYS
+from pi_subagents.surfaces.watch.conversation import Timeline
 from pi_subagents.surfaces.watch.dialogs import Help
-from pi_subagents.surfaces.watch.keys import HELP, KEYS
 from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
-from pi_subagents.surfaces.watch.timeline import Timeline
 from tests.kit.sessions import says
 from tests.surfaces.watch.kit import NARROW, WIDE, Bench, watching
 

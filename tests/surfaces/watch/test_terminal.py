@@ -9,7 +9,7 @@ import pytest
 from textual.app import App
 from textual.drivers._writer_thread import MAX_QUEUED_WRITES, WriterThread
 
-from pi_subagents.surfaces.watch.terminal import LastingDriver
+from pi_subagents.surfaces.watch.app import LastingDriver
 from tests.kit.waiting import PATIENCE_S
 
 

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import App, ComposeResult
-from textual.binding import BindingType
+from textual.binding import Binding, BindingType
 from textual.containers import Container, Vertical
+from textual.drivers.linux_driver import LinuxDriver
 from textual.events import Resize
 from textual.widgets import Footer, Input, Static
 
 from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
-from pi_subagents.progress import status_segments
+from pi_subagents.progress import FATES, fate, status_segments
 from pi_subagents.runs.following import POLL_S
 from pi_subagents.runs.roster import Roster, WatchedRun
 from pi_subagents.surfaces.watch.actions import RunActions
-from pi_subagents.surfaces.watch.colours import painted
+from pi_subagents.surfaces.watch.blocks import painted
 from pi_subagents.surfaces.watch.conversation import ConversationView
 from pi_subagents.surfaces.watch.dialogs import Help
-from pi_subagents.surfaces.watch.keys import ALSO, HELP, KEYS
 from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
-from pi_subagents.surfaces.watch.selection import Selection
 from pi_subagents.surfaces.watch.stylesheet import STYLESHEET
-from pi_subagents.surfaces.watch.terminal import LastingDriver
 from pi_subagents.text import Line, Style, clean, money, shorten_path
 
 IDLE_S = 1.0
@@ -46,6 +46,100 @@ Or watch three agents work without a key or a network:
   pi-subagents demo"""
 _SEARCH = "name, agent, model, project, session … (esc: show all)"
 _NOTHING_MATCHES = "No run matches.\n\nPress esc to show all."
+_STATUSES = ("", *FATES)
+KEYS = (
+    Binding("question_mark", "help", "Help", key_display="?", tooltip="this help"),
+    Binding("n", "start", "New", tooltip="start a new agent: choose one, type the task"),
+    Binding("s", "with_chosen('steer')", "Steer", tooltip="send the selected agent a message while it runs"),
+    Binding("r", "with_chosen('resume')", "Resume", tooltip="continue the selected session with a new prompt"),
+    Binding("x", "with_chosen('stop')", "Stop", tooltip="stop the selected run; asks first"),
+    Binding("slash", "search", "Search", key_display="/", tooltip="search in names, agents, models, projects"),
+    Binding("f", "next_status", "Filter", tooltip="only running, completed, failed or aborted runs"),
+    Binding("p", "toggle_project", "Project", show=False, tooltip="only the selected run's project; again: all"),
+    Binding("enter", "enter", "Read", show=False, tooltip="go to the conversation; on a tool call: expand it"),
+    Binding("t", "toggle_folds", "Tools", show=False, tooltip="expand all tool calls; again: collapse them"),
+    Binding("y", "with_chosen('copy')", "Copy", tooltip="copy the final output to the clipboard"),
+    Binding(
+        "o", "with_chosen('open')", "Open", show=False, tooltip="copy the run directory's path; on a desktop: open"
+    ),
+    Binding("e", "with_chosen('export')", "Export", show=False, tooltip="write the session as an HTML page"),
+    Binding("d", "toggle_theme", "Light/dark", show=False, tooltip="light or dark"),
+    Binding("escape", "back", "Back", show=False, key_display="esc", tooltip="back to the list; there: show all runs"),
+    Binding("ctrl+z", "suspend_process", "Suspend", show=False, priority=True, tooltip="suspend; fg returns"),
+    Binding("q", "quit", "Quit", tooltip="quit (also ctrl+c); all runs continue"),
+)
+ALSO = (Binding("ctrl+c", "quit", show=False),)
+"""Keys that the help names beside another one."""
+
+HELP = [
+    ("↑ ↓", "select a run, or scroll (also j k g G PgUp PgDn Home End)"),
+    ("tab", "move to the conversation and its tool calls"),
+    *((binding.key_display or binding.key, binding.tooltip) for binding in KEYS),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Conditions that a run has to meet, all of them; empty ones are met by every run."""
+
+    status: str = ""
+    text: str = ""
+    project: Path | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self == Selection()
+
+    def of(self, runs: Sequence[WatchedRun]) -> list[WatchedRun]:
+        """The runs that are wanted, in their order."""
+        words = self.text.casefold().split()
+        return [run for run in runs if self._accepts(run) and all(word in run.searched for word in words)]
+
+    def _accepts(self, run: WatchedRun) -> bool:
+        return self.status in ("", fate(run.window.state.status)) and self.project in (None, run.project)
+
+    def with_next_status(self) -> Selection:
+        """All, running, completed, failed, aborted, and all again."""
+        return replace(self, status=_STATUSES[(_STATUSES.index(self.status) + 1) % len(_STATUSES)])
+
+    def with_project(self, project: Path | None) -> Selection:
+        """Only that project; all again if it was only that one."""
+        return replace(self, project=None if self.project is not None else project)
+
+    @property
+    def description(self) -> str:
+        """What the list is limited to, in words; nothing if it is not."""
+        parts = [self.status, clean(self.project.name) if self.project else ""]
+        text = " ".join(self.text.split())
+        return " · ".join(part for part in (*parts, f'"{clean(text)}"' if text else "") if part)
+
+
+class LastingDriver(LinuxDriver):
+    """The terminal as textual drives it, but one that may go away at any moment: then writes go nowhere.
+
+    textual writes from a thread of its own, which dies of the first write to a closed terminal; whatever the program
+    writes after that waits for ever, and with it the program, deaf to the very signal that tells it to end.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._file: Any = _Lasting(self._file)
+
+
+class _Lasting:
+    def __init__(self, file: Any) -> None:
+        self._file = file
+
+    def write(self, text: str) -> None:
+        with suppress(OSError):
+            self._file.write(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._file.flush()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._file, name)
 
 
 async def watch(place: Place, project: Path | None = None) -> None:
@@ -178,7 +272,7 @@ class WatchApp(App[None]):
         self._search.focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        self._select(self.selection.with_text(event.value))
+        self._select(replace(self.selection, text=event.value))
 
     def on_input_submitted(self) -> None:
         self.list.focus()

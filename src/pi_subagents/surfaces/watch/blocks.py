@@ -5,7 +5,8 @@ Text from an agent never passes through textual's markup, and its Markdown throu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -15,27 +16,42 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
-from pi_subagents.export import (
-    Added,
-    Called,
-    Entry,
-    Given,
-    Noticed,
-    Returned,
-    Said,
-    Thought,
-    answer_parser,
-    argument_blocks,
-    call_remarks,
-    is_too_deep,
-)
-from pi_subagents.surfaces.watch.colours import painted_lines
-from pi_subagents.text import Line, Style, counted, plain, style_tool_line
+from pi_subagents.export import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
+from pi_subagents.export.entries import Placed, Places
+from pi_subagents.export.facts import argument_blocks, call_remarks
+from pi_subagents.export.prose import answer_parser, is_too_deep
+from pi_subagents.text import Line, Style, counted, plain, printable, style_tool_line
 
 MAX_MARKDOWN_CHARACTERS = 60_000
 """Longer texts are shown as they are: laying them out would hold the screen up."""
 MAX_VERBATIM_CHARACTERS = 20_000
 """Of a longer result the beginning is shown; all of it is in the run's record."""
+MAX_ITEMS = 20_000
+MAX_BYTES = 32 * 1024 * 1024
+_STYLES = {
+    Style.TEXT: "",
+    Style.BOLD: "bold",
+    Style.TITLE: "bold $text-primary",
+    Style.MUTED: "$foreground-muted",
+    Style.DIM: "$foreground-muted italic",
+    Style.ACCENT: "$text-accent",
+    Style.ADDED: "$text-success",
+    Style.REMOVED: "$text-error",
+    Style.SUCCESS: "$text-success",
+    Style.WARNING: "$text-warning",
+    Style.ERROR: "$text-error",
+}
+"""The theme's own colours, so that light and dark both work."""
+
+
+def painted(line: Line) -> Content:
+    """A styled line as textual shows it; nothing in it is taken for markup, or obeyed by a terminal."""
+    return Content.assemble(*((printable(text), _STYLES[style]) for style, text in line))
+
+
+def painted_lines(lines: Iterable[Line]) -> Content:
+    """Several lines, one below the other."""
+    return Content("\n").join(painted(line) for line in lines)
 
 
 def block_of(entry: Entry) -> Widget:
@@ -48,7 +64,8 @@ def block_of(entry: Entry) -> Widget:
         case Given(text):
             return Fold([[(Style.MUTED, "What the agent got with the task: files or earlier runs")]], [("", text)])
         case Added(role, text):
-            return Titled(role, text)
+            title = Static(role, classes="label", markup=False)
+            return Vertical(title, verbatim(text), classes="titled")
         case Called():
             return CallBlock(entry)
         case Returned(name, text):
@@ -78,33 +95,24 @@ def verbatim(text: str, kind: str = "") -> Static:
     return Static(content, classes=kind, markup=False)
 
 
-class Titled(Vertical):
-    """A text under the name of what it is."""
+class Pressable(Static, can_focus=True):
+    """A line that does something on return, space or a click."""
 
-    def __init__(self, title: str, text: str) -> None:
-        super().__init__(classes="titled")
-        self._title = title
-        self._text = text
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "press", "Press", show=False)]
 
-    def compose(self) -> ComposeResult:
-        yield Static(self._title, classes="label", markup=False)
-        yield verbatim(self._text)
+    def __init__(self, act: Callable[[], None], id: str | None = None) -> None:
+        super().__init__(markup=False, id=id)
+        self._act = act
 
-
-class FoldTitle(Static, can_focus=True):
-    """The line that stays when a block is folded."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("enter,space", "unfold", "Unfold", show=False)]
-
-    def __init__(self, toggle: Callable[[], None]) -> None:
-        super().__init__(markup=False)
-        self._toggle = toggle
-
-    def action_unfold(self) -> None:
-        self._toggle()
+    def action_press(self) -> None:
+        self._act()
 
     def on_click(self) -> None:
-        self._toggle()
+        self._act()
+
+
+class FoldTitle(Pressable):
+    """The line that stays when a block is folded."""
 
 
 class Fold(Vertical):
@@ -190,3 +198,50 @@ class CallBlock(Fold):
     def title(self) -> str:
         """The first line in plain words."""
         return plain(self._title_lines[0])
+
+
+@dataclass(slots=True)
+class Item(Placed):
+    """A placed entry and its block, while that is laid out."""
+
+    block: Widget | None = None
+
+    def lay_out(self, *, unfolded: bool) -> Widget:
+        self.block = block_of(self.entry)
+        if isinstance(self.block, CallBlock) and self.result is not None:
+            self.block.answer(self.result)
+        if isinstance(self.block, Fold):
+            self.block.set_open(unfolded)
+        return self.block
+
+    def answer(self, result: Returned) -> None:
+        self.result = result
+        if isinstance(self.block, CallBlock):
+            self.block.answer(result)
+
+
+class Items:
+    """The blocks of a conversation, laid out or not: the latest, within a bound; `forgotten` were before them."""
+
+    def __init__(self) -> None:
+        self.held: list[Item] = []
+        self.forgotten = 0
+        self._places = Places(Item)
+
+    def take(self, entries: Iterable[Entry]) -> None:
+        """Add entries at the end; results go to their calls."""
+        self.held += filter(None, map(self._places.put, entries))
+
+    def put_first(self, entry: Entry) -> None:
+        """Add an entry before all others."""
+        self.held.insert(0, Item(entry, 0))
+
+    def forget(self, most: int) -> int:
+        """Let go of the oldest items that are too many or too much, `most` of them; returns how many."""
+        count = 0
+        while count < most and (len(self.held) - count > MAX_ITEMS or self._places.size > MAX_BYTES):
+            self._places.forget(self.held[count])
+            count += 1
+        del self.held[:count]
+        self.forgotten += count
+        return count

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -12,10 +12,15 @@ from textual.content import Content
 from textual.events import Key
 from textual.message import Message
 from textual.screen import ModalScreen
-from textual.widgets import Button, Static, TextArea
+from textual.widgets import Button, OptionList, Static, TextArea
 
 from pi_subagents.errors import PiSubagentsError, with_advice
-from pi_subagents.text.harmless import printable
+from pi_subagents.paths import home_dir
+from pi_subagents.place import Place
+from pi_subagents.profiles import Agent, all_agents
+from pi_subagents.text import clean, one_line, printable, shorten_path
+
+Start = Callable[[Place, Agent | None, str], Awaitable[None]]
 
 
 class Confirmation(ModalScreen[bool]):
@@ -144,3 +149,58 @@ class Help(ModalScreen[None]):
             yield Static("Keys", classes="label")
             yield Static(Content("\n").join(rows))
             yield Static("esc closes this", classes="notice")
+
+
+class StartDialog(PromptDialog):
+    """One of the agents of a place; where there are two places, the other one is a key away."""
+
+    AUTO_FOCUS = "OptionList"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("ctrl+o", "other_place", "Other directory")]
+
+    def __init__(self, places: Sequence[Place], act: Start) -> None:
+        super().__init__("", "start", lambda text: act(self._place, self._agent, text))
+        self._places = list(places)
+        self._agents: list[Agent | None] = []
+        self._list = OptionList(compact=True, markup=False)
+
+    @property
+    def _place(self) -> Place:
+        return self._places[0]
+
+    @property
+    def _agent(self) -> Agent | None:
+        return self._agents[self._list.highlighted or 0]
+
+    def choices(self) -> ComposeResult:
+        yield self._list
+
+    def hints(self) -> list[str]:
+        return ["tab: agent or task", *super().hints()]
+
+    def on_mount(self) -> None:
+        self._show_place()
+
+    def action_other_place(self) -> None:
+        self._places.reverse()
+        self._show_place()
+
+    def on_option_list_option_selected(self) -> None:
+        self.query_one(PromptArea).focus()
+
+    def _show_place(self) -> None:
+        here, *others = (shorten_path(str(place.cwd), home=str(home_dir())) for place in self._places)
+        lines = [f"A new agent in {here}", *(f"ctrl+o: in {other} instead" for other in others)]
+        self._question.update(printable("\n".join(lines)))
+        self._agents = [None, *all_agents(self._place.cwd, self._place.agent_dir)]
+        self._list.clear_options()
+        self._list.add_options([_label(agent) for agent in self._agents])
+        self._list.highlighted = 0
+
+
+def _label(agent: Agent | None) -> Content:
+    if agent is None:
+        return Content("plain pi, without a profile")
+    about = one_line(agent.profile.description or "")
+    return Content.assemble(
+        (clean(agent.profile.name), "bold"), (f"  {agent.kind.word}  {about}".rstrip(), "$foreground-muted")
+    )
