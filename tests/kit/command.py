@@ -52,3 +52,16 @@ def called(*arguments: str) -> Result:
 def called_json(*arguments: str) -> Any:
     """The JSON that it prints."""
     return json.loads(called(*arguments).stdout)
+
+
+def completing(*words: str) -> dict[str, str]:
+    """The variables with which the command tells zsh how the last of these words goes on.
+
+    It prints three lines for each way: its kind, the word, and what it means.
+    """
+    line = ["pi-subagents", *words]
+    return {
+        "_PI_SUBAGENTS_COMPLETE": "zsh_complete",
+        "COMP_WORDS": " ".join(line),
+        "COMP_CWORD": str(len(line) - 1),
+    }
