@@ -13,14 +13,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.harness import HARNESSES
-from tests.contracts.layers import (
-    ASIDE,
-    ASIDE_IS_USED_FROM,
-    ASIDE_USES_UP_TO,
-    CONTRIBUTING,
-    LAYERS,
-    with_drawing,
-)
+from tests.contracts.layers import ASIDE, ASIDE_IS_USED_FROM, ASIDE_USES_UP_TO, CONTRIBUTING, LAYERS, with_drawing
 from tests.contracts.source_tree import (
     PACKAGE,
     Import,
@@ -323,17 +316,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     ),
     (upward_imports, {"delegation.py": "from pi_subagents import delegate"}, "imports pi_subagents (layer 6)"),
     (runners_and_store_mixed, {"runners/child.py": "from pi_subagents.store import lease"}, "imports store"),
-    (
-        runners_and_store_mixed,
-        {"store/lease.py": "import pi_subagents.runners.child"},
-        "imports runners.child",
-    ),
+    (runners_and_store_mixed, {"store/lease.py": "import pi_subagents.runners.child"}, "imports runners.child"),
     (surfaces_mixed, {"surfaces/mcp.py": "from pi_subagents.surfaces.cli import echo"}, "another surface"),
-    (
-        surfaces_mixed,
-        {"surfaces/mcp.py": "def f():\n    import pi_subagents.surfaces.live"},
-        "another surface",
-    ),
+    (surfaces_mixed, {"surfaces/mcp.py": "def f():\n    import pi_subagents.surfaces.live"}, "another surface"),
     (surfaces_mixed, {"surfaces/cli/main.py": "import pi_subagents.surfaces.live"}, "loads surfaces.live"),
     (surfaces_and_store, {"surfaces/cli/stop.py": "from pi_subagents.store import load_run"}, "imports store"),
     (surfaces_and_store, {"surfaces/mcp.py": "def f():\n    import pi_subagents.store.index"}, "imports store.index"),
@@ -347,17 +332,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
         {"fold.py": "from pi_subagents import outcome", "outcome.py": "from pi_subagents.fold import f"},
         "import cycle:",
     ),
-    (
-        import_cycles,
-        {"models/__init__.py": "from .run import R", "models/run.py": "from . import R"},
-        "models.run",
-    ),
+    (import_cycles, {"models/__init__.py": "from .run import R", "models/run.py": "from . import R"}, "models.run"),
     (processes_outside_runners, {"delegation.py": "import subprocess"}, "imports subprocess"),
-    (
-        processes_outside_runners,
-        {"store/lease.py": "def f():\n    from signal import SIGTERM"},
-        "imports signal",
-    ),
+    (processes_outside_runners, {"store/lease.py": "def f():\n    from signal import SIGTERM"}, "imports signal"),
     (processes_outside_runners, {"delegation.py": "import os\nos.killpg(1, 9)"}, "delegation:3 uses os.killpg"),
     (processes_outside_runners, {"delegation.py": "import os as o\no.kill(1, 9)"}, "uses os.kill"),
     (processes_outside_runners, {"delegation.py": "from os import fork"}, "uses os.fork"),
@@ -380,11 +357,7 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     ),
     (databases_outside_store, {"delegation.py": "import sqlite3"}, "imports sqlite3"),
     (databases_outside_store, {"runners/child.py": "def f():\n    import fcntl"}, "imports fcntl"),
-    (
-        heavy_imports,
-        {"surfaces/live/view.py": "from rich.live import Live"},
-        "imports rich.live when the module",
-    ),
+    (heavy_imports, {"surfaces/live/view.py": "from rich.live import Live"}, "imports rich.live when the module"),
     (heavy_imports, {"delegation.py": "def f():\n    import rich"}, "imports rich when a function"),
     (heavy_imports, {"surfaces/live/view.py": "import click"}, "imports click"),
     (heavy_imports, {"export/prose.py": "import markdown_it"}, "imports markdown_it when the module"),

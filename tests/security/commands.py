@@ -48,11 +48,7 @@ def _try(line: str, *more: str, **how: Any) -> Attempt:
     return Attempt((*line.split(), *more), **how)
 
 
-_MCP_INITIALIZE = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
+_MCP_INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 _MCP_HELLO = "".join(
     json.dumps({"jsonrpc": "2.0", **message}) + "\n"
     for message in (
@@ -99,10 +95,7 @@ COMMANDS: dict[str, tuple[Attempt, ...]] = {
         _try("sessions export {session} -o {out}/page.html"),
     ),
     "sessions delete": (_try("sessions delete {session} --yes"),),
-    "sessions clean": (
-        _try("sessions clean --keep 0 --yes"),
-        _try("sessions clean --all --older-than 1h --yes"),
-    ),
+    "sessions clean": (_try("sessions clean --keep 0 --yes"), _try("sessions clean --all --older-than 1h --yes")),
     "sessions reindex": (_try("sessions reindex"),),
     "profile create": (
         _try("profile create fresh --scope project --model acme/large"),

@@ -223,9 +223,10 @@ class _Preparer:
         invocation = plan.harness.invocation(launch)
         redactor = Redactor(invocation.secrets)
         created = self._created(plan, run_id, session_id, redactor)
-        files = () if plan.problem else (_prompt(plan, redactor), *invocation.files, *_tidying(invocation, redactor))
+        told = RunFile(PROMPT_FILE, redactor.record(plan.prompt.encode("utf-8", "replace")))
+        files = () if plan.problem else (told, *invocation.files, *_tidying(invocation, redactor))
         meta = _meta(plan, created, invocation, program, home / run_id, redactor)
-        state, limits = fold(RunState(), [created]), self._limits(plan)
+        limits, state = self._limits(plan), fold(RunState(), [created])
         # Once it is published, nothing may go wrong before somebody answers for it.
         record = publish(home / run_id, meta, created, files, forced=self._owner is not None)
         return PreparedRun(plan, record, state, invocation, plan.harness, limits)
@@ -263,10 +264,6 @@ class _Preparer:
             loop_count=self._settings.looping_tool_count,
             journal_bytes=self._settings.max_journal_mb * 1_000_000,
         )
-
-
-def _prompt(plan: Plan, redactor: Redactor) -> RunFile:
-    return RunFile(PROMPT_FILE, redactor.record(plan.prompt.encode("utf-8", "replace")))
 
 
 def _tidying(invocation: Invocation, redactor: Redactor) -> Iterator[RunFile]:

@@ -17,6 +17,8 @@ FENCE = "---"
 MAX_ENTRIES = 2000
 """Lines and items; what a person did not write would take YAML a minute to read."""
 MAX_CHARACTERS = 64 * 1024
+MAX_TOGETHER = 1024 * 1024
+"""Characters of all files that are read in one go."""
 MAX_ANCHORS = 100
 MAX_DEPTH = 50
 _ANCHOR = re.compile(r"(?:^|(?<=[\s\[{,]))&\w", re.MULTILINE)
@@ -65,7 +67,7 @@ class Effort:
     """How much frontmatter is read in one go, in however many files it stands."""
 
     def __init__(self) -> None:
-        self._left = 1024 * 1024
+        self._left = MAX_TOGETHER
 
     def spend(self, frontmatter: str) -> None:
         """Raise FrontmatterError where there has been more than people write."""
