@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from pi_subagents.testing import SCRIPTED_AGENT
 from tests.kit import warm
+from tests.kit.sessions import Shelf
 
 # A loaded machine is no reason to fail, nor is chance: `./scripts/soak` is what looks for new examples.
 settings.register_profile(
@@ -44,8 +46,8 @@ warm.install()
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two workers a core: they spend much of their time waiting for the programs that they start."""
-    return 2 * len(os.sched_getaffinity(0))
+    """Three workers a core: they spend much of their time waiting for the programs that they start."""
+    return 3 * len(os.sched_getaffinity(0))
 
 
 _FOREIGN_PREFIXES = ("PI_", "XDG_")
@@ -64,6 +66,25 @@ def _isolated_environment(tmp_path_factory: pytest.TempPathFactory, monkeypatch:
 @pytest.fixture(autouse=True)
 def _cold_start(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(warm.Popen, "is_cold", request.node.get_closest_marker("cold") is not None)
+
+
+@pytest.fixture
+def shelf(tmp_path: Path) -> Iterator[Shelf]:
+    """A project without runs, and an agent directory that is yet to be made."""
+    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
+    shelf.project.mkdir()
+    yield shelf
+    shelf.close()
+
+
+@pytest.fixture
+def shelf_here(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Shelf:
+    """The same for whoever works in the project, with agents that play the script they are given."""
+    (shelf.project / ".pi").mkdir()
+    monkeypatch.chdir(shelf.project)
+    monkeypatch.setenv("PI_AGENT_DIR", str(shelf.agent_dir))
+    monkeypatch.setenv(*SCRIPTED_AGENT)
+    return shelf
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import click
 
 from pi_subagents.surfaces.cli.app import app
-from pi_subagents.surfaces.cli.examples import examples_of
+from pi_subagents.surfaces.cli.help import examples_of
 from scripts.reference.markdown import code, join, table
 
 _HEAD = """

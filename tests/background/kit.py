@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,10 +24,11 @@ from pi_subagents.runners import choose_mechanism
 from pi_subagents.runs.background import Registry
 from pi_subagents.store import BackgroundSlots
 from pi_subagents.testing import MODELS_VARIABLE, Action, prints, script
+from pi_subagents.testing.agent import pauses, touches
 from pi_subagents.testing.records import AGENT_START
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from tests.kit.processes import command_line, kill, open_files, parent_of, pids_with
-from tests.kit.waiting import PATIENCE_S, until
+from tests.kit.waiting import PATIENCE_S, until, until_async
 from tests.process.kit import Stage, make_stage
 
 KEEPER_MARK = "TEST_KEEPER_MARK"
@@ -83,6 +84,15 @@ class Yard:
         result = await self.call("background_agent", preset=preset, task=script(BEGIN, *actions))
         return Path(result.details["run"]["paths"]["runDir"])
 
+    async def launch_at_work(
+        self, *actions: Action, then: Sequence[Action] = (pauses(300),), preset: str = PRESET
+    ) -> Path:
+        """The same, once the agent has done as far as `then`: before, a child about to become it holds the run too."""
+        begun = self.stage.project.parent / f"begun-{uuid.uuid4().hex}"
+        run_dir = await self.launch(*actions, touches(begun), *then, preset=preset)
+        await until_async(begun.exists)
+        return run_dir
+
     async def status(self, **arguments: Any) -> dict[str, Any]:
         """The details of a status call."""
         return (await self.call("background_agent_status", **arguments)).details
@@ -111,6 +121,10 @@ class Yard:
     def keeper_of(self, run_dir: Path) -> int | None:
         """The process that holds a run's lease, once it is a keeper."""
         return next((pid for pid in self.keepers() if str(run_dir) in open_files(pid)), None)
+
+    def kill_keeper(self, run_dir: Path) -> None:
+        """Kill the process that holds a run's lease, once it is a keeper."""
+        kill(until(lambda: self.keeper_of(run_dir)) or 0)
 
     def kill_everybody(self) -> None:
         """As if the machine had lost its power: nobody gets a chance to tidy up."""

@@ -20,7 +20,7 @@ from pi_subagents.runs.control import ask_holder, serving
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.supervisor import Supervisor
 from pi_subagents.testing import answer, prints
-from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, pauses, repeats_steering, touches, waits_for
+from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, pauses, repeats_steering, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED
 from tests.background.kit import Yard
 from tests.kit.waiting import PATIENCE_S, until
@@ -104,13 +104,8 @@ async def test_a_client_that_says_nothing_holds_nobody_up(yard: Yard, tmp_path: 
 
 
 @pytest.mark.parametrize("stubborn", [False, True], ids=["polite", "stubborn"])
-async def test_a_run_that_is_stopped_is_aborted_however_the_agent_takes_it(
-    yard: Yard, tmp_path: Path, stubborn: bool
-) -> None:
-    begun = tmp_path / "begun"
-    manners = [ignores_abort(), ignores_sigterm()] if stubborn else []
-    run_dir = await yard.launch(*manners, touches(begun), pauses(300))
-    until(begun.exists)
+async def test_a_run_that_is_stopped_is_aborted_however_the_agent_takes_it(yard: Yard, stubborn: bool) -> None:
+    run_dir = await yard.launch_at_work(*([ignores_abort(), ignores_sigterm()] if stubborn else []))
     assert ask_holder(run_dir, {"op": "stop", "message": "Enough"}) == {"ok": True}
     row = await yard.see_the_end(run_dir)
     assert (row["status"], row["reason"], row["error"]) == ("aborted", "cancelled", "Enough")
@@ -161,7 +156,7 @@ async def test_without_any_place_for_sockets_runs_are_kept_all_the_same(
 
 
 @pytest.mark.parametrize("yard", [1], indirect=True)
-async def test_launchers_with_different_runtime_directories_meet_the_same_porter(
+async def test_launchers_with_different_runtime_directories_meet_the_same_queue(
     yard: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await yard.launch(pauses(300))

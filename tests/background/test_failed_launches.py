@@ -27,7 +27,6 @@ DONE = script(BEGIN, prints(*answer("done")))
 CALLS: dict[str, dict[str, Any]] = {
     "background_agent": {"preset": PRESET, "task": DONE},
     "delegate_to_subagents": {"tasks": [{"name": "one", "prompt": DONE}, {"name": "two", "prompt": DONE}]},
-    "subagent": {"preset": PRESET, "task": DONE},
 }
 
 

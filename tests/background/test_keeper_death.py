@@ -23,7 +23,7 @@ from tests.kit.waiting import until, until_async
 
 KILLS = 20
 TOGETHER = 5
-ROUNDS = 5
+ROUNDS = 2
 POOL = 2
 """Descriptors that the event loop opens with its first thread or child, once."""
 
@@ -124,11 +124,8 @@ async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_
 @pytest.mark.parametrize("yard", [1], indirect=True)
 async def test_the_place_of_a_killed_keeper_is_free_again(yard: Yard) -> None:
     first = await yard.launch(pauses(300))
-    until(lambda: yard.keeper_of(first))
     second = await yard.launch(prints(assistant("my turn"), agent_end(), AGENT_SETTLED))
-    keeper = yard.keeper_of(first)
-    assert keeper is not None
-    kill(keeper)
+    yard.kill_keeper(first)
     assert (await yard.see_the_end(second))["finalText"] == "my turn"
     (run,) = [run for run in yard.registry.runs() if run.run_dir == first]
     assert (run.state.status, run.state.reason) == (Status.FAILED, Reason.LOST)

@@ -8,10 +8,9 @@ import pytest
 
 from pi_subagents.models import Reason
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
-from pi_subagents.testing.agent import prints, touches, waits_for
+from pi_subagents.testing.agent import prints, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, agent_end, assistant
 from tests.background.kit import Yard
-from tests.kit.processes import kill
 from tests.kit.waiting import until
 
 DONE = prints(assistant("finished"), agent_end(), AGENT_SETTLED)
@@ -37,13 +36,9 @@ async def test_background_runs_at_work_and_in_the_queue_are_alive_without_their_
         assert ends_in(run_dir) == 1
 
 
-async def test_a_killed_keeper_without_its_lease_file_is_lost_and_not_alive(yard: Yard, tmp_path: Path) -> None:
-    run_dir = await yard.launch(touches(tmp_path / "begun"), waits_for(tmp_path / "gate"))
-    # Until its agent has begun, a child that is about to become it holds the run too.
-    until((tmp_path / "begun").exists)
+async def test_a_killed_keeper_without_its_lease_file_is_lost_and_not_alive(yard: Yard) -> None:
+    run_dir = await yard.launch_at_work()
     (run_dir / LEASE_FILE).unlink()
-    keeper = yard.keeper_of(run_dir)
-    assert keeper is not None
-    kill(keeper)
+    yard.kill_keeper(run_dir)
     assert load_run(run_dir).reason is Reason.LOST
     assert ends_in(run_dir) == 1

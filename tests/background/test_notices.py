@@ -19,13 +19,11 @@ from pi_subagents.runs.background import (
 )
 from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.run import Run
-from pi_subagents.store import Index
 from pi_subagents.testing import answer, prints
-from pi_subagents.testing.agent import exits, pauses, touches, waits_for
+from pi_subagents.testing.agent import exits, pauses, waits_for
 from pi_subagents.tools import background
 from tests.background.kit import Yard
-from tests.kit.processes import kill
-from tests.kit.waiting import PATIENCE_S, until, until_async
+from tests.kit.waiting import PATIENCE_S, until_async
 
 READERS = 8
 
@@ -43,15 +41,14 @@ async def test_the_end_of_a_run_is_told_to_its_owner_alone(yard: Yard) -> None:
     assert counts(yard.registry.runs()) == {"running": 0, "completed": 1, "failed": 0, "aborted": 0, "total": 1}
 
 
-async def test_a_run_that_is_not_over_is_not_told(yard: Yard, tmp_path: Path) -> None:
-    run_dir = await yard.launch(touches(tmp_path / "begun"), pauses(300))
+async def test_a_run_that_is_not_over_is_not_told(yard: Yard) -> None:
+    run_dir = await yard.launch_at_work()
     assert yard.registry.unannounced() == []
     (run,) = yard.registry.runs()
     assert footer([run]) == "bg: 1 running / 1 total"
     # A log that says otherwise is wrong: the end is still to be told.
     yard.registry.rebuild([run_row(run)], told=[run_dir.name])
-    until((tmp_path / "begun").exists)  # before, a child that is about to become the agent holds the run too
-    kill(yard.keepers()[0])
+    yard.kill_keeper(run_dir)
     (lost,) = yard.registry.unannounced()
     assert "failed" in announcement(lost)
 
@@ -81,16 +78,6 @@ async def test_what_was_told_before_a_crash_is_not_told_again_and_the_rest_is(ya
     for _ in range(2):
         yard.registry.rebuild(entries, told=[told.name, "no such run"])
         assert [run.run_dir for run in yard.registry.unannounced()] == [untold, unknown]
-
-
-async def test_a_lost_index_loses_no_notice(yard: Yard) -> None:
-    run_dir = await yard.launch(prints(*answer("done")))
-    await yard.see_the_end(run_dir)
-    until(lambda: not yard.keepers())
-    index = Index(yard.place.agent_dir)
-    for path in index.path.parent.glob(f"{index.path.name}*"):
-        path.unlink()
-    assert [run.run_dir for run in yard.registry.unannounced()] == [run_dir]
 
 
 @pytest.mark.parametrize("yard", [2], indirect=True)

@@ -9,11 +9,10 @@ import pytest
 
 from pi_subagents.models import Reason
 from pi_subagents.store import TIDY_FILE, load_run
-from pi_subagents.testing import prints
-from pi_subagents.testing.agent import tells, touches, waits_for
+from pi_subagents.testing import Action, prints
+from pi_subagents.testing.agent import tells, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, assistant
 from tests.background.kit import Yard
-from tests.kit.processes import kill
 from tests.kit.waiting import until
 from tests.pi.stage import files_below
 
@@ -33,19 +32,16 @@ def _holders(what: str) -> list[int]:
     return found
 
 
+def end_at(gate: Path) -> list[Action]:
+    return [waits_for(gate), prints(assistant(), AGENT_SETTLED)]
+
+
 async def test_a_key_is_in_the_environment_of_the_agent_and_nowhere_else(yard: Yard, tmp_path: Path) -> None:
-    begun, gate = tmp_path / "begun", tmp_path / "gate"
+    gate = tmp_path / "gate"
     yard.preset("keyed", f"apiKey: {KEY}")
     before = set(_holders("environ"))
     given_away = [tells("PI_API_KEY", way) for way in ("delta", "message", "line", "stderr", "session")]
-    run_dir = await yard.launch(
-        *given_away,
-        touches(begun),
-        waits_for(gate),
-        prints(assistant(), AGENT_SETTLED),
-        preset="keyed",
-    )
-    until(begun.exists)
+    run_dir = await yard.launch_at_work(*given_away, then=end_at(gate), preset="keyed")
     agents = set(_holders("environ")) - before
     assert agents
     assert agents <= set(yard.stage.processes())
@@ -60,22 +56,13 @@ async def test_a_key_is_in_the_environment_of_the_agent_and_nowhere_else(yard: Y
 @pytest.mark.parametrize("killed", [True, False])
 async def test_a_keeper_leaves_neither_key_nor_stand_in_behind(yard: Yard, tmp_path: Path, killed: bool) -> None:
     yard.preset("keyed", f"apiKey: {KEY}")
-    begun, gate = tmp_path / "begun", tmp_path / "gate"
-    run_dir = await yard.launch(
-        tells("PI_API_KEY", "session"),
-        touches(begun),
-        waits_for(gate),
-        prints(assistant(), AGENT_SETTLED),
-        preset="keyed",
-    )
-    until(begun.exists)
+    gate = tmp_path / "gate"
+    run_dir = await yard.launch_at_work(tells("PI_API_KEY", "session"), then=end_at(gate), preset="keyed")
     assert (run_dir / "agent-dir").is_dir()
     assert KEY.encode() not in (run_dir / TIDY_FILE).read_bytes()
     assert (run_dir / TIDY_FILE).stat().st_mode & 0o777 == 0o600
     if killed:
-        keeper = yard.keeper_of(run_dir)
-        assert keeper is not None
-        kill(keeper)
+        yard.kill_keeper(run_dir)
         until(lambda: not yard.stage.processes())
         assert load_run(run_dir).reason is Reason.LOST
     else:

@@ -20,7 +20,7 @@ from tests.background.kit import WAIT_S, Yard, answer_of, descriptors, tell
 from tests.kit.processes import kill
 from tests.kit.waiting import until, until_async
 
-RUNS = 50
+RUNS = 32
 LAUNCHERS = 4
 LIMIT = 8
 
@@ -38,7 +38,7 @@ def overlap(runs: Iterable[Run]) -> int:
     return most
 
 
-async def test_fifty_runs_of_several_launchers_share_the_places_in_the_order_they_came(yard: Yard) -> None:
+async def test_many_runs_of_several_launchers_share_the_places_in_the_order_they_came(yard: Yard) -> None:
     script: list[Action] = [pauses(0.15), prints(*answer("done"))]
     with ExitStack() as stack:
         launchers = [stack.enter_context(yard.launcher()) for _ in range(LAUNCHERS)]
@@ -105,13 +105,13 @@ async def test_with_one_place_the_runs_start_exactly_in_the_order_they_came(yard
 async def test_those_who_wait_cost_no_process_and_this_process_no_descriptor(yard: Yard, tmp_path: Path) -> None:
     working = [await yard.launch(pauses(300)) for _ in range(2)]
     before = descriptors()
-    waiting = [await yard.launch(pauses(300)) for _ in range(98)]
+    waiting = [await yard.launch(pauses(300)) for _ in range(38)]
     assert descriptors() == before
     until(lambda: all(load_run(run_dir).status is Status.RUNNING for run_dir in working))
     until(lambda: (len(yard.keepers()), len(yard.queues())) == (2, 1))
     details = await yard.status()
-    assert details["counts"]["running"] == 100
-    assert [row.get("queued", False) for row in details["runs"]].count(True) == 98
+    assert details["counts"]["running"] == 40
+    assert [row.get("queued", False) for row in details["runs"]].count(True) == 38
     # Only the queue has to go, and all who waited with it are told so.
     kill(yard.queues()[0])
     rows = {row["runId"]: row for row in (await yard.status(includeCompleted=True))["runs"]}
@@ -121,9 +121,7 @@ async def test_those_who_wait_cost_no_process_and_this_process_no_descriptor(yar
     assert yard.slots.queue_address is not None
     late = await yard.launch(prints(*answer("after all")))
     assert (await yard.row(late))["queued"]
-    keeper = yard.keeper_of(working[0])
-    assert keeper is not None
-    kill(keeper)
+    yard.kill_keeper(working[0])
     assert (await yard.see_the_end(late))["finalText"] == "after all"
 
 

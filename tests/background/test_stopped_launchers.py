@@ -17,7 +17,7 @@ from pi_subagents.background import queue
 from pi_subagents.runs.control import ask_holder
 from pi_subagents.store import BackgroundSlots, load_run, slots
 from pi_subagents.testing import answer, prints
-from pi_subagents.testing.agent import pauses, touches, waits_for
+from pi_subagents.testing.agent import pauses, waits_for
 from tests.background.kit import Yard
 from tests.background.test_control import socket_of
 from tests.background.test_queue import bring
@@ -101,14 +101,10 @@ def test_who_comes_past_the_lock_while_the_queue_ends_is_not_forgotten(
     assert (places.queue_address, address.exists()) == (None, False)
 
 
-async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Yard, tmp_path: Path) -> None:
-    run_dir = await yard.launch(touches(tmp_path / "begun"), pauses(300))
+async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Yard) -> None:
+    run_dir = await yard.launch_at_work()
     address = socket_of(run_dir)
-    # Until its agent has begun, a child that is about to become it has the socket too.
-    until((tmp_path / "begun").exists)
-    keeper = yard.keeper_of(run_dir)
-    assert keeper is not None
-    kill(keeper)
+    yard.kill_keeper(run_dir)
     assert address.exists()
     assert ask_holder(run_dir, {"op": "stop"}) is None
     assert not address.exists()
@@ -116,14 +112,14 @@ async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Ya
 
 
 @pytest.mark.parametrize("yard", [1], indirect=True)
-async def test_the_address_of_a_killed_queue_is_removed_by_the_next_launch(yard: Yard, tmp_path: Path) -> None:
-    first, _waiting = [await yard.launch(touches(tmp_path / "begun"), pauses(300)) for _ in range(2)]
+async def test_the_address_of_a_killed_queue_is_removed_by_the_next_launch(yard: Yard) -> None:
+    first = await yard.launch_at_work()
+    await yard.launch(pauses(300))
     address = yard.slots.queue_address
     assert address is not None
     until(lambda: len(yard.queues()) == 1)
     kill(yard.queues()[0])
-    until((tmp_path / "begun").exists)  # before, a child that is about to become the agent has the place too
-    kill(yard.keeper_of(first) or 0)
+    yard.kill_keeper(first)
     last = await yard.launch(prints(*answer("there is a place")))
     assert (yard.slots.queue_address, address.exists()) == (None, False)
     assert (await yard.see_the_end(last))["finalText"] == "there is a place"

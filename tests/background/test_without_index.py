@@ -87,6 +87,7 @@ async def test_runs_are_counted_and_waited_for(damage: Break, yard: Yard, tmp_pa
         assert (await yard.status())["counts"]["completed"] == 3
         assert [run.run_dir for run in newest_runs(yard.place, 2, everywhere=True)] == [launched, patient]
         assert Registry(yard.place, "somebody else").runs() == []
+        assert [run.run_dir for run in yard.registry.unannounced()] == [done, patient, launched], "no notice is lost"
 
 
 def test_a_run_that_was_detached_is_found_on_disk(yard: Yard) -> None:
@@ -112,6 +113,8 @@ async def test_runs_of_other_projects_are_found_by_their_id(damage: Break, yard:
         found = registry.find(run_dir.name)
         assert found is not None
         assert found.run_dir == run_dir
+        assert registry.find("../../etc") is None
+        assert registry.find(f"{run_dir.name[:-1]}x") is None
 
 
 async def test_where_nothing_may_be_written_the_commands_see_and_wait_for_a_run_too(yard: Yard, tmp_path: Path) -> None:

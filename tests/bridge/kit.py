@@ -9,37 +9,33 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import Any
 
 from pi_subagents import __version__
-from pi_subagents.testing import MODELS_VARIABLE
-from tests.kit.processes import command_line
+from pi_subagents.testing import Action
+from tests.kit.desks import DONE, HostDesk
 from tests.kit.waiting import PATIENCE_S
-from tests.kit.workplace import Workplace
-from tests.process.kit import MODEL, furnish
+from tests.process.kit import tasks
 
 WAIT_S = PATIENCE_S
 SESSION = "01990000-0000-7000-8000-000000000001"
 HELLO = {"protocol": 1, "extension": __version__, "pi": "0.87.1", "path": "", "mode": "rpc"}
 
+__all__ = ["DONE", "HELLO", "SESSION", "WAIT_S", "Desk", "Extension", "Message", "plain"]
+
 Message = dict[str, Any]
 
 
-@dataclass
-class Desk:
-    """A project with a scripted agent, a profile and a preset, where bridges are started."""
+def plain(line: list[list[str]]) -> str:
+    """A line without its colours."""
+    return "".join(text for _style, text in line)
 
-    stage: Workplace
-    more: dict[str, str] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        furnish(self.stage)
+class Desk(HostDesk):
+    """Where bridges are started."""
 
-    @property
-    def environ(self) -> dict[str, str]:
-        return {**self.stage.environ, MODELS_VARIABLE: f"{MODEL} acme/small", **self.more}
+    server = "bridge"
 
     @contextmanager
     def bridge(self, *, greet: bool = True, **session: Any) -> Iterator[Extension]:
@@ -66,9 +62,9 @@ class Desk:
         usual = {"reason": "startup", "sessionId": SESSION, "cwd": str(self.stage.project), "trusted": True}
         return {**usual, "entries": [], "told": [], **more}
 
-    def agents(self) -> list[int]:
-        """The processes of agents, wrappers included; bridges are not meant."""
-        return [pid for pid in self.stage.processes() if b"pi_subagents\0bridge" not in command_line(pid)]
+    def reopened(self, *runs: Message) -> AbstractContextManager[Extension]:
+        """A bridge of a conversation that is opened again, whose log has these entries of runs."""
+        return self.bridge(reason="resume", entries=[{"type": "pi-subagents", "data": run} for run in runs])
 
 
 class Extension:
@@ -157,10 +153,30 @@ class Extension:
         """The parameters of everything that was said with a method until now."""
         return [message["params"] for message in self.said if message.get("method") == method]
 
+    def begin_call(self, name: str, arguments: Any, call: str = "c") -> int:
+        """Call a tool, whose result comes some time."""
+        return self.begin("tool/call", {"call": call, "name": name, "arguments": arguments})
+
+    def begin_tasks(self, *scripts: list[Action], **fields: Any) -> int:
+        """The same of a delegation, with one task for each script."""
+        return self.begin_call("delegate_to_subagents", tasks(*scripts, **fields))
+
     def call(self, name: str, arguments: Any, call: str = "call-1") -> Message:
         """Call a tool and wait for its result."""
-        result: Message = self.ask("tool/call", {"call": call, "name": name, "arguments": arguments})
+        result: Message = self.result(self.begin_call(name, arguments, call))
         return result
+
+    def delegate(self, *scripts: list[Action], **fields: Any) -> Message:
+        """The same of a delegation."""
+        return self.call("delegate_to_subagents", tasks(*scripts, **fields))
+
+    def run_command(self, name: str, arguments: str = "") -> None:
+        """Run a command that somebody typed, to its end."""
+        assert self.ask("command/run", {"command": name, "arguments": arguments}) is None
+
+    def output(self, session_id: str) -> Message:
+        """What `get_subagent_output` says of a session."""
+        return self.call("get_subagent_output", {"sessionId": session_id})
 
     def hang_up(self) -> int:
         """Close the bridge's input and hear it to its end; its exit code."""

@@ -15,12 +15,11 @@ from pi_subagents.surfaces.bridge.host import PiHost
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import exits, waits_for
-from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant
-from tests.bridge.kit import SESSION, Desk, Extension, Message
+from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
+from tests.bridge.kit import DONE, SESSION, Desk, Extension, Message, plain
 from tests.kit.waiting import until
 from tests.process.kit import PRESET
 
-DONE = prints(*answer("All is well."))
 OTHER = "01990000-0000-7000-8000-000000000002"
 
 
@@ -113,7 +112,7 @@ def row_at_the_end(bridge: Extension, row: Message) -> list[str]:
             and said["params"]["data"]["runId"] == row["runId"]
         )
     )["params"]["data"]
-    return ["".join(text for _style, text in line) for line in update["view"]["rows"]]
+    return [plain(line) for line in update["view"]["rows"]]
 
 
 def test_the_row_of_a_launch_says_how_the_run_has_ended_and_how_long_it_took(desk: Desk, tmp_path: Path) -> None:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 
 from pi_subagents import __version__
-from pi_subagents.testing import prints, script
+from pi_subagents.surfaces.bridge import views
+from pi_subagents.surfaces.bridge.calls import _Updates
+from pi_subagents.surfaces.bridge.peer import Peer
+from pi_subagents.testing import prints, run_on_virtual_clock, script
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for
 from pi_subagents.testing.records import (
     AGENT_SETTLED,
@@ -20,19 +25,21 @@ from pi_subagents.testing.records import (
     tool_result,
 )
 from pi_subagents.trust import Decisions
-from tests.bridge.kit import HELLO, Desk, Message
+from tests.bridge.kit import DONE, HELLO, Desk, Message, plain
 from tests.bridge.patching import fold_patches
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import MODEL, PRESET, tasks
+from tests.progress.windows_kit import CREATED, STARTED, feed, window_of
+from tests.progress.windows_kit import assistant as said
 
-DONE = prints(*answer("All is well."))
 SPENT = {"input": 10, "output": 5, "cacheRead": 2, "cacheWrite": 1, "totalTokens": 18, "cost": {"total": 0.25}}
+POWER, POWERLESS = "extensions: ./x.ts", '"extensions" (loads code) cannot be used'
 PAID = prints(AGENT_START, assistant("Paid.", usage=SPENT), agent_end(), AGENT_SETTLED)
 
 
 def test_every_tool_answers_with_text_details_and_rows(desk: Desk) -> None:
     with desk.bridge() as bridge:
-        delegated = bridge.call("delegate_to_subagents", tasks([DONE], [PAID], profile="quick"))
+        delegated = bridge.delegate([DONE], [PAID], profile="quick")
         session_id, _ = delegated["details"]["sessionIds"]
         assert delegated["text"].startswith(f"✓ task 1: completed (session: {session_id}) (profile: quick")
         first = delegated["details"]["windows"][0]
@@ -42,7 +49,7 @@ def test_every_tool_answers_with_text_details_and_rows(desk: Desk) -> None:
         assert delegated["details"]["view"]["status"] == [["title", "Sub-agents: "], ["success", "2 done"]]
         assert ["accent", session_id] in delegated["details"]["view"]["footer"]
 
-        output = bridge.call("get_subagent_output", {"sessionId": session_id})
+        output = bridge.output(session_id)
         assert output["text"] == "All is well."
         assert output["details"]["view"] == {"rows": [[["text", "All is well."]]]}
         assert "All is well." in bridge.call("get_subagent_session", {"sessionId": session_id})["text"]
@@ -63,7 +70,7 @@ def test_every_tool_answers_with_text_details_and_rows(desk: Desk) -> None:
 
 def test_the_spend_of_foreground_runs_is_told_as_pi_counts_it(desk: Desk) -> None:
     with desk.bridge() as bridge:
-        assert bridge.call("delegate_to_subagents", tasks([PAID], [PAID]))["usage"] == {
+        assert bridge.delegate([PAID], [PAID])["usage"] == {
             "input": 20,
             "output": 10,
             "cacheRead": 4,
@@ -77,8 +84,7 @@ def test_the_spend_of_foreground_runs_is_told_as_pi_counts_it(desk: Desk) -> Non
 
 def test_every_foreground_run_leaves_an_entry_when_it_ends_and_not_later(desk: Desk, tmp_path: Path) -> None:
     with desk.bridge() as bridge:
-        asked = tasks([DONE], [waits_for(tmp_path / "go"), DONE], profile="quick")
-        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        call = bridge.begin_tasks([DONE], [waits_for(tmp_path / "go"), DONE], profile="quick")
         first = bridge.heard("entry/append", type="pi-subagents")["data"]
         assert (first["taskName"], first["status"], first["output"]) == ("task 1", "completed", "All is well.")
         assert first["profileName"] == "quick"
@@ -100,8 +106,7 @@ def test_updates_add_up_to_the_result_and_say_nothing_twice(desk: Desk, tmp_path
     parts = [lines[start : start + 30] for start in range(0, 300, 30)]
     saying = [each for part in parts for each in (prints(*map(assistant, part)), waits_for(tmp_path / part[-1]))]
     with desk.bridge() as bridge:
-        asked = tasks([prints(AGENT_START), *saying, DONE])
-        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        call = bridge.begin_tasks([prints(AGENT_START), *saying, DONE])
         for part in parts:  # each is told before there is more to be told
             bridge.hear(lambda message, last=part[-1]: last in json.dumps(message))  # type: ignore[misc]
             (tmp_path / part[-1]).touch()
@@ -125,11 +130,11 @@ def test_updates_of_several_presets_name_each_run_once_and_say_what_it_does(desk
         for text in ("I read.", "I write.")
     ]
     with desk.bridge() as bridge:
-        call = bridge.begin("tool/call", {"call": "c", "name": "subagent", "arguments": {"tasks": works}})
+        call = bridge.begin_call("subagent", {"tasks": works})
 
         def rows(update: Message) -> list[str]:
             view = update.get("params", {}).get("patch", {}).get("set", {}).get("view", {})
-            return ["".join(text for _style, text in line).rpartition(" • ")[0] for line in view.get("rows", [])]
+            return [plain(line).rpartition(" • ")[0] for line in view.get("rows", [])]
 
         bridge.hear(lambda message: rows(message) == [f"⏳ {PRESET} • I read.", f"⏳ {PRESET} • I write."])
         (tmp_path / "seen").touch()
@@ -146,8 +151,7 @@ def test_a_result_below_an_earlier_call_is_put_in_its_place(desk: Desk, tmp_path
         DONE,
     ]
     with desk.bridge() as bridge:
-        asked = tasks(steps)
-        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        call = bridge.begin_tasks(steps)
         bridge.hear(lambda message: "ls → b" in json.dumps(message, ensure_ascii=False))
         (tmp_path / "seen").touch()
         details = bridge.result(call)["details"]
@@ -160,23 +164,35 @@ def test_a_result_below_an_earlier_call_is_put_in_its_place(desk: Desk, tmp_path
     assert any("drop" in window for patch in patches for window in patch.get("windows", []))
 
 
-def test_the_clock_of_a_silent_call_goes_on_and_updates_come_at_most_twenty_times_a_second(desk: Desk) -> None:
-    flood = [each for number in range(600) for each in (prints(assistant(f"{number}")), pauses(0.002))]
-    with desk.bridge() as bridge:
-        bridge.call("delegate_to_subagents", tasks([prints(AGENT_START), *flood, pauses(3.2), DONE]))
-        patches = [update["patch"] for update in bridge.told("tool/update")]
-    changes = [change.get("set", {}) for patch in patches for change in patch.get("windows", [])]
-    texts = [part["line"][-1][1] for change in changes for part in change.get("header", [])]
-    elapsed = {int(text[:-1]) for text in texts if text.endswith("s") and text[:-1].isdecimal()}
-    last = max(elapsed)
-    assert {last - 1, last - 2} & elapsed, "both were seconds of silence"
-    assert len(patches) <= 20 * (last + 2), "the last second has just begun, and one update is the last word"
+def test_the_clock_of_a_silent_call_goes_on_and_updates_come_at_most_twenty_times_a_second(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    peer, window = Mock(spec=Peer), window_of(CREATED, STARTED)
+    counts = []
+
+    async def call() -> None:
+        loop, updates = asyncio.get_running_loop(), _Updates(peer, "c")
+        start_ms = STARTED.at - round(loop.time() * 1000)
+        monkeypatch.setattr(views, "now_ms", lambda: start_ms + round(loop.time() * 1000))
+        async with updates.sending():
+            for number in range(1000):
+                feed(window, said(f"{number}"))
+                updates.take_windows([window])
+                await asyncio.sleep(0.002)
+            counts.append(peer.notify.call_count)
+            await asyncio.sleep(4)
+
+    run_on_virtual_clock(call())
+    (flood,) = counts
+    assert 35 <= flood <= 40, "two seconds"
+    patches = [given.args[1]["patch"] for given in peer.notify.call_args_list[flood + 1 :]]
+    parts = [change["set"]["header"][-2:] for patch in patches for change in patch["windows"]]
+    assert ["".join(plain(part["line"]) for part in time) for time in parts] == [f" • {s}s/600s" for s in (3, 4, 5, 6)]
 
 
 def test_a_cancelled_call_answers_how_each_task_ended_and_leaves_no_agent(desk: Desk, tmp_path: Path) -> None:
     with desk.bridge() as bridge:
-        asked = tasks([DONE], [touches(tmp_path / "there"), pauses(300)])
-        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        call = bridge.begin_tasks([DONE], [touches(tmp_path / "there"), pauses(300)])
         until((tmp_path / "there").exists)
         bridge.heard("entry/append", type="pi-subagents")
         bridge.tell("tool/cancel", {"call": "c"})
@@ -189,10 +205,7 @@ def test_a_cancelled_call_answers_how_each_task_ended_and_leaves_no_agent(desk: 
         assert [window["status"] for window in result["details"]["windows"]] == ["completed", "error"]
         assert result["details"]["windows"][1]["errors"] == [[["error", "Cancelled"]]]
         assert desk.agents() == []
-        waiting = bridge.begin(
-            "tool/call", {"call": "w", "name": "background_agent_status", "arguments": {"wait_s": 100}}
-        )
-        bridge.result(waiting)
+        bridge.call("background_agent_status", {"wait_s": 100})
 
 
 def test_a_wait_can_be_cancelled_and_the_background_run_goes_on(desk: Desk, tmp_path: Path) -> None:
@@ -200,7 +213,7 @@ def test_a_wait_can_be_cancelled_and_the_background_run_goes_on(desk: Desk, tmp_
         task = script(prints(AGENT_START), waits_for(tmp_path / "go"), DONE)
         run_id = bridge.call("background_agent", {"preset": PRESET, "task": task})["details"]["run"]["runId"]
         arguments = {"runId": run_id, "wait_s": 300}
-        call = bridge.begin("tool/call", {"call": "w", "name": "background_agent_status", "arguments": arguments})
+        call = bridge.begin_call("background_agent_status", arguments, "w")
         bridge.tell("tool/cancel", {"call": "w"})
         assert bridge.result(call)["isError"]
         (tmp_path / "go").touch()
@@ -210,7 +223,7 @@ def test_a_wait_can_be_cancelled_and_the_background_run_goes_on(desk: Desk, tmp_
 def test_a_launch_is_not_cut_short_for_nobody_would_know_of_its_run(desk: Desk) -> None:
     with desk.bridge() as bridge:
         asked = {"preset": PRESET, "task": script(DONE)}
-        call = bridge.begin("tool/call", {"call": "b", "name": "background_agent", "arguments": asked})
+        call = bridge.begin_call("background_agent", asked, "b")
         bridge.tell("tool/cancel", {"call": "b"})
         result = bridge.result(call)
         assert not result["isError"]
@@ -219,10 +232,9 @@ def test_a_launch_is_not_cut_short_for_nobody_would_know_of_its_run(desk: Desk) 
 
 def test_calls_run_side_by_side(desk: Desk, tmp_path: Path) -> None:
     with desk.bridge() as bridge:
-        first = tasks([touches(tmp_path / "one"), waits_for(tmp_path / "two"), DONE])
+        one = bridge.begin_tasks([touches(tmp_path / "one"), waits_for(tmp_path / "two"), DONE])
         second = {"preset": PRESET, "task": script(waits_for(tmp_path / "one"), touches(tmp_path / "two"), DONE)}
-        one = bridge.begin("tool/call", {"call": "1", "name": "delegate_to_subagents", "arguments": first})
-        two = bridge.begin("tool/call", {"call": "2", "name": "subagent", "arguments": second})
+        two = bridge.begin_call("subagent", second, "2")
         assert not bridge.result(one)["isError"]
         assert not bridge.result(two)["isError"]
 
@@ -234,16 +246,15 @@ def test_what_is_wrong_with_a_call_is_a_result_in_red(desk: Desk) -> None:
         assert "name is required" in result["text"]
         assert result["details"]["view"]["rows"] == [[["error", result["text"]]]]
         assert bridge.call("delegate_to_agents", {})["isError"]
-        missing = bridge.call("get_subagent_output", {"sessionId": "0123456789abcdef"})
+        missing = bridge.output("0123456789abcdef")
         assert missing["text"].startswith('Session "0123456789abcdef" not found.')
 
 
 def test_excluded_tools_are_taken_from_those_that_pi_has(desk: Desk) -> None:
-    profile = desk.stage.project / ".pi" / "agent-profiles" / "careful.md"
-    profile.write_text("---\nname: careful\nexcludeTools: bash\n---\n")
+    desk.stage.write_profile("careful", "excludeTools: bash")
     with desk.bridge() as bridge:
         bridge.tell("host/tools", {"names": ["read", "bash", "lookup", "delegate_to_subagents", "subagent"]})
-        bridge.call("delegate_to_subagents", tasks([DONE], profile="careful"))
+        bridge.delegate([DONE], profile="careful")
     (run_dir,) = desk.stage.run_dirs
     argv = json.loads((run_dir / "meta.json").read_text())["argv"]
     assert argv[argv.index("--tools") + 1] == "read,lookup"
@@ -261,15 +272,19 @@ def test_a_model_that_pi_offers_needs_no_asking_and_another_is_still_asked_for(d
 
 
 @pytest.mark.parametrize(("trusted", "flag"), [(True, "--approve"), (False, "--no-approve"), (None, None)])
-def test_what_was_decided_about_the_project_holds_for_its_agents(
+def test_what_was_decided_about_the_project_holds_for_its_agents_and_profiles(
     desk: Desk, trusted: bool | None, flag: str | None
 ) -> None:
+    """The project of this desk is trusted for good; a session in which it is not is told no."""
     below = desk.stage.project / "below"
     below.mkdir()
+    desk.stage.write_profile("power", POWER)
     with desk.bridge(trusted=trusted) as bridge:
-        bridge.call("delegate_to_subagents", tasks([DONE]))
-        bridge.call("delegate_to_subagents", tasks([DONE], cwd=str(below)))
-    here, elsewhere = (json.loads((run / "meta.json").read_text())["argv"] for run in desk.stage.run_dirs)
+        bridge.delegate([DONE])
+        bridge.delegate([DONE], cwd=str(below))
+        powerful = bridge.delegate([DONE], profile="power")
+    assert (POWERLESS in powerful["text"]) is (trusted is False)
+    here, elsewhere = (json.loads((run / "meta.json").read_text())["argv"] for run in desk.stage.run_dirs[:2])
     assert {"--approve", "--no-approve"} & set(here) == ({flag} if flag else set())
     assert not {"--approve", "--no-approve"} & set(elsewhere), "nobody decided about that directory"
 
@@ -278,14 +293,14 @@ def test_where_nothing_was_to_be_decided_nothing_was(desk: Desk, tmp_path: Path)
     bare = tmp_path / "bare"
     bare.mkdir()
     with desk.bridge(cwd=str(bare)) as bridge:
-        bridge.call("delegate_to_subagents", tasks([DONE]))
+        bridge.delegate([DONE])
     (run_dir,) = (bare / ".pi" / "subagents" / "runs").glob("2*")
     assert "--approve" not in json.loads((run_dir / "meta.json").read_text())["argv"]
 
 
 def test_a_stray_print_or_a_complaint_reaches_nobody_but_the_window(desk: Desk) -> None:
     with desk.bridge() as bridge:
-        result = bridge.call("delegate_to_subagents", tasks([complains("careful\n"), DONE]))
+        result = bridge.delegate([complains("careful\n"), DONE])
         assert [line["text"] for line in result["details"]["windows"][0]["lines"]] == [
             "[stderr]: careful",
             "All is well.",
@@ -321,44 +336,10 @@ def test_another_protocol_is_refused_with_what_to_do_about_it(desk: Desk) -> Non
 
 
 def test_nothing_that_the_handshake_does_not_need_is_loaded_for_it(desk: Desk) -> None:
-    import subprocess
-    import sys
-
-    program = """
-import sys
-sys.argv = ["pi-subagents", "bridge"]
-from pi_subagents.processes import wire
-write = wire.Wire.write
-def telling(self, message):
-    write(self, message)
-    unwanted = {"mcp", "textual", "rich", "asyncio", "msgspec", "pi_subagents.tools", "ruamel"}
-    write(self, repr(sorted(unwanted & set(sys.modules))).encode())
-    sys.exit()
-wire.Wire.write = telling
-from pi_subagents.surfaces.cli import main
-main()
-"""
-    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": HELLO}).encode() + b"\n"
-    command = [sys.executable, "-c", program]
-    done = subprocess.run(command, input=said, capture_output=True, env=desk.environ, timeout=PATIENCE_S, check=True)
-    answer, loaded = done.stdout.splitlines()
-    assert json.loads(answer)["result"]["protocol"] == 1
-    assert loaded == b"[]"
-
-
-PROFILE_WITH_POWER = "---\nname: power\nextensions: ./x.ts\n---\n"
-
-
-@pytest.mark.parametrize("trusted", [True, False, None])
-def test_what_was_decided_in_pi_holds_for_profiles_too(desk: Desk, trusted: bool | None) -> None:
-    """The project of this desk is trusted for good; a session in which it is not is told no."""
-    path = desk.stage.project / ".pi" / "agent-profiles" / "power.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(PROFILE_WITH_POWER)
-    with desk.bridge(trusted=trusted) as bridge:
-        result = bridge.call("delegate_to_subagents", tasks([DONE], profile="power"))
-    refused = '"extensions" (loads code) cannot be used' in result["text"]
-    assert refused is (trusted is False)
+    said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": HELLO}).encode()
+    answer, loaded = desk.first_answer(said)
+    assert answer["protocol"] == 1
+    assert not {"mcp", "textual", "rich", "asyncio", "msgspec", "pi_subagents.tools", "ruamel"} & loaded
 
 
 def test_pi_saying_yes_below_a_project_says_nothing_about_the_project(desk: Desk) -> None:
@@ -366,21 +347,19 @@ def test_pi_saying_yes_below_a_project_says_nothing_about_the_project(desk: Desk
     Decisions(Path(desk.stage.environ["PI_AGENT_DIR"])).revoke(project)
     below = project / "below"
     (below / ".agents" / "skills").mkdir(parents=True)  # something for pi to ask about
-    path = project / ".pi" / "agent-profiles" / "power.md"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(PROFILE_WITH_POWER)
+    desk.stage.write_profile("power", POWER)
     with desk.bridge(trusted=True, cwd=str(below)) as bridge:
-        result = bridge.call("delegate_to_subagents", tasks([DONE], profile="power"))
-    assert '"extensions" (loads code) cannot be used' in result["text"]
+        result = bridge.delegate([DONE], profile="power")
+    assert POWERLESS in result["text"]
 
 
 def test_previews_are_as_wide_as_pis_screen_allows_and_follow_its_changes(desk: Desk, tmp_path: Path) -> None:
-    (desk.stage.project / ".pi" / "settings.json").write_text('{"subagents": {"commandPreviewWidth": 30}}')
+    desk.stage.write_settings(commandPreviewWidth=30)
     first, second = (assistant("", tool_call("find", call_id, pattern="x" * 200)) for call_id in ("1", "2"))
     steps = [prints(AGENT_START, first), waits_for(tmp_path / "go"), prints(second, *answer("Done."))]
     with desk.bridge() as bridge:
         bridge.tell("host/columns", {"columns": 100})
-        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": tasks(steps)})
+        call = bridge.begin_tasks(steps)
         bridge.hear(lambda message: "find → xxx" in str(message))
         bridge.tell("host/columns", {"columns": 60})
         bridge.call("list_subagent_profiles", {}, call="d")  # by now it is known
@@ -391,7 +370,7 @@ def test_previews_are_as_wide_as_pis_screen_allows_and_follow_its_changes(desk: 
 
 
 def test_what_is_wrong_with_the_settings_is_told_to_the_person_once_and_not_to_the_model(desk: Desk) -> None:
-    (desk.stage.project / ".pi" / "settings.json").write_text('{"subagents": {"maxLinesPerWindow": "many"}}')
+    desk.stage.write_settings(maxLinesPerWindow="many")
     with desk.bridge() as bridge:
         answers = [bridge.call("delegate_to_subagents", tasks([DONE]), call=str(number)) for number in range(2)]
         preset = bridge.call("subagent", {"tasks": [{"preset": PRESET, "task": script(DONE)}]}, call="s")

@@ -11,25 +11,17 @@ import pytest
 
 from pi_subagents.models import Status
 from pi_subagents.store import load_run
-from pi_subagents.testing import prints
+from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import pauses, repeats_steering, touches
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant, tool_call
-from tests.bridge.kit import Desk, Extension
+from tests.bridge.kit import DONE, Desk, Extension, plain
 from tests.kit.waiting import until
-from tests.process.kit import tasks
-
-DONE = prints(*answer("All is well."))
-
-
-def text_of(rows: list[Any]) -> list[str]:
-    """Rows without their colours."""
-    return ["".join(text for _style, text in row) for row in rows]
 
 
 def rows(bridge: Extension) -> list[str]:
     """What the screen shows at the moment."""
     shown = [*bridge.told("screen/open"), *bridge.told("screen/rows")]
-    return text_of(shown[-1]["rows"]) if shown else []
+    return [plain(row) for row in shown[-1]["rows"]] if shown else []
 
 
 def until_rows(bridge: Extension, are_wanted: Callable[[list[str]], object]) -> list[str]:
@@ -65,22 +57,22 @@ def test_a_profile_is_created_edited_shown_and_deleted_through_dialogs(desk: Des
         chosen = {"Provider": "acme", "Model": "large"}
         bridge.answers |= {"dialog/select": choosing(chosen), "dialog/confirm": lambda asked: False}
         chosen["Scope"] = "Project (.pi/agent-profiles/)"
-        assert bridge.ask("command/run", {"command": "profile", "arguments": "create reviewer"}) is None
+        bridge.run_command("profile", "create reviewer")
         assert path.read_text() == "---\nname: reviewer\nprovider: acme\nmodel: large\n---\n"
         offered = next(asked for asked in bridge.told("dialog/select") if "Provider" in asked["title"])
         assert {"acme", "ours"} <= set(offered["options"])
         assert bridge.told("ui/notify")[-1] == {"message": f'Saved the profile "reviewer": {path}', "level": "info"}
 
-        bridge.ask("command/run", {"command": "profile", "arguments": "show reviewer"})
+        bridge.run_command("profile", "show reviewer")
         assert "model: large" in bridge.told("ui/notify")[-1]["message"]
         found = bridge.ask("command/complete", {"command": "profile", "prefix": "show re"})
         assert [(one["value"], one["label"]) for one in found] == [("show reviewer", "reviewer")]
         assert bridge.ask("command/complete", {"command": "subagents", "prefix": "x"}) == []
 
-        bridge.ask("command/run", {"command": "profile", "arguments": "delete reviewer"})
+        bridge.run_command("profile", "delete reviewer")
         assert path.exists(), "nobody confirmed it"
         bridge.answers["dialog/confirm"] = lambda asked: True
-        bridge.ask("command/run", {"command": "profile", "arguments": "rm reviewer"})
+        bridge.run_command("profile", "rm reviewer")
         assert not path.exists()
 
 
@@ -94,7 +86,7 @@ def test_the_wizard_offers_the_tools_that_pi_has_but_not_our_own(desk: Desk, cho
             "dialog/select": choosing(chosen),
             "dialog/input": lambda asked: "grep,ls,lookup" if "Tools" in asked["title"] else "",
         }
-        bridge.ask("command/run", {"command": "profile", "arguments": "create reader"})
+        bridge.run_command("profile", "create reader")
         (asked,) = [asked["title"] for asked in bridge.told("dialog/input") if "Tools" in asked["title"]]
         assert asked.endswith("(available: read, grep, find, ls, lookup, bash, edit, write)")
         assert not [asked for asked in bridge.told("dialog/select") if "Not known here" in asked["title"]]
@@ -109,7 +101,7 @@ def test_a_text_that_a_profile_has_is_changed_in_the_editor(desk: Desk) -> None:
             "dialog/input": lambda asked: "",
             "dialog/editor": lambda asked: asked["text"].replace("quick", "slow"),
         }
-        bridge.ask("command/run", {"command": "profile", "arguments": "edit quick"})
+        bridge.run_command("profile", "edit quick")
         assert {"title": "Step 4 of 10: System prompt", "text": "Be quick."} in bridge.told("dialog/editor")
     assert path.read_text().endswith("Be slow.\n")
 
@@ -124,12 +116,12 @@ def test_a_command_that_waits_for_a_person_ends_with_the_conversation(desk: Desk
 def test_the_list_shows_runs_live_and_a_run_can_be_read_and_stopped(desk: Desk, tmp_path: Path) -> None:
     with desk.bridge() as bridge:
         bridge.answers |= {"screen/open": lambda asked: 10, "dialog/confirm": lambda asked: True}
-        bridge.call("delegate_to_subagents", tasks([DONE]))
+        bridge.delegate([DONE])
         story = prints(AGENT_START, assistant("I will look around.", tool_call("ls", path="src")))
-        asked = {"tasks": [{"name": "the long one", "prompt": tasks([story, pauses(300)])["tasks"][0]["prompt"]}]}
-        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        long_one = {"name": "the long one", "prompt": script(story, pauses(300))}
+        call = bridge.begin_call("delegate_to_subagents", {"tasks": [long_one]})
         bridge.hear(lambda message: "I will look around." in str(message))
-        command = bridge.begin("command/run", {"command": "subagents", "arguments": ""})
+        command = bridge.begin("command/run", {"command": "subagents"})
 
         assert until_row(bridge, "the long one").startswith("▸ ⏳ the long one")
         assert until_row(bridge, "task 1").startswith("  ✓ task 1")
@@ -147,20 +139,13 @@ def test_the_list_shows_runs_live_and_a_run_can_be_read_and_stopped(desk: Desk, 
 
 
 def test_a_run_whose_harness_listens_can_be_steered(desk: Desk, tmp_path: Path) -> None:
-    profile = desk.stage.project / ".pi" / "agent-profiles" / "listener.md"
-    profile.write_text("---\nname: listener\nharness: pi-rpc\n---\n")
+    desk.stage.write_profile("listener", "harness: pi-rpc")
     with desk.bridge() as bridge:
         bridge.answers |= {"screen/open": lambda asked: True, "dialog/input": lambda asked: "Hurry up."}
-        steps = [
-            prints(AGENT_START),
-            touches(tmp_path / "there"),
-            repeats_steering(),
-            prints(agent_end(), AGENT_SETTLED),
-        ]
-        asked = tasks(steps, profile="listener")
-        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        heard = [repeats_steering(), prints(agent_end(), AGENT_SETTLED)]
+        call = bridge.begin_tasks([prints(AGENT_START), touches(tmp_path / "there"), *heard], profile="listener")
         until((tmp_path / "there").exists)
-        command = bridge.begin("command/run", {"command": "subagents", "arguments": ""})
+        command = bridge.begin("command/run", {"command": "subagents"})
         until_row(bridge, "▸ ⏳ task 1")
         press(bridge, "s")
         said = bridge.result(call)
@@ -170,14 +155,12 @@ def test_a_run_whose_harness_listens_can_be_steered(desk: Desk, tmp_path: Path) 
 
 
 def test_a_run_that_does_not_listen_says_so(desk: Desk) -> None:
-    profile = desk.stage.project / ".pi" / "agent-profiles" / "deaf.md"
-    profile.write_text("---\nname: deaf\nharness: pi-json\n---\n")
+    desk.stage.write_profile("deaf", "harness: pi-json")
     with desk.bridge() as bridge:
         bridge.answers |= {"screen/open": lambda asked: True, "dialog/input": lambda asked: "Hurry up."}
-        asked = tasks([prints(AGENT_START), pauses(300)], profile="deaf")
-        bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        bridge.begin_tasks([prints(AGENT_START), pauses(300)], profile="deaf")
         bridge.heard("tool/update")
-        bridge.begin("command/run", {"command": "subagents", "arguments": ""})
+        bridge.begin("command/run", {"command": "subagents"})
         until_row(bridge, "▸ ⏳ task 1")
         press(bridge, "s")
         notice = bridge.heard("ui/notify", level="warning")["message"]
@@ -190,9 +173,9 @@ def test_a_long_list_and_a_long_text_never_have_more_rows_than_there_is_room(des
     with desk.bridge() as bridge:
         bridge.answers |= {"screen/open": lambda asked: 4}
         story = "\n".join(f"line {number} {'word ' * 30}" for number in range(40))
-        for number in range(3):
-            bridge.call("delegate_to_subagents", tasks([DONE], [prints(*answer(story))]), call=str(number))
-        bridge.begin("command/run", {"command": "subagents", "arguments": ""})
+        for _ in range(3):
+            bridge.delegate([DONE], [prints(*answer(story))])
+        bridge.begin("command/run", {"command": "subagents"})
         screen = bridge.heard("screen/open")["screen"]
         until_rows(bridge, lambda shown: shown[0].startswith("▸"))
         for key, are_wanted in (
@@ -210,10 +193,10 @@ def test_a_long_list_and_a_long_text_never_have_more_rows_than_there_is_room(des
             until_rows(bridge, are_wanted)
         bridge.tell("screen/key", {"screen": screen, "key": "escape", "height": 4})
         bridge.heard("screen/close")
-        shown = [text_of(params["rows"]) for params in bridge.told("screen/rows")]
-        assert max(map(len, shown)) <= 4
-        assert max(len(row) for rows_ in shown for row in rows_ if row.startswith("line")) <= 78
-        lists = [text_of(params["rows"]) for params in bridge.told("screen/rows") if params["title"] == "Sub-agents"]
+        shown = [(params["title"], [plain(row) for row in params["rows"]]) for params in bridge.told("screen/rows")]
+        assert max(len(rows_) for _, rows_ in shown) <= 4
+        assert max(len(row) for _, rows_ in shown for row in rows_ if row.startswith("line")) <= 78
+        lists = [rows_ for title, rows_ in shown if title == "Sub-agents"]
         assert all(sum(row.startswith("▸") for row in rows_) == 1 for rows_ in lists), "what is chosen is always seen"
 
 
@@ -226,12 +209,11 @@ def test_without_a_terminal_the_runs_are_chosen_in_dialogs(desk: Desk, action: s
             "dialog/select": lambda asked: words if words in asked["options"] else asked["options"][0],
             "dialog/confirm": lambda asked: True,
         }
-        bridge.ask("command/run", {"command": "subagents", "arguments": ""})
+        bridge.run_command("subagents")
         assert bridge.told("ui/notify")[-1]["message"].startswith("No sub-agents")
-        asked = tasks([prints(AGENT_START, assistant("Here I am.")), pauses(300)])
-        call = bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": asked})
+        call = bridge.begin_tasks([prints(AGENT_START, assistant("Here I am.")), pauses(300)])
         bridge.hear(lambda message: "Here I am." in str(message))
-        bridge.ask("command/run", {"command": "subagents", "arguments": ""})
+        bridge.run_command("subagents")
         if action == "read":
             assert bridge.told("ui/notify")[-1] == {"message": "Here I am.", "level": "info"}
             bridge.tell("tool/cancel", {"call": "c"})
@@ -248,14 +230,12 @@ def test_a_command_that_there_is_not_is_refused(desk: Desk) -> None:
 
 def test_what_a_project_writes_does_not_reach_pis_terminal_as_escapes(desk: Desk) -> None:
     evil = "\x1b]0;title\x07\x1b[2J\x9b31m\u202elink"
-    folder = desk.stage.project / ".pi" / "agent-profiles"
-    for name, text in ((f"a{evil}", "nothing"), ("b", f"---\nname: b\nmodel: {json.dumps(evil)}\n---\n{evil}\n")):
-        (folder / f"{name}.md").parent.mkdir(parents=True, exist_ok=True)
-        (folder / f"{name}.md").write_text(text)
+    desk.stage.write(f".pi/agent-profiles/a{evil}.md", "nothing")
+    desk.stage.write_profile("b", f"model: {json.dumps(evil)}", body=evil)
     with desk.bridge() as bridge:
         bridge.answers |= {"dialog/select": lambda asked: asked["options"][-1], "dialog/confirm": lambda asked: False}
         for arguments in ("list", "show b", "delete b", f"show a{evil}"):
-            bridge.ask("command/run", {"command": "profile", "arguments": arguments})
+            bridge.run_command("profile", arguments)
         told = json.dumps([bridge.told(f"{kind}") for kind in ("ui/notify", "dialog/select", "dialog/confirm")])
     assert "link" in told
     assert not [sign for sign in ("\\u001b", "\\u0007", "\\u009b", "\\u202e") if sign in told]

@@ -11,12 +11,11 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.store import load_run
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, leaves_behind, pauses, touches, waits_for
-from pi_subagents.testing.records import AGENT_START, answer
-from tests.bridge.kit import WAIT_S, Desk, Extension
+from pi_subagents.testing.records import AGENT_START
+from tests.bridge.kit import DONE, WAIT_S, Desk, Extension
 from tests.kit.waiting import until
 from tests.process.kit import PRESET, tasks
 
-DONE = prints(*answer("All is well."))
 """An agent that does not listen is given five seconds; the rest is for a slow machine."""
 
 
@@ -25,7 +24,7 @@ def begin_call(bridge: Extension, tmp_path: Path, *, stubborn: bool = True) -> N
     there = tmp_path / "there"
     steps = [prints(AGENT_START), leaves_behind(), touches(there), pauses(300)]
     arguments = tasks([ignores_sigterm(), ignores_abort(), *steps] if stubborn else steps)
-    bridge.begin("tool/call", {"call": "c", "name": "delegate_to_subagents", "arguments": arguments})
+    bridge.begin_call("delegate_to_subagents", arguments)
     until(there.exists)
 
 
@@ -58,7 +57,7 @@ def test_foreground_runs_are_stopped_and_background_runs_go_on(
     with desk.bridge() as bridge:
         status = bridge.call("background_agent_status", {"includeCompleted": True, "wait_s": WAIT_S})
         assert [run["sessionId"] for run in status["details"]["runs"]] == [session_id]
-        assert "All is well." in bridge.call("get_subagent_output", {"sessionId": session_id})["text"]
+        assert "All is well." in bridge.output(session_id)["text"]
     until(lambda: desk.agents() == [])
 
 
@@ -71,9 +70,9 @@ def test_a_bridge_that_is_killed_leaves_no_agent_and_its_runs_are_closed_as_lost
     (run_dir,) = desk.stage.run_dirs
     session_id = run_dir.name.rpartition("-")[2]
     with desk.bridge() as bridge:
-        found = bridge.call("get_subagent_output", {"sessionId": session_id})
+        found = bridge.output(session_id)
         assert (found["details"]["status"], found["details"]["reason"]) == ("error", "lost")
-        assert not bridge.call("delegate_to_subagents", tasks([DONE]))["isError"]
+        assert not bridge.delegate([DONE])["isError"]
 
 
 def test_a_bridge_to_which_nobody_ever_speaks_ends_with_its_input(desk: Desk) -> None:

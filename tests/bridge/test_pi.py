@@ -20,8 +20,8 @@ def test_a_delegation_is_shown_counted_and_does_with_the_project_what_was_decide
     place = play(Script().otherwise([Say("Nothing was found.")]))
     mark = place.root / "mark"
     place.write(".pi/extensions/mark.ts", MARKING)
-    desk = Desk(place, {"MARK_FILE": str(mark)})
-    with desk.bridge(trusted=trusted) as bridge:
+    place.environ["MARK_FILE"] = str(mark)
+    with Desk(place).bridge(trusted=trusted) as bridge:
         arguments = {"tasks": [{"name": "scout", "prompt": "Look around."}]}
         result = bridge.call("delegate_to_subagents", arguments)
         assert not result["isError"], result["text"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -42,6 +43,7 @@ def _blocks_of(page: Path) -> Iterator[Block]:
         yield Block(page, text.count("\n", 0, found.start()) + 1, found["language"], found["text"])
 
 
+@cache
 def links() -> list[tuple[Path, str]]:
     """Every link to another file, with the page it stands in."""
     found = [(page, match["target"]) for page in all_pages() for match in _LINK.finditer(page.read_text("utf-8"))]

@@ -81,7 +81,8 @@ def drawing(source: Path = ROOT / "src" / PACKAGE) -> str:
 
 def _layer(number: str, rooms: Mapping[str, str], source: Path) -> Iterator[str]:
     for position, (room, purpose) in enumerate(rooms.items()):
-        name = f"{room}/" if room and (source / room).is_dir() else room or PACKAGE
+        is_module = not room or (source / f"{room}.py").is_file()
+        name = (room or PACKAGE) if is_module else f"{room}/"
         yield f"{number if position == 0 else ' '}  {name:<13} {purpose}"
 
 

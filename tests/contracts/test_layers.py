@@ -13,14 +13,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.harness import HARNESSES
-from tests.contracts.layers import (
-    ASIDE,
-    ASIDE_IS_USED_FROM,
-    ASIDE_USES_UP_TO,
-    CONTRIBUTING,
-    LAYERS,
-    with_drawing,
-)
+from tests.contracts.layers import ASIDE, ASIDE_IS_USED_FROM, ASIDE_USES_UP_TO, CONTRIBUTING, LAYERS, with_drawing
 from tests.contracts.source_tree import (
     PACKAGE,
     Import,
@@ -63,7 +56,7 @@ HEAVY_LIBRARIES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "click": (("surfaces.cli",), ("surfaces.cli",)),
     "markdown_it": ((), ("export",)),
     "mcp": (("surfaces.mcp",), ("surfaces.mcp",)),
-    "rich": (("surfaces.cli.rendering",), ("surfaces",)),
+    "rich": (("surfaces.cli.markdown",), ("surfaces",)),
     "ruamel": ((), ("profiles", "settings", "surfaces.cli.task_files")),
     "textual": (("surfaces.watch",), ("surfaces.watch",)),
     "wcwidth": ((), ("text.cells",)),
@@ -210,10 +203,10 @@ def printing_elsewhere(tree: SourceTree) -> Iterator[str]:
 def json_printed_elsewhere(tree: SourceTree) -> Iterator[str]:
     """One module of the command writes JSON; there everything is escaped that a terminal would obey."""
     for module in tree.modules:
-        if module.is_in("surfaces.cli") and module.name != "surfaces.cli.json_output":
+        if module.is_in("surfaces.cli") and module.name != "surfaces.cli.output":
             for library, names in JSON_WRITERS.items():
                 for name, line in calls_to(module, library, names):
-                    yield f"{module.at(line)} uses {library}.{name}; use surfaces/cli/json_output.py"
+                    yield f"{module.at(line)} uses {library}.{name}; use surfaces/cli/output.py"
 
 
 def missing_docstrings(tree: SourceTree) -> Iterator[str]:
@@ -323,17 +316,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     ),
     (upward_imports, {"delegation.py": "from pi_subagents import delegate"}, "imports pi_subagents (layer 6)"),
     (runners_and_store_mixed, {"runners/child.py": "from pi_subagents.store import lease"}, "imports store"),
-    (
-        runners_and_store_mixed,
-        {"store/lease.py": "import pi_subagents.runners.child"},
-        "imports runners.child",
-    ),
+    (runners_and_store_mixed, {"store/lease.py": "import pi_subagents.runners.child"}, "imports runners.child"),
     (surfaces_mixed, {"surfaces/mcp.py": "from pi_subagents.surfaces.cli import echo"}, "another surface"),
-    (
-        surfaces_mixed,
-        {"surfaces/mcp.py": "def f():\n    import pi_subagents.surfaces.live"},
-        "another surface",
-    ),
+    (surfaces_mixed, {"surfaces/mcp.py": "def f():\n    import pi_subagents.surfaces.live"}, "another surface"),
     (surfaces_mixed, {"surfaces/cli/main.py": "import pi_subagents.surfaces.live"}, "loads surfaces.live"),
     (surfaces_and_store, {"surfaces/cli/stop.py": "from pi_subagents.store import load_run"}, "imports store"),
     (surfaces_and_store, {"surfaces/mcp.py": "def f():\n    import pi_subagents.store.index"}, "imports store.index"),
@@ -347,17 +332,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
         {"fold.py": "from pi_subagents import outcome", "outcome.py": "from pi_subagents.fold import f"},
         "import cycle:",
     ),
-    (
-        import_cycles,
-        {"models/__init__.py": "from .run import R", "models/run.py": "from . import R"},
-        "models.run",
-    ),
+    (import_cycles, {"models/__init__.py": "from .run import R", "models/run.py": "from . import R"}, "models.run"),
     (processes_outside_runners, {"delegation.py": "import subprocess"}, "imports subprocess"),
-    (
-        processes_outside_runners,
-        {"store/lease.py": "def f():\n    from signal import SIGTERM"},
-        "imports signal",
-    ),
+    (processes_outside_runners, {"store/lease.py": "def f():\n    from signal import SIGTERM"}, "imports signal"),
     (processes_outside_runners, {"delegation.py": "import os\nos.killpg(1, 9)"}, "delegation:3 uses os.killpg"),
     (processes_outside_runners, {"delegation.py": "import os as o\no.kill(1, 9)"}, "uses os.kill"),
     (processes_outside_runners, {"delegation.py": "from os import fork"}, "uses os.fork"),
@@ -380,11 +357,7 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     ),
     (databases_outside_store, {"delegation.py": "import sqlite3"}, "imports sqlite3"),
     (databases_outside_store, {"runners/child.py": "def f():\n    import fcntl"}, "imports fcntl"),
-    (
-        heavy_imports,
-        {"surfaces/live/view.py": "from rich.live import Live"},
-        "imports rich.live when the module",
-    ),
+    (heavy_imports, {"surfaces/live/view.py": "from rich.live import Live"}, "imports rich.live when the module"),
     (heavy_imports, {"delegation.py": "def f():\n    import rich"}, "imports rich when a function"),
     (heavy_imports, {"surfaces/live/view.py": "import click"}, "imports click"),
     (heavy_imports, {"export/prose.py": "import markdown_it"}, "imports markdown_it when the module"),
@@ -423,7 +396,7 @@ SOUND: Mapping[str, str] = {
     "offline/server.py": "from pi_subagents import encoding",
     "surfaces/cli/__init__.py": "from .demo import demo",
     "surfaces/cli/demo.py": "import click\ndef f():\n    from ...offline import server\n    import rich",
-    "surfaces/cli/json_output.py": "from pi_subagents.encoding import encode_any",
+    "surfaces/cli/output.py": "from pi_subagents.encoding import encode_any",
     "surfaces/cli/stop.py": "from pi_subagents.runs.run import Run",
     "surfaces/cli/live.py": "def f():\n    from pi_subagents.surfaces.watch import app",
     "surfaces/cli/tasks.py": "import json, msgspec\njson.loads('1')\nmsgspec.json.decode('1')",

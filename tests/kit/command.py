@@ -1,12 +1,15 @@
-"""`pi-subagents` as a process of its own."""
+"""`pi-subagents` as a process of its own, and in this one."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+
+from click.testing import CliRunner, Result
 
 from tests.kit.waiting import PATIENCE_S
 
@@ -35,3 +38,30 @@ def run(*arguments: str, cwd: Path, environ: Mapping[str, str], stdin: str | Non
         check=False,
         **given,
     )
+
+
+def called(*arguments: str) -> Result:
+    """What the command prints in this very process, and how it ends."""
+    from pi_subagents.surfaces.cli.app import app
+
+    result = CliRunner().invoke(app, arguments)
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
+    return result
+
+
+def called_json(*arguments: str) -> Any:
+    """The JSON that it prints."""
+    return json.loads(called(*arguments).stdout)
+
+
+def completing(*words: str) -> dict[str, str]:
+    """The variables with which the command tells zsh how the last of these words goes on.
+
+    It prints three lines for each way: its kind, the word, and what it means.
+    """
+    line = ["pi-subagents", *words]
+    return {
+        "_PI_SUBAGENTS_COMPLETE": "zsh_complete",
+        "COMP_WORDS": " ".join(line),
+        "COMP_CWORD": str(len(line) - 1),
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +16,10 @@ from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import ending
 from pi_subagents.paths import runs_dir
-from pi_subagents.store import Index, RunRecord, load_run, publish
+from pi_subagents.place import Place
+from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
+from pi_subagents.store import Index, Lease, RunRecord, load_run, publish
+from pi_subagents.store.record import open_run
 
 HOUR_S = 3600
 DAY_S = 86_400
@@ -41,6 +45,19 @@ class Kept:
         assert self.record is not None
         self.record.close()
         self.record = None
+
+    def end(self, reason: Reason = Reason.SETTLED, message: str | None = None, at: int | None = None) -> None:
+        """The holder writes the end and lets go."""
+        self.append(ending(reason, message, now_ms() if at is None else at))
+        self.let_go()
+
+    def hand_over(self) -> Lease:
+        """The holder leaves the run to another process, which has this."""
+        assert self.record is not None
+        handed_over = os.dup(self.record.lease_fd)
+        self.record.leave()
+        self.record = None
+        return Lease(handed_over)
 
 
 @dataclass
@@ -104,14 +121,43 @@ class Shelf:
         return Index(self.agent_dir)
 
     @property
+    def place(self) -> Place:
+        return Place(self.project, self.agent_dir, {})
+
+    @property
+    def folder(self) -> Path:
+        """Where the records are."""
+        return runs_dir(self.project)
+
+    def list_of(self, session_id: str) -> Path:
+        """The list of a session's runs."""
+        return self.folder / ".sessions" / session_id
+
+    def lose_index(self) -> None:
+        """Have something in the place of the index of which nothing can be made."""
+        self.index.path.unlink(missing_ok=True)
+        self.index.path.mkdir(parents=True)
+
+    def listed(self, *, place: Place | None = None, **wanted: Any) -> list[SessionSummary]:
+        """The sessions as they are listed, those of the project unless told otherwise."""
+        wanted.setdefault("project", self.project)
+        return list_sessions(place or self.place, Wanted(**wanted))
+
+    @property
     def runs(self) -> list[str]:
         """The names of all visible run directories."""
-        return sorted(path.name for path in runs_dir(self.project).iterdir() if not path.name.startswith("."))
+        return sorted(path.name for path in self.folder.iterdir() if not path.name.startswith("."))
 
     def close(self) -> None:
         for kept in self.held:
             if kept.record is not None:
                 kept.let_go()
+
+
+def take_lease(run_dir: Path) -> Lease | None:
+    """Hold the run in a directory, unless somebody else does."""
+    with open_run(run_dir) as run:
+        return Lease.of_run(run)
 
 
 def run_id_at(at: int, session_id: str) -> str:

@@ -35,7 +35,7 @@ _CLONE_PARENT = 0x8000
 _PRELOADED = (
     *("msgspec", "sqlite3", "asyncio", "ruamel.yaml", "rich.console", "rich.markdown", "rich.live"),
     *("pi_subagents.delegation.delegation", "pi_subagents.tools", "pi_subagents.surfaces.cli.app"),
-    *("pi_subagents.surfaces.cli.run", "pi_subagents.surfaces.cli.call", "pi_subagents.surfaces.cli.rendering"),
+    *("pi_subagents.surfaces.cli.run", "pi_subagents.surfaces.cli.call", "pi_subagents.surfaces.cli.markdown"),
     *("pi_subagents.surfaces.bridge", "pi_subagents.diagnosis", "pi_subagents.wizard", "pi_subagents.installing.mcp"),
     *("pi_subagents.export", "pi_subagents.runs.background", "pi_subagents.background.keeper"),
     *("pi_subagents.surfaces.cli.sessions", "pi_subagents.surfaces.cli.background"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from pi_subagents import Task
 from pi_subagents.offline import Call, Fail, Say, Script
+from tests.kit.processes import all_pids, command_line
 from tests.kit.waiting import until_async
 from tests.pi.stage import WAIT_S, Play, Stage, files_below
 
@@ -71,7 +71,7 @@ async def test_while_an_agent_works_its_key_is_in_no_command_line_and_no_file_of
         work = asyncio.ensure_future(delegation)
         await until_async((stage.project / "here").exists)
         (run_dir,) = stage.run_dirs
-        commands = _commands()
+        commands = list(map(command_line, all_pids()))
         assert any(str(run_dir).encode() in command for command in commands)
         assert not any(key.encode() in command for command in commands)
         assert (run_dir / "agent-dir" / "auth.json").exists()
@@ -81,14 +81,6 @@ async def test_while_an_agent_works_its_key_is_in_no_command_line_and_no_file_of
     assert result.ok
     assert files_with(key, run_dir) == []
     assert not (run_dir / "agent-dir").exists()
-
-
-def _commands() -> list[bytes]:
-    commands = []
-    for process in Path("/proc").glob("[0-9]*"):
-        with suppress(OSError):  # it ended meanwhile
-            commands.append((process / "cmdline").read_bytes())
-    return commands
 
 
 @pytest.mark.parametrize("containment", ["auto", "guard"])

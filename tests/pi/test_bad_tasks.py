@@ -8,7 +8,7 @@ import pytest
 
 from pi_subagents.offline import Call, Say, Script
 from tests.kit.waiting import PATIENCE_S
-from tests.pi.stage import Play, Stage
+from tests.pi.stage import Play
 
 WINDOW_KEYS = {
     *("name", "sessionId", "status", "lines", "allMessages", "exitCode", "model", "stopReason", "errorMessage"),
@@ -50,12 +50,8 @@ async def test_a_task_without_a_possible_profile_leaves_a_record_of_its_failure(
     answer = await stage.call(task("bad", profile="code-reviewer"))
     assert 'error — Unknown profile: "code-reviewer". Available profiles: (none) (session: ' in answer.text
     (window,) = answer.details["windows"]
-    assert (window["status"], window["reason"], window["exitCode"], window["startedAt"]) == (
-        "error",
-        "invalid",
-        None,
-        None,
-    )
+    shown = [window[key] for key in ("status", "reason", "exitCode", "startedAt")]
+    assert shown == ["error", "invalid", None, None]
     (run_dir,) = stage.run_dirs
     assert b'"status": "failed"' in (run_dir / "result.json").read_bytes()
 
@@ -129,13 +125,6 @@ async def test_a_bad_directory_fails_its_task_alone_in_the_documented_words(play
     assert len(stage.model.requests) == 2
 
 
-async def spawn_failure(stage: Stage) -> str:
-    answer = await stage.call(task("t"))
-    (window,) = answer.details["windows"]
-    assert window["reason"] == "spawn"
-    return str(window["errorMessage"])
-
-
 @pytest.mark.parametrize("program", ["/nowhere/pi", "{root}/not-executable", "{root}/no-interpreter"])
 async def test_a_program_that_cannot_be_started_is_a_spawn_failure(play: Play, program: str) -> None:
     stage = play(Script())
@@ -143,4 +132,5 @@ async def test_a_program_that_cannot_be_started_is_a_spawn_failure(play: Play, p
     (stage.root / "no-interpreter").write_text("#!/nowhere/interpreter\n")
     (stage.root / "no-interpreter").chmod(0o755)
     stage.write_settings(piCommand=program.format(root=stage.root))
-    assert await spawn_failure(stage) == "Failed to spawn sub-agent process"
+    (window,) = (await stage.call(task("t"))).details["windows"]
+    assert (window["reason"], window["errorMessage"]) == ("spawn", "Failed to spawn sub-agent process")

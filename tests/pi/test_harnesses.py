@@ -47,7 +47,7 @@ CASES: dict[str, tuple[list[Step], dict[str, Any]]] = {
     "a timeout": ([Hang("I was about to")], {"timeout": 2.5}),
     "a prompt that begins with a slash": ([Say("Ok.")], {"prompt": "/review the code"}),
     "a prompt like a command of pi": ([Say("Ok.")], {"prompt": "/compact"}),
-    "ten megabytes": ([Say("Read.")], {"prompt": "0123456789abcde\n" * (10 * MEGABYTE // 16) + "the end"}),
+    "ten megabytes": ([Say("Read.")], {"prompt": "".join(f"{n:09d}\n" for n in range(MEGABYTE)) + "the end"}),
 }
 
 

@@ -2,55 +2,100 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 import pytest
 
-from pi_subagents import Reason, RunResult, Status
+from pi_subagents import Reason, RunResult, Status, Task
 from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.text import duration
-from tests.pi.stage import Play
+from tests.kit.waiting import until_async
+from tests.pi.stage import WAIT_S, Play, Stage
 
-TIMEOUT_S = 30
-"""Only an agent that is at work gets an extension, and on a busy machine it takes one ten seconds to begin."""
-EXTENSION_S = 15
-"""As long may a model's answer take."""
+TIMEOUT_S, EXTENSION_S = 600, 30
 LOOP = "Loop detected: sub-agent is repeating the same tool calls"
 
 
-def work(number: int, seconds: float) -> Call:
+class AtWork:
+    """An agent whose tools wait to be let go, and a clock of ours that is put forward meanwhile."""
+
+    def __init__(self, stage: Stage, work: asyncio.Future[list[RunResult]], monkeypatch: pytest.MonkeyPatch) -> None:
+        self._stage = stage
+        self._work = work
+        self._ahead_s = 0.0
+        usual = asyncio.get_running_loop().time
+        monkeypatch.setattr(asyncio.get_running_loop(), "time", lambda: usual() + self._ahead_s)
+
+    async def until_called(self, number: int) -> None:
+        await until_async((self._stage.project / f"called{number}").exists)
+
+    def let_go(self, number: int) -> None:
+        (self._stage.project / f"go{number}").touch()
+
+    async def let_pass(self, seconds: int) -> None:
+        """Put the clock forward, but by so little at a time that nobody believes that we were asleep."""
+        for _ in range(seconds):
+            self._ahead_s += 1
+            await asyncio.sleep(0)
+
+    async def end(self) -> RunResult:
+        (result,) = await asyncio.wait_for(self._work, WAIT_S)
+        return result
+
+
+def work(number: int) -> Call:
     """A tool call that takes its time; no two are alike."""
-    return Call("bash", {"command": f"sleep {seconds}; echo {number}"})
+    return Call("bash", {"command": f"touch called{number}; until [ -e go{number} ]; do sleep 0.02; done"})
+
+
+@asynccontextmanager
+async def at_work(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[AtWork]:
+    """An agent in its first tool call, whose time has passed."""
+    stage.write_settings(extend_timeout_debounce=EXTENSION_S)
+    async with stage.delegation(Task("t", "Go.", timeout=TIMEOUT_S)) as delegation:
+        agent = AtWork(stage, asyncio.ensure_future(delegation), monkeypatch)
+        await agent.until_called(0)
+        await agent.let_pass(TIMEOUT_S + 1)
+        yield agent
 
 
 def failed(result: RunResult) -> tuple[Status, Reason | None, str | None]:
     return result.status, result.reason, result.error
 
 
-async def test_an_agent_that_keeps_calling_tools_goes_on_after_its_timeout_until_it_falls_idle(play: Play) -> None:
-    # The first call, however late it comes, outlasts the timeout; then the model says nothing more.
-    stage = play(Script().otherwise([work(0, TIMEOUT_S + 1), work(1, 1), Hang()]))
-    stage.write_settings(extend_timeout_debounce=EXTENSION_S)
-    result = await stage.run(timeout=TIMEOUT_S)
-    assert failed(result) == (
-        Status.FAILED,
-        Reason.TIMEOUT,
-        f"Timed out after {TIMEOUT_S}s. Consider resuming with a longer timeout.",
-    )
+async def test_an_agent_that_keeps_calling_tools_goes_on_after_its_timeout_until_it_falls_idle(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = play(Script().otherwise([work(0), work(1), Hang()]))
+    async with at_work(stage, monkeypatch) as agent:
+        await agent.let_pass(EXTENSION_S - 10)
+        agent.let_go(0)
+        await agent.until_called(1)
+        await agent.let_pass(EXTENSION_S - 10)  # its second call has renewed the extension
+        agent.let_go(1)
+        await until_async(lambda: len(stage.model.requests) == 3)
+        await agent.let_pass(EXTENSION_S)
+        result = await agent.end()
+    sentence = f"Timed out after {TIMEOUT_S}s. Consider resuming with a longer timeout."
+    assert failed(result) == (Status.FAILED, Reason.TIMEOUT, sentence)
     assert result.tool_count == 2
-    assert result.duration_s > TIMEOUT_S + 1 + EXTENSION_S, "from the beginning of the last call"
 
 
-async def test_an_agent_that_ends_within_its_extension_has_completed(play: Play) -> None:
-    stage = play(Script().otherwise([work(1, TIMEOUT_S), work(2, 0.7), Say("Just in time.")]))
-    stage.write_settings(extend_timeout_debounce=EXTENSION_S)
-    result = await stage.run(timeout=TIMEOUT_S)
+async def test_an_agent_that_ends_within_its_extension_has_completed(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = play(Script().otherwise([work(0), Say("Just in time.")]))
+    async with at_work(stage, monkeypatch) as agent:
+        agent.let_go(0)
+        result = await agent.end()
     assert (result.ok, result.output) == (True, "Just in time.")
-    assert result.duration_s > TIMEOUT_S
 
 
 async def test_without_an_extension_the_run_ends_at_its_timeout_however_busy_the_agent_is(play: Play) -> None:
-    stage = play(Script().otherwise([*(work(n, 0.3) for n in range(1000))]))
+    stage = play(Script().otherwise([*(Call("bash", {"command": f"sleep 0.3; echo {n}"}) for n in range(1000))]))
     stage.write_settings(extend_timeout_debounce=0)
     answer = await stage.call({"name": "slow", "prompt": "Go.", "timeout": 2.5})
     (window,) = answer.details["windows"]
@@ -66,11 +111,11 @@ def test_an_agent_that_calls_no_tool_ends_at_its_time_and_its_real_duration_is_t
     # With an extension this would take longer than any test may.
     stage = play(Script().otherwise([Hang("I think about it.")]))
     stage.write_settings(extend_timeout_debounce=300)
-    done = stage.command("run", "--timeout", "0m5s", "Think.")
+    done = stage.command("run", "--timeout", "0m2s", "Think.")
     (record,) = (json.loads((folder / "result.json").read_bytes()) for folder in stage.run_dirs)
     took = duration(record["durationMs"] / 1000)
-    assert record["durationMs"] == record["completedAt"] - record["startedAt"] >= 5000
-    assert record["error"] == "Timed out after 5s. Consider resuming with a longer timeout."
+    assert record["durationMs"] == record["completedAt"] - record["startedAt"] >= 2000
+    assert record["error"] == "Timed out after 2s. Consider resuming with a longer timeout."
     assert f"✗ {record['error']} (ran for {took})\n" in done.stderr
     assert f"✗ failed {took}" in " ".join(done.stderr.split())
 

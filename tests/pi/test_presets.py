@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from typing import Any
 
 from pi_subagents.offline import Request, Say, Script
-from pi_subagents.tools import ToolContext, ToolResult, call_tool
-from tests.pi.stage import WAIT_S, Play, Stage
+from tests.pi.stage import Play, Stage
 
 PI_SAYS = "inside pi, a coding agent harness"
 
@@ -24,46 +21,20 @@ def staged(play: Play) -> Stage:
     return stage
 
 
-def write_preset(stage: Stage, name: str, *fields: str, body: str = "") -> None:
-    head = ["---", f"name: {name}", f"description: About {name}.", *fields, "---"]
-    stage.write(f".pi/subagents/{name}.md", "\n".join([*head, body]))
-
-
-async def subagent(stage: Stage, **arguments: Any) -> ToolResult:
-    async with asyncio.timeout(WAIT_S):
-        return await call_tool("subagent", arguments, ToolContext(stage.place))
-
-
 def asked(stage: Stage) -> dict[str, Request]:
     """The first request of each agent, by its task."""
     return {request.first_user_text: request for request in stage.model.requests if request.step == 0}
 
 
-async def test_the_body_is_added_to_pis_own_prompt_and_only_the_presets_tools_are_offered(play: Play) -> None:
+async def test_runs_have_the_tools_and_added_words_of_their_preset_and_the_calls_model_goes_before_its_own(
+    play: Play,
+) -> None:
     stage = staged(play)
-    write_preset(stage, "scout", "model: offline/scripted", "tools: read,grep", body="You are a scout.")
-    result = await subagent(stage, preset="scout", task="Look.")
-    request = asked(stage)["Look."]
-    assert result.text == "Ok."
-    assert PI_SAYS in request.system_text
-    assert "You are a scout." in request.system_text.partition(PI_SAYS)[2]
-    assert set(request.tools) == {"read", "grep"}
-
-
-async def test_without_tools_pi_offers_its_usual_ones(play: Play) -> None:
-    stage = staged(play)
-    write_preset(stage, "plain", "model: scripted")
-    await subagent(stage, preset="plain", task="Look.")
-    assert set(asked(stage)["Look."].tools) == {"read", "bash", "edit", "write"}
-
-
-async def test_parallel_runs_each_have_their_preset_and_the_calls_model_goes_before_its_own(play: Play) -> None:
-    stage = staged(play)
-    write_preset(stage, "one", "model: offline/scripted", body="You are one.")
-    write_preset(stage, "two", "model: offline/other", body="You are two.")
-    write_preset(stage, "bare", body="You are bare.")
-    result = await subagent(
-        stage,
+    stage.write_preset("one", "model: offline/scripted", "tools: read,grep", body="You are one.")
+    stage.write_preset("two", "model: offline/other", body="You are two.")
+    stage.write_preset("bare", body="You are bare.")
+    result = await stage.tool(
+        "subagent",
         tasks=[
             {"preset": "one", "task": "a"},
             {"preset": "two", "task": "b"},
@@ -75,15 +46,18 @@ async def test_parallel_runs_each_have_their_preset_and_the_calls_model_goes_bef
     models = [requests[task].body["model"] for task in "abcd"]
     assert models == ["scripted", "other", "other", "scripted"]
     words = ["You are one.", "You are two.", "You are one.", "You are bare."]
-    assert all(word in requests[task].system_text for task, word in zip("abcd", words, strict=True))
+    for task, word in zip("abcd", words, strict=True):
+        assert word in requests[task].system_text.partition(PI_SAYS)[2]
+    assert set(requests["a"].tools) == {"read", "grep"}
+    assert set(requests["b"].tools) == {"read", "bash", "edit", "write"}
     assert [row["resolvedModel"] for row in result.details["runs"]] == [f"offline/{model}" for model in models]
     assert result.text.count("completed") == 4
 
 
 async def test_a_model_that_pi_does_not_offer_is_refused_with_what_was_meant_and_no_agent_starts(play: Play) -> None:
     stage = staged(play)
-    write_preset(stage, "p", "model: offline/scriptd")
-    result = await subagent(stage, preset="p", task="Look.")
+    stage.write_preset("p", "model: offline/scriptd")
+    result = await stage.tool("subagent", preset="p", task="Look.")
     sentence = (
         'Unknown model: "offline/scriptd". Did you mean "offline/scripted"? '
         "Available models: offline/other, offline/scripted"
@@ -95,14 +69,14 @@ async def test_a_model_that_pi_does_not_offer_is_refused_with_what_was_meant_and
 
 async def test_pi_is_asked_for_its_models_once_and_again_when_its_configuration_changed(play: Play) -> None:
     stage = staged(play)
-    write_preset(stage, "p", "model: scripted")
+    stage.write_preset("p", "model: scripted")
     cache = stage.agent_dir / "subagents" / "models-offered.json"
-    await subagent(stage, preset="p", task="a")
+    await stage.tool("subagent", preset="p", task="a")
     first = cache.read_bytes()
-    await subagent(stage, preset="p", task="b")
+    await stage.tool("subagent", preset="p", task="b")
     assert cache.read_bytes() == first
     (stage.agent_dir / "auth.json").write_text('{"zai": {"type": "api_key", "key": "k"}}')
-    assert "zai/" in (await subagent(stage, preset="p", task="c", model="nobody/nothing")).text
+    assert "zai/" in (await stage.tool("subagent", preset="p", task="c", model="nobody/nothing")).text
     assert len(json.loads(cache.read_bytes())) == 2
 
 
@@ -112,9 +86,9 @@ async def test_a_preset_with_a_key_of_its_own_may_use_a_model_that_others_are_no
     document = json.loads(path.read_text())
     document["providers"]["private"] = {**document["providers"]["offline"], "apiKey": "$NOBODY_HAS_THIS"}
     path.write_text(json.dumps(document))
-    write_preset(stage, "keyed", "model: private/other", "apiKey: sk-of-the-preset")
-    write_preset(stage, "unkeyed", "model: private/other")
-    assert 'Unknown model: "private/other"' in (await subagent(stage, preset="unkeyed", task="a")).text
-    assert (await subagent(stage, preset="keyed", task="b")).text == "Ok."
+    stage.write_preset("keyed", "model: private/other", "apiKey: sk-of-the-preset")
+    stage.write_preset("unkeyed", "model: private/other")
+    assert 'Unknown model: "private/other"' in (await stage.tool("subagent", preset="unkeyed", task="a")).text
+    assert (await stage.tool("subagent", preset="keyed", task="b")).text == "Ok."
     (request,) = stage.model.requests
     assert request.body["model"] == "other"

@@ -8,7 +8,6 @@ from pi_subagents import Task
 from pi_subagents.offline import Call, Request, Say, Script
 from tests.pi.stage import Play, Stage
 
-DEFAULT_TOOLS = {"read", "bash", "edit", "write"}
 PI_SAYS = "inside pi, a coding agent harness"
 LONG_BODY = "You are a cat, \u00fc\u4e2d. " * 20_000 + "Purr."
 """Longer than any command line may be."""
@@ -20,18 +19,6 @@ async def ask(stage: Stage, *profiles: str | None) -> list[Request]:
     assert [result.error for result in results] == [None] * len(profiles)
     asked = {request.first_user_text: request for request in stage.model.requests if request.step == 0}
     return [asked[str(name)] for name in profiles]
-
-
-async def test_the_model_is_offered_the_tools_that_a_profile_leaves(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
-    stage.write_profile("some", "tools: [read, grep]")
-    stage.write_profile("none", "noTools: true", "tools: read", "excludeTools: [bash]")
-    stage.write_profile("less", "excludeTools: write,edit,bash")
-    plain, some, none, less = await ask(stage, None, "some", "none", "less")
-    assert set(plain.tools) == DEFAULT_TOOLS
-    assert set(some.tools) == {"read", "grep"}
-    assert none.tools == ()
-    assert set(less.tools) == {"read", "grep", "find", "ls"}
 
 
 async def test_what_excluding_leaves_is_computed_from_the_tools_of_the_caller(play: Play) -> None:

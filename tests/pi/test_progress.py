@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from itertools import pairwise
 from typing import Any
 
 from pi_subagents.offline import Call, Script, Turn
-from pi_subagents.tools import Progress, ToolContext, Update, call_tool
-from tests.pi.stage import WAIT_S, Play
+from pi_subagents.tools import Progress, ToolContext, Update
+from tests.pi.stage import Play
 
 
 async def test_windows_fill_while_the_agent_works_and_no_oftener_than_people_can_read(play: Play) -> None:
@@ -27,9 +26,7 @@ async def test_windows_fill_while_the_agent_works_and_no_oftener_than_people_can
             (stage.project / "gate").touch()  # the agent is at work until that was shown
 
     context = ToolContext(stage.place, on_progress=take)
-    async with asyncio.timeout(WAIT_S):
-        tasks = [{"name": "t", "prompt": "Go."}]
-        answer = await call_tool("delegate_to_subagents", {"tasks": tasks}, context)
+    answer = await stage.tool("delegate_to_subagents", context=context, tasks=[{"name": "t", "prompt": "Go."}])
     moments = [moment for moment, _details in updates]
     assert all(later - earlier >= 0.045 for earlier, later in pairwise(moments))
     during = [details for _moment, details in updates if details["globalStatus"] == "running"]

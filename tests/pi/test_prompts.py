@@ -62,16 +62,6 @@ async def test_files_are_looked_for_where_the_task_works(play: Play) -> None:
     assert f"<cwd>\n{stage.project / 'below'}\n</cwd>" in stage.model.requests[0].system_text
 
 
-async def test_a_prompt_of_ten_megabytes_arrives_whole(play: Play) -> None:
-    stage = play(Script().otherwise([Say("That was long.")]))
-    prompt = "".join(f"{n:09d}\n" for n in range(10 * MEGABYTE // 10)) + "The end."
-    result = await stage.run(prompt)
-    assert result.ok
-    (arrived,) = prompts(stage)
-    assert len(arrived) == len(prompt)
-    assert arrived == prompt  # compared second: a difference of lengths is easier to read
-
-
 ODD_BEGINNINGS = {
     "command": "/help me with this",
     "template": "/review the code",

@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import random
 import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from pi_subagents import Task
 from pi_subagents.models import FileSlice, Reason, Status
 from pi_subagents.offline import Call, Hang, Say, Script, Turn
 from pi_subagents.store import JOURNAL_FILE, load_run
-from pi_subagents.tools import ToolContext, call_tool
+from tests.kit.command import argv
 from tests.kit.waiting import until
 from tests.pi.stage import WAIT_S, Play, Stage, processes_below
 
@@ -26,9 +24,7 @@ FIND_OUT = Turn("I look it up.", (Call("bash", {"command": f"echo {LEARNT}"}),))
 def start_holder(stage: Stage, prompt: str) -> subprocess.Popen[bytes]:
     """A process of its own that delegates one task."""
     call = json.dumps({"tasks": [{"name": "first", "prompt": prompt}]})
-    argv = [sys.executable, "-m", "pi_subagents", "call", "delegate_to_subagents", call]
-    null = subprocess.DEVNULL
-    return subprocess.Popen(argv, cwd=stage.project, env=stage.environ, stdout=null, stderr=null)
+    return stage.start(argv("call", "delegate_to_subagents", call))
 
 
 def kill(holder: subprocess.Popen[bytes], after_s: float) -> None:
@@ -71,12 +67,12 @@ async def test_after_a_crash_the_next_run_is_told_what_the_first_had_learnt(play
     assert told.endswith("Instructions:\n\nWhat was it?")
 
 
-async def test_a_native_resume_continues_the_conversation_with_its_tool_results(play: Play) -> None:
+async def test_where_a_profile_says_so_the_conversation_itself_goes_on_with_its_tool_results(play: Play) -> None:
     stage = play(Script().otherwise([FIND_OUT, Say("Found."), Say("It was 4711.")]))
-    stage.write_settings(resumeMode="native")
-    first = await stage.run("Find the number.")
+    stage.write_profile("goes-on", "resumeMode: native")
+    first = await stage.run("Find the number.", profile="goes-on")
     kept = (first.run_dir / "child-session.jsonl").read_bytes()
-    second = await stage.run("What was it?", resume=first.session_id)
+    second = await stage.run("What was it?", profile="goes-on", resume=first.session_id)
     assert second.output == "It was 4711."
     request = stage.model.requests[-1]
     assert [result.text.strip() for result in request.tool_results] == [LEARNT]
@@ -107,15 +103,6 @@ async def test_without_a_conversation_a_native_resume_retells_and_says_so(play: 
     assert "retold instead" in str(load_run(second.run_dir).note)
 
 
-async def test_a_profile_chooses_how_its_sessions_are_resumed(play: Play) -> None:
-    stage = play(Script().otherwise([Say("One."), Say("Two.")]))
-    stage.write_profile("goes-on", "resumeMode: native")
-    (first,) = await stage.delegate(Task("t", "Begin.", profile="goes-on"))
-    (second,) = await stage.delegate(Task("t", "Go on.", profile="goes-on", resume=first.session_id))
-    assert second.output == "Two."
-    assert stage.model.requests[-1].first_user_text == "Begin."
-
-
 async def test_a_transcript_beyond_the_limit_is_shortened_in_the_middle_with_a_mark(play: Play) -> None:
     stage = play(Script().when("Previously:", [Say("ok")]).otherwise([Say("A" * 3000 + "\n" + "Z" * 3000)]))
     stage.write_settings(maxResumeCharacters=2000)
@@ -141,31 +128,14 @@ async def test_what_a_run_was_told_with_its_files_is_told_again_as_it_was_sent(p
     assert told == f"Previously:\n\nUser: {sent}\n\nAssistant: Read them.\n\nInstructions:\n\nWhat was it?"
 
 
-async def test_files_too_long_to_be_told_again_are_cut_but_named(play: Play) -> None:
-    stage = play(Script().when("Previously:", [Say("ok")]).otherwise([Say("Read them.")]))
-    for name in ("a.txt", "b.txt"):
-        stage.write(name, f"beginning of {name}\n" + "word " * 2000)
-    stage.write_settings(maxResumeCharacters=2000)
-    first = await stage.run("Read the files.", files=("a.txt", "b.txt"))
-    assert len(stage.model.requests[-1].first_user_text) > 20_000
-    await stage.run("Go on.", resume=first.session_id)
-    told = stage.model.requests[-1].first_user_text
-    assert told.startswith("Previously:\n\nUser: === a.txt ===\n")
-    assert "\n\n=== b.txt ===\nbeginning of b.txt\n" in told
-    assert told.count("characters of this file left out") == 2
-    assert "\n\nRead the files.\n\nAssistant: Read them." in told
-    assert len(told) < 2300
-
-
 async def test_the_tools_read_every_run_of_a_session(play: Play) -> None:
     stage = play(Script().when("Previously:", [Say("Second answer.")]).otherwise([FIND_OUT, Say("First answer.")]))
     first = await stage.run("Begin.")
     await stage.run("Go on.", resume=first.session_id)
-    context = ToolContext(stage.place)
-    output = await call_tool("get_subagent_output", {"sessionId": first.session_id}, context)
+    output = await stage.tool("get_subagent_output", sessionId=first.session_id)
     assert output.text == "Second answer."
     assert output.details["runCount"] == 2
-    session = await call_tool("get_subagent_session", {"sessionId": first.session_id}, context)
+    session = await stage.tool("get_subagent_session", sessionId=first.session_id)
     assert session.text == (
         "=== Run 1/2 (completed) ===\n"
         f'I look it up.\n→ bash: {{"command":"echo {LEARNT}"}}\n---\n[tool result]: {LEARNT}\n\n---\nFirst answer.\n'

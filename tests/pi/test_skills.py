@@ -35,8 +35,7 @@ async def test_a_loaded_skill_is_told_and_a_suggested_one_is_only_listed(play: P
     stage.write_profile("drinks", "loadSkills: tea", "suggestedSkills: coffee", "appendSystemPrompt: Serve it hot.")
     elsewhere = stage.root / "elsewhere"
     elsewhere.mkdir()
-    tasks = [Task(name, name, cwd=str(elsewhere), profile=name) for name in ("plain", "drinks")]
-    await stage.delegate(*tasks)
+    await stage.delegate(*(Task(name, name, cwd=str(elsewhere), profile=name) for name in ("plain", "drinks")))
     plain, drinks = (by_prompt(stage)[name].system_text for name in ("plain", "drinks"))
     loaded = 'Serve it hot.\n\n<loaded_skill name="tea">\nBoil water first.\n\nThen wait.\n</loaded_skill>'
     assert loaded in drinks
@@ -119,39 +118,3 @@ async def test_an_unknown_skill_fails_its_task_alone_and_lists_what_there_is(pla
     ]
     assert not answer.is_error
     assert len(stage.model.requests) == 1
-
-
-@pytest.mark.parametrize(
-    ("fields", "message"),
-    [
-        (
-            ("suggestedSkills: tea", "noSkills: true"),
-            'Profile "bad" has both "suggestedSkills" and "noSkills" set. '
-            "These are mutually exclusive — --no-skills would override --skill flags.",
-        ),
-        (
-            ("loadSkills: tea", "noSkills: true"),
-            'Profile "bad" has both "loadSkills" and "noSkills" set. '
-            "These are mutually exclusive — --no-skills disables skill discovery.",
-        ),
-        (
-            ("tools: read", "excludeTools: bash"),
-            'Profile "bad" has both "tools" (allowlist) and "excludeTools" (blacklist) set. '
-            "These are mutually exclusive — choose one or the other.",
-        ),
-        (
-            ("tools: read", "extraArgs: [--tools=bash]"),
-            'Refusing extraArg "--tools=bash" which would override profile tool restrictions. '
-            "Use the dedicated profile fields instead.",
-        ),
-    ],
-)
-async def test_a_profile_that_contradicts_itself_fails_the_call_before_anything_starts(
-    play: Play, fields: tuple[str, ...], message: str
-) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
-    stage.write_profile("bad", *fields)
-    answer = await stage.call({"name": "good", "prompt": "y"}, {"name": "bad", "prompt": "x", "profile": "bad"})
-    assert (answer.text, answer.details, answer.is_error) == (message, {}, True)
-    assert stage.run_dirs == []
-    assert stage.model.requests == []

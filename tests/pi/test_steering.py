@@ -16,7 +16,6 @@ from pi_subagents.offline.request import text_of
 from pi_subagents.runs.control import ask_holder
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.supervisor import Supervisor
-from pi_subagents.tools import ToolContext, call_tool
 from tests.kit.waiting import until_async
 from tests.pi.stage import WAIT_S, Play, Stage, processes_below
 
@@ -46,16 +45,14 @@ def steer(delegation: Delegation) -> str | None:
 
 async def background(stage: Stage, task: str) -> Path:
     """Start a run in the background; returns its directory."""
-    stage.write(".pi/subagents/worker.md", "---\nname: worker\ndescription: Works.\nmodel: offline/scripted\n---\n")
-    arguments = {"preset": "worker", "task": task}
-    result = await call_tool("background_agent", arguments, ToolContext(stage.place))
+    stage.write_preset("worker", "model: offline/scripted")
+    result = await stage.tool("background_agent", preset="worker", task=task)
     assert not result.is_error, result.text
     return Path(result.details["run"]["paths"]["runDir"])
 
 
 async def the_end_of(stage: Stage, run_dir: Path) -> dict[str, Any]:
-    arguments = {"runId": run_dir.name, "wait_s": WAIT_S}
-    result = await call_tool("background_agent_status", arguments, ToolContext(stage.place))
+    result = await stage.tool("background_agent_status", runId=run_dir.name, wait_s=WAIT_S - 1)
     (row,) = result.details["runs"]
     return dict(row)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -51,12 +52,26 @@ def _started(run_dir: Path) -> Started:
     return started
 
 
+Build = Callable[[Stage], House]
+
+
 @pytest.fixture
-async def house(play: Play) -> Any:
+async def build() -> AsyncIterator[Build]:
+    """A function that makes a house on a stage."""
+    async with AsyncExitStack() as houses:
+
+        def built(stage: Stage) -> House:
+            house = House(stage)
+            houses.push_async_callback(house.agents.close)
+            return house
+
+        yield built
+
+
+@pytest.fixture
+def house(play: Play, build: Build) -> House:
     """Agents on the real pi with a model that says the same to everybody."""
-    house = House(play(ANSWER))
-    yield house
-    await house.agents.close()
+    return build(play(ANSWER))
 
 
 async def test_tasks_of_the_same_kind_share_a_process_and_nothing_else(house: House) -> None:
@@ -64,6 +79,7 @@ async def test_tasks_of_the_same_kind_share_a_process_and_nothing_else(house: Ho
     assert [one.reused for one in started] == [False, True, True]
     assert len({one.pid for one in started}) == 1
     assert {result.status for result in house.results} == {"completed"}
+    assert len({(result.output, result.tool_count, result.usage.output) for result in house.results}) == 1
     for request in house.stage.model.requests:
         roles = [message["role"] for message in request.messages if message["role"] == "user"]
         assert roles == ["user"], "a conversation has one prompt"
@@ -76,17 +92,8 @@ async def test_tasks_of_the_same_kind_share_a_process_and_nothing_else(house: Ho
         assert conversation.stat().st_mode & 0o077 == 0
 
 
-async def test_usage_tools_and_results_are_counted_for_each_task_alone(house: House) -> None:
-    await house.run("One.", "Two.")
-    first, second = house.results
-    assert (first.usage.output, first.output) == (second.usage.output, second.output)
-
-
 def _profile(stage: Stage, text: str) -> None:
-    path = stage.project / ".pi" / "agent-profiles" / "helper.md"
-    path.parent.mkdir(exist_ok=True)
-    path.write_text(f"---\nname: helper\n---\n{text}\n")
-    os.utime(path, ns=(0, len(text)))
+    os.utime(stage.write_profile("helper", body=text), ns=(0, len(text)))
 
 
 async def test_a_changed_profile_gets_a_process_of_its_own(house: House) -> None:
@@ -130,14 +137,7 @@ def _add_extension(stage: Stage) -> None:
     (stage.agent_dir / "extensions" / "x.ts").write_text("export default function () {}\n")
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        _touch_models,
-        _add_extension,
-    ],
-    ids=["models", "an extension"],
-)
+@pytest.mark.parametrize("change", [_touch_models, _add_extension], ids=["models", "an extension"])
 async def test_what_a_process_reads_only_once_makes_it_useless_when_it_changes(
     house: House, change: Callable[[Stage], Any]
 ) -> None:
@@ -147,27 +147,25 @@ async def test_what_a_process_reads_only_once_makes_it_useless_when_it_changes(
     assert not second.reused
 
 
-async def test_extensions_may_remember_so_their_agents_are_not_kept(play: Play) -> None:
+async def test_extensions_may_remember_so_their_agents_are_not_kept(play: Play, build: Build) -> None:
     stage = play(ANSWER)
     extensions = stage.agent_dir / "extensions"
     extensions.mkdir()
     (extensions / "memory.ts").write_text("export default function () {}\n")
-    house = House(stage)
+    house = build(stage)
     assert [one.reused for one in await house.run("One.", "Two.")] == [False, False]
     (extensions / "memory.ts").rename(extensions / "pi-subagents")
     assert [one.reused for one in await house.run("Three.", "Four.")] == [False, True], "our own does nothing there"
-    await house.agents.close()
 
 
-async def test_servers_may_remember_so_their_agents_are_not_kept(play: Play) -> None:
+async def test_servers_may_remember_so_their_agents_are_not_kept(play: Play, build: Build) -> None:
     stage = play(ANSWER)
     servers = stage.agent_dir / "mcp.json"
     servers.write_text('{"mcpServers": {}}')
-    house = House(stage)
+    house = build(stage)
     assert [one.reused for one in await house.run("One.", "Two.")] == [False, False]
     servers.unlink()
     assert [one.reused for one in await house.run("Three.", "Four.")] == [False, True]
-    await house.agents.close()
 
 
 async def test_another_directory_environment_or_key_means_another_process(house: House) -> None:
@@ -181,33 +179,28 @@ async def test_another_directory_environment_or_key_means_another_process(house:
 
 @pytest.mark.parametrize(
     "steps",
-    [
-        [Fail(400, "no")],
-        [Call("bash", {"command": "nohup sleep 300 >/dev/null 2>&1 & echo started"}), Say("Done.")],
-    ],
+    [[Fail(400, "no")], [Call("bash", {"command": "nohup sleep 300 >/dev/null 2>&1 & echo started"}), Say("Done.")]],
     ids=["a failed run", "processes left behind"],
 )
-async def test_an_agent_is_not_kept_after(play: Play, steps: list[Any]) -> None:
+async def test_an_agent_is_not_kept_after(play: Play, build: Build, steps: list[Any]) -> None:
     def first_only(request: Request) -> Any:
         return steps[min(request.step, len(steps) - 1)] if "One." in request.first_user_text else Say("Fine.")
 
-    house = House(play(Script().otherwise([first_only, first_only, first_only])))
+    house = build(play(Script().otherwise([first_only, first_only, first_only])))
     await house.run("One.")
     (second,) = await house.run("Two.")
     assert not second.reused
     assert house.results[0].output == "Fine."
-    await house.agents.close()
 
 
-async def test_an_agent_that_was_stopped_is_not_kept(play: Play) -> None:
+async def test_an_agent_that_was_stopped_is_not_kept(play: Play, build: Build) -> None:
     def hang_first(request: Request) -> Any:
         return Hang() if "One." in request.first_user_text else Say("Fine.")
 
     stage = play(Script().otherwise([hang_first]))
     stage.write_settings(extend_timeout_debounce=0)
-    house = House(stage)
+    house = build(stage)
     await house.run("One.", timeout=1)
     assert house.results[0].reason == "timeout"
     (second,) = await house.run("Two.")
     assert not second.reused
-    await house.agents.close()

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pi_subagents.errors import ProfileError
@@ -17,12 +17,11 @@ from pi_subagents.profiles import (
     Scope,
     UnknownProfile,
     delete_profile,
-    invalidate_profiles_cache,
-    load_profiles,
     profile_to_markdown,
     read_profile,
     save_profile,
 )
+from tests.profiles.kit import Place
 
 COMMENTED = """---
 # the careful one
@@ -54,27 +53,24 @@ below.
 """
 
 
-class Place:
-    """A project and an agent directory to save into."""
+class Desk:
+    """Saves into a place, mostly as its global profile `x`."""
 
-    def __init__(self, root: Path) -> None:
-        self.cwd = root / "project"
-        self.agent_dir = root / "agent"
-        (self.cwd / ".pi").mkdir(parents=True)
-        self.file = self.agent_dir / "agent-profiles" / "x.md"
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.file = place.folder("global") / "x.md"
 
     def save(self, profile: Profile, scope: Scope = "global") -> Path:
-        return save_profile(profile, scope, cwd=self.cwd, agent_dir=self.agent_dir)
+        return save_profile(profile, scope, cwd=self.place.cwd, agent_dir=self.place.agent_dir)
 
     def delete(self, name: str, scope: Scope = "global") -> Path:
-        return delete_profile(name, scope, cwd=self.cwd, agent_dir=self.agent_dir)
+        return delete_profile(name, scope, cwd=self.place.cwd, agent_dir=self.place.agent_dir)
 
     def names(self) -> list[str]:
-        return list(load_profiles(self.cwd, self.agent_dir).profiles)
+        return list(self.place.load().profiles)
 
-    def write(self, text: str | bytes) -> None:
-        self.file.parent.mkdir(parents=True, exist_ok=True)
-        self.file.write_bytes(text.encode() if isinstance(text, str) else text)
+    def write(self, text: str) -> None:
+        self.place.write(text, scope="global")
 
     def edit(self, **changes: Any) -> str:
         profile, _ = read_profile(self.file)
@@ -83,17 +79,16 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    invalidate_profiles_cache()
-    return Place(tmp_path)
+def desk(place: Place) -> Desk:
+    return Desk(place)
 
 
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_a_new_profile_is_written_as_the_reference_writes_them(place: Place) -> None:
-    path = place.save(
+def test_a_new_profile_is_written_as_the_reference_writes_them(desk: Desk) -> None:
+    path = desk.save(
         Profile(
             name="x",
             provider="anthropic",
@@ -106,7 +101,7 @@ def test_a_new_profile_is_written_as_the_reference_writes_them(place: Place) -> 
             system_prompt="You review.",
         )
     )
-    assert path == place.file
+    assert path == desk.file
     assert path.read_text() == (
         "---\nname: x\nprovider: anthropic\nmodel: claude-sonnet-4-5\nthinkingLevel: off\ntools: read,bash\n"
         'noExtensions: true\nappendSystemPrompt: "Be brief: always."\nextraArgs: ["--verbose", "a, b"]\n---\n'
@@ -114,14 +109,14 @@ def test_a_new_profile_is_written_as_the_reference_writes_them(place: Place) -> 
     )
 
 
-def test_a_project_profile_goes_below_the_project_root(place: Place) -> None:
-    path = place.save(Profile(name="x"), "project")
-    assert path == place.cwd / ".pi" / "agent-profiles" / "x.md"
+def test_a_project_profile_goes_below_the_project_root(desk: Desk) -> None:
+    path = desk.save(Profile(name="x"), "project")
+    assert path == desk.place.cwd / ".pi" / "agent-profiles" / "x.md"
 
 
-def test_saving_without_a_change_leaves_the_file_as_it_was(place: Place) -> None:
-    place.write(COMMENTED)
-    assert place.edit() == COMMENTED
+def test_saving_without_a_change_leaves_the_file_as_it_was(desk: Desk) -> None:
+    desk.write(COMMENTED)
+    assert desk.edit() == COMMENTED
 
 
 @pytest.mark.parametrize(
@@ -142,9 +137,9 @@ def test_saving_without_a_change_leaves_the_file_as_it_was(place: Place) -> None
         ({"system_prompt": None}, "\nBody with a rule\n\n---\n\nbelow.\n", ""),
     ],
 )
-def test_a_change_touches_only_its_own_lines(place: Place, changes: dict[str, Any], old: str, new: str) -> None:
-    place.write(COMMENTED)
-    assert place.edit(**changes) == COMMENTED.replace(old, new)
+def test_a_change_touches_only_its_own_lines(desk: Desk, changes: dict[str, Any], old: str, new: str) -> None:
+    desk.write(COMMENTED)
+    assert desk.edit(**changes) == COMMENTED.replace(old, new)
 
 
 @pytest.mark.parametrize(
@@ -163,104 +158,104 @@ def test_a_change_touches_only_its_own_lines(place: Place, changes: dict[str, An
         ("---\nname: x\nkeep: &k a\nmodel: *k\n---\n", "---\nname: x\nkeep: &k a\nmodel: m2\n---\n"),
     ],
 )
-def test_unusual_but_valid_files_can_be_edited(place: Place, before: str, after: str) -> None:
-    place.write(before)
-    assert place.edit(model="m2") == after
+def test_unusual_but_valid_files_can_be_edited(desk: Desk, before: str, after: str) -> None:
+    desk.write(before)
+    assert desk.edit(model="m2") == after
 
 
 @pytest.mark.parametrize("text", ["---\n{name: x, model: a}\n---\n", "---\nmodel: &m a\nname: x\nprovider: *m\n---\n"])
-def test_a_file_that_cannot_be_edited_safely_is_left_alone(place: Place, text: str) -> None:
-    place.write(text)
+def test_a_file_that_cannot_be_edited_safely_is_left_alone(desk: Desk, text: str) -> None:
+    desk.write(text)
     with pytest.raises(ProfileError, match=r"x\.md"):
-        place.edit(model="m2")
-    assert place.file.read_text() == text
+        desk.edit(model="m2")
+    assert desk.file.read_text() == text
 
 
-def test_a_broken_file_is_not_overwritten(place: Place) -> None:
-    place.write("---\nname: x\nnoTools: maybe\n---\nprecious")
+def test_a_broken_file_is_not_overwritten(desk: Desk) -> None:
+    desk.write("---\nname: x\nnoTools: maybe\n---\nprecious")
     with pytest.raises(ProfileError, match=r'x\.md:3: "noTools"'):
-        place.save(Profile(name="x"))
-    assert "precious" in place.file.read_text()
+        desk.save(Profile(name="x"))
+    assert "precious" in desk.file.read_text()
 
 
-def test_a_file_with_another_profile_is_not_overwritten(place: Place) -> None:
-    place.write("---\nname: other\n---\n")
+def test_a_file_with_another_profile_is_not_overwritten(desk: Desk) -> None:
+    desk.write("---\nname: other\n---\n")
     with pytest.raises(ProfileError, match='already contains the profile "other"'):
-        place.save(Profile(name="x"))
+        desk.save(Profile(name="x"))
 
 
-def test_a_profile_in_a_file_of_another_name_is_changed_there(place: Place) -> None:
-    place.write("---\nname: y\n---\n")
-    assert place.save(Profile(name="y", model="m")) == place.file
-    assert place.file.read_text() == "---\nname: y\nmodel: m\n---\n"
+def test_a_profile_in_a_file_of_another_name_is_changed_there(desk: Desk) -> None:
+    desk.write("---\nname: y\n---\n")
+    assert desk.save(Profile(name="y", model="m")) == desk.file
+    assert desk.file.read_text() == "---\nname: y\nmodel: m\n---\n"
 
 
 @pytest.mark.parametrize("name", ["", "a b", "../x", "a.b"])
-def test_a_name_that_is_no_name_is_refused(place: Place, name: str) -> None:
+def test_a_name_that_is_no_name_is_refused(desk: Desk, name: str) -> None:
     with pytest.raises(ProfileError, match="may only contain letters"):
-        place.save(Profile(name=name))
+        desk.save(Profile(name=name))
 
 
-def test_text_that_no_file_can_hold_is_refused(place: Place) -> None:
+def test_text_that_no_file_can_hold_is_refused(desk: Desk) -> None:
     with pytest.raises(ProfileError, match="cannot be written"):
-        place.save(Profile(name="x", model="\ud800"))
-    assert not place.file.exists()
+        desk.save(Profile(name="x", model="\ud800"))
+    assert not desk.file.exists()
 
 
-def test_a_file_with_a_key_is_private_and_so_is_its_directory(place: Place) -> None:
-    place.save(Profile(name="x"))
-    place.file.chmod(0o644)
-    place.file.parent.chmod(0o755)
-    place.save(Profile(name="x", api_key=Secret("sk-1")))
-    assert (mode(place.file), mode(place.file.parent)) == (0o600, 0o700)
+def test_a_file_with_a_key_is_private_and_so_is_its_directory(desk: Desk) -> None:
+    desk.save(Profile(name="x"))
+    desk.file.chmod(0o644)
+    desk.file.parent.chmod(0o755)
+    desk.save(Profile(name="x", api_key=Secret("sk-1")))
+    assert (mode(desk.file), mode(desk.file.parent)) == (0o600, 0o700)
 
 
-def test_a_file_without_a_key_keeps_its_mode(place: Place) -> None:
-    place.save(Profile(name="x"))
-    place.file.chmod(0o640)
-    place.save(Profile(name="x", model="m"))
-    assert mode(place.file) == 0o640
+def test_a_file_without_a_key_keeps_its_mode(desk: Desk) -> None:
+    desk.save(Profile(name="x"))
+    desk.file.chmod(0o640)
+    desk.save(Profile(name="x", model="m"))
+    assert mode(desk.file) == 0o640
 
 
-def test_a_linked_file_stays_a_link(place: Place, tmp_path: Path) -> None:
+def test_a_linked_file_stays_a_link(desk: Desk, tmp_path: Path) -> None:
     real = tmp_path / "dotfiles.md"
     real.write_text("---\nname: x\n---\n")
-    place.file.parent.mkdir(parents=True)
-    place.file.symlink_to(real)
-    place.save(Profile(name="x", model="m"))
-    assert place.file.is_symlink()
+    desk.file.parent.mkdir(parents=True)
+    desk.file.symlink_to(real)
+    desk.save(Profile(name="x", model="m"))
+    assert desk.file.is_symlink()
     assert real.read_text() == "---\nname: x\nmodel: m\n---\n"
 
 
-def test_nothing_is_left_behind_when_writing_fails(place: Place) -> None:
-    place.agent_dir.mkdir()
-    place.file.parent.write_text("not a directory")
+def test_nothing_is_left_behind_when_writing_fails(desk: Desk) -> None:
+    desk.place.agent_dir.mkdir()
+    desk.file.parent.write_text("not a directory")
     with pytest.raises(ProfileError, match="agent-profiles is not a directory; move it away"):
-        place.save(Profile(name="x"))
-    place.save(Profile(name="x"), "project")
-    assert [path.name for path in (place.cwd / ".pi" / "agent-profiles").iterdir()] == ["x.md"]
+        desk.save(Profile(name="x"))
+    desk.save(Profile(name="x"), "project")
+    assert [path.name for path in (desk.place.cwd / ".pi" / "agent-profiles").iterdir()] == ["x.md"]
 
 
-def test_saving_and_deleting_show_at_once(place: Place) -> None:
-    assert place.names() == []
-    place.save(Profile(name="x"))
-    assert place.names() == ["x"]
-    assert place.delete("x") == place.file
-    assert place.names() == []
+def test_saving_and_deleting_show_at_once(desk: Desk) -> None:
+    assert desk.names() == []
+    desk.save(Profile(name="x"))
+    assert desk.names() == ["x"]
+    assert desk.delete("x") == desk.file
+    assert desk.names() == []
 
 
-def test_deleting_concerns_one_scope(place: Place) -> None:
-    place.save(Profile(name="x"))
-    place.save(Profile(name="x"), "project")
-    place.delete("x", "project")
-    assert place.file.exists()
+def test_deleting_concerns_one_scope(desk: Desk) -> None:
+    desk.save(Profile(name="x"))
+    desk.save(Profile(name="x"), "project")
+    desk.delete("x", "project")
+    assert desk.file.exists()
     with pytest.raises(UnknownProfile, match='There is no project profile "x"'):
-        place.delete("x", "project")
+        desk.delete("x", "project")
 
 
-def test_a_broken_file_can_be_deleted_by_its_name(place: Place) -> None:
-    place.write("nonsense")
-    assert place.delete("x") == place.file
+def test_a_broken_file_can_be_deleted_by_its_name(desk: Desk) -> None:
+    desk.write("nonsense")
+    assert desk.delete("x") == desk.file
 
 
 _WORDS = st.text().filter(lambda text: text.strip() and "\0" not in text)
@@ -268,6 +263,7 @@ _LISTS = st.none() | st.lists(_WORDS.map(str.strip), min_size=1).map(tuple)
 _TOOLS = st.none() | st.lists(_WORDS.map(str.strip).filter(lambda name: "," not in name), min_size=1).map(tuple)
 
 
+@settings(max_examples=settings().max_examples // 3)  # each is written three times
 @given(
     profile=st.builds(
         Profile,
@@ -284,8 +280,8 @@ _TOOLS = st.none() | st.lists(_WORDS.map(str.strip).filter(lambda name: "," not 
 def test_whatever_is_saved_reads_back_the_same(
     tmp_path_factory: pytest.TempPathFactory, profile: Profile, other: Profile
 ) -> None:
-    place = Place(tmp_path_factory.mktemp("place"))
+    desk = Desk(Place(tmp_path_factory.mktemp("place")))
     for saved in (profile, other, profile):
-        path = place.save(saved)
+        path = desk.save(saved)
         assert read_profile(path)[0] == msgspec.structs.replace(saved, path=path)
     assert profile_to_markdown(profile).startswith("---\nname: x\n")

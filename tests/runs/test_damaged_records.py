@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 
 from pi_subagents.models import Status
 from pi_subagents.place import Place
-from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.runs.roster import Roster
 from pi_subagents.store import JOURNAL_FILE, load_run
-from pi_subagents.surfaces.cli.app import app
-from pi_subagents.testing import SCRIPTED_AGENT, prints, script
+from pi_subagents.testing import prints, script
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant, tool_call
+from tests.kit.command import called, called_json
 from tests.kit.sessions import Shelf
 
 _STARTED = '{"type":"started","at":1793541802002,"pid":7,"containment":"guard"}'
@@ -48,45 +44,28 @@ BAD = {
 }
 
 
-@pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelf]:
-    """A user in a project with one sound run and every kind of bad one."""
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    (shelf.project / ".pi").mkdir(parents=True)
-    monkeypatch.chdir(shelf.project)
-    monkeypatch.setenv("PI_AGENT_DIR", str(shelf.agent_dir))
-    monkeypatch.setenv(*SCRIPTED_AGENT)
-    sound = shelf.add(name="sound", session_id="0" * 16)
+@pytest.fixture(autouse=True)
+def bad_ones(shelf_here: Shelf) -> None:
+    """A user is in a project with one sound run and every kind of bad one."""
+    shelf_here.add(name="sound", session_id="0" * 16)
     for number, (name, lines) in enumerate(BAD.items(), 1):
-        write(shelf.project, number, name, lines, sound.run_dir.name)
-    yield shelf
-    shelf.close()
+        write(shelf_here, number, name, lines)
 
 
 def session_of(number: int) -> str:
     return f"{number:016x}"
 
 
-def write(project: Path, number: int, name: str, lines: list[str], other: str) -> None:
+def write(shelf: Shelf, number: int, name: str, lines: list[str]) -> None:
     run_id = f"20261101T140322{number:03d}-{session_of(number)}"
-    run_dir = project / ".pi" / "subagents" / "runs" / run_id
-    run_dir.mkdir()
+    (shelf.folder / run_id).mkdir()
     created = {
         **{"type": "created", "at": 1793541802000, "runId": run_id, "sessionId": session_of(number), "name": name},
-        **{"prompt": "p", "cwd": str(project), "harness": "pi-json"},
+        **{"prompt": "p", "cwd": str(shelf.project), "harness": "pi-json"},
     }
-    beginnings = {
-        "CREATED": created,
-        "LATE": created | {"at": 10**18},
-    }
+    beginnings = {"CREATED": created, "LATE": created | {"at": 10**18}}
     written = [json.dumps(beginnings[line]) if line in beginnings else line for line in lines]
-    (run_dir / JOURNAL_FILE).write_text("\n".join([*written, ""]))
-
-
-def command(*arguments: str) -> Result:
-    result = CliRunner().invoke(app, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    return result
+    (shelf.folder / run_id / JOURNAL_FILE).write_text("\n".join([*written, ""]))
 
 
 NAMES = {"no beginning": ""}
@@ -95,39 +74,38 @@ NAMES = {"no beginning": ""}
 @pytest.mark.parametrize("with_index", [True, False], ids=["index", "disk"])
 def test_every_session_is_listed_and_the_bad_ones_are_called_damaged(shelf: Shelf, with_index: bool) -> None:
     if not with_index:
-        shelf.index.path.unlink()
-        shelf.index.path.mkdir()
+        shelf.lose_index()
     for _ in range(2):
-        rows = {row["name"]: row for row in json.loads(command("sessions", "list", "--json").stdout)}
+        rows = {row["name"]: row for row in called_json("sessions", "list", "--json")}
         assert {name: row["damaged"] for name, row in rows.items()} == {
             "sound": False,
             **{NAMES.get(name, name): True for name in BAD},
         }
         assert {row["status"] for row in rows.values()} == {"completed"}
-    table = command("sessions", "list").stdout
+    table = called("sessions", "list").stdout
     assert table.count("✓ completed, damaged") == len(BAD)
 
 
 @pytest.mark.parametrize("number", range(1, len(BAD) + 1), ids=list(BAD))
 def test_what_is_known_of_a_damaged_run_is_shown(number: int, shelf: Shelf) -> None:
     session = session_of(number)
-    shown = command("sessions", "show", session).stdout
+    shown = called("sessions", "show", session).stdout
     assert "✓ completed, damaged" in shown
     assert "Half is done." in shown
-    answer = json.loads(command("call", "get_subagent_output", json.dumps({"sessionId": session})).stdout)
+    answer = called_json("call", "get_subagent_output", json.dumps({"sessionId": session}))
     assert answer["content"][0]["text"] == "Half is done."
     assert answer["details"]["damaged"] is True
-    assert json.loads(command("sessions", "output", session, "--json").stdout)["damaged"] is True
-    assert "Half is done." in command("sessions", "export", session, "--format", "html").stdout
+    assert called_json("sessions", "output", session, "--json")["damaged"] is True
+    assert "Half is done." in called("sessions", "export", session, "--format", "html").stdout
 
 
 def test_whoever_walks_over_all_runs_gets_to_the_end(shelf: Shelf) -> None:
-    assert f"{len(BAD) + 1} runs" in command("sessions", "reindex").stdout
-    assert command("background", "list").exit_code == 0
-    assert "damaged" not in command("doctor").stdout
-    cleaned = command("sessions", "clean", "--keep", "0", "--dry-run").stdout
+    assert f"{len(BAD) + 1} runs" in called("sessions", "reindex").stdout
+    assert called("background", "list").exit_code == 0
+    assert "damaged" not in called("doctor").stdout
+    cleaned = called("sessions", "clean", "--keep", "0", "--dry-run").stdout
     assert f"{len(BAD) + 1} sessions" in cleaned
-    (sound,) = [one for one in list_sessions(Place.here(), Wanted(shelf.project)) if one.state.name == "sound"]
+    (sound,) = [one for one in shelf.listed() if one.state.name == "sound"]
     assert (sound.state.status, sound.state.is_damaged) == (Status.COMPLETED, False)
 
 
@@ -155,12 +133,12 @@ def test_an_agents_figures_take_nothing_down(figures: str, shelf: Shelf) -> None
     usage = json.loads(figures)
     task = script(prints(AGENT_START, assistant("Done.", usage=usage), assistant("Done.", usage=usage), AGENT_SETTLED))
     tasks = {"tasks": [{"name": "greedy", "prompt": task}]}
-    answer = json.loads(command("call", "delegate_to_subagents", json.dumps(tasks)).stdout)
+    answer = called_json("call", "delegate_to_subagents", json.dumps(tasks))
     assert "✓ greedy: completed" in answer["content"][0]["text"]
-    (row,) = [row for row in json.loads(command("sessions", "list", "--json").stdout) if row["name"] == "greedy"]
+    (row,) = [row for row in called_json("sessions", "list", "--json") if row["name"] == "greedy"]
     assert (row["tokens"], row["damaged"]) == (2**53, False)
     assert 0 <= row["cost"] <= 2**53
-    assert "greedy" in command("sessions", "list").stdout
+    assert "greedy" in called("sessions", "list").stdout
 
 
 def test_arguments_nested_beyond_all_reason_cost_the_agent_its_arguments_alone(shelf: Shelf) -> None:
@@ -169,9 +147,9 @@ def test_arguments_nested_beyond_all_reason_cost_the_agent_its_arguments_alone(s
         deep = {"a": deep}
     records = (assistant("", tool_call("bash", command=deep)), assistant("Done."), agent_end(), AGENT_SETTLED)
     tasks = {"tasks": [{"name": "deep", "prompt": script(prints(AGENT_START, *records))}]}
-    answer = json.loads(command("call", "delegate_to_subagents", json.dumps(tasks)).stdout)
+    answer = called_json("call", "delegate_to_subagents", json.dumps(tasks))
     assert "✓ deep: completed" in answer["content"][0]["text"]
     session = answer["details"]["sessionIds"][0]
-    assert "left out: nested more than 100 levels deep" in command("sessions", "show", session).stdout
-    (run_dir,) = (shelf.project / ".pi" / "subagents" / "runs").glob(f"*-{session}")
+    assert "left out: nested more than 100 levels deep" in called("sessions", "show", session).stdout
+    (run_dir,) = shelf.folder.glob(f"*-{session}")
     assert not load_run(run_dir).is_damaged

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -14,13 +13,6 @@ from pi_subagents.outcome import LOST_SENTENCE, ending
 from pi_subagents.runs.following import POLL_S, follow_run
 from pi_subagents.store import JOURNAL_FILE
 from tests.kit.sessions import Kept, Shelf, says
-
-
-@pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    yield shelf
-    shelf.close()
 
 
 def follow(kept: Kept, *steps: Callable[[], None]) -> list[ev.AnyEvent]:

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pi_subagents.clock import now_ms
 from pi_subagents.models import Reason, Status
-from pi_subagents.paths import runs_dir
-from pi_subagents.place import Place
-from pi_subagents.runs.listing import Wanted, list_sessions, used_by
+from pi_subagents.runs.listing import used_by
 from pi_subagents.store import JOURNAL_FILE, Index
 from pi_subagents.store.index import MIGRATIONS, migrate
 from tests.kit.sessions import DAY_S, HOUR_S, Shelf, says
 
 
-@pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    (shelf.project / ".pi").mkdir(parents=True)
-    yield shelf
-    shelf.close()
-
-
-def names(shelf: Shelf, **wanted: object) -> list[str]:
-    place = Place(shelf.project, shelf.agent_dir, {})
-    wanted.setdefault("project", shelf.project)
-    return [session.state.name for session in list_sessions(place, Wanted(**wanted))]  # type: ignore[arg-type]  # by name
+def names(shelf: Shelf, **wanted: Any) -> list[str]:
+    return [session.state.name for session in shelf.listed(**wanted)]
 
 
 def test_sessions_are_listed_newest_first_each_once_with_its_latest_run(shelf: Shelf) -> None:
@@ -38,7 +27,7 @@ def test_sessions_are_listed_newest_first_each_once_with_its_latest_run(shelf: S
     resumed = shelf.add(name="first", age_s=4 * HOUR_S, session_id="aaaabbbbccccdddd")
     shelf.add(name="middle", age_s=3 * HOUR_S)
     shelf.add(says("Hi"), name="again", age_s=2 * HOUR_S, session_id=resumed.session_id)
-    found = list_sessions(Place(shelf.project, shelf.agent_dir, {}), Wanted(shelf.project))
+    found = shelf.listed()
     assert [(session.state.name, session.run_count) for session in found] == [("again", 2), ("middle", 1), ("old", 1)]
     state = found[0].state
     assert (state.usage.total_tokens, state.usage.cost) == (120, 0.01)
@@ -48,9 +37,8 @@ def test_sessions_are_listed_newest_first_each_once_with_its_latest_run(shelf: S
 def test_what_a_session_used_is_what_all_its_runs_used_known_to_the_index_or_not(shelf: Shelf) -> None:
     for age_s, indexed in ((40, True), (30, False), (20, True)):
         shelf.add(says("Hi"), age_s=age_s, session_id="aaaabbbbccccdddd", indexed=indexed)
-    place = Place(shelf.project, shelf.agent_dir, {})
-    (session,) = list_sessions(place, Wanted(shelf.project))
-    (used,) = used_by(place, [session])
+    (session,) = shelf.listed()
+    (used,) = used_by(shelf.place, [session])
     assert (session.state.usage.total_tokens, used.tokens, used.tool_count) == (120, 360, 0)
     assert used.cost == pytest.approx(0.03)
 
@@ -62,7 +50,7 @@ def test_a_preset_that_an_older_index_could_not_keep_is_read_from_the_journal_on
         migrate(old, MIGRATIONS[:4])
         old.execute("PRAGMA application_id = 1")
         place = {"run_id": shelf.runs[0], "session_id": shelf.runs[0][-16:], "project": str(shelf.project)}
-        facts = {**place, "run_dir": str(runs_dir(shelf.project) / shelf.runs[0]), "name": "?", "status": "completed"}
+        facts = {**place, "run_dir": str(shelf.folder / shelf.runs[0]), "name": "?", "status": "completed"}
         old.execute(
             f"INSERT INTO runs ({', '.join(facts)}) VALUES ({', '.join('?' * len(facts))})", list(facts.values())
         )
@@ -149,18 +137,14 @@ def test_without_an_index_the_disk_is_listed(shelf: Shelf, damage: str) -> None:
 
 def test_without_an_index_other_projects_are_listed_from_the_disk_too(shelf: Shelf, tmp_path: Path) -> None:
     Shelf(tmp_path / "other", shelf.agent_dir).add(name="there")
-    shelf.index.path.unlink()
-    shelf.index.path.mkdir()
+    shelf.lose_index()
     assert names(shelf, project=None) == ["there"]
 
 
 def test_what_was_deleted_by_hand_is_not_listed_and_forgotten(shelf: Shelf) -> None:
     shelf.add(name="kept", age_s=2)
     gone = shelf.add(name="gone", age_s=1)
-    (gone.run_dir / JOURNAL_FILE).unlink()
-    for file in gone.run_dir.iterdir():
-        file.unlink()
-    gone.run_dir.rmdir()
+    shutil.rmtree(gone.run_dir)
     assert names(shelf) == ["kept"]
     assert [row["name"] for row in shelf.index.rows()] == ["kept"]
 
@@ -184,8 +168,6 @@ def test_finished_sessions_are_listed_without_opening_their_journals(shelf: Shel
 
 def test_the_index_is_read_along_its_key_and_not_sorted(shelf: Shelf) -> None:
     # With a sort, every row would be read for every page: with 10,000 sessions that is felt.
-    import sqlite3
-
     shelf.add()
     statements: list[str] = []
     connect = sqlite3.connect

@@ -7,20 +7,12 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.errors import AmbiguousId, SessionNotFound
-from pi_subagents.place import Place
 from pi_subagents.runs.sessions import find_run_dir, find_session, sessions_beginning, short_run_ids
 from tests.kit.sessions import HOUR_S, Shelf
 
 
-@pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    (shelf.project / ".pi").mkdir(parents=True)
-    return shelf
-
-
 def find(shelf: Shelf, text: str) -> str:
-    return find_session(Place(shelf.project, shelf.agent_dir, {}), text).id
+    return find_session(shelf.place, text).id
 
 
 @pytest.mark.parametrize("text", ["abcd1111aaaaaaaa", "abcd1111", "abcd", "ABCD11", " abcd ", "abcd1"])
@@ -69,20 +61,18 @@ def test_everything_else_is_not_found_in_the_documented_words(shelf: Shelf, text
 def test_ids_for_completion_come_newest_first(shelf: Shelf) -> None:
     shelf.add(session_id="bbbb1111aaaaaaaa", name="older", age_s=20)
     shelf.add(session_id="aaaa1111aaaaaaaa", name="newer", age_s=10)
-    place = Place(shelf.project, shelf.agent_dir, {})
-    found = [(one.id, one.name) for one in sessions_beginning(place)]
+    found = [(one.id, one.name) for one in sessions_beginning(shelf.place)]
     assert found == [("aaaa1111aaaaaaaa", "newer"), ("bbbb1111aaaaaaaa", "older")]
-    assert [one.id for one in sessions_beginning(place, "b")] == ["bbbb1111aaaaaaaa"]
+    assert [one.id for one in sessions_beginning(shelf.place, "b")] == ["bbbb1111aaaaaaaa"]
 
 
 def test_a_run_stands_for_its_session_and_a_session_for_its_latest_run(shelf: Shelf) -> None:
     earlier = shelf.add(session_id="abcd1111aaaaaaaa", age_s=20)
     later = shelf.add(session_id="abcd1111aaaaaaaa", age_s=10)
-    place = Place(shelf.project, shelf.agent_dir, {})
     assert find(shelf, earlier.run_dir.name[:18]) == "abcd1111aaaaaaaa"
     assert find(shelf, earlier.run_dir.name[:18].lower()) == "abcd1111aaaaaaaa"
-    assert find_run_dir(place, "ab") == later.run_dir
-    assert find_run_dir(place, earlier.run_dir.name[:18]) == earlier.run_dir
+    assert find_run_dir(shelf.place, "ab") == later.run_dir
+    assert find_run_dir(shelf.place, earlier.run_dir.name[:18]) == earlier.run_dir
 
 
 def test_digits_mean_the_session_that_begins_so_before_the_runs_of_that_date(shelf: Shelf) -> None:
@@ -103,5 +93,4 @@ def test_what_is_shown_of_a_run_leads_back_to_it(shelf: Shelf) -> None:
     ]
     shown = short_run_ids(added)
     assert list(shown.values()) == [added[0].name[:18], "abcd1111aa", "abcd1111ab", "beef1111"]
-    place = Place(shelf.project, shelf.agent_dir, {})
-    assert [find_run_dir(place, text) for text in shown.values()] == added
+    assert [find_run_dir(shelf.place, text) for text in shown.values()] == added

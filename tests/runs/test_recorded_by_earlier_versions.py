@@ -8,10 +8,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
 
-from pi_subagents.surfaces.cli.app import app
-from pi_subagents.testing import SCRIPTED_AGENT
+from tests.kit.command import called, called_json
+from tests.kit.sessions import Shelf
 
 RECORDED = Path(__file__).parents[1] / "data" / "recorded" / "0.1.0"
 
@@ -38,26 +37,16 @@ KNOWN: dict[str, tuple[str, str, str, int, int, str]] = {
 
 
 @pytest.fixture
-def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def runs(shelf_here: Shelf) -> Path:
     """The records in the project of a user who is there; git keeps no modes, so they are set anew."""
-    runs = tmp_path / "project" / ".pi" / "subagents" / "runs"
-    shutil.copytree(RECORDED, runs)
-    for path in (runs, *runs.rglob("*")):
+    shutil.copytree(RECORDED, shelf_here.folder)
+    for path in (shelf_here.folder, *shelf_here.folder.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
-    monkeypatch.chdir(tmp_path / "project")
-    monkeypatch.setenv("PI_AGENT_DIR", str(tmp_path / "agent"))
-    monkeypatch.setenv(*SCRIPTED_AGENT)
-    return runs
-
-
-def command(*arguments: str) -> Result:
-    result = CliRunner().invoke(app, arguments)
-    assert result.exception is None or isinstance(result.exception, SystemExit), result.exc_info
-    return result
+    return shelf_here.folder
 
 
 def listed() -> dict[str, dict[str, Any]]:
-    return {one["sessionId"]: one for one in json.loads(command("sessions", "list", "--json").stdout)}
+    return {one["sessionId"]: one for one in called_json("sessions", "list", "--json")}
 
 
 def journal(runs: Path, session: str) -> bytes:
@@ -71,17 +60,8 @@ def test_lists_have_the_recorded_values(runs: Path) -> None:
         for one, row in found.items()
     } == {one: known[:-1] for one, known in KNOWN.items()}
     assert [one for one, row in found.items() if row["damaged"]] == [DAMAGED]
-    assert (
-        found[TEAS]
-        | {
-            "profile": "taster",
-            "provider": "offline",
-            "model": "scripted",
-            "createdAt": 1794980623868,
-            "completedAt": 1794980626791,
-        }
-        == found[TEAS]
-    )
+    told = {"profile": "taster", "provider": "offline", "model": "scripted"}
+    assert found[TEAS] == {**found[TEAS], **told, "createdAt": 1794980623868, "completedAt": 1794980626791}
     assert (found[KETTLE]["preset"], found[CHOICE]["runCount"]) == ("scout", 2)
 
 
@@ -89,26 +69,26 @@ def test_lists_have_the_recorded_values(runs: Path) -> None:
 def test_it_is_found_by_the_beginning_of_its_id_and_shown(session: str, runs: Path) -> None:
     name, status, _, _, _, said = KNOWN[session]
     for arguments in (("show",), ("export",), ("export", "--format", "html")):
-        shown = command("sessions", *arguments, session[:6]).stdout
+        shown = called("sessions", *arguments, session[:6]).stdout
         assert name in shown
         assert status in shown
         assert said in shown
 
 
 def test_a_session_of_two_runs_is_told_in_order(runs: Path) -> None:
-    shown = command("sessions", "show", CHOICE).stdout
+    shown = called("sessions", "show", CHOICE).stdout
     assert shown.index("Choose a tea for the morning.") < shown.index("Assam.") < shown.index("And for the evening?")
-    assert json.loads(command("sessions", "output", CHOICE, "--json").stdout)["output"] == "Sencha."
+    assert called_json("sessions", "output", CHOICE, "--json")["output"] == "Sencha."
 
 
 def test_a_background_run_is_one_still(runs: Path) -> None:
-    (run,) = json.loads(command("background", "list", "--json").stdout)
+    (run,) = called_json("background", "list", "--json")
     assert (run["sessionId"], run["preset"], run["status"]) == (KETTLE, "scout", "completed")
 
 
 def test_a_lost_run_is_closed_with_all_that_was_recorded(runs: Path) -> None:
     before = journal(runs, LOST)
-    output = command("sessions", "output", LOST)
+    output = called("sessions", "output", LOST)
     assert (output.exit_code, output.stdout.strip()) == (1, "The pot is warm.")
     after = journal(runs, LOST)
     assert after.startswith(before)
@@ -120,13 +100,13 @@ def test_nothing_else_is_written_by_looking(runs: Path) -> None:
     before = {one: journal(runs, one) for one in KNOWN if one != LOST}
     listed()
     for session in KNOWN:
-        command("sessions", "show", session)
+        called("sessions", "show", session)
     assert {one: journal(runs, one) for one in before} == before
 
 
 def test_a_completed_session_is_retold_when_it_is_resumed(runs: Path) -> None:
     arguments = ("sessions", "resume", CHOICE, "And at noon?", "--cwd", str(Path.cwd()), "--json")
-    (result,) = json.loads(command(*arguments).stdout)  # the scripted agent answers with what it was told
+    (result,) = called_json(*arguments)  # the scripted agent answers with what it was told
     assert (result["status"], result["sessionId"]) == ("completed", CHOICE)
     told = result["output"]
     assert told.index("Choose a tea for the morning.") < told.index("Assam.") < told.index("Sencha.")

@@ -6,7 +6,6 @@ import asyncio
 import os
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,28 +13,21 @@ import pytest
 from pi_subagents.clock import now_ms
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.fold import RunState
-from pi_subagents.models import Reason, Task
-from pi_subagents.outcome import ending
-from pi_subagents.paths import runs_dir
-from pi_subagents.place import Place
+from pi_subagents.models import Task
 from pi_subagents.runs import retention
 from pi_subagents.runs.retention import Dispensable, Rule, apply_retention, find_dispensable
 from pi_subagents.runs.run import RunResult
 from pi_subagents.settings import Settings
 from pi_subagents.store import load_run
-from pi_subagents.testing import SCRIPTED_AGENT
 from pi_subagents.trust import Decisions
 from tests.kit.sessions import DAY_S, HOUR_S, Shelf
 from tests.kit.waiting import until_async
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    (shelf.project / ".pi").mkdir(parents=True)
-    Decisions(shelf.agent_dir).trust(shelf.project)
-    yield shelf
-    shelf.close()
+def shelf(shelf_here: Shelf) -> Shelf:
+    Decisions(shelf_here.agent_dir).trust(shelf_here.project)
+    return shelf_here
 
 
 def dispensable(shelf: Shelf, *, older_than_s: float | None = None, keep: int = 0) -> list[str]:
@@ -67,8 +59,7 @@ def test_the_newest_stay_whatever_their_age(shelf: Shelf) -> None:
 
 def test_a_long_run_is_as_old_as_its_end(shelf: Shelf) -> None:
     kept = shelf.add(name="long", age_s=40 * DAY_S, ends=None)
-    kept.append(ending(Reason.SETTLED, None, now_ms() - DAY_S * 1000))
-    kept.let_go()
+    kept.end(at=now_ms() - DAY_S * 1000)
     assert dispensable(shelf, older_than_s=30 * DAY_S) == []
 
 
@@ -101,7 +92,7 @@ def test_young_sessions_are_not_even_opened(shelf: Shelf, monkeypatch: pytest.Mo
 def test_without_a_setting_nothing_is_ever_deleted(shelf: Shelf) -> None:
     shelf.add(name="ancient", age_s=4000 * DAY_S)
     assert apply(shelf) == ["ancient"]
-    assert not (runs_dir(shelf.project) / ".retention").exists()
+    assert not (shelf.folder / ".retention").exists()
 
 
 def test_old_runs_and_their_rows_go_when_the_setting_says_so(shelf: Shelf) -> None:
@@ -123,13 +114,13 @@ def test_it_is_done_at_most_once_a_day(shelf: Shelf) -> None:
     shelf.add(name="second", age_s=40 * DAY_S)
     assert apply(shelf, keep_runs_days=30) == ["second"]
     yesterday = time.time() - DAY_S - 1
-    os.utime(runs_dir(shelf.project) / ".retention", (yesterday, yesterday))
+    os.utime(shelf.folder / ".retention", (yesterday, yesterday))
     assert apply(shelf, keep_runs_days=30) == []
 
 
 def test_a_clock_that_was_wrong_does_not_put_it_off_for_ever(shelf: Shelf) -> None:
     shelf.add(name="old", age_s=40 * DAY_S)
-    stamp = runs_dir(shelf.project) / ".retention"
+    stamp = shelf.folder / ".retention"
     stamp.touch()
     os.utime(stamp, (time.time() + 1000 * DAY_S,) * 2)
     assert apply(shelf, keep_runs_days=30) == []
@@ -147,7 +138,7 @@ def test_what_cannot_be_deleted_is_no_reason_to_fail(shelf: Shelf, monkeypatch: 
 
 def test_abandoned_drafts_go_too(shelf: Shelf) -> None:
     shelf.add()
-    draft = runs_dir(shelf.project) / ".20260101T000000000-feed.new"
+    draft = shelf.folder / ".20260101T000000000-feed.new"
     draft.mkdir()
     os.utime(draft, (0, 0))
     apply(shelf, keep_runs_days=30)
@@ -157,8 +148,7 @@ def test_abandoned_drafts_go_too(shelf: Shelf) -> None:
 async def test_a_delegation_tidies_up_after_its_runs(shelf: Shelf) -> None:
     (shelf.project / ".pi" / "settings.json").write_text('{"subagents": {"keepRunsDays": 30}}')
     old = shelf.add(name="old", age_s=40 * DAY_S)
-    place = Place(shelf.project, shelf.agent_dir, {"PATH": os.environ["PATH"], **dict([SCRIPTED_AGENT])})
-    (result,) = await Delegation([Task("new", "Say something")], place=place)
+    (result,) = await Delegation([Task("new", "Say something")])
     assert result.ok
     await until_async(lambda: not old.run_dir.exists())
     assert shelf.runs == [result.run_dir.name]
@@ -175,23 +165,21 @@ def test_a_delegation_and_its_program_do_not_wait_for_tidying_that_never_ends(
 
     monkeypatch.setattr("pi_subagents.runs.retention.find_dispensable", find_none)
     (shelf.project / ".pi" / "settings.json").write_text('{"subagents": {"keepRunsDays": 30}}')
-    runs_dir(shelf.project).mkdir(parents=True)
-    place = Place(shelf.project, shelf.agent_dir, {"PATH": os.environ["PATH"], **dict([SCRIPTED_AGENT])})
+    shelf.folder.mkdir(parents=True)
     try:
-        (result,) = asyncio.run(_delegate(place))
+        (result,) = asyncio.run(_delegate())
         assert result.ok
     finally:
         never.set()
 
 
-async def _delegate(place: Place) -> list[RunResult]:
-    return list(await Delegation([Task("new", "Say something")], place=place))
+async def _delegate() -> list[RunResult]:
+    return list(await Delegation([Task("new", "Say something")]))
 
 
 async def test_a_delegation_does_not_suffer_from_tidying_that_fails(shelf: Shelf) -> None:
     (shelf.project / ".pi" / "settings.json").write_text('{"subagents": {"keepRunsDays": 30}}')
-    runs_dir(shelf.project).mkdir(parents=True)
-    (runs_dir(shelf.project) / ".retention").mkdir()
-    place = Place(shelf.project, shelf.agent_dir, {"PATH": os.environ["PATH"], **dict([SCRIPTED_AGENT])})
-    (result,) = await Delegation([Task("new", "Say something")], place=place)
+    shelf.folder.mkdir(parents=True)
+    (shelf.folder / ".retention").mkdir()
+    (result,) = await Delegation([Task("new", "Say something")])
     assert result.ok

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,32 +11,18 @@ from pi_subagents.clock import now_ms
 from pi_subagents.models import event as ev
 from pi_subagents.models import new_session_id
 from pi_subagents.outcome import ending
-from pi_subagents.paths import runs_dir
 from pi_subagents.runs.run import as_they_end
 from pi_subagents.runs.sessions import MAX_RUNS_IN_MEMORY
 from pi_subagents.store import Index, RunRecord, load_run, publish, stop_request
-from tests.kit.sessions import HOUR_S, Kept, Shelf, run_id_at, says
+from tests.kit.sessions import HOUR_S, Shelf, run_id_at, says
 
-
-@pytest.fixture
-def shelf(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Shelf]:
-    project = tmp_path / "project"
-    (project / ".pi").mkdir(parents=True)
-    monkeypatch.setenv("PI_AGENT_DIR", str(tmp_path / "agent"))
-    monkeypatch.chdir(project)
-    shelf = Shelf(project, tmp_path / "agent")
-    yield shelf
-    shelf.close()
-
-
-def end(kept: Kept, reason: Reason = Reason.SETTLED) -> None:
-    kept.append(ending(reason, None, now_ms()))
+pytestmark = pytest.mark.usefixtures("shelf_here")
 
 
 def queued(shelf: Shelf) -> RunRecord:
     """A run that waits for its turn, held."""
     session_id = new_session_id()
-    run_dir = runs_dir(shelf.project) / run_id_at(now_ms(), session_id)
+    run_dir = shelf.folder / run_id_at(now_ms(), session_id)
     created = ev.Created(
         at=now_ms(), run_id=run_dir.name, session_id=session_id, name="later", prompt="Do it", cwd="", harness="pi-json"
     )
@@ -143,8 +128,7 @@ async def test_a_run_is_followed_and_watched_as_it_grows(shelf: Shelf) -> None:
 
     def go_on(_seconds: float) -> None:
         kept.append(says("Done."))
-        end(kept)
-        kept.let_go()
+        kept.end()
 
     followed = [type(event) for event in run.follow(pause=go_on)]
     assert followed == [ev.Created, ev.Started, ev.Message, ev.Ended]
@@ -156,7 +140,7 @@ def test_waiting_ends_when_the_run_is_over_and_its_holder_has_let_go(shelf: Shel
     run = Run.load(kept.run_dir)
     with pytest.raises(TimeoutError, match=f"{run.id} is not over"):
         run.wait(0)
-    end(kept)
+    kept.append(ending(Reason.SETTLED, None, now_ms()))
     with pytest.raises(TimeoutError):  # whoever holds it has to clear up yet: it could not be removed
         Run.load(kept.run_dir).wait(0)
     kept.let_go()
@@ -178,11 +162,9 @@ def test_of_several_runs_each_is_told_when_it_ends(shelf: Shelf) -> None:
     first, second, third = (shelf.add(ends=None, age_s=age_s) for age_s in (30, 20, 10))
     waiting = as_they_end(Run.load(kept.run_dir) for kept in (first, second, third))
     for kept in (third, first):
-        end(kept)
-        kept.let_go()
+        kept.end()
     assert [run.run_dir for run in next(waiting)] == [first.run_dir, third.run_dir]
-    end(second, Reason.TIMEOUT)
-    second.let_go()
+    second.end(Reason.TIMEOUT)
     assert [run.result.status for run in next(waiting)] == [Status.FAILED]
     assert list(waiting) == []
 

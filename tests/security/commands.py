@@ -15,16 +15,21 @@ import click
 
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.tools import TOOLS
+from tests.security.kit import Done, Victim
 
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """One way to call a command; it may write `writes` in the home, and what is `typed` makes it need a terminal."""
+    """One way to call a command; it may write `writes` in the home, and what is `typed` makes it need a terminal.
+
+    It is typed once the command has shown `shown`.
+    """
 
     argv: tuple[str, ...]
     stdin: str = ""
     writes: tuple[str, ...] = ()
     typed: bytes = b""
+    shown: bytes = b""
 
     @property
     def takes_id(self) -> bool:
@@ -39,15 +44,11 @@ class Attempt:
         return tuple(filled)
 
 
-def _try(line: str, *more: str, stdin: str = "", writes: tuple[str, ...] = (), typed: bytes = b"") -> Attempt:
-    return Attempt((*line.split(), *more), stdin, writes, typed)
+def _try(line: str, *more: str, **how: Any) -> Attempt:
+    return Attempt((*line.split(), *more), **how)
 
 
-_MCP_INITIALIZE = {
-    "protocolVersion": "2025-06-18",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
+_MCP_INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 _MCP_HELLO = "".join(
     json.dumps({"jsonrpc": "2.0", **message}) + "\n"
     for message in (
@@ -75,7 +76,7 @@ COMMANDS: dict[str, tuple[Attempt, ...]] = {
     "agents": (_try("agents"), _try("agents --json")),
     "models": (_try("models"),),
     "steer": (_try("steer {session}", "Go on"),),
-    "watch": (_try("watch", typed=b"q"),),
+    "watch": (_try("watch", shown=b"Sub-agents: ", typed=b"q"),),
     "mcp": (_try("mcp", stdin=_MCP_HELLO),),
     "bridge": (
         _try(
@@ -94,17 +95,14 @@ COMMANDS: dict[str, tuple[Attempt, ...]] = {
         _try("sessions export {session} -o {out}/page.html"),
     ),
     "sessions delete": (_try("sessions delete {session} --yes"),),
-    "sessions clean": (
-        _try("sessions clean --keep 0 --yes"),
-        _try("sessions clean --all --older-than 1h --yes"),
-    ),
+    "sessions clean": (_try("sessions clean --keep 0 --yes"), _try("sessions clean --all --older-than 1h --yes")),
     "sessions reindex": (_try("sessions reindex"),),
     "profile create": (
         _try("profile create fresh --scope project --model acme/large"),
         _try("profile create copied --from .pi/agent-profiles/linked.md --scope project"),
     ),
     "profile delete": (_try("profile delete linked --yes --scope project"),),
-    "profile edit": (_try("profile edit linked --scope project", typed=b"\r" * 30 + b"n\r"),),
+    "profile edit": (_try("profile edit linked --scope project", shown=b"Number [", typed=b"\r" * 30 + b"n\r"),),
     "profile list": (_try("profile list"),),
     "profile show": (_try("profile show linked"),),
     "preset list": (_try("preset list"),),
@@ -172,3 +170,18 @@ def not_attempted() -> list[str]:
     """Commands and tools that nobody has written down here."""
     commands = [name for name in leaf_commands() if name not in COMMANDS]
     return commands + [f"call {name}" for name in TOOLS if name not in _CALLS]
+
+
+def name_of(attempt: Attempt) -> str:
+    return " ".join(attempt.argv)[:60]
+
+
+def carry_out(victim: Victim, attempt: Attempt, session: str, run: str) -> Done:
+    """Run the command as the table says."""
+    words = attempt.words(session, run, str(victim.scratch))
+    if attempt.typed:
+        return victim.run_at_terminal(*words, shown=attempt.shown, typed=attempt.typed)
+    done = victim.run(*words, stdin=attempt.stdin)
+    if "background" in " ".join(words[:2]):
+        victim.until_alone()
+    return done

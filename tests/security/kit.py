@@ -10,7 +10,6 @@ import json
 import os
 import pty
 import re
-import resource
 import select
 import shlex
 import signal
@@ -18,7 +17,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -27,15 +26,29 @@ from typing import IO, Any
 
 from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT
 from tests.kit.before import be_limited, be_limited_at_terminal
-from tests.kit.waiting import PATIENCE_S
-from tests.security.things import State, Table, differences, lay_out, state_of
+from tests.kit.command import PYTHON_VARIABLES, REPOSITORY
+from tests.kit.processes import kill, pids_with
+from tests.kit.waiting import PATIENCE_S, until
+from tests.kit.workplace import MARK_VARIABLE
+from tests.security.things import (
+    NEIGHBOUR,
+    OTHER_LOST_RUN,
+    OTHER_RUN,
+    OTHER_SESSION,
+    RUNS,
+    State,
+    Table,
+    below,
+    differences,
+    finished,
+    lay_out,
+    state_of,
+    unfinished,
+)
 
 LIMIT_S = PATIENCE_S
 """No command takes a tenth of it, unless it waits for something that never comes."""
 
-MAX_MEMORY_BYTES = 3 << 29
-
-MARK_VARIABLE = "TEST_SECURITY_MARK"
 MODEL = "acme/large"
 PRIVATE = "PRIVATE-KEY-CANARY-7f3a9c51"
 """Stands in `~/.ssh/id_rsa`, and may be nowhere else."""
@@ -43,7 +56,12 @@ PRIVATE = "PRIVATE-KEY-CANARY-7f3a9c51"
 ESCAPE = "\x1b]0;PWNED\x07\x1b[2J\x1b[31m"
 """What a terminal would obey."""
 
-REPOSITORY = Path(__file__).parents[2]
+COMMAND = (sys.executable, "-P", "-m", "pi_subagents")
+ALL_PACKAGES = {
+    "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), *(p for p in sys.path if p.endswith("site-packages"))])
+}
+"""For an interpreter that is not the one of our environment."""
+
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _OBEYED = re.compile(rb"(\x1b\]|\xc2\x9d)0;PWNED")
 
@@ -51,8 +69,8 @@ Message = dict[str, Any]
 
 
 def limit_memory() -> None:
-    """For a child: whoever reads /dev/zero to its end shall fail alone, and not take the machine along."""
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY_BYTES, MAX_MEMORY_BYTES))
+    """As `be_limited`, for a program that is to be a new interpreter."""
+    be_limited()
 
 
 def tellable(text: str) -> str:
@@ -93,52 +111,6 @@ class Done:
 
 # --- what lies in the victim's home ---------------------------------------------------------
 
-OTHER_SESSION, OTHER_LOST = "0dd0000000000001", "0dd0000000000002"
-OTHER_RUN, OTHER_LOST_RUN = f"20260101T000000000-{OTHER_SESSION}", f"20260101T000001000-{OTHER_LOST}"
-NEIGHBOUR_SESSION = "9e00000000000001"
-NEIGHBOUR = f"20260102T000000000-{NEIGHBOUR_SESSION}"
-
-
-def lines(*records: Mapping[str, Any] | str | bytes) -> bytes:
-    """A journal; what is no record stands there as it is."""
-    parts = [record if isinstance(record, str | bytes) else json.dumps(record) for record in records]
-    return b"".join((part.encode() if isinstance(part, str) else part) + b"\n" for part in parts)
-
-
-def created(run: str, **more: Any) -> Message:
-    """The first record of a run."""
-    event = {"type": "created", "at": 1767225600000, "runId": run, "sessionId": run.rpartition("-")[2]}
-    return {**event, "name": "task", "prompt": "Do it", "cwd": "/", "harness": "pi-json", **more}
-
-
-STARTED = {"type": "started", "at": 1767225600100, "pid": 1, "containment": "guard"}
-ENDED = {"type": "ended", "at": 1767225601000, "status": "completed", "reason": "settled"}
-
-
-def says(text: str, **more: Any) -> Message:
-    """A message of the agent's."""
-    message = {"type": "message", "at": 1767225600500, "role": "assistant", "stopReason": "stop", **more}
-    return {**message, "parts": [{"type": "text", "text": text}]}
-
-
-def finished(run: str, text: str = "Well done.", *, result: bool = True, **more: Any) -> dict[str, bytes]:
-    """The files of a run that was completed."""
-    journal = lines(created(run, **more), STARTED, says(text), ENDED)
-    files = {"events.jsonl": journal, "lease": b"", "meta.json": b"{}\n", "prompt.md": b"Do it"}
-    return files | ({"result.json": b'{"status": "completed"}\n'} if result else {})
-
-
-def unfinished(run: str, **more: Any) -> dict[str, bytes]:
-    """The files of a run whose holder died."""
-    return {"events.jsonl": lines(created(run, **more), STARTED), "lease": b"", "meta.json": b"{}\n"}
-
-
-def below(folder: str, files: Mapping[str, Any]) -> dict[str, Any]:
-    """A table with everything in a folder."""
-    return {f"{folder}/{name}": thing for name, thing in files.items()}
-
-
-RUNS = ".pi/subagents/runs"
 _HOME: Table = {
     ".bashrc": "alias ll='ls -l'\n# no line break at the end",
     ".ssh/id_rsa": f"-----BEGIN OPENSSH PRIVATE KEY-----\n{PRIVATE}\n-----END OPENSSH PRIVATE KEY-----\n",
@@ -221,20 +193,23 @@ class Victim:
         return {
             "PATH": "/usr/local/bin:/usr/bin:/bin",
             "HOME": str(self.home),
-            "PYTHONPATH": str(REPOSITORY / "src"),
-            "PYTHONUTF8": "1",
+            **PYTHON_VARIABLES,
             "TERM": "xterm-256color",
             "PI_SUBAGENTS_DATA_DIR": str(self.scratch / "data"),
             "TMUX_TMPDIR": str(self.scratch),
             MARK_VARIABLE: self.mark,
             MODELS_VARIABLE: MODEL,
-            SCRIPTED_AGENT[0]: SCRIPTED_AGENT[1],
+            **dict([SCRIPTED_AGENT]),
             **self.environ_more,
         }
 
     def receives(self, table: Table) -> None:
         """Clone what the stranger made."""
         lay_out(self.clone, table, self.places)
+
+    def has_run_before(self, **more: Any) -> None:
+        """Have a run of one's own in the clone."""
+        self.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour", **more)))
 
     def arm(self, *unchanged: Path) -> None:
         """From here on nothing of the victim's may change, nor what is named."""
@@ -247,33 +222,33 @@ class Victim:
 
     # --- running the command ---------------------------------------------------------------------------------
 
+    def begin(self, *argv: str, command: Sequence[str] = COMMAND, **options: Any) -> subprocess.Popen[bytes]:
+        """Start the command in the clone, with pipes behind it; `options` are those of `subprocess.Popen`."""
+        pipe, null = subprocess.PIPE, subprocess.DEVNULL
+        usual = {"cwd": self.clone, "env": self.environ, "stdin": null, "stdout": pipe, "stderr": pipe}
+        return subprocess.Popen([*command, *argv], **{**usual, "preexec_fn": be_limited, **options})
+
+    def start(self, *argv: str, **environ: str) -> subprocess.Popen[bytes]:
+        """Start the command as a program that has the mark itself, and leave it running."""
+        return self.begin(*argv, env={**self.environ, **environ}, preexec_fn=limit_memory)
+
     def run(self, *argv: str, stdin: str | bytes = "", cwd: Path | None = None, **environ: str) -> Done:
         """Run the command in the clone, in a pipe."""
         with TemporaryFile() as given, TemporaryFile() as out, TemporaryFile() as err:
             given.write(stdin if isinstance(stdin, bytes) else stdin.encode("utf-8", "surrogateescape"))
             given.seek(0)
-            process = self._begin(argv, (given, out, err), be_limited, cwd, environ)
+            streams: dict[str, Any] = {"stdin": given, "stdout": out, "stderr": err, "start_new_session": True}
+            process = self.begin(*argv, cwd=cwd or self.clone, env={**self.environ, **environ}, **streams)
             exit_code = _end_of(process, LIMIT_S)
             return Done(argv, exit_code, _all_of(out), _all_of(err))
 
-    def asks(self, server: str, question: bytes) -> Done:
-        """Put a question to a server, whose input stays open until it has answered with a line."""
-        process = self._begin((server,), (subprocess.PIPE, subprocess.PIPE, subprocess.DEVNULL), be_limited)
-        with process:
-            assert process.stdin is not None
-            assert process.stdout is not None
-            process.stdin.write(question)
-            process.stdin.flush()
-            answer = process.stdout.readline()
-            process.stdin.close()
-        return Done((server,), process.returncode, answer, b"")
-
-    def run_at_terminal(self, *argv: str, shown: bytes = b"", typed: bytes = b"", patience_s: float = 3.0) -> Done:
-        """Run the command at a terminal; type when something is shown, or when patience is at its end."""
+    def run_at_terminal(self, *argv: str, shown: bytes = b"", typed: bytes = b"") -> Done:
+        """Run the command at a terminal; type once something is shown, or once it has ended without that."""
         master, slave = pty.openpty()
-        process = self._begin(argv, (slave, slave, slave), be_limited_at_terminal)
+        streams: dict[str, Any] = {"stdin": slave, "stdout": slave, "stderr": slave, "start_new_session": True}
+        process = self.begin(*argv, preexec_fn=be_limited_at_terminal, **streams)
         pidfd = os.pidfd_open(process.pid)
-        heard = _listen(master, pidfd, lambda text: bool(shown) and shown in text, patience_s)
+        heard = _listen(master, pidfd, lambda text: shown in text, LIMIT_S)
         os.write(master, typed)
         heard += _listen(master, pidfd, lambda _text: False, LIMIT_S + 5)
         exit_code = _end_of(process, 0.1)
@@ -283,56 +258,30 @@ class Victim:
         os.close(pidfd)
         return Done(argv, exit_code, heard, b"", at_terminal=True)
 
-    def _begin(
-        self,
-        argv: tuple[str, ...],
-        streams: tuple[Any, Any, Any],
-        before: Callable[[], None],
-        cwd: Path | None = None,
-        environ: Mapping[str, str] | None = None,
-    ) -> subprocess.Popen[bytes]:
-        stdin, stdout, stderr = streams
-        return subprocess.Popen(
-            [sys.executable, "-P", "-m", "pi_subagents", *argv],
-            cwd=cwd or self.clone,
-            env={**self.environ, **(environ or {})},
-            stdin=stdin,
-            stdout=stdout,
-            stderr=stderr,
-            start_new_session=True,
-            preexec_fn=before,
-        )
+    def asks(self, server: str, question: bytes) -> Done:
+        """Put a question to a server, whose input stays open until it has answered with a line."""
+        with self.begin(server, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            answer = _answer_line(process, question)
+        return Done((server,), process.returncode, answer, b"")
 
-    def start(self, *argv: str, **environ: str) -> subprocess.Popen[bytes]:
-        """Start the command as a program of its own and leave it running."""
-        command = [sys.executable, "-P", "-m", "pi_subagents", *argv]
-        pipe, null = subprocess.PIPE, subprocess.DEVNULL
-        return subprocess.Popen(
-            command,
-            cwd=self.clone,
-            env={**self.environ, **environ},
-            stdin=null,
-            stdout=pipe,
-            stderr=pipe,
-            preexec_fn=limit_memory,
-        )
-
-    def converse(self, command: str, messages: Sequence[Message]) -> list[Message]:
+    def converse(self, server: str, messages: Sequence[Message]) -> list[Message]:
         """Speak to a server over its streams, one message after the other; all that it says until the last answer."""
-        argv = [sys.executable, "-P", "-m", "pi_subagents", command]
-        pipe, null = subprocess.PIPE, subprocess.DEVNULL
         said: list[Message] = []
-        streams: dict[str, Any] = {"stdin": pipe, "stdout": pipe, "stderr": null, "preexec_fn": be_limited}
-        with subprocess.Popen(argv, cwd=self.clone, env=self.environ, **streams) as server:
-            assert server.stdin is not None
-            assert server.stdout is not None
+        with self.begin(server, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            assert process.stdin is not None
             for message in messages:
-                server.stdin.write(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-                server.stdin.flush()
-                while "id" in message and not (said and _answers(said[-1], message)):
-                    said.append(json.loads(server.stdout.readline()))
-            server.stdin.close()
+                line = json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n"
+                if "id" not in message:
+                    process.stdin.write(line)
+                    continue
+                said.append(json.loads(_answer_line(process, line)))
+                while not _answers(said[-1], message):
+                    said.append(json.loads(_answer_line(process)))
         return said
+
+    def until_alone(self) -> None:
+        """Wait until what was started has ended, in the background too."""
+        until(lambda: not self.processes(), "everything that was started has ended")
 
     # --- what must hold ------------------------------------------------------------------------------------------
 
@@ -344,6 +293,14 @@ class Victim:
         """Fail the test, and say all that is wrong."""
         complaints = self.complaints(done, writes=writes)
         assert not complaints, tellable("\n".join([why, *complaints, str(done)]))
+
+    def survives(self, *commands: Sequence[str]) -> list[Done]:
+        """Run commands one after the other, and fail the test at the first that does harm."""
+        ended = []
+        for argv in commands:
+            ended.append(self.run(*argv))
+            self.is_unharmed_by(ended[-1])
+        return ended
 
     def damage(self, writes: tuple[str, ...] = ()) -> list[str]:
         """What was executed, or changed, that is none of the command's business."""
@@ -362,28 +319,19 @@ class Victim:
 
     def end_leftovers(self) -> None:
         """End what a test has left running."""
-        for pid in self.processes():
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        kill(*self.processes())
 
     def processes(self) -> list[int]:
         """Everything alive that the command of this victim started."""
-        found = []
-        for path in Path("/proc").iterdir():
-            if path.name.isdecimal() and self.mark.encode() in _environ_of(path) and int(path.name) != os.getpid():
-                found.append(int(path.name))
-        return found
+        return pids_with(self.mark)
 
 
-def _environ_of(process: Path) -> bytes:
-    """The variables of a process; for a moment it has none, nor arguments, while it becomes another program."""
-    with suppress(OSError):
-        for _ in range(100):
-            if (environ := (process / "environ").read_bytes()) or (process / "cmdline").read_bytes():
-                return environ
-            (process / "exe").readlink()  # raises for what has ended, and for what is the kernel's own
-            time.sleep(0.001)
-    return b""
+def _answer_line(process: subprocess.Popen[bytes], question: bytes = b"") -> bytes:
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(question)
+    process.stdin.flush()
+    return process.stdout.readline()
 
 
 def _answers(said: Message, message: Message) -> bool:

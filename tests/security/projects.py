@@ -6,8 +6,21 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from tests.security.kit import ESCAPE, NEIGHBOUR, NEIGHBOUR_SESSION, OTHER_RUN, RUNS, below, finished
-from tests.security.things import Folder, Link, Pipe, Table, Text, Thing
+from tests.security.kit import ESCAPE
+from tests.security.things import (
+    NEIGHBOUR,
+    NEIGHBOUR_SESSION,
+    OTHER_RUN,
+    RUNS,
+    Folder,
+    Link,
+    Pipe,
+    Table,
+    Text,
+    Thing,
+    below,
+    finished,
+)
 
 # Writes down that it was run, and then does what an agent does.
 TRIPWIRE = """#!/bin/sh

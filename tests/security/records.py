@@ -11,9 +11,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from tests.security.kit import (
+from tests.security.kit import ESCAPE
+from tests.security.things import (
     ENDED,
-    ESCAPE,
     NEIGHBOUR,
     NEIGHBOUR_SESSION,
     OTHER_LOST_RUN,
@@ -21,13 +21,19 @@ from tests.security.kit import (
     OTHER_SESSION,
     RUNS,
     STARTED,
+    STRANGER,
+    Folder,
+    HardLink,
+    Link,
+    Pipe,
+    Text,
+    Thing,
     created,
     finished,
     lines,
     says,
     unfinished,
 )
-from tests.security.things import STRANGER, Folder, HardLink, Link, Pipe, Text, Thing
 
 SESSION = "bad0000000000001"
 RUN = f"20260105T000000000-{SESSION}"

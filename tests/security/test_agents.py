@@ -15,9 +15,11 @@ import pytest
 
 from pi_subagents.runners import namespace_works
 from pi_subagents.testing import SCRIPTED_AGENT
+from tests.kit.processes import open_files
 from tests.kit.waiting import PATIENCE_S, until
 from tests.security.hostile_agent import ATTACKS
-from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Victim, below, files_with, finished
+from tests.security.kit import Victim, files_with
+from tests.security.things import GIT, NEIGHBOUR, NEIGHBOUR_SESSION
 
 KEY = "sk-victims-own-0123456789abcdef"
 PROFILE_KEY = "sk-of-the-profile-0123456789"
@@ -32,8 +34,8 @@ OTHERS = [name for name in ATTACKS if name not in (*PROCESS_ATTACKS, "answers")]
 def employer(victim: Victim) -> Victim:
     """Somebody who has chosen the hostile agent for their own, innocent project."""
     victim.environ_more[SCRIPTED_AGENT[0]] = shlex.join([sys.executable, "-I", "-S", str(_PROGRAM)])
-    victim.receives({".git/HEAD": "ref: refs/heads/main\n"})
-    victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))
+    victim.receives(GIT)
+    victim.has_run_before()
     (victim.agent_dir / "agent-profiles" / "keyed.md").write_text(
         f"---\nname: keyed\nprovider: acme\napiKey: {PROFILE_KEY}\n---\nBe brief.\n"
     )
@@ -70,28 +72,25 @@ def use_containment(victim: Victim, mechanism: str) -> None:
 
 @pytest.mark.parametrize("attack", OTHERS)
 def test_whatever_an_agent_does_its_run_ends_and_the_others_are_as_they_were(attack: str, employer: Victim) -> None:
-    done = employer.run("run", "--json", "--timeout", "15", task(employer, attack), ACME_API_KEY=KEY)
-    employer.is_unharmed_by(done)
+    employer.environ_more["ACME_API_KEY"] = KEY
+    (done,) = employer.survives(("run", "--json", "--timeout", "15", task(employer, attack)))
     assert done.json()[0]["status"] in ("completed", "failed"), str(done)
-    looks = [("sessions", "list"), ("sessions", "show", done.json()[0]["sessionId"]), ("doctor",)]
-    for argv in looks:
-        employer.is_unharmed_by(employer.run(*argv, ACME_API_KEY=KEY))
-    listed = {row["sessionId"]: row for row in employer.run("sessions", "list", "--json", ACME_API_KEY=KEY).json()}
+    employer.survives(("sessions", "list"), ("sessions", "show", done.json()[0]["sessionId"]), ("doctor",))
+    listed = {row["sessionId"]: row for row in employer.run("sessions", "list", "--json").json()}
     assert listed[NEIGHBOUR_SESSION]["status"] == "completed"
     assert {row["status"] for row in listed.values()} <= {"completed", "failed", "aborted"}
     assert files_with(KEY, employer.clone, employer.agent_dir) == []
-    until(lambda: not employer.processes(), "nothing is left of the agent")
+    employer.until_alone()
 
 
 @pytest.mark.parametrize("attack", ["prints absurd numbers", "prints records of the wrong kind", "prints escapes"])
 def test_a_model_that_calls_a_tool_is_told_of_an_absurd_agent_in_valid_json(attack: str, employer: Victim) -> None:
     call = json.dumps({"tasks": [{"name": "odd", "prompt": task(employer, attack)}]})
-    done = employer.run("call", "delegate_to_subagents", call)
-    employer.is_unharmed_by(done)
+    (done,) = employer.survives(("call", "delegate_to_subagents", call))
     (session,) = done.json()["details"]["sessionIds"]
-    for tool in ("get_subagent_output", "get_subagent_session"):
-        employer.is_unharmed_by(employer.run("call", tool, json.dumps({"sessionId": session})))
-    employer.is_unharmed_by(employer.run("sessions", "list"))
+    asked = json.dumps({"sessionId": session})
+    tools = [("call", tool, asked) for tool in ("get_subagent_output", "get_subagent_session")]
+    employer.survives(*tools, ("sessions", "list"))
     employer.is_unharmed_by(employer.run_at_terminal("watch", shown=b"neighbour", typed=b"q"))
 
 
@@ -129,7 +128,7 @@ def test_a_live_run_without_its_lease_is_not_called_lost(way: str, attack: str, 
     finally:
         go.touch()
         process.communicate(timeout=PATIENCE_S)
-    until(lambda: not employer.processes(), "the agent has ended")
+    employer.until_alone()
     assert [end["status"] for end in ends_in(run_dir / "events.jsonl")] == ["completed"]
     assert process.returncode == 0
 
@@ -139,7 +138,7 @@ def test_a_run_whose_lease_and_holder_are_gone_is_closed_once(employer: Victim) 
     until((employer.scratch / "ready").exists, "the agent is at work")
     process.kill()
     process.communicate(timeout=PATIENCE_S)
-    until(lambda: not employer.processes(), "everything has died with its holder")
+    employer.until_alone()
     for _ in range(2):
         rows = employer.run("sessions", "list", "--json").json()
         assert {row["status"] for row in rows} == {"completed", "failed"}
@@ -158,17 +157,15 @@ def test_nothing_of_an_agent_outlives_its_run_whomever_it_kills(
     use_containment(employer, containment)
     times = 1 if attack == "stops its parent" else 3
     tasks = [task(employer, attack) for _ in range(times)]
-    done = employer.run("run", "--json", "--timeout", "8", *tasks)
-    employer.is_unharmed_by(done)
+    (done,) = employer.survives(("run", "--json", "--timeout", "8", *tasks))
     assert len(done.json()) == times
-    until(lambda: not employer.processes(), "nothing is left of the agents")
+    employer.until_alone()
 
 
 def test_a_background_agent_that_kills_its_guard_leaves_nothing_behind(employer: Victim) -> None:
     use_containment(employer, "guard")
-    done = employer.run("background", "start", "steady", task(employer, "kills its parent"))
-    employer.is_unharmed_by(done)
-    until(lambda: not employer.processes(), "nothing is left of keeper and agent")
+    employer.survives(("background", "start", "steady", task(employer, "kills its parent")))
+    employer.until_alone()
     (run_dir,) = own_runs(employer)
     assert len(ends_in(run_dir / "events.jsonl")) == 1
 
@@ -194,7 +191,7 @@ def test_no_key_is_on_disk_after_a_kill_and_the_next_look(way: str, looker_knows
         assert not path.stat().st_mode & 0o077, f"{path} can be read by others"
     _kill_holders(employer, run_dir)
     process.communicate(timeout=PATIENCE_S)
-    until(lambda: not employer.processes(), "everything has died with its holder")
+    employer.until_alone()
     done = employer.run("sessions", "list", "--json", ACME_API_KEY=KEY if looker_knows else "")
     employer.is_unharmed_by(done)
     assert _secrets_left(employer) == []
@@ -207,17 +204,8 @@ def test_no_key_is_on_disk_after_a_kill_and_the_next_look(way: str, looker_knows
 def _kill_holders(victim: Victim, run_dir: Path) -> None:
     journal = str(run_dir / "events.jsonl")
     for pid in victim.processes():
-        if journal in _open_files(pid):
+        if journal in open_files(pid):
             os.kill(pid, signal.SIGKILL)
-
-
-def _open_files(pid: int) -> set[str]:
-    found = set()
-    with suppress(OSError):  # it has ended
-        for link in Path(f"/proc/{pid}/fd").iterdir():
-            with suppress(OSError):  # it has closed this one at this moment, and has the others still
-                found.add(os.readlink(link))  # noqa: PTH115
-    return found
 
 
 @pytest.mark.parametrize(
@@ -245,7 +233,7 @@ def test_every_file_of_a_record_is_for_its_owner_alone(employer: Victim) -> None
     (run_dir,) = own_runs(employer)
     assert _open_to_others(run_dir) == []
     employer.run("sessions", "stop", run_dir.name.rpartition("-")[2])
-    until(lambda: not employer.processes(), "the agent was stopped")
+    employer.until_alone()
     assert _open_to_others(run_dir) == []
 
 

@@ -7,35 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.waiting import until
-from tests.security.commands import Attempt, attempts, not_attempted
-from tests.security.kit import (
-    NEIGHBOUR,
-    NEIGHBOUR_SESSION,
-    OTHER_RUN,
-    OTHER_SESSION,
-    RUNS,
-    Done,
-    Victim,
-    below,
-    finished,
-)
+from tests.security.commands import Attempt, attempts, carry_out, name_of, not_attempted
+from tests.security.kit import Victim
 from tests.security.projects import PROJECTS, HostileProject
-
-
-def name_of(attempt: Attempt) -> str:
-    return " ".join(attempt.argv)[:60]
-
-
-def carry_out(victim: Victim, attempt: Attempt, session: str, run: str) -> Done:
-    """Run the command as the table says."""
-    words = attempt.words(session, run, str(victim.scratch))
-    if attempt.typed:
-        return victim.run_at_terminal(*words, shown=b"neighbour", typed=attempt.typed)
-    done = victim.run(*words, stdin=attempt.stdin)
-    if "background" in " ".join(words[:2]):
-        until(lambda: not victim.processes(), "what was started in the background has ended")
-    return done
+from tests.security.things import NEIGHBOUR, NEIGHBOUR_SESSION, OTHER_RUN, OTHER_SESSION
 
 
 @pytest.fixture
@@ -44,7 +19,7 @@ def visitor(project: HostileProject, tmp_path: Path) -> Iterator[Victim]:
     victim = Victim(tmp_path, project.clone_name)
     victim.receives(project.table)
     if project.has_records:
-        victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))
+        victim.has_run_before()
     victim.arm()
     yield victim
     victim.end_leftovers()

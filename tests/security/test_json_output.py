@@ -14,9 +14,9 @@ import pytest
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.testing import MODELS_VARIABLE, answer, prints, script
 from pi_subagents.text.harmless import escape_json
-from tests.kit.waiting import until
 from tests.security.commands import leaf_commands
-from tests.security.kit import MODEL, NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Done, Victim, below, finished
+from tests.security.kit import MODEL, Done, Victim
+from tests.security.things import GIT, NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, below, finished
 
 HOSTILE = "a\x1b[2J\x7f\x85\x9b31m\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202e\u2060\u2066\ufeffz"
 OBEYED = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff]")
@@ -62,11 +62,11 @@ def visitor(tmp_path: Path) -> Iterator[Victim]:
     victim = Victim(tmp_path, HOSTILE, environ_more={MODELS_VARIABLE: f"{MODEL} acme/{WORD}"})
     agent = f"---\nname: odd\ndescription: {json.dumps(HOSTILE)}\n---\n{HOSTILE}\n"
     record = finished(NEIGHBOUR, HOSTILE, name=HOSTILE, cwd=str(victim.clone), background=True, owner="cli")
-    victim.receives({".git/HEAD": "ref: refs/heads/main\n", **below(f"{RUNS}/{NEIGHBOUR}", record)})
+    victim.receives({**GIT, **below(f"{RUNS}/{NEIGHBOUR}", record)})
     victim.receives({f".pi/{folder}/odd.md": agent for folder in ("agent-profiles", "subagents")})
     victim.run("trust")
     yield victim
-    until(lambda: not victim.processes(), "what was started in the background has ended")
+    victim.until_alone()
 
 
 def require_same_and_harmless(done: Done, text: str = HOSTILE) -> None:

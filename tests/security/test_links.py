@@ -6,7 +6,7 @@ import pytest
 
 from tests.security.kit import Victim
 from tests.security.projects import FORMS, LINKED, linked
-from tests.security.things import Link
+from tests.security.things import GIT, Link
 
 COMMANDS: dict[str, tuple[tuple[str, ...], ...]] = {
     "runs": (("sessions", "list"), ("run", "Say hello"), ("sessions", "clean", "--keep", "0", "--yes")),
@@ -26,10 +26,9 @@ PLACES |= dict.fromkeys((".pi", ".pi/subagents"), COMMANDS["runs"])
 def test_a_directory_that_is_a_link_out_of_the_project_is_not_written_through(
     place: str, form: str, victim: Victim
 ) -> None:
-    victim.receives({**linked(place, form=form), ".git/HEAD": "ref: refs/heads/main\n"})
+    victim.receives({**linked(place, form=form), **GIT})
     victim.arm()
-    for argv in PLACES[place]:
-        victim.is_unharmed_by(victim.run(*argv))
+    victim.survives(*PLACES[place])
 
 
 @pytest.mark.parametrize("client", ["claude", "codex", "opencode", "cursor", "vscode", "gemini"])
@@ -43,29 +42,25 @@ def test_no_clients_configuration_is_written_or_deleted_through_a_link(to: str, 
         ".vscode/mcp.json",
         ".gemini/settings.json",
     )
-    victim.receives(
-        {".git/HEAD": "ref\n", **dict.fromkeys(files, Link(to)), **{f"{file}.bak": Link(to) for file in files}}
-    )
+    victim.receives({**GIT, **dict.fromkeys(files, Link(to)), **{f"{file}.bak": Link(to) for file in files}})
     victim.arm()
-    for argv in (("install", "mcp"), ("uninstall", "mcp")):
-        victim.is_unharmed_by(victim.run(*argv, "--client", client, "--scope", "project"))
+    victim.survives(*((word, "mcp", "--client", client, "--scope", "project") for word in ("install", "uninstall")))
 
 
 @pytest.mark.parametrize("folder", [".codex", ".cursor", ".vscode", ".gemini"])
 def test_no_clients_directory_is_a_way_out(folder: str, victim: Victim) -> None:
-    victim.receives({".git/HEAD": "ref\n", folder: Link("{home}/.config")})
+    victim.receives({**GIT, folder: Link("{home}/.config")})
     victim.arm()
-    for argv in (("install", "mcp"), ("uninstall", "mcp")):
-        victim.is_unharmed_by(victim.run(*argv, "--client", folder[1:], "--scope", "project"))
+    words = ("mcp", "--client", folder[1:], "--scope", "project")
+    victim.survives(("install", *words), ("uninstall", *words))
 
 
 def test_installing_into_a_project_without_links_works(victim: Victim) -> None:
     # So that the rest of this file cannot be made green by installing nothing.
-    victim.receives({".git/HEAD": "ref\n", ".mcp.json": '{"mcpServers": {"other": {"command": "x"}}}\n'})
+    victim.receives({**GIT, ".mcp.json": '{"mcpServers": {"other": {"command": "x"}}}\n'})
     victim.arm()
-    victim.is_unharmed_by(victim.run("install", "mcp", "--client", "claude", "--scope", "project"))
-    victim.is_unharmed_by(victim.run("install", "pi", "--project"))
+    victim.survives(("install", "mcp", "--client", "claude", "--scope", "project"), ("install", "pi", "--project"))
     assert "pi-subagents" in (victim.clone / ".mcp.json").read_text()
     assert (victim.clone / ".pi" / "extensions" / "pi-subagents" / "tools.json").is_file()
-    victim.is_unharmed_by(victim.run("uninstall", "pi", "--project"))
+    victim.survives(("uninstall", "pi", "--project"))
     assert not (victim.clone / ".pi" / "extensions" / "pi-subagents").exists()

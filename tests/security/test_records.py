@@ -11,23 +11,9 @@ from typing import Any
 
 import pytest
 
-from tests.kit.waiting import PATIENCE_S, until
-from tests.security.commands import Attempt, attempts
-from tests.security.kit import (
-    ENDED,
-    NEIGHBOUR,
-    NEIGHBOUR_SESSION,
-    OTHER_RUN,
-    OTHER_SESSION,
-    RUNS,
-    STARTED,
-    Victim,
-    below,
-    created,
-    finished,
-    lines,
-    unfinished,
-)
+from tests.kit.waiting import until
+from tests.security.commands import Attempt, attempts, carry_out, name_of
+from tests.security.kit import Victim
 from tests.security.records import (
     FOREIGN,
     IMPOSTORS,
@@ -41,8 +27,26 @@ from tests.security.records import (
     many,
     plain_record,
 )
-from tests.security.test_every_command import carry_out, name_of
-from tests.security.things import Link, Pipe, Text, lay_out, state_of
+from tests.security.things import (
+    ENDED,
+    GIT,
+    NEIGHBOUR,
+    NEIGHBOUR_SESSION,
+    OTHER_RUN,
+    OTHER_SESSION,
+    RUNS,
+    STARTED,
+    Link,
+    Pipe,
+    Text,
+    below,
+    created,
+    finished,
+    lay_out,
+    lines,
+    state_of,
+    unfinished,
+)
 
 needs_root = pytest.mark.skipif(
     os.geteuid() != 0, reason="not run, because only root can make files of somebody else's"
@@ -67,8 +71,8 @@ def name_of_record(record: HostileRecord) -> str:
 
 def receive(victim: Victim, record: HostileRecord) -> Path:
     """Put the record beside a run of the victim's own; its directory."""
-    victim.receives({".git/HEAD": "ref: refs/heads/main\n", "src/main.py": "pass\n"})
-    victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))
+    victim.receives({**GIT, "src/main.py": "pass\n"})
+    victim.has_run_before()
     victim.receives(record.table)
     run_dir = victim.runs / record.run
     if record.owner is not None:
@@ -107,8 +111,7 @@ def test_nothing_that_is_done_with_a_foreign_record_changes_it_or_what_it_leads_
     run_dir = receive(victim, record)
     victim.arm(run_dir, victim.runs / NEIGHBOUR)
     for attempt in some_with_id((*FOREIGN, *OWNED_BY_OTHERS).index(record)):
-        done = carry_out(victim, attempt, SESSION, record.run)
-        victim.is_unharmed_by(done)
+        victim.is_unharmed_by(carry_out(victim, attempt, SESSION, record.run))
 
 
 @pytest.mark.parametrize("record", [FOREIGN[0], FOREIGN[4], FOREIGN[22]], ids=name_of_record)
@@ -121,10 +124,9 @@ def test_every_command_that_takes_an_id_leaves_a_foreign_record_alone(record: Ho
 
 @pytest.mark.parametrize("attempt", WITHOUT_ID, ids=name_of)
 def test_no_command_touches_any_of_many_foreign_records(attempt: Attempt, victim: Victim) -> None:
-    victim.receives({".git/HEAD": "ref: refs/heads/main\n", ".pi/agent-profiles/linked.md": "---\nname: linked\n---\n"})
+    victim.receives({**GIT, ".pi/agent-profiles/linked.md": "---\nname: linked\n---\n"})
     victim.receives(many(FOREIGN))
-    foreign = sorted(victim.runs.iterdir())
-    victim.arm(*foreign)
+    victim.arm(*victim.runs.iterdir())
     done = carry_out(victim, attempt, SESSION, RUN)
     victim.is_unharmed_by(done, writes=attempt.writes)
 
@@ -160,8 +162,7 @@ def test_a_foreign_record_is_neither_resumed_nor_stopped_nor_deleted(victim: Vic
 def test_a_list_of_runs_leads_to_no_deletion_but_of_the_sessions_own(name: str, victim: Victim) -> None:
     receive_list(victim, LISTS[name])
     victim.arm()
-    done = victim.run(*CLEAN)
-    victim.is_unharmed_by(done)
+    (done,) = victim.survives(CLEAN)
     for path in ("src/main.py", "src/events.jsonl", "events.jsonl", ".git/HEAD", ".pi/subagents/events.jsonl"):
         assert (victim.clone / path).exists(), f"{path} is gone\n{done}"
 
@@ -174,17 +175,15 @@ def test_what_a_list_names_is_not_deleted_with_the_session(name: str, victim: Vi
     content = LISTS[name].replace(NEIGHBOUR.encode(), young.encode())
     victim.receives({f"{RUNS}/.sessions/{SESSION}": content})
     victim.arm(victim.runs / young)
-    done = victim.run("sessions", "clean", "--keep", "1", "--yes")
-    victim.is_unharmed_by(done)
+    victim.survives(("sessions", "clean", "--keep", "1", "--yes"))
 
 
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_of_runs_leads_to_no_other_run_when_its_session_is_read(name: str, victim: Victim) -> None:
     receive_list(victim, LISTS[name])
     victim.arm(victim.runs / NEIGHBOUR)
-    for argv in (("show", SESSION), ("output", SESSION), ("export", SESSION), ("resume", SESSION, "Go on")):
-        done = victim.run("sessions", *argv)
-        victim.is_unharmed_by(done)
+    words = (("show", SESSION), ("output", SESSION), ("export", SESSION), ("resume", SESSION, "Go on"))
+    for done in victim.survives(*(("sessions", *argv) for argv in words)):
         assert "Of the other project." not in done.said, str(done)
 
 
@@ -195,9 +194,7 @@ def test_a_list_that_is_no_file_of_ours_is_neither_waited_for_nor_written(thing:
     receive(victim, plain_record())
     victim.receives({f"{RUNS}/.sessions/{SESSION}": thing})
     victim.arm()
-    for argv in (("show", SESSION), ("resume", SESSION, "Go on"), ("list",), CLEAN[1:]):
-        done = victim.run("sessions", *argv)
-        victim.is_unharmed_by(done)
+    victim.survives((*SHOW, SESSION), (*RESUME, SESSION, "Go on"), ("sessions", "list"), CLEAN)
 
 
 @pytest.mark.parametrize(
@@ -235,21 +232,19 @@ def test_an_odd_journal_ends_in_a_state_for_its_run_alone(record: HostileRecord,
 
 def test_many_odd_journals_hide_no_run_from_any_listing(victim: Victim) -> None:
     victim.receives(many(ODD))
-    victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour", background=True, owner="cli")))
+    victim.has_run_before(background=True, owner="cli")
     victim.arm(victim.runs / NEIGHBOUR)
-    for argv in (
+    listed = victim.survives(
         ("sessions", "list", "--limit", "1000"),
         ("sessions", "reindex"),
         ("sessions", "list", "--limit", "1000", "--all"),
         ("background", "list", "--all", "--limit", "1000"),
-        ("sessions", "show", NEIGHBOUR_SESSION),
+        (*SHOW, NEIGHBOUR_SESSION),
         ("doctor",),
-    ):
-        done = victim.run(*argv)
-        victim.is_unharmed_by(done)
-        if "list" in argv:
-            assert "neighbour" in done.out, str(done)
-    done = victim.run_at_terminal("watch", shown=b"neighbour", typed=b"q", patience_s=PATIENCE_S)
+    )
+    for done in listed:
+        assert "list" not in done.argv or "neighbour" in done.out, str(done)
+    done = victim.run_at_terminal("watch", shown=b"neighbour", typed=b"q")
     victim.is_unharmed_by(done)
     assert b"neighbour" in done.stdout
 
@@ -260,10 +255,9 @@ def test_what_another_version_ended_is_ended_and_shown_in_its_own_words(
 ) -> None:
     run_dir = receive(victim, record)
     victim.arm(run_dir / "events.jsonl")
-    for argv in (("list",), ("show", SESSION), ("list", "--json"), ("reindex",), ("list", "--all")):
-        done = victim.run("sessions", *argv)
-        victim.is_unharmed_by(done)
-        if "--json" in argv or argv[0] == "show":  # the table has no room for reasons
+    words = (("list",), ("show", SESSION), ("list", "--json"), ("reindex",), ("list", "--all"))
+    for done in victim.survives(*(("sessions", *argv) for argv in words)):
+        if {"--json", "show"} & {*done.argv}:  # the table has no room for reasons
             assert word in done.said, str(done)
     assert victim.run("sessions", "stop", SESSION).exit_code is not None
     assert victim.damage() == []
@@ -278,14 +272,7 @@ def test_a_record_that_claims_to_be_another_run_changes_nothing_about_it(record:
     assert victim.run("sessions", "list", cwd=other).exit_code == 0  # from now on the index knows its runs
     receive(victim, record)
     victim.arm(victim.runs / NEIGHBOUR)
-    for argv in (
-        ("sessions", "list"),
-        ("sessions", "show", SESSION),
-        ("sessions", "reindex"),
-        ("sessions", "list", "--all"),
-    ):
-        done = victim.run(*argv)
-        victim.is_unharmed_by(done)
+    victim.survives(("sessions", "list"), (*SHOW, SESSION), ("sessions", "reindex"), ("sessions", "list", "--all"))
     here, there = neighbour_of(victim), neighbour_of(victim, OTHER_SESSION, "--project", str(other))
     assert (here["name"], here["runCount"], here["runDir"]) == ("neighbour", 1, str(victim.runs / NEIGHBOUR))
     assert (there["name"], there["runCount"], there["runDir"]) == ("other", 1, str(other / RUNS / OTHER_RUN))
@@ -299,8 +286,7 @@ def test_cleaning_away_an_impostor_leaves_the_run_that_it_claimed_to_be(victim: 
     victim.receives(IMPOSTORS[0].table)
     victim.arm()
     victim.run("sessions", "list")
-    done = victim.run(*CLEAN)
-    victim.is_unharmed_by(done)
+    victim.survives(CLEAN)
     assert neighbour_of(victim, OTHER_SESSION, "--project", str(other))["runDir"] == str(other / RUNS / OTHER_RUN)
 
 
@@ -329,9 +315,7 @@ def test_directories_with_odd_names_stay_where_they_are(name: str | bytes, victi
     os.mkdir(folder)  # noqa: PTH102
     lay_out(Path(os.fsdecode(folder)), finished(RUN), {})
     victim.arm()
-    for argv in (("sessions", "list"), ("sessions", "reindex"), ("doctor",), ("background", "list", "--all")):
-        done = victim.run(*argv)
-        victim.is_unharmed_by(done)
+    victim.survives(("sessions", "list"), ("sessions", "reindex"), ("doctor",), ("background", "list", "--all"))
     assert neighbour_of(victim)["name"] == "neighbour"
 
 
@@ -361,7 +345,7 @@ def test_the_shell_is_offered_no_words_that_it_would_obey(victim: Victim) -> Non
 @pytest.mark.parametrize("name", SHELL_NAMES)
 def test_a_command_that_is_suggested_holds_no_words_of_a_strangers(name: str, victim: Victim) -> None:
     run = f"20260105T000000000-{name}"
-    victim.receives({".git/HEAD": "ref\n", **below(f"{RUNS}/{run}", unfinished(run))})
+    victim.receives({**GIT, **below(f"{RUNS}/{run}", unfinished(run))})
     profile = f".pi/agent-profiles/{name}.md"
     victim.receives({profile: "---\nname: keyed\napiKey: sk-0123456789abcdef\n---\n"})
     out = victim.run("doctor").out
@@ -378,7 +362,7 @@ def test_a_command_that_is_suggested_holds_no_words_of_a_strangers(name: str, vi
 @pytest.mark.parametrize("kind", ["md", "html"])
 def test_exporting_into_a_directory_writes_nowhere_else(kind: str, session: str, victim: Victim) -> None:
     session = session.replace("{home}", str(victim.home))
-    victim.receives({".git/HEAD": "ref\n"})
+    victim.receives(GIT)
     victim.receives(
         below(
             f"{RUNS}/{RUN}", {**finished(RUN), "events.jsonl": lines(created(RUN, sessionId=session), STARTED, ENDED)}
@@ -387,8 +371,7 @@ def test_exporting_into_a_directory_writes_nowhere_else(kind: str, session: str,
     victim.arm()
     out = victim.scratch / "out"
     (out / "x").mkdir(parents=True)
-    done = victim.run("sessions", "export", SESSION, "--format", kind, "-o", str(out))
-    victim.is_unharmed_by(done)
+    (done,) = victim.survives(("sessions", "export", SESSION, "--format", kind, "-o", str(out)))
     assert not list(victim.scratch.glob(f"*.{kind}")), str(done)
 
 
@@ -400,10 +383,9 @@ def test_what_the_user_has_set_to_be_deleted_is_not_looked_for_through_links(
     setting: dict[str, int], victim: Victim
 ) -> None:
     (victim.agent_dir / "settings.json").write_text(json.dumps({"subagents": setting}))
-    victim.receives({".git/HEAD": "ref\n", RUNS: Link(f"{{home}}/other/{RUNS}")})
+    victim.receives({**GIT, RUNS: Link(f"{{home}}/other/{RUNS}")})
     victim.arm()
-    done = victim.run("run", "Say hello")
-    victim.is_unharmed_by(done)
+    victim.survives(("run", "Say hello"))
 
 
 @pytest.mark.parametrize("setting", [{"keepSessions": 1}, {"keepRunsDays": 1}], ids=json.dumps)
@@ -411,9 +393,8 @@ def test_a_projects_own_settings_delete_nothing(setting: dict[str, int], victim:
     receive(victim, plain_record())
     victim.receives({".pi/settings.json": json.dumps({"subagents": setting})})
     victim.arm(victim.runs / NEIGHBOUR, victim.runs / RUN)
-    done = victim.run("run", "Say hello")
+    (done,) = victim.survives(("run", "Say hello"))
     assert done.exit_code == 0, str(done)
-    victim.is_unharmed_by(done)
 
 
 def test_leftovers_of_killed_programs_are_deleted_without_following_links(victim: Victim) -> None:
@@ -432,8 +413,7 @@ def test_leftovers_of_killed_programs_are_deleted_without_following_links(victim
     for folder in (".b.new", ".c.new"):
         os.utime(victim.runs / folder, (1, 1))
     victim.arm()
-    done = victim.run(*CLEAN)
-    victim.is_unharmed_by(done)
+    victim.survives(CLEAN)
     assert not (victim.runs / ".a.gone").exists()
 
 

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -16,21 +16,24 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.testing import SCRIPTED_AGENT
-from tests.kit.waiting import PATIENCE_S, until
-from tests.security.kit import (
-    MARK_VARIABLE,
-    REPOSITORY,
+from tests.kit.waiting import PATIENCE_S
+from tests.kit.workplace import MARK_VARIABLE
+from tests.security.kit import ALL_PACKAGES, COMMAND, Done, Victim, faults, limit_memory
+from tests.security.projects import POWERFUL_FIELDS, TRIPWIRE, agent_file
+from tests.security.things import (
     RUNS,
-    Done,
-    Victim,
+    STRANGER,
+    Folder,
+    Link,
+    Table,
+    Text,
     below,
-    faults,
+    differences,
     finished,
-    limit_memory,
+    lay_out,
+    state_of,
     unfinished,
 )
-from tests.security.projects import POWERFUL_FIELDS, TRIPWIRE, agent_file
-from tests.security.things import STRANGER, Folder, Link, Table, Text, differences, lay_out, state_of
 
 pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="not run, because only root can act as two users")
 
@@ -41,8 +44,6 @@ Another one in each process that runs tests: a user has one directory for socket
 """
 
 _AS_VICTIM = ("setpriv", "--reuid", str(VICTIM), "--regid", str(VICTIM), "--clear-groups", "--")
-_SITES = [path for path in sys.path if path.endswith("site-packages")]
-_PACKAGES = {"PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), *_SITES])}
 
 LOST = "20260105T000000000-bad0000000000001"
 SHARED: Table = {
@@ -73,7 +74,7 @@ class Shared:
         self.victim.tripwire.chmod(0o777)
         self.work = self.shared / "victim"
         self.agent = SCRIPTED_AGENT[1].replace(sys.executable, python)
-        self.victim.environ_more |= {SCRIPTED_AGENT[0]: self.agent, **_PACKAGES}
+        self.victim.environ_more |= {SCRIPTED_AGENT[0]: self.agent, **ALL_PACKAGES}
 
     def stranger_makes(self, table: Table) -> None:
         """Lay out a table as the other user, with all their umask and none of our rights."""
@@ -92,18 +93,16 @@ class Shared:
 
     def run(self, *argv: str) -> Done:
         """Run the command as the victim, in the victim's directory below the shared one."""
-        done = subprocess.run(
-            [*_AS_VICTIM, self.python, "-P", "-m", "pi_subagents", *argv],
-            cwd=self.work,
-            env=self.victim.environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=PATIENCE_S,
-            check=False,
-            preexec_fn=limit_memory,
-        )
-        until(lambda: not self.victim.processes(), "what was started has ended")
-        return Done(argv, done.returncode, done.stdout, done.stderr)
+        command = (*_AS_VICTIM, self.python, *COMMAND[1:])
+        with self.victim.begin(*argv, command=command, cwd=self.work, preexec_fn=limit_memory) as process:
+            out, err = process.communicate(timeout=PATIENCE_S)
+        self.victim.until_alone()
+        return Done(argv, process.returncode, out, err)
+
+    def survives(self, *commands: Sequence[str]) -> None:
+        """Run commands one after the other, and fail the test at the first that does harm."""
+        for argv in commands:
+            self.is_unharmed_by(self.run(*argv))
 
     def is_unharmed_by(self, done: Done) -> None:
         """Fail the test if something of the stranger's was run or changed, or something of the victim's."""
@@ -146,7 +145,9 @@ def interpreter() -> str | None:
     """One that an ordinary user can start: ours may be in the home of root."""
     for python in (sys.executable, f"/usr/bin/python3.{sys.version_info.minor}"):
         with suppress(OSError):
-            if not subprocess.run([*_AS_VICTIM, python, "-c", _PROBE], capture_output=True, env=_PACKAGES).returncode:
+            if not subprocess.run(
+                [*_AS_VICTIM, python, "-c", _PROBE], capture_output=True, env=ALL_PACKAGES
+            ).returncode:
                 return python
     return None
 
@@ -194,8 +195,7 @@ ACTS = (
 def test_looking_in_a_shared_directory_gives_its_owner_no_power(shared: Shared) -> None:
     shared.stranger_makes(SHARED)
     shared.victim_arrives()
-    for argv in LOOKS:
-        shared.is_unharmed_by(shared.run(*argv))
+    shared.survives(*LOOKS)
 
 
 @pytest.mark.parametrize("argv", ACTS, ids=" ".join)
@@ -204,16 +204,13 @@ def test_working_below_a_strangers_project_executes_nothing_of_it(argv: tuple[st
     for folder in (".pi", ".pi/subagents", RUNS, f"{RUNS}/.sessions"):
         (shared.shared / folder).chmod(0o777)  # an invitation to keep records there
     shared.victim_arrives()
-    shared.is_unharmed_by(shared.run(*argv))
+    shared.survives(argv)
 
 
 def test_not_even_trust_makes_a_strangers_files_ours(shared: Shared) -> None:
     shared.stranger_makes(SHARED)
     shared.victim_arrives()
-    done = shared.run("trust", str(shared.shared))
-    shared.is_unharmed_by(done)
-    for argv in (("run", "Say hello"), ("run", "--trust", "Say hello"), ("doctor",)):
-        shared.is_unharmed_by(shared.run(*argv))
+    shared.survives(("trust", str(shared.shared)), ("run", "Say hello"), ("run", "--trust", "Say hello"), ("doctor",))
 
 
 def test_a_file_of_a_strangers_in_a_trusted_project_of_ones_own_has_no_power(shared: Shared) -> None:
@@ -245,7 +242,7 @@ def test_a_directory_for_sockets_that_is_a_link_is_not_used(shared: Shared) -> N
     as_user(STRANGER, lambda: trap.symlink_to(shared.victim.home / "checkout"))
     try:
         shared.victim_arrives()
-        shared.is_unharmed_by(shared.run("background", "start", "steady", "Say hello"))
+        shared.survives(("background", "start", "steady", "Say hello"))
     finally:
         trap.unlink()
 
@@ -262,8 +259,7 @@ def test_links_that_a_stranger_put_where_the_victim_will_write_are_not_followed(
         }
     )
     shared.victim_arrives()
-    for argv in (*LOOKS, *ACTS[:1], *ACTS[-3:]):
-        shared.is_unharmed_by(shared.run(*argv))
+    shared.survives(*LOOKS, *ACTS[:1], *ACTS[-3:])
 
 
 def test_what_the_victim_runs_is_not_kept_where_a_stranger_owns_the_records(shared: Shared) -> None:

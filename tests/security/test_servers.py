@@ -6,7 +6,6 @@ import http.client
 import json
 import re
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,11 +13,11 @@ from typing import Any
 import pytest
 
 from pi_subagents.tools import TOOLS
-from tests.kit.before import be_limited
-from tests.kit.waiting import PATIENCE_S, until
-from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, PRIVATE, RUNS, Done, Victim, below, finished
+from tests.kit.waiting import PATIENCE_S
+from tests.security.kit import PRIVATE, Done, Victim
 from tests.security.projects import PROJECTS
 from tests.security.records import FOREIGN, ODD, many
+from tests.security.things import GIT, NEIGHBOUR, NEIGHBOUR_SESSION
 
 _ABOUT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 ARGUMENTS: dict[str, dict[str, Any]] = {
@@ -52,17 +51,17 @@ def test_no_tool_does_over_mcp_what_a_strangers_project_wants(name: str, victim:
     project = next(project for project in PROJECTS if project.name == name)
     victim.receives(project.table)
     if project.has_records:
-        victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))
+        victim.has_run_before()
     victim.arm()
     said = victim.converse("mcp", conversation(*calls(), ("resources/list", {}), ("prompts/list", {})))
-    until(lambda: not victim.processes(), "what was started in the background has ended")
+    victim.until_alone()
     assert victim.damage() == []
     assert PRIVATE not in json.dumps(said)
 
 
 def test_records_of_strangers_are_offered_to_a_client_without_harm(victim: Victim) -> None:
-    victim.receives({".git/HEAD": "ref\n", **many((*FOREIGN, *ODD))})
-    victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))
+    victim.receives({**GIT, **many((*FOREIGN, *ODD))})
+    victim.has_run_before()
     foreign = [path for path in victim.runs.iterdir() if f"T{len(FOREIGN):06d}" > path.name[8:15]]
     victim.arm(*foreign, victim.runs / NEIGHBOUR)
     requests: list[tuple[str, dict[str, Any]]] = [
@@ -83,10 +82,7 @@ def test_records_of_strangers_are_offered_to_a_client_without_harm(victim: Victi
 @contextmanager
 def serving(victim: Victim, *options: str) -> Iterator[tuple[str, int]]:
     """The server; its host and port."""
-    argv = [sys.executable, "-P", "-m", "pi_subagents", "mcp", "--http", "127.0.0.1:0", *options]
-    null = subprocess.DEVNULL
-    streams: dict[str, Any] = {"stdin": null, "stderr": subprocess.PIPE, "preexec_fn": be_limited}
-    with subprocess.Popen(argv, cwd=victim.clone, env=victim.environ, **streams) as server:
+    with victim.begin("mcp", "--http", "127.0.0.1:0", *options, stdout=subprocess.DEVNULL) as server:
         try:
             assert server.stderr is not None
             said = b""
@@ -113,7 +109,7 @@ def ask(where: tuple[str, int], **headers: str) -> int:
 
 
 def test_over_http_nobody_is_served_without_the_token_that_was_stored_for_them_alone(victim: Victim) -> None:
-    victim.receives({".git/HEAD": "ref\n"})
+    victim.receives(GIT)
     with serving(victim) as where:
         assert ask(where) in (401, 403)
         assert ask(where, Authorization="Bearer ") in (401, 403)
@@ -128,7 +124,7 @@ def test_over_http_nobody_is_served_without_the_token_that_was_stored_for_them_a
     "header", [{"Host": "evil.example"}, {"Origin": "http://evil.example"}, {"Host": "127.0.0.1.evil.example"}]
 )
 def test_a_web_page_does_not_reach_the_server_of_its_reader(header: dict[str, str], victim: Victim) -> None:
-    victim.receives({".git/HEAD": "ref\n"})
+    victim.receives(GIT)
     with serving(victim, "--no-token") as where:
         assert ask(where) == 200
         assert ask(where, **header) in (400, 401, 403, 421)

@@ -16,35 +16,16 @@ from typing import Any
 import pytest
 
 from tests.kit.waiting import PATIENCE_S, until
-from tests.security.kit import (
-    LIMIT_S,
-    NEIGHBOUR,
-    NEIGHBOUR_SESSION,
-    REPOSITORY,
-    RUNS,
-    Done,
-    Victim,
-    below,
-    faults,
-    finished,
-    limit_memory,
-)
+from tests.security.kit import ALL_PACKAGES, COMMAND, LIMIT_S, Done, Victim, faults, limit_memory
 from tests.security.projects import PROJECTS
+from tests.security.things import GIT, NEIGHBOUR_SESSION
 
-COMMANDS = (
-    ("sessions", "list"),
-    ("run", "Say hello"),
-    ("doctor",),
-    ("profile", "list"),
-)
+COMMANDS = (("sessions", "list"), ("run", "Say hello"), ("doctor",), ("profile", "list"))
 
 
-def program(victim: Victim, *argv: str, command: tuple[str, ...] | None = None, **options: Any) -> Done:
+def program(victim: Victim, *argv: str, **options: Any) -> Done:
     """The command as a program of its own, started in any odd way."""
-    command = command or (sys.executable, "-P", "-m", "pi_subagents")
-    usual: dict[str, Any] = {"cwd": victim.clone, "env": victim.environ, "stdin": subprocess.DEVNULL}
-    usual |= {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "preexec_fn": limit_memory, **options}
-    with subprocess.Popen([*command, *argv], **usual) as process:
+    with victim.begin(*argv, **{"preexec_fn": limit_memory, **options}) as process:
         try:
             out, err = process.communicate(timeout=LIMIT_S)
         except subprocess.TimeoutExpired:
@@ -57,8 +38,8 @@ def program(victim: Victim, *argv: str, command: tuple[str, ...] | None = None, 
 @pytest.fixture
 def guest(victim: Victim) -> Victim:
     """Somebody with a project of their own and one run in it."""
-    victim.receives({".git/HEAD": "ref: refs/heads/main\n"})
-    victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))
+    victim.receives(GIT)
+    victim.has_run_before()
     victim.arm()
     return victim
 
@@ -139,18 +120,15 @@ def test_no_descriptors_left(argv: tuple[str, ...], guest: Victim) -> None:
     ids=repr,
 )
 def test_arguments_that_are_no_text(argv: tuple[Any, ...], guest: Victim) -> None:
-    done = guest.run(*(os.fsdecode(word) for word in argv))
-    guest.is_unharmed_by(done)
+    guest.survives([os.fsdecode(word) for word in argv])
 
 
 def test_a_list_of_projects_that_is_no_text(guest: Victim) -> None:
     assert guest.run("run", "Say hello").exit_code == 0
     with (guest.agent_dir / "subagents" / "projects.jsonl").open("ab") as file:
         file.write(b'\xff\xfe\n"\\ud800"\nnull\n7\n["/"]\n' + b'"' + b"x" * 100_000 + b'"\n"/\\u0000"\n')
-    for argv in (("sessions", "list", "--all"), ("sessions", "reindex"), ("run", "Say hello"), ("sessions", "list")):
-        done = guest.run(*argv)
-        guest.is_unharmed_by(done)
-        assert done.exit_code == 0, str(done)
+    looks = (("sessions", "list", "--all"), ("sessions", "reindex"), ("run", "Say hello"), ("sessions", "list"))
+    assert [done.exit_code for done in guest.survives(*looks)] == [0] * 4
     assert "neighbour" in guest.run("sessions", "list", "--all").out
 
 
@@ -162,8 +140,7 @@ def test_an_index_that_is_none_denies_no_background_run(content: bytes, guest: V
     index = guest.agent_dir / "subagents" / "index.sqlite3"
     _remove(index)
     index.write_bytes(content)
-    done = guest.run("background", "list", "--json")
-    guest.is_unharmed_by(done)
+    (done,) = guest.survives(("background", "list", "--json"))
     assert "steady" in done.out, str(done)
 
 
@@ -176,8 +153,7 @@ def test_an_index_that_cannot_be_used_denies_no_background_run(how: str, guest: 
     with _unusable(index, how):
         done = guest.run("background", "wait", "--timeout", "1")
         assert done.exit_code != 0, f"it is still running\n{done}"
-        listed = guest.run("background", "list", "--json")
-        guest.is_unharmed_by(listed)
+        (listed,) = guest.survives(("background", "list", "--json"))
         assert "running" in listed.out or "queued" in listed.out, str(listed)
     (guest.scratch / "go").touch()
 
@@ -218,12 +194,8 @@ def _commanding(victim: Victim) -> None:
 
 def _bare_python(victim: Victim) -> tuple[tuple[str, ...], dict[str, str]]:
     """An interpreter without our command beside it, which finds our modules by a variable."""
-    packages = [path for path in sys.path if path.endswith("site-packages")]
-    environ = {**victim.environ, "PYTHONPATH": os.pathsep.join([str(REPOSITORY / "src"), *packages])}
-    return (os.path.realpath(sys.executable), "-P", "-m", "pi_subagents"), {
-        **environ,
-        "PATH": str(victim.scratch / "bin"),
-    }
+    environ = {**victim.environ, **ALL_PACKAGES, "PATH": str(victim.scratch / "bin")}
+    return (os.path.realpath(sys.executable), *COMMAND[1:]), environ
 
 
 def test_what_a_client_is_told_to_start_loads_no_module_from_where_it_is_started(victim: Victim) -> None:
@@ -258,6 +230,5 @@ echo '{"version": "0.87.1", "bin": {"pi": "cli.js"}}' > "$package/package.json"
 def test_agents_in_panes_load_no_module_from_the_project(victim: Victim) -> None:
     _commanding(victim)
     victim.environ_more["TMUX_TMPDIR"] = str(victim.scratch)
-    done = victim.run("run", "--tmux", "--json", "Say hello")
-    victim.is_unharmed_by(done)
+    (done,) = victim.survives(("run", "--tmux", "--json", "Say hello"))
     assert done.json()[0]["status"] == "completed", str(done)

@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from tests.kit.waiting import PATIENCE_S, until
-from tests.security.kit import NEIGHBOUR, NEIGHBOUR_SESSION, RUNS, Done, Victim, below, finished
+from tests.kit.waiting import PATIENCE_S
+from tests.security.kit import Done, Victim
 from tests.security.projects import POWERFUL_FIELDS, POWERFUL_SETTINGS, TRIPWIRE, agent_file
-from tests.security.things import Text
+from tests.security.things import GIT, NEIGHBOUR_SESSION, Text
 
 WAY_OUT = "pi-subagents trust"
-GIT = {".git/HEAD": "ref: refs/heads/main\n"}
 EVIL = {"evil": Text(TRIPWIRE, 0o755)}
 
 ENTRANCES: dict[str, tuple[str, ...]] = {
@@ -32,12 +31,12 @@ def settings(**subagents: Any) -> dict[str, str]:
 def clone_with_program(victim: Victim, command: Any = "{clone}/evil") -> None:
     """A project that wants its own program to be the agent."""
     victim.receives({**GIT, **EVIL, **settings(piCommand=command)})
-    victim.receives(below(f"{RUNS}/{NEIGHBOUR}", finished(NEIGHBOUR, name="neighbour")))
+    victim.has_run_before()
     victim.arm()
 
 
 def was_executed(victim: Victim) -> bool:
-    until(lambda: not victim.processes(), "all agents have ended")
+    victim.until_alone()
     return any(victim.tripwire.iterdir())
 
 
@@ -54,9 +53,8 @@ def with_option(argv: tuple[str, ...]) -> tuple[str, ...]:
 def test_a_setting_with_power_is_ignored_with_one_warning_that_says_what_to_do(key: str, victim: Victim) -> None:
     victim.receives({**GIT, **EVIL, **settings(**{key: POWERFUL_SETTINGS[key]})})
     victim.arm()
-    done = victim.run("run", "Say hello")
+    (done,) = victim.survives(("run", "Say hello"))
     assert done.exit_code == 0, str(done)
-    victim.is_unharmed_by(done)
     about = [line for line in done.err.splitlines() if key in line]
     assert len(about) == 1, str(done)
     assert "settings.json" in about[0], str(done)
@@ -84,9 +82,7 @@ def test_a_setting_with_power_is_ignored_with_one_warning_that_says_what_to_do(k
 )
 def test_no_form_of_a_command_is_executed(command: Any, victim: Victim) -> None:
     clone_with_program(victim, command)
-    for argv in (("run", "Say hello"), ("doctor",), ("preset", "list"), ("init", "--model", "acme/large")):
-        done = victim.run(*argv)
-        victim.is_unharmed_by(done)
+    victim.survives(("run", "Say hello"), ("doctor",), ("preset", "list"), ("init", "--model", "acme/large"))
     assert not was_executed(victim)
 
 
@@ -141,7 +137,7 @@ def test_a_preset_with_power_fails_and_says_what_to_do(way: str, key: str, victi
     victim.receives({**GIT, **EVIL, ".pi/subagents/strong.md": agent_file("strong", POWERFUL_FIELDS[key])})
     victim.arm()
     done = victim.run("call", way, json.dumps({"preset": "strong", "task": "Say hello"}))
-    until(lambda: not victim.processes(), "what was started in the background has ended")
+    victim.until_alone()
     victim.is_unharmed_by(done)
     said = done.said
     if way == "background_agent" and done.exit_code == 0:

@@ -1,12 +1,14 @@
-"""What a stranger can put into a tree, as data: tables from names to texts, links, pipes and devices."""
+"""What can lie in a tree, as data: tables from names to texts, links, pipes and devices; and the files of runs."""
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 STRANGER = 12345
 """A user id that nobody on the machine has."""
@@ -126,3 +128,52 @@ def differences(before: State, after: State) -> list[str]:
             changed = [f"{what} {old!r:.80} → {new!r:.80}" for what, old, new in pairs if old != new]
             lines.append(f"changed {path}: {', '.join(changed)}")
     return sorted(lines)
+
+
+# --- runs -------------------------------------------------------------------
+
+RUNS = ".pi/subagents/runs"
+GIT: Table = {".git/HEAD": "ref: refs/heads/main\n"}
+OTHER_SESSION, OTHER_LOST = "0dd0000000000001", "0dd0000000000002"
+OTHER_RUN, OTHER_LOST_RUN = f"20260101T000000000-{OTHER_SESSION}", f"20260101T000001000-{OTHER_LOST}"
+NEIGHBOUR_SESSION = "9e00000000000001"
+NEIGHBOUR = f"20260102T000000000-{NEIGHBOUR_SESSION}"
+
+
+def lines(*records: Mapping[str, Any] | str | bytes) -> bytes:
+    """A journal; what is no record stands there as it is."""
+    parts = [record if isinstance(record, str | bytes) else json.dumps(record) for record in records]
+    return b"".join((part.encode() if isinstance(part, str) else part) + b"\n" for part in parts)
+
+
+def created(run: str, **more: Any) -> dict[str, Any]:
+    """The first record of a run."""
+    event = {"type": "created", "at": 1767225600000, "runId": run, "sessionId": run.rpartition("-")[2]}
+    return {**event, "name": "task", "prompt": "Do it", "cwd": "/", "harness": "pi-json", **more}
+
+
+STARTED = {"type": "started", "at": 1767225600100, "pid": 1, "containment": "guard"}
+ENDED = {"type": "ended", "at": 1767225601000, "status": "completed", "reason": "settled"}
+
+
+def says(text: str, **more: Any) -> dict[str, Any]:
+    """A message of the agent's."""
+    message = {"type": "message", "at": 1767225600500, "role": "assistant", "stopReason": "stop", **more}
+    return {**message, "parts": [{"type": "text", "text": text}]}
+
+
+def finished(run: str, text: str = "Well done.", *, result: bool = True, **more: Any) -> dict[str, bytes]:
+    """The files of a run that was completed."""
+    journal = lines(created(run, **more), STARTED, says(text), ENDED)
+    files = {"events.jsonl": journal, "lease": b"", "meta.json": b"{}\n", "prompt.md": b"Do it"}
+    return files | ({"result.json": b'{"status": "completed"}\n'} if result else {})
+
+
+def unfinished(run: str, **more: Any) -> dict[str, bytes]:
+    """The files of a run whose holder died."""
+    return {"events.jsonl": lines(created(run, **more), STARTED), "lease": b"", "meta.json": b"{}\n"}
+
+
+def below(folder: str, files: Mapping[str, Any]) -> dict[str, Any]:
+    """A table with everything in a folder."""
+    return {f"{folder}/{name}": thing for name, thing in files.items()}

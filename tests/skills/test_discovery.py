@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from pi_subagents.skills import Skill, discover_skills
+from pi_subagents.skills import Skill, discover_skills, files
 
 
 class Place:
@@ -314,3 +314,51 @@ def test_a_project_can_switch_off_single_skills_of_the_users_package(place: Plac
 def test_a_package_that_is_not_installed_brings_nothing(place: Place) -> None:
     place.settings(place.agent, packages=["npm:absent", "git:github.com/a/b", "./gone", "npm:"])
     assert place.found() == {}
+
+
+def test_a_directory_of_too_many_folders_is_not_searched_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert files._MAX_FOLDERS == 2000
+    monkeypatch.setattr(files, "_MAX_FOLDERS", 20)
+    for number in range(21):
+        (tmp_path / f"{number:04}" / "skill").mkdir(parents=True)
+        (tmp_path / f"{number:04}" / "skill" / "SKILL.md").touch()
+    # Each skill is in a folder of a folder, and the directory itself counts, too.
+    assert files.skill_files(tmp_path) == [tmp_path / f"{number:04}" / "skill" / "SKILL.md" for number in range(9)]
+
+
+def test_a_projects_skills_are_not_looked_for_through_a_link_out_of_it(place: Place, tmp_path: Path) -> None:
+    place.skill(tmp_path / "elsewhere" / "private" / "SKILL.md")
+    for name in (".pi", ".agents"):
+        (place.cwd / name).mkdir(exist_ok=True)
+        (place.cwd / name / "skills").symlink_to(tmp_path / "elsewhere")
+    assert place.found() == {}
+    (place.agent / "skills").symlink_to(tmp_path / "elsewhere")
+    assert list(place.found()) == ["private"], "the user's own links are the user's own business"
+
+
+def test_links_that_lead_back_up_make_no_endless_package(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_MAX_PATHS", 500)
+    package = place.cwd / "pkg"
+    package.mkdir()
+    for name in "abcd":
+        (package / name).symlink_to(".")
+    (package / "package.json").write_text('{"pi": {"skills": ["' + "*/" * 19 + '*"]}}')
+    place.settings(place.cwd / ".pi", packages=["../pkg"])
+    assert place.found() == {}
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"packages": ["npm:/etc"]},
+        {"packages": ["https://[x/y/z", {"source": "ssh://[x/y/z"}]},
+        {"packages": ["a\0b", "npm:a\0b", "npm:", ""]},
+        {"skills": ["a\0b", "file://[x"]},
+    ],
+)
+def test_what_is_no_place_at_all_is_passed_over(place: Place, settings: dict[str, Any]) -> None:
+    place.skill(place.cwd / ".pi" / "skills" / "good" / "SKILL.md")
+    place.settings(place.cwd / ".pi", **settings)
+    assert list(place.found()) == ["good"]

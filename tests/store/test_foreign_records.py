@@ -6,11 +6,10 @@ import logging
 import os
 import shutil
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from pi_subagents.errors import InvalidCall, PiSubagentsError, SessionNotFound, StoreError
@@ -18,7 +17,6 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.paths import runs_dir, runtime_dir
-from pi_subagents.place import Place
 from pi_subagents.runs.background import Registry, mark_announced
 from pi_subagents.runs.control import ask_holder
 from pi_subagents.runs.following import follow_run
@@ -36,25 +34,18 @@ from pi_subagents.store import (
     list_runs,
     load_run,
     publish,
-    put_address,
     read_file,
-    remove_session,
     request_stop,
     session_runs,
 )
 from pi_subagents.store import record as records
-from pi_subagents.store.record import OUR_FILES
+from pi_subagents.store.record import OUR_FILES, put_address
+from pi_subagents.store.removal import remove_session
 from tests.kit.sessions import DAY_S, Kept, Shelf, says
 
 NOBODY = 65534
+only_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a directory to somebody else")
 SOME_FILES = (JOURNAL_FILE, LEASE_FILE, RESULT_FILE, "stop", "control", "notified", "child-session.jsonl")
-
-
-@pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    yield shelf
-    shelf.close()
 
 
 @pytest.fixture
@@ -63,12 +54,6 @@ def elsewhere(tmp_path: Path) -> Path:
     folder.mkdir()
     (folder / "precious").write_text("precious")
     return folder
-
-
-@pytest.fixture
-def place(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> Place:
-    shelf.project.mkdir()
-    return Place.here(shelf.project, {"PI_AGENT_DIR": str(shelf.agent_dir)})
 
 
 def snapshot(*folders: Path) -> dict[Path, object]:
@@ -86,23 +71,7 @@ def snapshot(*folders: Path) -> dict[Path, object]:
 
 
 def link(path: Path, elsewhere: Path) -> None:
-    path.unlink(missing_ok=True)
     path.symlink_to(elsewhere / "precious")
-
-
-def dangling_link(path: Path, elsewhere: Path) -> None:
-    path.unlink(missing_ok=True)
-    path.symlink_to(elsewhere / "not there yet")
-
-
-def hard_link(path: Path, elsewhere: Path) -> None:
-    path.unlink(missing_ok=True)
-    path.hardlink_to(elsewhere / "precious")
-
-
-def pipe(path: Path, _elsewhere: Path) -> None:
-    path.unlink(missing_ok=True)
-    os.mkfifo(path)
 
 
 def others(path: Path, _elsewhere: Path) -> None:
@@ -112,12 +81,24 @@ def others(path: Path, _elsewhere: Path) -> None:
     os.chown(path, NOBODY, NOBODY)
 
 
-WAYS: tuple[Callable[[Path, Path], None], ...] = (link, dangling_link, hard_link, pipe, others)
+WAYS: dict[str, Callable[[Path, Path], None]] = {
+    "link": link,
+    "dangling link": lambda path, elsewhere: path.symlink_to(elsewhere / "not there yet"),
+    "hard link": lambda path, elsewhere: path.hardlink_to(elsewhere / "precious"),
+    "pipe": lambda path, _elsewhere: os.mkfifo(path),
+    "others": others,
+}
 
 
-def look_at_everything(shelf: Shelf, place: Place, kept: Kept) -> None:
+def put(path: Path, elsewhere: Path, way: Callable[[Path, Path], None] = link) -> None:
+    """Have something that is not ours in the place of a file."""
+    path.unlink(missing_ok=True)
+    way(path, elsewhere)
+
+
+def look_at_everything(shelf: Shelf, kept: Kept) -> None:
     """What a person, a model or a daily tidying does, without regard to what comes of it."""
-    folder, session_id = kept.run_dir, kept.session_id
+    folder, session_id, place = kept.run_dir, kept.session_id, shelf.place
     attempts: list[Callable[[], object]] = [
         lambda: load_run(folder),
         lambda: run_page(folder),
@@ -133,7 +114,7 @@ def look_at_everything(shelf: Shelf, place: Place, kept: Kept) -> None:
         lambda: Registry(place, "terminal").runs(),
         lambda: claim_for_resume(Sessions(place), session_id).lease.release(),
         lambda: list(find_dispensable(shelf.project, Rule())),
-        lambda: remove_session(runs_dir(shelf.project), session_id),
+        lambda: remove_session(shelf.folder, session_id),
         lambda: apply_retention(shelf.project, shelf.agent_dir, Settings(keep_sessions=0, keep_runs_days=1)),
     ]
     for attempt in attempts:
@@ -145,30 +126,30 @@ def look_at_everything(shelf: Shelf, place: Place, kept: Kept) -> None:
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", SOME_FILES)
 def test_whatever_is_done_with_a_foreign_record_changes_nothing_in_it_or_behind_it(
-    name: str, way: Callable[[Path, Path], None], ends: Reason | None, shelf: Shelf, place: Place, elsewhere: Path
+    name: str, way: str, ends: Reason | None, shelf: Shelf, elsewhere: Path
 ) -> None:
     kept = shelf.add(says("Hello"), ends=ends, age_s=40 * DAY_S)
     if ends is None:
         kept.let_go()
-    way(kept.run_dir / name, elsewhere)
+    put(kept.run_dir / name, elsewhere, WAYS[way])
     before = snapshot(kept.run_dir, elsewhere)
-    look_at_everything(shelf, place, kept)
+    look_at_everything(shelf, kept)
     assert snapshot(kept.run_dir, elsewhere) == before
     assert (load_run(kept.run_dir).foreign or "").startswith(f"{FOREIGN}: {name} ")
 
 
 @pytest.mark.parametrize("name", sorted(OUR_FILES))
 def test_a_link_in_place_of_any_file_that_we_write_makes_a_record_foreign(
-    name: str, shelf: Shelf, place: Place, elsewhere: Path
+    name: str, shelf: Shelf, elsewhere: Path
 ) -> None:
     kept = shelf.add(says("Hello"))
-    link(kept.run_dir / name, elsewhere)
+    put(kept.run_dir / name, elsewhere)
     assert load_run(kept.run_dir).foreign
 
 
 @pytest.mark.parametrize("ends", [Reason.SETTLED, None], ids=["ended", "unfinished"])
 def test_a_run_that_is_a_link_is_listed_by_its_name_and_what_it_leads_to_is_left_alone(
-    ends: Reason | None, shelf: Shelf, place: Place, tmp_path: Path
+    ends: Reason | None, shelf: Shelf, tmp_path: Path
 ) -> None:
     kept = shelf.add(says("Hello"), ends=ends, indexed=False)
     if ends is None:
@@ -176,22 +157,22 @@ def test_a_run_that_is_a_link_is_listed_by_its_name_and_what_it_leads_to_is_left
     kept.run_dir.rename(tmp_path / "moved")
     kept.run_dir.symlink_to(tmp_path / "moved")
     before = snapshot(tmp_path / "moved")
-    look_at_everything(shelf, place, kept)
+    look_at_everything(shelf, kept)
     assert snapshot(tmp_path / "moved") == before
     assert kept.run_dir.is_symlink()
-    (found,) = list_sessions(place, Wanted(shelf.project))
+    (found,) = shelf.listed()
     assert (found.state.session_id, found.state.name) == (kept.session_id, f"[{FOREIGN}]")
     assert FOREIGN in str(found.state.error)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory that belongs to somebody else")
-def test_the_record_of_another_user_is_read_and_left_alone(shelf: Shelf, place: Place) -> None:
+@only_root
+def test_the_record_of_another_user_is_read_and_left_alone(shelf: Shelf) -> None:
     kept = shelf.add(says("Hello"), name="theirs", ends=None)
     kept.let_go()
     for path in [kept.run_dir, *kept.run_dir.iterdir()]:
         os.chown(path, NOBODY, NOBODY)
     before = snapshot(kept.run_dir)
-    look_at_everything(shelf, place, kept)
+    look_at_everything(shelf, kept)
     assert snapshot(kept.run_dir) == before
     state = load_run(kept.run_dir)
     assert (state.text, state.name) == ("Hello", f"[{FOREIGN}] theirs")
@@ -200,10 +181,10 @@ def test_the_record_of_another_user_is_read_and_left_alone(shelf: Shelf, place: 
 # --- what is told of it -----------------------------------------------------------------------------------------
 
 
-def test_an_unfinished_foreign_run_is_told_as_such_and_not_closed(shelf: Shelf, place: Place, elsewhere: Path) -> None:
+def test_an_unfinished_foreign_run_is_told_as_such_and_not_closed(shelf: Shelf, elsewhere: Path) -> None:
     kept = shelf.add(says("Half way"), name="shipped", ends=None)
     kept.let_go()
-    link(kept.run_dir / "stop", elsewhere)
+    put(kept.run_dir / "stop", elsewhere)
     state = load_run(kept.run_dir)
     assert (state.status, state.reason, state.text) == (Status.FAILED, Reason.LOST, "Half way")
     assert (state.error or "").startswith(f"Unfinished; {FOREIGN}: stop is a link")
@@ -214,55 +195,43 @@ def test_an_unfinished_foreign_run_is_told_as_such_and_not_closed(shelf: Shelf, 
 
 
 @pytest.mark.parametrize("known", [True, False])
-def test_every_listing_says_whose_a_foreign_record_is(known: bool, shelf: Shelf, place: Place, elsewhere: Path) -> None:
+def test_every_listing_says_whose_a_foreign_record_is(known: bool, shelf: Shelf, elsewhere: Path) -> None:
     kept = shelf.add(says("Done"), name="shipped", indexed=known)
-    link(kept.run_dir / "stop", elsewhere)
+    put(kept.run_dir / "stop", elsewhere)
     for _ in range(2):
-        (found,) = list_sessions(place, Wanted(shelf.project))
+        (found,) = shelf.listed()
         assert (found.state.status, found.state.name) == (Status.COMPLETED, f"[{FOREIGN}] shipped")
         assert session_row(found)["error"].startswith(FOREIGN)
     (created, *_rest) = follow_run(kept.run_dir)
     assert isinstance(created, ev.Created)
     assert created.name == f"[{FOREIGN}] shipped"
     (kept.run_dir / "stop").unlink()
-    (found,) = list_sessions(place, Wanted(shelf.project))
+    (found,) = shelf.listed()
     assert (found.state.name, found.state.error) == ("shipped", None)
 
 
-def test_a_foreign_session_is_refused_with_the_reason(shelf: Shelf, place: Place, elsewhere: Path) -> None:
+def test_a_foreign_session_is_refused_with_the_reason(shelf: Shelf, elsewhere: Path) -> None:
     kept = shelf.add(says("Done"))
-    link(kept.run_dir / RESULT_FILE, elsewhere)
+    put(kept.run_dir / RESULT_FILE, elsewhere)
     with pytest.raises(InvalidCall, match=f"Cannot resume: .*{FOREIGN}: result.json is a link"):
-        claim_for_resume(Sessions(place), kept.session_id)
+        claim_for_resume(Sessions(shelf.place), kept.session_id)
     with pytest.raises(StoreError, match=f"{FOREIGN} .result.json is a link.*nothing in it is changed"):
         request_stop(kept.run_dir, "Enough")
     with pytest.raises(StoreError, match="delete it yourself"):
-        remove_session(runs_dir(shelf.project), kept.session_id)
+        remove_session(shelf.folder, kept.session_id)
 
 
-def test_its_end_is_announced_to_nobody(shelf: Shelf, place: Place, elsewhere: Path) -> None:
-    kept = shelf.add(ends=None)
-    created = ev.Created(
-        run_id=kept.run_dir.name,
-        session_id=kept.session_id,
-        name="n",
-        prompt="p",
-        cwd="/",
-        harness="pi-json",
-        background=True,
-        owner="terminal",
-    )
-    (kept.run_dir / JOURNAL_FILE).write_bytes(msgspec.json.encode(created) + b"\n")
-    kept.let_go()
+def test_its_end_is_announced_to_nobody(shelf: Shelf, elsewhere: Path) -> None:
+    kept = shelf.add(ev.Detached(owner="terminal"))
     shelf.index.record(shelf.project, {kept.run_dir: load_run(kept.run_dir)})
-    assert len(Registry(place, "terminal").unannounced()) == 1
-    link(kept.run_dir / "stop", elsewhere)
-    assert Registry(place, "terminal").unannounced() == []
+    assert len(Registry(shelf.place, "terminal").unannounced()) == 1
+    put(kept.run_dir / "stop", elsewhere)
+    assert Registry(shelf.place, "terminal").unannounced() == []
 
 
-def test_a_file_of_a_record_is_not_read_through_a_link(shelf: Shelf, place: Place, elsewhere: Path) -> None:
+def test_a_file_of_a_record_is_not_read_through_a_link(shelf: Shelf, elsewhere: Path) -> None:
     kept = shelf.add()
-    link(kept.run_dir / "child-session.jsonl", elsewhere)
+    put(kept.run_dir / "child-session.jsonl", elsewhere)
     assert read_file(kept.run_dir / "child-session.jsonl") == b""
 
 
@@ -277,7 +246,7 @@ def test_a_file_that_would_fill_the_memory_is_not_read(shelf: Shelf) -> None:
     assert read_file(kept.run_dir / "meta.json") == b""
 
 
-def test_the_directory_decides_which_run_and_session_a_record_is(shelf: Shelf, place: Place) -> None:
+def test_the_directory_decides_which_run_and_session_a_record_is(shelf: Shelf) -> None:
     victim = shelf.add(says("Mine"), name="victim")
     liar = shelf.add(says("Lies"), name="liar")
     journal = liar.run_dir / JOURNAL_FILE
@@ -287,9 +256,9 @@ def test_the_directory_decides_which_run_and_session_a_record_is(shelf: Shelf, p
     state = load_run(liar.run_dir)
     assert (state.run_id, state.session_id) == (liar.run_dir.name, liar.session_id)
     shelf.index.rebuild()
-    named = {session.state.session_id: session.state.name for session in list_sessions(place, Wanted(shelf.project))}
+    named = {session.state.session_id: session.state.name for session in shelf.listed()}
     assert named == {victim.session_id: "victim", liar.session_id: "liar"}
-    assert [run.state.name for run in Sessions(place).find(victim.session_id).runs] == ["victim"]
+    assert [run.state.name for run in Sessions(shelf.place).find(victim.session_id).runs] == ["victim"]
 
 
 LIES: dict[str, Callable[[Kept, Kept, Kept], str]] = {
@@ -305,10 +274,10 @@ LIES: dict[str, Callable[[Kept, Kept, Kept], str]] = {
 
 
 @pytest.mark.parametrize("lie", LIES)
-def test_only_run_ids_of_the_session_count_in_its_list(lie: str, shelf: Shelf, place: Place, tmp_path: Path) -> None:
+def test_only_run_ids_of_the_session_count_in_its_list(lie: str, shelf: Shelf, tmp_path: Path) -> None:
     theirs = Shelf(tmp_path / "other", tmp_path / "agent").add(name="theirs")
     kept, other = shelf.add(age_s=40 * DAY_S), shelf.add()
-    runs, line = runs_dir(shelf.project), LIES[lie](kept, other, theirs)
+    runs, line = shelf.folder, LIES[lie](kept, other, theirs)
     (runs / ".sessions" / kept.session_id).write_text("\n".join([line, kept.run_dir.name, line]))
     assert session_runs(runs, kept.session_id) == [kept.run_dir]
     assert remove_session(runs, kept.session_id) == [kept.run_dir]
@@ -316,11 +285,11 @@ def test_only_run_ids_of_the_session_count_in_its_list(lie: str, shelf: Shelf, p
     assert theirs.run_dir.is_dir()
 
 
-def test_names_that_are_no_run_ids_are_no_records(shelf: Shelf, place: Place) -> None:
+def test_names_that_are_no_run_ids_are_no_records(shelf: Shelf) -> None:
     kept = shelf.add()
     for name in ("notes", "x\x1b[31m", "20260101T000000000-feed", "\udcff"):
-        (runs_dir(shelf.project) / name).mkdir()
-    assert list_runs(runs_dir(shelf.project)) == [kept.run_dir]
+        (shelf.folder / name).mkdir()
+    assert list_runs(shelf.folder) == [kept.run_dir]
 
 
 # --- what is above the records ----------------------------------------------------------------------------------
@@ -330,29 +299,29 @@ ABOVE = (".pi", ".pi/subagents", ".pi/subagents/runs")
 
 @pytest.mark.parametrize("name", ABOVE)
 def test_records_behind_a_link_are_neither_shown_nor_deleted_nor_added_to(
-    name: str, shelf: Shelf, place: Place, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    name: str, shelf: Shelf, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    assert runs_dir(shelf.project) not in records._warned
+    assert shelf.folder not in records._warned
     old = [shelf.add(age_s=40 * DAY_S, indexed=False) for _ in range(3)]
     (shelf.project / name).rename(tmp_path / "moved")
     (shelf.project / name).symlink_to(tmp_path / "moved")
     before = snapshot(tmp_path / "moved")
     with caplog.at_level(logging.WARNING):
         for kept in old:
-            look_at_everything(shelf, place, kept)
-        assert list_sessions(place, Wanted(shelf.project)) == []
+            look_at_everything(shelf, kept)
+        assert shelf.listed() == []
     assert snapshot(tmp_path / "moved") == before
     warnings = [record.getMessage() for record in caplog.records if "left alone" in record.getMessage()]
     assert len(warnings) == 1
     assert f"{shelf.project / name} is a link" in warnings[0]
     with pytest.raises(SessionNotFound):
-        Sessions(place).find(old[0].session_id)
+        Sessions(shelf.place).find(old[0].session_id)
 
 
 @pytest.mark.parametrize("name", ABOVE)
 @pytest.mark.parametrize("kind", ["link", "dangling", "file"])
 def test_a_run_is_refused_where_its_record_would_go_through_a_link(
-    kind: str, name: str, shelf: Shelf, place: Place, elsewhere: Path
+    kind: str, name: str, shelf: Shelf, elsewhere: Path
 ) -> None:
     path = shelf.project / name
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -363,9 +332,9 @@ def test_a_run_is_refused_where_its_record_would_go_through_a_link(
     assert snapshot(elsewhere) == before
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory that belongs to somebody else")
+@only_root
 @pytest.mark.parametrize("name", ABOVE)
-def test_a_run_is_refused_where_somebody_else_could_replace_its_record(name: str, shelf: Shelf, place: Place) -> None:
+def test_a_run_is_refused_where_somebody_else_could_replace_its_record(name: str, shelf: Shelf) -> None:
     path = shelf.project / name
     path.mkdir(parents=True)
     os.chown(path, NOBODY, NOBODY)
@@ -374,7 +343,7 @@ def test_a_run_is_refused_where_somebody_else_could_replace_its_record(name: str
     assert list(path.iterdir()) == []
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can make a directory that belongs to somebody else")
+@only_root
 def test_the_owner_of_the_project_is_no_stranger(shelf: Shelf) -> None:
     """As in a container, where root works in a directory of the user outside."""
     for name in (".", *ABOVE):
@@ -385,20 +354,20 @@ def test_the_owner_of_the_project_is_no_stranger(shelf: Shelf) -> None:
 
 @pytest.mark.parametrize("name", [".gitignore", ".ignore"])
 def test_what_keeps_git_away_is_not_written_through_a_link(name: str, shelf: Shelf, elsewhere: Path) -> None:
-    runs = runs_dir(shelf.project)
+    runs = shelf.folder
     runs.mkdir(parents=True)
     (runs / name).symlink_to(elsewhere / "not there yet")
     shelf.add()
     assert not (elsewhere / "not there yet").exists()
 
 
-def test_lists_of_sessions_behind_a_link_are_not_written(shelf: Shelf, place: Place, elsewhere: Path) -> None:
+def test_lists_of_sessions_behind_a_link_are_not_written(shelf: Shelf, elsewhere: Path) -> None:
     kept = shelf.add()
-    sessions = runs_dir(shelf.project) / ".sessions"
+    sessions = shelf.folder / ".sessions"
     sessions.rename(shelf.project / "moved")
     sessions.symlink_to(elsewhere)
     before = snapshot(elsewhere)
-    look_at_everything(shelf, place, kept)
+    look_at_everything(shelf, kept)
     with pytest.raises(StoreError, match="cannot keep a record"):
         shelf.add()
     assert snapshot(elsewhere) == before
@@ -408,7 +377,7 @@ def test_lists_of_sessions_behind_a_link_are_not_written(shelf: Shelf, place: Pl
 
 def test_the_stamp_of_the_daily_tidying_is_not_written_through_a_link(shelf: Shelf, elsewhere: Path) -> None:
     shelf.add()
-    (runs_dir(shelf.project) / ".retention").symlink_to(elsewhere / "precious")
+    (shelf.folder / ".retention").symlink_to(elsewhere / "precious")
     before = snapshot(elsewhere)
     apply_retention(shelf.project, shelf.agent_dir, Settings(keep_sessions=5))
     assert snapshot(elsewhere) == before
@@ -416,11 +385,11 @@ def test_the_stamp_of_the_daily_tidying_is_not_written_through_a_link(shelf: She
 
 def test_leftovers_of_others_and_links_are_not_deleted(shelf: Shelf, elsewhere: Path) -> None:
     shelf.add()
-    (runs_dir(shelf.project) / ".x.gone").symlink_to(elsewhere)
-    (runs_dir(shelf.project) / ".sessions" / "feedfeedfeedfeed").symlink_to(elsewhere / "precious")
+    (shelf.folder / ".x.gone").symlink_to(elsewhere)
+    (shelf.folder / ".sessions" / "feedfeedfeedfeed").symlink_to(elsewhere / "precious")
     apply_retention(shelf.project, shelf.agent_dir, Settings(keep_sessions=5))
     assert (elsewhere / "precious").read_text() == "precious"
-    assert (runs_dir(shelf.project) / ".x.gone").is_symlink()
+    assert (shelf.folder / ".x.gone").is_symlink()
 
 
 # --- ours all the same ------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -21,29 +21,24 @@ from pi_subagents.paths import private_runtime_dirs
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, Lease, adopt, is_held, load_run, read_journal, reading
 from pi_subagents.store import lease as leases
 from pi_subagents.store.writing import Journal
-from tests.kit.sessions import Kept, Shelf, says
+from tests.kit.sessions import Kept, Shelf, says, take_lease
 from tests.kit.waiting import PATIENCE_S, until
 
 
 def taken(folder: Path) -> Lease:
-    lease = Lease.take(folder)
+    lease = take_lease(folder)
     assert lease is not None
     return lease
 
 
-def test_only_one_can_hold_a_run(tmp_path: Path) -> None:
+def test_only_one_can_hold_a_run_until_it_is_given_up(tmp_path: Path) -> None:
     lease = taken(tmp_path)
-    assert Lease.take(tmp_path) is None
-    lease.release()
-    taken(tmp_path).release()
-
-
-def test_a_run_is_held_until_it_is_given_up(tmp_path: Path) -> None:
-    lease = taken(tmp_path)
+    assert take_lease(tmp_path) is None
     assert is_held(tmp_path)
     lease.release()
     lease.release()
     assert not is_held(tmp_path)
+    taken(tmp_path).release()
 
 
 def test_a_run_that_nobody_ever_held_is_held_by_nobody(tmp_path: Path) -> None:
@@ -69,17 +64,6 @@ def test_the_lease_moves_with_its_directory(tmp_path: Path) -> None:
 # --- the lease is taken from under a live holder ------------------------------------------------------------------
 
 
-@pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    yield shelf
-    shelf.close()
-
-
-def remove(path: Path) -> None:
-    path.unlink()
-
-
 def replace(path: Path) -> None:
     path.unlink()
     path.touch()
@@ -94,16 +78,16 @@ def ends_in(run_dir: Path) -> list[ev.Ended]:
     return [event for event in read_journal(run_dir / JOURNAL_FILE) if isinstance(event, ev.Ended)]
 
 
-@pytest.mark.parametrize("change", [remove, replace, replace_by_link])
-def test_a_live_run_whose_lease_file_is_gone_is_running_and_gets_one_end(change: object, shelf: Shelf) -> None:
+@pytest.mark.parametrize("change", [Path.unlink, replace, replace_by_link])
+def test_a_live_run_whose_lease_file_is_gone_is_running_and_gets_one_end(
+    change: Callable[[Path], None], shelf: Shelf
+) -> None:
     kept = shelf.add(says("Still here"), ends=None)
-    assert callable(change)
     change(kept.run_dir / LEASE_FILE)
     assert is_held(kept.run_dir)
     assert load_run(kept.run_dir).status is Status.RUNNING
     assert ends_in(kept.run_dir) == []
-    kept.append(ending(Reason.SETTLED, None, 5))
-    kept.let_go()
+    kept.end()
     assert load_run(kept.run_dir).status is Status.COMPLETED
     assert len(ends_in(kept.run_dir)) == 1
 
@@ -115,7 +99,7 @@ def test_nobody_else_ends_a_live_run_whose_files_were_replaced(name: str, shelf:
     (kept.run_dir / LEASE_FILE).unlink()
     (kept.run_dir / name).unlink(missing_ok=True)
     (kept.run_dir / name).write_bytes(copy)
-    assert Lease.take(kept.run_dir) is None
+    assert take_lease(kept.run_dir) is None
     assert load_run(kept.run_dir).status is Status.RUNNING
     assert ends_in(kept.run_dir) == []
 
@@ -145,7 +129,7 @@ def test_a_run_that_an_older_version_holds_is_running(shelf: Shelf) -> None:
     fd = locked_file(kept.run_dir / LEASE_FILE)  # which is all that it did
     assert is_held(kept.run_dir)
     assert load_run(kept.run_dir).status is Status.RUNNING
-    assert Lease.take(kept.run_dir) is None
+    assert take_lease(kept.run_dir) is None
     os.close(fd)
     assert load_run(kept.run_dir).reason is Reason.LOST
 
@@ -161,15 +145,12 @@ def test_an_older_version_sees_that_we_hold_a_run(shelf: Shelf) -> None:
 @pytest.mark.parametrize("version", ["older", "ours"])
 def test_a_run_that_is_handed_over_is_held_by_all_signs(version: str, shelf: Shelf) -> None:
     kept = shelf.add(ends=None)
-    assert kept.record is not None
-    handed_over = os.dup(kept.record.lease_fd)
-    kept.record.leave()
-    kept.record = None
+    handed_over = kept.hand_over()
     if version == "older":
-        os.close(handed_over)
-        handed_over = locked_file(kept.run_dir / LEASE_FILE)
+        handed_over.release()
+        handed_over = Lease(locked_file(kept.run_dir / LEASE_FILE))
     assert is_held(kept.run_dir)
-    record, state = adopt(kept.run_dir, Lease(handed_over))
+    record, state = adopt(kept.run_dir, handed_over)
     assert state.status is Status.RUNNING
     (kept.run_dir / LEASE_FILE).rename(kept.run_dir / "away")
     assert is_held(kept.run_dir)
@@ -183,13 +164,10 @@ def test_a_run_that_is_handed_over_is_held_by_all_signs(version: str, shelf: She
 
 def test_a_run_that_is_handed_over_goes_on_in_its_own_directory(shelf: Shelf) -> None:
     kept = shelf.add(ends=None)
-    assert kept.record is not None
-    handed_over = os.dup(kept.record.lease_fd)
-    kept.record.leave()
-    kept.record = None
+    handed_over = kept.hand_over()
     moved = kept.run_dir.rename(kept.run_dir.with_name("moved"))
     kept.run_dir.mkdir()
-    record, _state = adopt(kept.run_dir, Lease(handed_over))
+    record, _state = adopt(kept.run_dir, handed_over)
     record.append([ending(Reason.SETTLED, None, 5)])
     record.close()
     assert b'"settled"' in (moved / JOURNAL_FILE).read_bytes()
@@ -234,7 +212,7 @@ def test_where_locks_have_no_effect_a_file_of_this_machine_tells_who_lives(netwo
     lease = held_here(kept)
     for _ in range(2):
         assert load_run(kept.run_dir).status is Status.RUNNING
-        assert Lease.take(kept.run_dir) is None
+        assert take_lease(kept.run_dir) is None
         (kept.run_dir / LEASE_FILE).unlink(missing_ok=True)
         assert is_held(kept.run_dir), "also without the file that says where to look"
         (kept.run_dir / LEASE_FILE).write_bytes(leases._ELSEWHERE)
@@ -246,12 +224,9 @@ def test_where_locks_have_no_effect_a_file_of_this_machine_tells_who_lives(netwo
 
 def test_such_a_lease_is_handed_over_too(network_disk: Shelf) -> None:
     kept = network_disk.add(says("Still here"), ends=None)
-    assert kept.record is not None
-    handed_over = os.dup(kept.record.lease_fd)
-    kept.record.leave()
-    kept.record = None
+    handed_over = kept.hand_over()
     assert load_run(kept.run_dir).status is Status.RUNNING
-    record, _state = adopt(kept.run_dir, Lease(handed_over))
+    record, _state = adopt(kept.run_dir, handed_over)
     record.append([ending(Reason.SETTLED, None, 5)])
     assert is_held(kept.run_dir)
     record.close()
@@ -313,9 +288,8 @@ def test_a_reader_is_told_the_end_that_was_written_between_its_two_looks(
 
 
 def test_a_reader_who_comes_while_another_closes_a_lost_run_waits_for_its_end(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    shelf: Shelf, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
     lost = shelf.add(says("Half way."), ends=None)
     lost.let_go()
     waits = threading.Event()
@@ -337,4 +311,3 @@ def test_a_reader_who_comes_while_another_closes_a_lost_run_waits_for_its_end(
             lease.release()
         state = reader.result(PATIENCE_S)
     assert (state.status, state.error) == (Status.FAILED, "It was lost.")
-    shelf.close()

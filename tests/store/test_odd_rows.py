@@ -14,7 +14,6 @@ from pi_subagents.models import Status
 from pi_subagents.place import Place
 from pi_subagents.runs.background import newest_runs
 from pi_subagents.runs.forms import session_row
-from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.runs.sessions import Sessions, find_run_dir, sessions_beginning
 from tests.kit.sessions import Kept, Shelf, says
 
@@ -32,11 +31,6 @@ ODD = [
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    return Shelf(tmp_path / "project", tmp_path / "agent")
-
-
-@pytest.fixture
 def kept(shelf: Shelf) -> Kept:
     return shelf.add(says("Hi"), name="true", session_id=SESSION, age_s=9)
 
@@ -46,16 +40,12 @@ def change(shelf: Shelf, statement: str, parameters: Iterable[Any] = ()) -> None
         connection.execute(statement, list(parameters))
 
 
-def listed(shelf: Shelf) -> list[SessionSummary]:
-    return list_sessions(Place(shelf.project, shelf.agent_dir, {}), Wanted(shelf.project))
-
-
 @pytest.mark.parametrize("odd", ODD)
 def test_the_session_is_listed_as_its_record_tells_it(odd: str, shelf: Shelf, kept: Kept) -> None:
-    before = listed(shelf)
+    before = shelf.listed()
     change(shelf, f"UPDATE runs SET {odd}")
     for _ in range(2):
-        assert list(map(session_row, listed(shelf))) == list(map(session_row, before))
+        assert list(map(session_row, shelf.listed())) == list(map(session_row, before))
     (session,) = before
     assert (session.state.name, session.state.status, session.state.usage.total_tokens, session.run_dir) == (
         *("true", Status.COMPLETED, 120),
@@ -66,11 +56,10 @@ def test_the_session_is_listed_as_its_record_tells_it(odd: str, shelf: Shelf, ke
 @pytest.mark.parametrize("odd", [*ODD, "project = x'ff'", "project = 'relative'", "project = '/etc'"])
 def test_nothing_that_asks_the_index_stumbles(odd: str, shelf: Shelf, kept: Kept, tmp_path: Path) -> None:
     change(shelf, f"UPDATE runs SET {odd}")
-    place = Place(shelf.project, shelf.agent_dir, {})
     elsewhere = Place(tmp_path, shelf.agent_dir, {})
-    assert newest_runs(place, 5, everywhere=True) == []
-    assert find_run_dir(place, kept.run_dir.name) == kept.run_dir
-    assert SESSION in [one.id for one in sessions_beginning(place)]
+    assert newest_runs(shelf.place, 5, everywhere=True) == []
+    assert find_run_dir(shelf.place, kept.run_dir.name) == kept.run_dir
+    assert SESSION in [one.id for one in sessions_beginning(shelf.place)]
     assert Sessions(elsewhere).run_dirs(SESSION) == [kept.run_dir]
     assert shelf.index.rebuild() == 1
     assert [row["name"] for row in shelf.index.rows()] == ["true"]
@@ -93,4 +82,4 @@ def test_rows_that_lead_to_no_run_hide_none(
         values = f"{run_id}, {session_id}, {columns}"
         change(shelf, f"INSERT INTO runs (run_id, session_id, {columns}) SELECT {values} FROM runs LIMIT 1")
     for _ in range(2):
-        assert [session.run_dir for session in listed(shelf)] == [kept.run_dir]
+        assert [session.run_dir for session in shelf.listed()] == [kept.run_dir]

@@ -9,14 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.place import Place
-from pi_subagents.runs.listing import Wanted, list_sessions
 from tests.kit.sessions import Shelf
 
 
 @pytest.fixture
-def shelf(tmp_path: Path) -> Shelf:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
+def shelf(shelf: Shelf) -> Shelf:
     shelf.add(name="here", indexed=False)
     (shelf.agent_dir / "subagents").mkdir(parents=True)
     return shelf
@@ -49,13 +46,12 @@ ODD: dict[str, Callable[[Path], object]] = {
 def test_whatever_stands_in_its_place_the_project_at_hand_is_listed(
     what: str, indexed: bool, shelf: Shelf, tmp_path: Path
 ) -> None:
-    place = Place(shelf.project, shelf.agent_dir, {})
     if indexed:
-        list_sessions(place, Wanted(shelf.project))
+        shelf.listed()
         list_of(shelf).unlink()
     ODD[what](list_of(shelf))
     for project in (shelf.project, None):
-        assert [session.state.name for session in list_sessions(place, Wanted(project))] == ["here"]
+        assert [session.state.name for session in shelf.listed(project=project)] == ["here"]
     assert not (tmp_path / "precious").exists()
 
 

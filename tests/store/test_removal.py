@@ -4,27 +4,19 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.errors import SessionBusy, StoreError
 from pi_subagents.files import Directory
-from pi_subagents.paths import runs_dir
-from pi_subagents.store import JOURNAL_FILE, Lease, disk_size, leftovers, remove_leftover, remove_session
-from tests.kit.sessions import DAY_S, Shelf, says
-
-
-@pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    yield shelf
-    shelf.close()
+from pi_subagents.store import JOURNAL_FILE, Lease
+from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
+from tests.kit.sessions import DAY_S, Kept, Shelf, take_lease
 
 
 def remove(shelf: Shelf, session_id: str) -> list[Path]:
-    return remove_session(runs_dir(shelf.project), session_id)
+    return remove_session(shelf.folder, session_id)
 
 
 def test_all_runs_of_a_session_go_and_nothing_of_it_is_left(shelf: Shelf) -> None:
@@ -33,7 +25,7 @@ def test_all_runs_of_a_session_go_and_nothing_of_it_is_left(shelf: Shelf) -> Non
     other = shelf.add(age_s=15)
     assert remove(shelf, first.session_id) == [first.run_dir, second.run_dir]
     assert shelf.runs == [other.run_dir.name]
-    assert not [path for path in runs_dir(shelf.project).rglob("*") if first.session_id in path.name]
+    assert not [path for path in shelf.folder.rglob("*") if first.session_id in path.name]
 
 
 def test_a_session_with_a_run_that_goes_on_stays_whole(shelf: Shelf) -> None:
@@ -46,23 +38,22 @@ def test_a_session_with_a_run_that_goes_on_stays_whole(shelf: Shelf) -> None:
 
 def test_a_session_that_is_being_resumed_stays(shelf: Shelf) -> None:
     kept = shelf.add()
-    claim = Lease.of_session(runs_dir(shelf.project), kept.session_id)
-    assert claim is not None
-    with pytest.raises(SessionBusy):
-        remove(shelf, kept.session_id)
-    claim.release()
-    assert remove(shelf, kept.session_id)
+    claim = Lease.of_session(shelf.folder, kept.session_id)
+    assert_stays_while_held(shelf, kept, claim)
 
 
 def test_a_run_that_somebody_holds_stays_though_it_has_ended(shelf: Shelf) -> None:
-    # Its holder is about to write the last derived files.
-    kept = shelf.add()
-    lease = Lease.take(kept.run_dir)
+    kept = shelf.add()  # its holder is about to write the last derived files
+    assert_stays_while_held(shelf, kept, take_lease(kept.run_dir))
+
+
+def assert_stays_while_held(shelf: Shelf, kept: Kept, lease: Lease | None) -> None:
     assert lease is not None
     with pytest.raises(SessionBusy):
         remove(shelf, kept.session_id)
     assert shelf.runs
     lease.release()
+    assert remove(shelf, kept.session_id)
 
 
 def test_the_runs_cannot_be_taken_by_others_while_they_are_deleted(
@@ -74,7 +65,7 @@ def test_the_runs_cannot_be_taken_by_others_while_they_are_deleted(
 
     def watched(runs: Directory, name: str) -> None:
         path = runs.path / name
-        seen.extend([shelf.runs, Lease.take(path), Lease.of_session(runs_dir(shelf.project), kept.session_id)])
+        seen.extend([shelf.runs, take_lease(path), Lease.of_session(shelf.folder, kept.session_id)])
         remove_all(runs, name)
 
     monkeypatch.setattr(Directory, "remove", watched)
@@ -93,7 +84,7 @@ def test_a_deletion_that_was_cut_short_leaves_no_half_of_a_run(shelf: Shelf, mon
         with pytest.raises(KeyboardInterrupt):
             remove(shelf, kept.session_id)
     assert shelf.runs == []
-    (left,) = [path for path in leftovers(runs_dir(shelf.project), 0) if path.is_dir()]
+    (left,) = [path for path in leftovers(shelf.folder, 0) if path.is_dir()]
     remove_leftover(left)
     assert not left.exists()
 
@@ -116,14 +107,12 @@ def test_a_run_that_is_a_link_to_another_place_is_left_alone(shelf: Shelf, tmp_p
 
 
 def test_links_inside_a_run_are_not_followed(shelf: Shelf, tmp_path: Path) -> None:
-    precious = tmp_path / "precious"
-    precious.mkdir()
-    (precious / "file").write_text("x")
+    (tmp_path / "precious").write_text("x")
     kept = shelf.add()
     (kept.run_dir / "agent-dir").mkdir()
-    (kept.run_dir / "agent-dir" / "skills").symlink_to(precious)
+    (kept.run_dir / "agent-dir" / "skills").symlink_to(tmp_path)
     remove(shelf, kept.session_id)
-    assert (precious / "file").read_text() == "x"
+    assert (tmp_path / "precious").read_text() == "x"
 
 
 def test_what_cannot_be_deleted_is_an_error_in_words(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -139,10 +128,10 @@ def test_what_cannot_be_deleted_is_an_error_in_words(shelf: Shelf, monkeypatch: 
 
 def test_only_old_and_abandoned_drafts_are_leftovers(shelf: Shelf) -> None:
     shelf.add()
-    runs = runs_dir(shelf.project)
+    runs = shelf.folder
     for name in (".old.new", ".held.new", ".young.new", ".other"):
         (runs / name).mkdir()
-    lease = Lease.take(runs / ".held.new")
+    lease = take_lease(runs / ".held.new")
     assert lease is not None
     past = time.time() - 2 * DAY_S
     for name in (".old.new", ".held.new", ".other"):
@@ -152,8 +141,9 @@ def test_only_old_and_abandoned_drafts_are_leftovers(shelf: Shelf) -> None:
 
 
 def test_locks_of_sessions_that_are_gone_are_leftovers(shelf: Shelf) -> None:
+    assert leftovers(shelf.folder, time.time()) == []
     kept = shelf.add()
-    runs = runs_dir(shelf.project)
+    runs = shelf.folder
     for session_id in (kept.session_id, "feedfeedfeedfeed"):
         lease = Lease.of_session(runs, session_id)
         assert lease is not None
@@ -161,16 +151,6 @@ def test_locks_of_sessions_that_are_gone_are_leftovers(shelf: Shelf) -> None:
     assert leftovers(runs, 0) == [runs / ".sessions" / "feedfeedfeedfeed"]
 
 
-def test_a_project_without_runs_has_no_leftovers(tmp_path: Path) -> None:
-    assert leftovers(tmp_path / "nothing", time.time()) == []
-
-
-def test_the_size_counts_everything_in_a_directory(shelf: Shelf) -> None:
-    kept = shelf.add(says("x" * 100_000))
-    (kept.run_dir / "more").mkdir()
-    (kept.run_dir / "more" / "file").write_bytes(b"y" * 100_000)
-    assert disk_size(kept.run_dir) >= 200_000
-
-
-def test_the_size_of_a_directory_is_told_however_deep_it_is(deep: Path) -> None:
-    assert disk_size(deep) >= 10_000
+def test_the_size_counts_everything_in_a_directory_however_deep_it_is(deep: Path) -> None:
+    (deep / "more").write_bytes(b"y" * 100_000)
+    assert disk_size(deep) >= 110_000

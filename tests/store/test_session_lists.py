@@ -3,27 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from pi_subagents.paths import runs_dir
-from pi_subagents.place import Place
-from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.runs.retention import Rule, find_dispensable
 from pi_subagents.runs.sessions import Sessions, find_run_dir
-from pi_subagents.store import remove_session, session_runs
+from pi_subagents.store import session_runs
+from pi_subagents.store.removal import remove_session
 from tests.kit.sessions import Shelf
 
 SESSION = "a3f7b9c2d1e8f4a1"
-
-
-@pytest.fixture
-def shelf(tmp_path: Path) -> Iterator[Shelf]:
-    shelf = Shelf(tmp_path / "project", tmp_path / "agent")
-    yield shelf
-    shelf.close()
 
 
 @pytest.fixture
@@ -32,14 +22,10 @@ def three(shelf: Shelf) -> list[Path]:
     return [shelf.add(session_id=SESSION, name=name, age_s=9 - at).run_dir for at, name in enumerate("abc")]
 
 
-def list_of(shelf: Shelf) -> Path:
-    return runs_dir(shelf.project) / ".sessions" / SESSION
-
-
 def test_a_session_without_a_list_keeps_its_earlier_runs_when_it_goes_on(shelf: Shelf, three: list[Path]) -> None:
-    list_of(shelf).unlink()
+    shelf.list_of(SESSION).unlink()
     fourth = shelf.add(session_id=SESSION, age_s=1).run_dir
-    assert list_of(shelf).read_text() == f"{fourth.name}\n"
+    assert shelf.list_of(SESSION).read_text() == f"{fourth.name}\n"
     assert session_runs(fourth.parent, SESSION) == [*three, fourth]
     assert remove_session(fourth.parent, SESSION) == [*three, fourth]
     assert shelf.runs == []
@@ -50,17 +36,15 @@ def test_a_session_without_a_list_keeps_its_earlier_runs_when_it_goes_on(shelf: 
 def test_all_agree_on_the_runs_whatever_the_list_lacks(
     shelf: Shelf, three: list[Path], listed: str, with_index: bool
 ) -> None:
-    list_of(shelf).write_text("".join(f"{three[int(digit)].name}\n" for digit in listed))
+    shelf.list_of(SESSION).write_text("".join(f"{three[int(digit)].name}\n" for digit in listed))
     if not with_index:
-        shelf.index.path.unlink()
-        shelf.index.path.mkdir()
-    place = Place(shelf.project, shelf.agent_dir, {})
-    found = Sessions(place).run_dirs(SESSION)
+        shelf.lose_index()
+    found = Sessions(shelf.place).run_dirs(SESSION)
     assert sorted(found) == three
-    (session,) = list_sessions(place, Wanted(shelf.project))
+    (session,) = shelf.listed()
     assert (session.run_dir, session.run_count) == (found[-1], 3)
-    assert Sessions(place).find(SESSION).latest.run_dir == found[-1]
-    assert find_run_dir(place, SESSION) == found[-1]
+    assert Sessions(shelf.place).find(SESSION).latest.run_dir == found[-1]
+    assert find_run_dir(shelf.place, SESSION) == found[-1]
     (dispensable,) = find_dispensable(shelf.project, Rule())
     assert list(dispensable.run_dirs) == found
 
@@ -71,12 +55,14 @@ def test_all_agree_on_the_runs_whatever_the_list_lacks(
 def test_what_the_list_lacks_has_its_place_by_its_name(
     shelf: Shelf, three: list[Path], listed: str, order: str
 ) -> None:
-    list_of(shelf).write_text("".join(f"{three[int(digit)].name}\n" for digit in listed))
+    shelf.list_of(SESSION).write_text("".join(f"{three[int(digit)].name}\n" for digit in listed))
     assert session_runs(three[0].parent, SESSION) == [three[int(digit)] for digit in order]
 
 
 def test_a_list_longer_than_any_session_is_not_read(shelf: Shelf, three: list[Path]) -> None:
-    list_of(shelf).write_text(f"{three[2].name}\n{three[0].name}\n" + f"20260101T000000000-{SESSION}\n" * 20_000)
+    shelf.list_of(SESSION).write_text(
+        f"{three[2].name}\n{three[0].name}\n" + f"20260101T000000000-{SESSION}\n" * 20_000
+    )
     assert session_runs(three[0].parent, SESSION) == three
 
 
@@ -93,7 +79,7 @@ def test_however_many_sessions_are_listed_their_project_is_listed_once(
         return listdir(path)
 
     monkeypatch.setattr(os, "listdir", look)
-    assert len(list_sessions(Place(shelf.project, shelf.agent_dir, {}), Wanted(shelf.project))) == 6
+    assert len(shelf.listed()) == 6
     listed = len(looked)
     assert len(list(find_dispensable(shelf.project, Rule()))) == 6
     assert listed == 1

@@ -10,13 +10,20 @@ from pathlib import Path
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation
 from pi_subagents.harness.pi.pi import PiJson
+from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
+from pi_subagents.runners import Runner
 from pi_subagents.store import JOURNAL_FILE, Pace, publish, read_journal
 from pi_subagents.supervisor import Limits, Observer, Pacing, Supervisor
 from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
+from pi_subagents.testing.fakes import Play
 from pi_subagents.testing.records import Record
 
 FOREVER_S = 10_000.0
+START_MS = 1_000_000
+
+CANCELLED = ("aborted", "cancelled", "Cancelled")
+COMPLETED = ("completed", "settled", None)
 
 Meanwhile = Callable[[Supervisor], Awaitable[None]]
 
@@ -45,17 +52,18 @@ class Outcome:
 
 def supervised(
     folder: Path,
-    runner: FakeRunner,
+    runner: Runner,
     limits: Limits | None = None,
     *,
     secrets: Sequence[str] = (),
     problem: str | None = None,
     observer: Observer | None = None,
     provider: str | None = None,
+    run: str = "run",
 ) -> Supervisor:
-    """A supervisor of a run whose record lies in `folder`; `provider` is whom it asks."""
+    """A supervisor of a run whose record lies in `folder`; `provider` is whom it asks. Its clock is the loop's."""
     created = ev.Created(run_id="r1", session_id="s1", name="task", prompt="do it", cwd="/", harness="pi-json")
-    record = publish(folder / "run", {}, created)
+    record = publish(folder / run, {}, created)
     invocation = Invocation(("pi",), {}, folder, b"do it", secrets=frozenset(secrets))
     return Supervisor(
         record,
@@ -67,13 +75,13 @@ def supervised(
         Pacing(Pace(folder), provider),
         problem=problem,
         observer=observer,
-        now_ms=lambda: int(asyncio.get_running_loop().time() * 1000),
+        now_ms=lambda: START_MS + int(asyncio.get_running_loop().time() * 1000),
     )
 
 
 def see_through(
     folder: Path,
-    play: Callable[[FakeProcess], Awaitable[int]],
+    play: Play,
     limits: Limits | None = None,
     *,
     ignores: tuple[str, ...] = (),
@@ -99,26 +107,36 @@ def see_through(
     return run_on_virtual_clock(main())
 
 
-def printing(*records: Record, exit_code: int = 0) -> Callable[[FakeProcess], Awaitable[int]]:
-    """An agent that prints each record in a chunk of its own and exits."""
+Step = Record | list[Record] | bytes | float
+"""A record in a chunk of its own, several in one, bytes as they are, or seconds to wait."""
+
+
+def printing(*steps: Step, exit_code: int = 0) -> Play:
+    """An agent that does one thing after the other and exits."""
 
     async def play(process: FakeProcess) -> int:
-        for record in records:
-            process.prints(record)
-            await asyncio.sleep(0)
+        for step in steps:
+            if isinstance(step, bytes):
+                process.writes(step)
+            elif not isinstance(step, int | float):
+                process.prints(*(step if isinstance(step, list) else [step]))
+            await asyncio.sleep(step if isinstance(step, int | float) else 0)
         return exit_code
 
     return play
 
 
-def staying(*records: Record) -> Callable[[FakeProcess], Awaitable[int]]:
-    """An agent that prints each record in a chunk of its own and never exits by itself."""
+def staying(*steps: Step) -> Play:
+    """The same, but it never exits by itself."""
+    return printing(*steps, FOREVER_S)
 
-    async def play(process: FakeProcess) -> int:
-        for record in records:
-            process.prints(record)
-            await asyncio.sleep(0)
-        await asyncio.sleep(FOREVER_S)
-        return 0
 
-    return play
+def stopping(after_s: float, *requests: tuple[Reason, str]) -> Meanwhile:
+    """Somebody who asks for the run to be stopped."""
+
+    async def meanwhile(supervisor: Supervisor) -> None:
+        await asyncio.sleep(after_s)
+        for reason, message in requests or [(Reason.CANCELLED, "Cancelled")]:
+            supervisor.stop(reason, message)
+
+    return meanwhile

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -13,11 +13,12 @@ from pi_subagents.fold import RunState, fold
 from pi_subagents.models import event as ev
 from pi_subagents.progress import ProgressWords, Window
 from pi_subagents.store import JOURNAL_FILE
-from pi_subagents.supervisor import Limits, Supervisor
+from pi_subagents.supervisor import Limits
 from pi_subagents.testing import FakeProcess
+from pi_subagents.testing.fakes import Play
 from pi_subagents.testing.records import AGENT_SETTLED, Record, answer, assistant, delta, tool_call, tool_result
 from tests.export.kit import entries_of
-from tests.supervisor.kit import Outcome, see_through
+from tests.supervisor.kit import CANCELLED, Outcome, printing, see_through, stopping
 
 BOUND = 20_000
 SMALL = Limits(timeout_s=None, journal_bytes=BOUND)
@@ -28,16 +29,9 @@ SENTENCE = (
 )
 
 
-def talking(*records: Record, times: int = 1, then: tuple[Record, ...] = ()) -> Callable[..., Awaitable[int]]:
+def talking(*records: Record, times: int = 1, then: Sequence[Record] = ()) -> Play:
     """An agent that prints records again and again, each after a while of its own, and then others."""
-
-    async def play(process: FakeProcess) -> int:
-        for record in (*records * times, *then):
-            process.prints(record)
-            await asyncio.sleep(0.2)
-        return 0
-
-    return play
+    return printing(*(step for record in (*records * times, *then) for step in (record, 0.2)))
 
 
 def size_of(outcome: Outcome) -> int:
@@ -49,7 +43,7 @@ def kinds_of(outcome: Outcome) -> list[str]:
 
 
 def test_beyond_its_bound_a_journal_leaves_out_details_says_so_once_and_the_run_completes(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, talking(PIECE, times=200, then=tuple(answer("Done."))), SMALL)
+    outcome = see_through(tmp_path, talking(PIECE, times=200, then=answer("Done.")), SMALL)
     assert outcome.state.status == "completed"
     assert outcome.state.text == "Done."
     assert size_of(outcome) < BOUND + 5000
@@ -61,28 +55,31 @@ def test_beyond_its_bound_a_journal_leaves_out_details_says_so_once_and_the_run_
     assert fold(RunState(), outcome.journal) == outcome.state
 
 
-DETAILS: list[Record | bytes] = [
-    {"type": "tool_execution_update", "toolCallId": "1", "toolName": "b", "partialResult": {"content": [
-        {"type": "text", "text": "y" * 150}]}},
-    {"type": "something_new", "padding": "z" * 1000},
-    {"type": "entry_appended", "entry": {"padding": "z" * 1000}},
-    b"no record " + b"p" * 1000 + b"\n",
-    b'{"type":"message_update","bad":"\\ud83d' + b"q" * 1000 + b'"}\n',
-]  # fmt: skip
+DETAILS: dict[str, Record | bytes] = {
+    "tool progress": {
+        **{"type": "tool_execution_update", "toolCallId": "1", "toolName": "b"},
+        "partialResult": {"content": [{"type": "text", "text": "y" * 150}]},
+    },
+    "unknown": {"type": "something_new", "padding": "z" * 1000},
+    "entry": {"type": "entry_appended", "entry": {"padding": "z" * 1000}},
+    "output": b"no record " + b"p" * 1000 + b"\n",
+    "repaired": b'{"type":"message_update","bad":"\\ud83d' + b"q" * 1000 + b'"}\n',
+}
 
 
-@pytest.mark.parametrize("detail", DETAILS, ids=["tool progress", "unknown", "entry", "output", "repaired"])
-@pytest.mark.parametrize("stream", ["stdout", "stderr"])
-def test_no_kind_of_detail_gets_past_the_bound(detail: Record | bytes, stream: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("detail", DETAILS)
+def test_no_kind_of_detail_gets_past_the_bound(detail: str, tmp_path: Path) -> None:
+    steps = [PIECE] * 30, *[DETAILS[detail], 0.2] * 300, answer("Done.")
+    outcome = see_through(tmp_path, printing(*steps), SMALL)
+    assert outcome.state.status == "completed"
+    assert size_of(outcome) < 2 * BOUND
+
+
+def test_what_is_printed_on_stderr_does_not_get_past_it_either(tmp_path: Path) -> None:
     async def play(process: FakeProcess) -> int:
         process.prints(*[PIECE] * 30)
         for _ in range(300):
-            if stream == "stderr":
-                process.writes(b"e" * 500 + b"\n", "stderr")
-            elif isinstance(detail, bytes):
-                process.writes(detail)
-            else:
-                process.prints(detail)
+            process.writes(b"e" * 500 + b"\n", "stderr")
             await asyncio.sleep(0.2)
         process.prints(*answer("Done."))
         return 0
@@ -96,7 +93,7 @@ def test_messages_beyond_the_bound_are_cut_and_say_so(tmp_path: Path) -> None:
     bound = 1_000_000
     huge = assistant("w" * 500_000, tool_call("bash", command="c" * 200_000), tool_call("bash", "2", command="ls"))
     small = assistant("short", tool_call("bash", "3", command="ls"))
-    play = talking(huge, huge, huge, tool_result("bash", "r" * 300_000), small, then=tuple(answer("Done.")))
+    play = talking(huge, huge, huge, tool_result("bash", "r" * 300_000), small, then=answer("Done."))
     outcome = see_through(tmp_path, play, Limits(journal_bytes=bound))
     assert outcome.state.status == "completed"
     messages = [event for event in outcome.journal if isinstance(event, ev.Message)]
@@ -114,9 +111,7 @@ def test_messages_beyond_the_bound_are_cut_and_say_so(tmp_path: Path) -> None:
 
 def test_a_call_with_huge_arguments_stays_a_call_beyond_the_bound(tmp_path: Path) -> None:
     write = assistant("", tool_call("write", path="a" * 300_000))
-    outcome = see_through(
-        tmp_path, talking(PIECE, times=25, then=(write, *answer("Done."))), Limits(journal_bytes=BOUND)
-    )
+    outcome = see_through(tmp_path, talking(PIECE, times=25, then=(write, *answer("Done."))), SMALL)
     call = next(event for event in outcome.journal if isinstance(event, ev.Message)).tool_calls[0]
     assert (call.name, call.arguments) == ("write", {})
     assert outcome.state.tool_count == 1
@@ -161,33 +156,16 @@ def test_an_agent_that_goes_on_for_ever_is_stopped_at_twice_the_bound(record: Re
 
 
 def test_a_run_that_had_settled_stays_completed_however_much_its_agent_prints_after_that(tmp_path: Path) -> None:
-    flood = tuple(assistant("m" * 3000) for _ in range(100))
-
-    async def play(process: FakeProcess) -> int:
-        process.prints(*answer("Done."))
-        process.prints(*flood)
-        process.prints(AGENT_SETTLED)
-        process.prints(*flood, {"type": "turn_start"})
-        await asyncio.sleep(1000)
-        return 0
-
+    flood = [assistant("m" * 3000) for _ in range(100)]
+    play = printing(answer("Done."), flood, AGENT_SETTLED, [*flood, {"type": "turn_start"}], 1000)
     outcome = see_through(tmp_path, play, SMALL)
     assert outcome.state.status == "completed"
     assert outcome.elapsed_s < 10
 
 
 def test_a_stop_is_written_into_a_journal_that_takes_nothing_else(tmp_path: Path) -> None:
-    async def play(process: FakeProcess) -> int:
-        process.prints(*[assistant("m" * 3000)] * 30)
-        await asyncio.sleep(1000)
-        return 0
-
-    async def cancel(supervisor: Supervisor) -> None:
-        await asyncio.sleep(5)
-        supervisor.stop()
-
-    outcome = see_through(tmp_path, play, SMALL, meanwhile=cancel)
-    assert outcome.verdict == ("aborted", "cancelled", "Cancelled")
+    play = printing([assistant("m" * 3000)] * 30, 1000)
+    assert see_through(tmp_path, play, SMALL, meanwhile=stopping(5)).verdict == CANCELLED
 
 
 def test_the_note_is_a_sentence_wherever_the_run_is_shown() -> None:

@@ -3,33 +3,49 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.models import Usage
 from pi_subagents.supervisor import Limits, Supervisor
-from pi_subagents.testing.fakes import FakeProcess
 from pi_subagents.testing.records import Record, answer, assistant, tool_call
 from pi_subagents.testing.virtual_clock import VirtualClockLoop
-from tests.supervisor.kit import FOREVER_S, printing, see_through, staying
+from tests.supervisor.kit import COMPLETED, Step, printing, see_through, staying
 
 TIMED_OUT = ("failed", "timeout", "Timed out after 60s. Consider resuming with a longer timeout.")
 LOOPED = ("failed", "loop", "Loop detected: sub-agent is repeating the same tool calls")
-COMPLETED = ("completed", "settled", None)
+CALL = assistant("", tool_call("bash"))
+TOOL_STARTS, TOOL_ENDS = (
+    {"type": f"tool_execution_{what}", "toolCallId": "1", "toolName": "bash"} for what in ("start", "end")
+)
 
 
-def test_without_an_extension_the_run_ends_when_its_time_is_up(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, _calling_tools_every(7), Limits(timeout_s=60, extension_s=0, loop_count=0))
+def calls(step: Record, times: int, every_s: float) -> list[Step]:
+    return [each for _ in range(times) for each in (every_s, step)]
+
+
+@pytest.mark.parametrize(
+    ("extension_s", "steps", "ends_at"),
+    [
+        pytest.param(0, calls(CALL, 20, 7), 60, id="a working agent, without an extension"),
+        pytest.param(30, [], 60, id="an agent that does nothing"),
+        pytest.param(30, [10, CALL], 60, id="the extension counts from the latest call, which is long ago"),
+        pytest.param(30, [30, CALL], 60, id="exactly as long ago as the extension"),
+        pytest.param(30, [31, CALL], 61, id="a second later"),
+        pytest.param(30, [59, CALL], 89, id="at the last moment"),
+        pytest.param(10, [TOOL_STARTS], 70, id="a tool that still runs is work, but not for ever"),
+        pytest.param(10, [TOOL_STARTS, 59, TOOL_ENDS], 60, id="one that has ended is not"),
+        pytest.param(30, calls(CALL, 10, 18), 210, id="a working agent, until it calls no more tools"),
+        pytest.param(10, calls(assistant("still thinking"), 20, 5), 60, id="text alone"),
+    ],
+)
+def test_a_run_ends_when_its_time_is_up_unless_its_agent_is_at_work(
+    extension_s: float, steps: list[Step], ends_at: float, tmp_path: Path
+) -> None:
+    outcome = see_through(tmp_path, staying(*steps), Limits(timeout_s=60, extension_s=extension_s, loop_count=0))
     assert outcome.verdict == TIMED_OUT
-    assert outcome.signals == [("terminate", 60)]
-
-
-def test_an_agent_that_does_nothing_ends_when_its_time_is_up(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, staying(), Limits(timeout_s=60, extension_s=30))
-    assert outcome.verdict == TIMED_OUT
-    assert outcome.signals == [("terminate", 60)]
+    assert outcome.signals == [("terminate", ends_at)]
 
 
 def test_the_time_in_which_the_holder_was_stopped_is_not_the_agents(tmp_path: Path) -> None:
@@ -39,85 +55,22 @@ def test_the_time_in_which_the_holder_was_stopped_is_not_the_agents(tmp_path: Pa
         assert isinstance(loop, VirtualClockLoop)
         loop.pass_time(1000)
 
-    limits = Limits(timeout_s=60, extension_s=30)
-    outcome = see_through(tmp_path, staying(), limits, meanwhile=ctrl_z)
+    outcome = see_through(tmp_path, staying(), Limits(timeout_s=60, extension_s=30), meanwhile=ctrl_z)
     assert outcome.verdict == TIMED_OUT
     ((_, ended_at),) = outcome.signals
     assert ended_at == pytest.approx(1060, abs=1)
 
 
-@pytest.mark.parametrize(("called_at", "ends_at"), [(10, 60), (30, 60), (31, 61), (59, 89)])
-def test_the_extension_counts_from_the_latest_call(called_at: float, ends_at: float, tmp_path: Path) -> None:
-    async def play(process: FakeProcess) -> int:
-        await asyncio.sleep(called_at)
-        process.prints(assistant("", tool_call("bash")))
-        await asyncio.sleep(FOREVER_S)
-        return 0
-
-    outcome = see_through(tmp_path, play, Limits(timeout_s=60, extension_s=30))
-    assert outcome.verdict == TIMED_OUT
-    assert outcome.signals == [("terminate", ends_at)]
-
-
-@pytest.mark.parametrize(("ended_at", "ends_at"), [(None, 70), (59, 60)])
-def test_a_tool_that_still_runs_when_the_time_is_up_is_work(
-    ended_at: float | None, ends_at: float, tmp_path: Path
-) -> None:
-    async def play(process: FakeProcess) -> int:
-        process.prints({"type": "tool_execution_start", "toolCallId": "1", "toolName": "bash"})
-        if ended_at is not None:
-            await asyncio.sleep(ended_at)
-            process.prints({"type": "tool_execution_end", "toolCallId": "1", "toolName": "bash"})
-        await asyncio.sleep(FOREVER_S)
-        return 0
-
-    outcome = see_through(tmp_path, play, Limits(timeout_s=60, extension_s=10))
-    assert outcome.verdict == TIMED_OUT
-    assert outcome.signals == [("terminate", ends_at)]
-
-
-def test_a_working_agent_keeps_its_extension_until_it_stops_calling_tools(tmp_path: Path) -> None:
-    async def play(process: FakeProcess) -> int:
-        for number in range(10):  # the last call is made at 180 s
-            await asyncio.sleep(18)
-            process.prints(assistant("", tool_call("bash", command=f"step {number}")))
-        await asyncio.sleep(FOREVER_S)
-        return 0
-
-    outcome = see_through(tmp_path, play, Limits(timeout_s=60, extension_s=30))
-    assert outcome.verdict == TIMED_OUT
-    assert outcome.signals == [("terminate", 210)]
-
-
-def test_a_working_agent_may_finish_after_its_time_is_up(tmp_path: Path) -> None:
-    async def play(process: FakeProcess) -> int:
-        for number in range(10):
-            await asyncio.sleep(18)
-            process.prints({"type": "tool_execution_start", "toolCallId": str(number), "toolName": "bash"})
-        process.prints(*answer("Done."))
-        return 0
-
-    outcome = see_through(tmp_path, play, Limits(timeout_s=60, extension_s=30))
-    assert (outcome.verdict, outcome.elapsed_s) == (COMPLETED, 180)
-
-
-def test_text_alone_does_not_prolong_the_time(tmp_path: Path) -> None:
-    async def play(process: FakeProcess) -> int:
-        while True:
-            await asyncio.sleep(5)
-            process.prints(assistant("still thinking"))
-
-    outcome = see_through(tmp_path, play, Limits(timeout_s=60, extension_s=10))
-    assert outcome.signals == [("terminate", 60)]
-
-
-def test_without_a_timeout_a_run_may_take_as_long_as_it_wants(tmp_path: Path) -> None:
-    async def play(process: FakeProcess) -> int:
-        await asyncio.sleep(FOREVER_S)
-        process.prints(*answer("Done."))
-        return 0
-
-    assert see_through(tmp_path, play, Limits(timeout_s=None)).verdict == COMPLETED
+@pytest.mark.parametrize(
+    ("limits", "steps", "elapsed_s"),
+    [
+        pytest.param(Limits(timeout_s=60), calls(TOOL_STARTS, 10, 18), 180, id="a working agent after its time is up"),
+        pytest.param(Limits(timeout_s=None), [1000], 1000, id="any agent without a timeout"),
+    ],
+)
+def test_an_agent_may_finish(limits: Limits, steps: list[Step], elapsed_s: float, tmp_path: Path) -> None:
+    outcome = see_through(tmp_path, printing(*steps, answer("Done.")), limits)
+    assert (outcome.verdict, outcome.elapsed_s) == (COMPLETED, elapsed_s)
 
 
 @pytest.mark.parametrize(
@@ -132,9 +85,10 @@ def test_a_loop_is_the_same_call_so_many_times_in_a_row(
     assert outcome.verdict == verdict
 
 
-def test_several_equal_calls_in_one_message_are_a_loop(tmp_path: Path) -> None:
+def test_several_equal_calls_in_one_message_are_a_loop_which_ends_at_once(tmp_path: Path) -> None:
     message = assistant("", *[tool_call("bash", str(number), command="ls") for number in range(5)])
-    assert see_through(tmp_path, staying(message), Limits(loop_count=5)).verdict == LOOPED
+    outcome = see_through(tmp_path, staying(message), Limits(loop_count=5))
+    assert (outcome.verdict, outcome.signals) == (LOOPED, [("terminate", 0)])
 
 
 @pytest.mark.parametrize(
@@ -147,26 +101,18 @@ def test_another_call_in_between_makes_it_no_loop(other: Record, tmp_path: Path)
     assert see_through(tmp_path, printing(*records), Limits(loop_count=3)).verdict == COMPLETED
 
 
-def test_scripts_that_call_the_same_again_and_again_are_a_loop_too(tmp_path: Path) -> None:
-    def result(number: int) -> Record:
+@pytest.mark.parametrize(("rounds", "verdict"), [(2, COMPLETED), (3, LOOPED)])
+def test_scripts_that_call_the_same_again_and_again_are_a_loop_too(
+    rounds: int, verdict: tuple[str, ...], tmp_path: Path
+) -> None:
+    records: list[Record] = []
+    for number in range(rounds):
         call = {"id": "n", "name": "bash", "arguments": {"command": "ls"}, "status": "ok"}
         told = {"role": "toolResult", "toolCallId": str(number), "toolName": "codemode"}
-        return {"type": "message_end", "message": {**told, "nestedCalls": {"calls": [call], "complete": True}}}
-
-    def play(rounds: int) -> list[Record]:
-        scripts = [assistant("", tool_call("codemode", code=f"// {number}")) for number in range(rounds)]
-        return [record for number, script in enumerate(scripts) for record in (script, result(number))]
-
-    limits = Limits(loop_count=3)
-    for folder in ("two", "three"):
-        (tmp_path / folder).mkdir()
-    assert see_through(tmp_path / "two", printing(*play(2), *answer("Done.")), limits).verdict == COMPLETED
-    assert see_through(tmp_path / "three", printing(*play(3), *answer("Done.")), limits).verdict == LOOPED
-
-
-def test_a_looping_agent_is_stopped_at_once(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, staying(*[assistant("", tool_call("bash"))] * 5), Limits(loop_count=5))
-    assert outcome.signals == [("terminate", 0)]
+        result = {"type": "message_end", "message": {**told, "nestedCalls": {"calls": [call], "complete": True}}}
+        records += assistant("", tool_call("codemode", code=f"// {number}")), result
+    outcome = see_through(tmp_path, printing(*records, *answer("Done.")), Limits(loop_count=3))
+    assert outcome.verdict == verdict
 
 
 def test_todos_are_counted_as_they_are_written_and_done(tmp_path: Path) -> None:
@@ -183,19 +129,7 @@ def test_todos_are_counted_as_they_are_written_and_done(tmp_path: Path) -> None:
 
 def test_tokens_and_cost_are_summed_over_all_answers(tmp_path: Path) -> None:
     usage = {"input": 100, "output": 20, "cacheRead": 5, "cacheWrite": 1, "totalTokens": 126, "cost": {"total": 0.25}}
-    tool = {
-        "type": "message_end",
-        "message": {"role": "toolResult", "toolName": "t", "toolCallId": "1", "usage": usage},
-    }
-    records = [assistant("one", usage=usage), tool, assistant("two", usage=usage)]
+    message = {"role": "toolResult", "toolName": "t", "toolCallId": "1", "usage": usage}
+    records = [assistant("one", usage=usage), {"type": "message_end", "message": message}, assistant("2", usage=usage)]
     state = see_through(tmp_path, printing(*records, *answer("Done."))).state
     assert state.usage == Usage(300, 60, 15, 3, 378, 0.75)
-
-
-def _calling_tools_every(seconds: float) -> Callable[[FakeProcess], Awaitable[int]]:
-    async def play(process: FakeProcess) -> int:
-        while True:
-            await asyncio.sleep(seconds)
-            process.prints(assistant("", tool_call("bash")))
-
-    return play

@@ -3,58 +3,53 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from pi_subagents.fold import RunState
+from pi_subagents.harness import Invocation
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
+from pi_subagents.runners import Process, Stream
 from pi_subagents.store import is_held, request_stop
 from pi_subagents.supervisor import Limits, Supervisor
-from pi_subagents.supervisor.limits import REAP_S, STOP_GRACE_S
-from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
+from pi_subagents.supervisor.limits import ABORT_GRACE_S, REAP_S, STOP_GRACE_S, Stopping, Timers
+from pi_subagents.testing import FakeRunner, run_on_virtual_clock
 from pi_subagents.testing.records import AGENT_START, agent_end, answer, assistant
-from tests.supervisor.kit import FOREVER_S, Meanwhile, printing, see_through, staying, supervised
-
-CANCELLED = ("aborted", "cancelled", "Cancelled")
+from tests.supervisor.kit import CANCELLED, FOREVER_S, printing, see_through, staying, stopping, supervised
 
 
-def stopping(after_s: float, *requests: tuple[Reason, str]) -> Meanwhile:
-    async def meanwhile(supervisor: Supervisor) -> None:
-        await asyncio.sleep(after_s)
-        for reason, message in requests or [(Reason.CANCELLED, "Cancelled")]:
-            supervisor.stop(reason, message)
-
-    return meanwhile
-
-
-def test_an_agent_that_heeds_the_request_ends_at_once(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, staying(AGENT_START), meanwhile=stopping(10))
-    assert outcome.verdict == CANCELLED
-    assert (outcome.signals, outcome.elapsed_s) == ([("terminate", 10)], 10)
-
-
-def test_an_agent_that_does_not_is_killed_after_the_documented_grace(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, staying(AGENT_START), ignores=("terminate",), meanwhile=stopping(10))
-    assert outcome.verdict == CANCELLED
-    assert outcome.signals == [("terminate", 10), ("kill", 10 + STOP_GRACE_S)]
-
-
-def test_a_process_stuck_in_the_kernel_does_not_hold_up_the_run(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, staying(), ignores=("terminate", "kill"), meanwhile=stopping(10))
-    assert outcome.verdict == CANCELLED
-    assert outcome.elapsed_s == 10 + STOP_GRACE_S + REAP_S
+@pytest.mark.parametrize(
+    ("ignores", "signals", "elapsed_s"),
+    [
+        pytest.param((), [("terminate", 10)], 10, id="it heeds the request"),
+        pytest.param(
+            ("terminate",),
+            [("terminate", 10), ("kill", 10 + STOP_GRACE_S)],
+            10 + STOP_GRACE_S,
+            id="it does not, and is killed after the documented grace",
+        ),
+        pytest.param(
+            ("terminate", "kill"),
+            [("terminate", 10), ("kill", 10 + STOP_GRACE_S)],
+            10 + STOP_GRACE_S + REAP_S,
+            id="it is stuck in the kernel, and does not hold up the run",
+        ),
+    ],
+)
+def test_an_agent_that_is_asked_to_stop_ends(
+    ignores: tuple[str, ...], signals: list[tuple[str, float]], elapsed_s: float, tmp_path: Path
+) -> None:
+    outcome = see_through(tmp_path, staying(AGENT_START), ignores=ignores, meanwhile=stopping(10))
+    assert (outcome.verdict, outcome.signals, outcome.elapsed_s) == (CANCELLED, signals, elapsed_s)
 
 
 def test_an_agent_that_settles_because_it_was_asked_to_stop_has_not_completed(tmp_path: Path) -> None:
-    async def play(process: FakeProcess) -> int:
-        await asyncio.sleep(11)
-        process.prints(*answer("I stopped in good order."))
-        return 0
-
+    play = printing(11, answer("I stopped in good order."))
     outcome = see_through(tmp_path, play, ignores=("terminate",), meanwhile=stopping(10))
-    assert outcome.verdict == CANCELLED
-    assert outcome.state.text == "I stopped in good order."
+    assert (outcome.verdict, outcome.state.text) == (CANCELLED, "I stopped in good order.")
 
 
 def test_the_first_cause_decides(tmp_path: Path) -> None:
@@ -77,28 +72,13 @@ def test_a_pass_that_ended_but_may_go_on_can_still_be_cancelled(tmp_path: Path) 
     assert outcome.verdict == CANCELLED
 
 
-def test_a_stop_after_the_agent_has_gone_does_not_change_how_it_ended(tmp_path: Path) -> None:
-    def observer(state: object, events: object) -> None:
-        if any(isinstance(event, ev.Exited) for event in events):  # type: ignore[attr-defined]
-            supervisors[0].stop()
+async def test_a_stop_after_the_agent_has_gone_does_not_change_how_it_ended(tmp_path: Path) -> None:
+    def observer(_: RunState, events: Sequence[ev.Event]) -> None:
+        if any(isinstance(event, ev.Exited) for event in events):
+            supervisor.stop()
 
-    async def main() -> str:
-        supervisors.append(supervised(tmp_path, FakeRunner(printing(*answer("Done."))), observer=observer))
-        return (await supervisors[0].run()).status
-
-    supervisors: list[Supervisor] = []
-    assert run_on_virtual_clock(main()) == "completed"
-
-
-def test_a_run_stopped_before_its_turn_never_starts(tmp_path: Path) -> None:
-    async def main() -> tuple[list[FakeProcess], str, bool]:
-        runner = FakeRunner(staying())
-        supervisor = supervised(tmp_path, runner)
-        supervisor.stop()
-        state = await supervisor.run()
-        return runner.processes, state.status, is_held(tmp_path / "run")
-
-    assert run_on_virtual_clock(main()) == ([], "aborted", False)
+    supervisor = supervised(tmp_path, FakeRunner(printing(*answer("Done."))), observer=observer)
+    assert (await supervisor.run()).status == "completed"
 
 
 def test_another_process_can_ask_for_the_stop(tmp_path: Path) -> None:
@@ -112,20 +92,18 @@ def test_another_process_can_ask_for_the_stop(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("turns", range(1, 7))
-def test_whoever_waits_may_be_cancelled_at_any_moment_and_the_agent_is_still_ended(turns: int, tmp_path: Path) -> None:
-    async def main() -> tuple[str, bool, FakeProcess]:
-        runner = FakeRunner(staying(AGENT_START))
-        supervisor = supervised(tmp_path, runner)
-        waiting = asyncio.ensure_future(supervisor.run())
-        for _ in range(turns + 4):  # so many steps until it has had its turn and has started
-            await asyncio.sleep(0)
-        assert runner.processes
-        waiting.cancel()
-        await asyncio.wait([waiting])
-        return supervisor.state.status, is_held(tmp_path / "run"), runner.processes[0]
-
-    status, held, process = run_on_virtual_clock(main())
-    assert (status, held) == ("aborted", False)
+async def test_whoever_waits_may_be_cancelled_at_any_moment_and_the_agent_is_still_ended(
+    turns: int, tmp_path: Path
+) -> None:
+    runner = FakeRunner(staying(AGENT_START))
+    supervisor = supervised(tmp_path, runner)
+    waiting = asyncio.ensure_future(supervisor.run())
+    for _ in range(turns + 4):  # so many steps until it has had its turn and has started
+        await asyncio.sleep(0)
+    (process,) = runner.processes
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert (supervisor.state.status, is_held(tmp_path / "run")) == ("aborted", False)
     assert [name for name, _ in process.signals] == ["terminate"]
 
 
@@ -148,3 +126,70 @@ def test_a_program_that_ends_while_an_agent_ignores_sigterm_still_ends_it(tmp_pa
 def test_nothing_is_left_ticking_after_the_end(tmp_path: Path) -> None:
     outcome = see_through(tmp_path, printing(*answer("Done.")), Limits(timeout_s=FOREVER_S))
     assert outcome.elapsed_s == 0
+
+
+# --- the steps, each only after the grace of the one before, and the timers behind them -----------------------
+
+
+class Nobody:
+    """Does not listen."""
+
+    def on_output(self, stream: Stream, data: bytes) -> None: ...
+
+    def on_exit(self, exit_code: int) -> None: ...
+
+
+@pytest.mark.parametrize(("abort", "asked_s"), [(b"", 0), (b"abort", ABORT_GRACE_S)])
+async def test_a_process_is_asked_if_it_can_be_then_signalled_then_killed_then_given_up(
+    abort: bytes, asked_s: float
+) -> None:
+    given_up: list[float] = []
+
+    def give_up(_process: Process) -> None:
+        given_up.append(asyncio.get_running_loop().time())
+
+    stopping = Stopping(abort, Timers(), give_up)
+    runner = FakeRunner(staying(), ignores=("terminate", "kill"))
+    async with runner.slot(Invocation(("pi",), {}, Path("/"), b"")) as slot:
+        process = slot.start(Nobody())
+    stopping.begin(process)
+    stopping.begin(process)  # whoever asks again changes nothing
+    await asyncio.sleep(100)
+    assert process.heard == ([abort] if abort else [])
+    assert process.input_closed.is_set() == bool(abort), "it hears nothing more"
+    assert process.signals == [("terminate", asked_s), ("kill", asked_s + STOP_GRACE_S)]
+    assert given_up == [asked_s + STOP_GRACE_S + REAP_S]
+
+
+class Heard(list[tuple[str, float]]):
+    """What went off, and when."""
+
+    def note(self, name: str) -> Callable[[], None]:
+        return lambda: self.append((name, asyncio.get_running_loop().time()))
+
+
+async def test_a_timer_goes_off_once_is_left_as_it_is_while_it_runs_and_can_be_set_again() -> None:
+    timers, heard = Timers(), Heard()
+
+    def again() -> None:
+        heard.note("first")()
+        timers.set("a", 7, heard.note("second"))
+
+    timers.set("a", 5, again)
+    timers.set("a", 1, heard.note("sooner"))
+    timers.set("b", -3, heard.note("b"))
+    await asyncio.sleep(100)
+    assert heard == [("b", 0), ("first", 5), ("second", 12)]
+
+
+@pytest.mark.parametrize(("all_of_them", "left"), [(False, [("b", 5), ("c", 5)]), (True, [])])
+async def test_a_cancelled_timer_does_not_go_off(all_of_them: bool, left: list[tuple[str, float]]) -> None:
+    timers, heard = Timers(), Heard()
+    for name in "abc":
+        timers.set(name, 5, heard.note(name))
+    timers.cancel("a")
+    timers.cancel("a")
+    if all_of_them:
+        timers.cancel_all()
+    await asyncio.sleep(100)
+    assert sorted(heard) == left

@@ -18,8 +18,7 @@ from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for
 from scripts.bootstrap import PROGRAMS
 from tests.kit.waiting import PATIENCE_S, until
-from tests.surfaces.cli.background_desk import BackgroundDesk
-from tests.surfaces.cli.session_desk import TIMEOUT_S
+from tests.surfaces.cli.desk import TIMEOUT_S, Desk
 from tests.surfaces.live.tmux import Terminal
 
 _TMUX = next(program for program in PROGRAMS if program.apt_package == "tmux")
@@ -31,7 +30,7 @@ pytestmark = pytest.mark.skipif(
 KEY = "sk-of-somebody-0123456789"
 
 
-class TmuxDesk(BackgroundDesk):
+class TmuxDesk(Desk):
     """A desk whose tmux is nobody else's."""
 
     def __init__(self, root: Path, sockets: Path) -> None:

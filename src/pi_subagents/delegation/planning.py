@@ -2,16 +2,13 @@
 
 A contradiction in a profile is the caller's mistake and fails the whole call before anything starts. What concerns
 one task alone (an unknown profile, preset, model or skill, a bad directory) becomes that task's recorded outcome.
-
-A run of a preset is a task like any other: `plan_tasks([Task(name, prompt, preset=…, model=…, cwd=…)], place,
-models=…)`, with `models_offered.OfferedModels`.
 """
 
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import msgspec
@@ -112,57 +109,33 @@ class Plan:
         return self.problems[0].sentence if self.problems else None
 
 
-def plan_tasks(
-    tasks: Sequence[Task],
-    place: Place,
-    *,
-    harness: Harness | None = None,
-    default_profile: str | None = None,
-    available_tools: Iterable[str] = BUILTIN_TOOLS,
-    continuations: Mapping[str, Continuation] | None = None,
-    resume_mode: ResumeMode = "retell",
-    models: Models = UncheckedModels(),  # noqa: B008 - it has no state
-) -> list[Plan]:
-    """A plan for every task, in order; raises ProfileError for a profile that contradicts itself.
+@dataclass
+class Planner:
+    """Plans the tasks of a call; each profile is made ready and skills are looked for at most once in each directory.
 
     `continuations` has what the sessions that tasks resume have come to, by session id. `models` is asked about
     every model that a call, a profile or a preset names. A profile may name its harness; `harness` is for the others.
     """
-    harness = harness or harness_named(DEFAULT_HARNESS)
-    planner = _Planner(place, harness, tuple(available_tools), continuations or {}, resume_mode, models)
-    return [planner.plan(task, as_utf8(task.profile or default_profile or "") or None) for task in tasks]
 
+    place: Place
+    harness: Harness = field(default_factory=lambda: harness_named(DEFAULT_HARNESS))
+    default_profile: str | None = None
+    available_tools: Sequence[str] = BUILTIN_TOOLS
+    continuations: Mapping[str, Continuation] = field(default_factory=dict)
+    resume_mode: ResumeMode = "retell"
+    models: Models = field(default_factory=UncheckedModels)
+    _skills: dict[tuple[Path, bool], dict[str, Skill]] = field(default_factory=dict)
+    _resolved: dict[tuple[str, str, Path], Profile | UnknownSkill] = field(default_factory=dict)
 
-class _Planner:
-    """Makes each profile ready and looks for skills at most once in each directory for all tasks of a call."""
-
-    def __init__(
-        self,
-        place: Place,
-        harness: Harness,
-        available_tools: tuple[str, ...],
-        continuations: Mapping[str, Continuation],
-        resume_mode: ResumeMode,
-        models: Models,
-    ) -> None:
-        self._place = place
-        self._harness = harness
-        self._available_tools = available_tools
-        self._continuations = continuations
-        self._resume_mode = resume_mode
-        self._models = models
-        self._skills: dict[tuple[Path, bool], dict[str, Skill]] = {}
-        self._resolved: dict[tuple[str, str, Path], Profile | UnknownSkill] = {}
-
-    def plan(self, task: Task, profile_name: str | None) -> Plan:
-        cwd, cwd_problem = _directory(task.cwd, self._place.cwd)
+    def plan(self, task: Task) -> Plan:
+        """What is to be run; raises ProfileError for a profile that contradicts itself."""
+        cwd, cwd_problem = _directory(task.cwd, self.place.cwd)
         preset = as_utf8(task.preset) if task.preset is not None else None
-        if preset is not None:
-            profile_name = None
-        chosen = self._configuration(task, preset, profile_name, self._place.cwd if cwd_problem else cwd)
+        profile_name = as_utf8(task.profile or self.default_profile or "") or None if preset is None else None
+        chosen = self._configuration(task, preset, profile_name, self.place.cwd if cwd_problem else cwd)
         harness = self._harness_for(chosen.profile)
         problems = (*chosen.problems, *_not_heard(task, harness), *([Problem(cwd_problem)] if cwd_problem else []))
-        continuation = self._continuations.get(task.resume or "")
+        continuation = self.continuations.get(task.resume or "")
         conversation = continuation.conversation(harness) if continuation else b""
         mode, note = self._mode(continuation, conversation, chosen.profile)
         previously = continuation.previously if continuation and mode == "retell" else None
@@ -224,17 +197,17 @@ class _Planner:
         return replace(chosen, profile=model.profile, note=note, requested_model=model.requested)
 
     def _harness_for(self, profile: Profile | None) -> Harness:
-        return harness_named(profile.harness) if profile and profile.harness else self._harness
+        return harness_named(profile.harness) if profile and profile.harness else self.harness
 
     def _models_for(self, profile: Profile) -> Models:
-        return self._models if self._harness_for(profile).lists_models else UncheckedModels()
+        return self.models if self._harness_for(profile).lists_models else UncheckedModels()
 
     def _mode(
         self, continuation: Continuation | None, conversation: bytes, profile: Profile | None
     ) -> tuple[ResumeMode | None, str | None]:
         if continuation is None:
             return None, None
-        wanted = (profile.resume_mode if profile else None) or self._resume_mode
+        wanted = (profile.resume_mode if profile else None) or self.resume_mode
         if wanted == "retell":
             return "retell", None
         if conversation:
@@ -243,7 +216,7 @@ class _Planner:
 
     def _resolve(self, asked: Format, name: str, cwd: Path) -> _Configuration:
         """The agent of that name, looked for first among those that the call asks for."""
-        place = self._place
+        place = self.place
         try:
             agent = find_agent(name, asked, place.cwd, place.agent_dir)
         except UnknownProfile as unknown:
@@ -264,7 +237,7 @@ class _Planner:
 
     def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
         check_skills(profile)
-        profile = self._harness_for(profile).adapt(profile, self._available_tools)
+        profile = self._harness_for(profile).adapt(profile, self.available_tools)
         if not (profile.suggested_skills or profile.load_skills):
             return profile
         try:
@@ -277,7 +250,7 @@ class _Planner:
 
         Of two with one name, `pi` takes what it finds by itself where the agent works before what it is told of.
         """
-        place, of_project = self._place, profile.scope == "project"
+        place, of_project = self.place, profile.scope == "project"
         trusted = place.trust.trusts(place.project)
         skills = self._skills_in(place.cwd, of_project=of_project or trusted)
         if of_project and not trusted:
@@ -287,7 +260,7 @@ class _Planner:
 
     def _skills_in(self, cwd: Path, *, of_project: bool) -> dict[str, Skill]:
         if (cwd, of_project) not in self._skills:
-            self._skills[cwd, of_project] = discover_skills(cwd, self._place.agent_dir, of_project=of_project)
+            self._skills[cwd, of_project] = discover_skills(cwd, self.place.agent_dir, of_project=of_project)
         return self._skills[cwd, of_project]
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-import msgspec
-
 from pi_subagents.clock import now_ms
-from pi_subagents.delegation.planning import Continuation, Plan, plan_tasks
+from pi_subagents.delegation.planning import Continuation, Plan, Planner
 from pi_subagents.delegation.program_facts import OfferedModels, ProgramVersion
 from pi_subagents.delegation.prompts import Told, retelling
 from pi_subagents.encoding import as_utf8
@@ -75,27 +73,19 @@ def prepare_runs(
         raise session_busy(twice[0])
     claims = claim_all(sessions, [one for one in resumed if one not in from_memory])
     continuations = {one: Continuation(one, _retold(remembered(one), settings)) for one in from_memory}
-    try:
+    with ExitStack() as claimed:
+        for claim in claims:
+            claimed.callback(claim.lease.release)
+        continuations |= {claim.session.id: _continuation(claim.session, settings, remembered) for claim in claims}
         homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-        preparer = RunPreparer(place, settings, homes)
-        plans = plan_tasks(
-            tasks,
-            place,
-            harness=harness,
-            default_profile=default_profile,
-            available_tools=available_tools,
-            continuations=continuations
-            | {claim.session.id: _continuation(claim.session, settings, remembered) for claim in claims},
-            resume_mode=settings.resume_mode,
-            models=OfferedModels(place, settings),
-        )
+        preparer, models = _Preparer(place, settings, homes, owner), OfferedModels(place, settings)
+        mode = settings.resume_mode
+        planner = Planner(place, harness, default_profile, available_tools, continuations, mode, models)
+        plans = list(map(planner.plan, tasks))
         preparer.find_programs(plans)
         if check is not None:
             check(plans, place)
-        return preparer.prepare_all(plans, owner=owner)
-    finally:
-        for claim in claims:
-            claim.lease.release()
+        return preparer.prepare_all(plans)
 
 
 def _retold(runs: Sequence[RunState], settings: Settings) -> str:
@@ -173,26 +163,21 @@ async def outlast(future: asyncio.Future[T]) -> bool:
     return cancelled
 
 
-def _check_depth(place: Place, settings: Settings) -> None:
-    """Raise InvalidCall where a sub-agent may not start agents of its own; here, because every run begins here."""
-    depth = depth_in(place.environ)
-    if depth >= settings.max_depth:
-        raise InvalidCall(
-            f"A sub-agent at depth {depth} cannot start further sub-agents: the setting subagents.maxDepth is "
-            f"{settings.max_depth}. Do the work yourself, or ask whoever started you to delegate it."
-        )
-
-
-class RunPreparer:
+class _Preparer:
     """Makes runs from plans: their records exist and are held, nothing is started.
 
     Raises InvalidCall where no further agents may be started, and SettingsError where none could be.
     """
 
-    def __init__(self, place: Place, settings: Settings, homes: Mapping[str, Path] | None = None) -> None:
-        _check_depth(place, settings)
+    def __init__(self, place: Place, settings: Settings, homes: Mapping[str, Path], owner: str | None) -> None:
+        if (depth := depth_in(place.environ)) >= settings.max_depth:  # here, because every run begins here
+            raise InvalidCall(
+                f"A sub-agent at depth {depth} cannot start further sub-agents: the setting subagents.maxDepth is "
+                f"{settings.max_depth}. Do the work yourself, or ask whoever started you to delegate it."
+            )
         choose_mechanism(settings.containment)  # it is chosen again by whoever starts the agent, but then it is late
-        self._homes = homes or {}
+        self._homes = homes
+        self._owner = owner
         self._place = place
         self._settings = settings
         self._programs: dict[str, tuple[Program, ProgramVersion]] = {}
@@ -206,49 +191,45 @@ class RunPreparer:
             version = ProgramVersion(harness.version_question(program, self._place), self._place)
             self._programs[harness.name] = program, version
 
-    def prepare_all(self, plans: Sequence[Plan], *, owner: str | None = None) -> list[PreparedRun]:
+    def prepare_all(self, plans: Sequence[Plan]) -> list[PreparedRun]:
         """A record for every plan, or none that is left open; raises StoreError."""
         made: list[PreparedRun] = []
         with answering_for(made):
             for plan in plans:
-                made.append(self.prepare(plan, owner=owner, forced=owner is not None))
+                made.append(self._prepare(plan))
             for folder in {run.record.path.parent for run in made}:
                 force_directory(folder)
         return made
 
-    def prepare(self, plan: Plan, *, owner: str | None = None, forced: bool = True) -> PreparedRun:
-        """Publish the record of a run and hold it; raises StoreError.
-
-        With an `owner` it is a background run: the session, client or terminal is told of its end.
-        """
+    def _prepare(self, plan: Plan) -> PreparedRun:
+        """Publish the record of a run and hold it; that of a background run is forced to the disk at once."""
         session_id = plan.continuation.session_id if plan.continuation else new_session_id()
         # A session's runs stay together, wherever it is resumed from.
         home = self._homes.get(session_id, self._runs_dir)
         earlier = session_runs(home, session_id) if plan.continuation else []
         run_id = new_run_id(session_id, after=max((folder.name for folder in earlier), default=None))
-        run_dir = home / run_id
         program, version = self._programs[plan.harness.name]
-        invocation = plan.harness.invocation(self._launch(plan, run_dir, program, version))
-        created = self._created(plan, run_id, session_id, Redactor(invocation.secrets))
-        created = msgspec.structs.replace(created, background=owner is not None, owner=owner)
-        files = () if plan.problem else (_prompt(plan, invocation), *invocation.files, *_tidying(invocation))
-        meta = _meta(plan, created, invocation, program, run_dir)
-        state, limits = fold(RunState(), [created]), self._limits(plan)
-        record = publish(run_dir, meta, created, files, forced=forced)
-        return PreparedRun(plan, record, state, invocation, plan.harness, limits)
-
-    def _launch(self, plan: Plan, run_dir: Path, program: Program, version: ProgramVersion) -> Launch:
-        return Launch(
+        launch = Launch(
             program=program,
             prompt=plan.prompt,
             cwd=plan.cwd,
-            run_dir=run_dir,
+            run_dir=home / run_id,
             place=self._place,
             environ=self._environ,
             profile=plan.profile,
             conversation=plan.conversation,
             version=lambda: version.value,
         )
+        invocation = plan.harness.invocation(launch)
+        redactor = Redactor(invocation.secrets)
+        created = self._created(plan, run_id, session_id, redactor)
+        told = RunFile(PROMPT_FILE, redactor.record(plan.prompt.encode("utf-8", "replace")))
+        files = () if plan.problem else (told, *invocation.files, *_tidying(invocation, redactor))
+        meta = _meta(plan, created, invocation, program, home / run_id, redactor)
+        limits, state = self._limits(plan), fold(RunState(), [created])
+        # Once it is published, nothing may go wrong before somebody answers for it.
+        record = publish(home / run_id, meta, created, files, forced=self._owner is not None)
+        return PreparedRun(plan, record, state, invocation, plan.harness, limits)
 
     def _created(self, plan: Plan, run_id: str, session_id: str, redactor: Redactor) -> Created:
         profile = plan.profile
@@ -272,6 +253,8 @@ class RunPreparer:
             requested_model=plan.requested_model,
             requested_thinking=plan.task.thinking_level,
             resolved_model=profile.model if profile and plan.requested_model and not plan.problem else None,
+            background=self._owner is not None,
+            owner=self._owner,
         )
 
     def _limits(self, plan: Plan) -> Limits:
@@ -283,20 +266,17 @@ class RunPreparer:
         )
 
 
-def _prompt(plan: Plan, invocation: Invocation) -> RunFile:
-    return RunFile(PROMPT_FILE, Redactor(invocation.secrets).record(plan.prompt.encode("utf-8", "replace")))
-
-
-def _tidying(invocation: Invocation) -> Iterator[RunFile]:
+def _tidying(invocation: Invocation, redactor: Redactor) -> Iterator[RunFile]:
     """What somebody else needs to tidy up in our place, should we be killed; nothing where there is nothing to tidy."""
-    redactor = Redactor(invocation.secrets)
     made = {file.name.partition("/")[0] for file in invocation.files}
     temporary = [name for name in invocation.temporary if name in made]
     if redactor or temporary:
         yield RunFile(TIDY_FILE, tidying_note(temporary, invocation.written_by_agent, redactor.forms))
 
 
-def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program, run_dir: Path) -> dict[str, Any]:
+def _meta(
+    plan: Plan, created: Created, invocation: Invocation, program: Program, run_dir: Path, redactor: Redactor
+) -> dict[str, Any]:
     profile = plan.profile
     prompt = next((file.content for file in invocation.files if file.name == SYSTEM_PROMPT_FILE), None)
     return {
@@ -319,7 +299,7 @@ def _meta(plan: Plan, created: Created, invocation: Invocation, program: Program
         "model": created.model,
         "thinkingLevel": created.thinking_level,
         "tools": profile.tools if profile else None,
-        "systemPrompt": Redactor(invocation.secrets).text(prompt.decode()) if prompt is not None else None,
+        "systemPrompt": redactor.text(prompt.decode()) if prompt is not None else None,
         "systemPromptPath": str(run_dir / SYSTEM_PROMPT_FILE) if prompt is not None else None,
         "timeout": created.timeout_s,
         "files": [file if isinstance(file, str) else file.path for file in plan.task.files],

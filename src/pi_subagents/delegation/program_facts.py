@@ -144,10 +144,13 @@ class OfferedModels:
         self._place = place
         self._timeout_s = timeout_s
         self._settings = settings
-        self._path = child_path(place.environ, data_dir(place.environ))
         self._known: Answers[tuple[str, ...]] = Answers(place.agent_dir / "subagents" / MODELS_FILE, tuple[str, ...])
         self._defaults: Answers[str] = Answers(place.agent_dir / "subagents" / DEFAULTS_FILE, str)
         self._listing: _Listing | None = None
+
+    @cached_property
+    def _path(self) -> str:
+        return child_path(self._place.environ, data_dir(self._place.environ))
 
     @cached_property
     def _program(self) -> Program:

@@ -25,10 +25,7 @@ from pi_subagents.harness.contract import (
     Version,
 )
 
-HARNESSES = {
-    "pi-json": "pi_subagents.harness.pi.pi.PiJson",
-    "pi-rpc": "pi_subagents.harness.pi.rpc.PiRpc",
-}
+HARNESSES = {"pi-json": "pi_subagents.harness.pi.pi.PiJson", "pi-rpc": "pi_subagents.harness.pi.rpc.PiRpc"}
 """By the name that profiles and settings use; each is loaded when it is first asked for."""
 
 DEFAULT_HARNESS = "pi-json"

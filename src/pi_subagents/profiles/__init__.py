@@ -1,21 +1,20 @@
 """Profiles and presets: reading, listing, writing them, and what they mean for the agent's command line."""
 
-from pi_subagents.profiles.agents import Agent, all_agents, find_agent
 from pi_subagents.profiles.catalog import (
-    BrokenProfile,
+    Agent,
     ProfileCatalog,
     UnknownProfile,
+    all_agents,
+    find_agent,
     invalidate_profiles_cache,
     load_presets,
     load_profiles,
     presets_dir,
     profiles_dir,
 )
-from pi_subagents.profiles.formats import PRESET, PROFILE, Format
-from pi_subagents.profiles.markdown import profile_to_markdown
+from pi_subagents.profiles.fields import PRESET, PROFILE, Format
 from pi_subagents.profiles.model_choice import (
     CheckedModel,
-    ModelChoice,
     Models,
     UncheckedModels,
     UnknownModel,
@@ -26,13 +25,21 @@ from pi_subagents.profiles.model_choice import (
     nearest_offered,
     only_model_of,
 )
-from pi_subagents.profiles.powers import home_of, objection_to, powers_of, refusal
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
-from pi_subagents.profiles.summary import detail_text, profile_detail, profile_summary
+from pi_subagents.profiles.summary import (
+    detail_text,
+    home_of,
+    objection_to,
+    powers_of,
+    profile_detail,
+    profile_summary,
+    refusal,
+)
 from pi_subagents.profiles.writing import (
     create_preset,
     delete_profile,
     find_profile_file,
+    profile_to_markdown,
     require_writable,
     save_profile,
     write_new_file,
@@ -42,10 +49,8 @@ __all__ = [
     "PRESET",
     "PROFILE",
     "Agent",
-    "BrokenProfile",
     "CheckedModel",
     "Format",
-    "ModelChoice",
     "Models",
     "ProfileCatalog",
     "ProfileFileError",

@@ -2,6 +2,9 @@
 
 A broken file is kept as a finding beside the good ones and never hides them. Loading is cached for five
 seconds per project and agent directory; saving and deleting a profile drop the cache.
+
+Whoever names an agent need not know whether it is a profile or a preset: where a profile is asked for, profiles come
+first; where a preset is, presets do.
 """
 
 from __future__ import annotations
@@ -15,9 +18,10 @@ from pathlib import Path
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
 from pi_subagents.paths import ancestors, is_part_of, project_root
-from pi_subagents.profiles.formats import PRESET, PROFILE, Format
+from pi_subagents.profiles.fields import PRESET, PROFILE, Format
 from pi_subagents.profiles.frontmatter import Effort
 from pi_subagents.profiles.reading import ProfileFileError, Scope, read_profile
+from pi_subagents.text.wording import did_you_mean
 
 CACHE_TTL_S = 5.0
 MAX_FILES = 1000
@@ -193,3 +197,41 @@ def _add_file(path: Path, scope: Scope, catalog: ProfileCatalog, effort: Effort)
         word = catalog.kind.word
         catalog.warnings.append(f'{path}:1: {word} "{profile.name}" replaces the one in {other.path.name}')
     catalog.profiles[profile.name] = profile
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """What a name stands for, the kind of file that says so, and what is odd about that file."""
+
+    profile: Profile
+    kind: Format
+    warnings: tuple[str, ...] = ()
+
+
+def find_agent(name: str, first: Format, cwd: Path, agent_dir: Path) -> Agent:
+    """The agent of that name; raises UnknownProfile, whose text lists those of the kind that was asked for.
+
+    A file of the first kind that cannot be used is not passed over for one of the other kind.
+    """
+    catalogs = _catalogs(cwd, agent_dir, first)
+    catalog = next((one for one in catalogs if one.knows(name)), None)
+    if catalog is None:
+        asked, other = catalogs
+        hint = f" Available {other.kind.word}s: {', '.join(other.profiles)}." if other.profiles else ""
+        raise asked.unknown(name, hint + did_you_mean(name, [*asked.profiles, *other.profiles]))
+    return _agent(catalog.resolve(name), catalog)
+
+
+def all_agents(cwd: Path, agent_dir: Path) -> list[Agent]:
+    """Every agent that can be named, by name; a profile before a preset of the same name."""
+    found = [_agent(profile, catalog) for catalog in _catalogs(cwd, agent_dir) for profile in catalog.profiles.values()]
+    return sorted(found, key=lambda agent: agent.profile.name)
+
+
+def _catalogs(cwd: Path, agent_dir: Path, first: Format | None = None) -> list[ProfileCatalog]:
+    loaders = (load_presets, load_profiles) if first is PRESET else (load_profiles, load_presets)
+    return [load(cwd, agent_dir) for load in loaders]
+
+
+def _agent(profile: Profile, catalog: ProfileCatalog) -> Agent:
+    return Agent(profile, catalog.kind, tuple(catalog.warnings_about(profile)))

@@ -1,13 +1,16 @@
-"""The frontmatter fields of a profile: key in the file, attribute of `Profile`, and kind of value.
+"""The frontmatter fields of a profile, and the two kinds of files that have them: profile files and preset files.
 
-The order is that of the reference; files are written and details shown in it.
+A field is a key in the file, an attribute of `Profile` and a kind of value. The order is that of the reference; files
+are written and details shown in it.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
+
+from pi_subagents.models import Profile
 
 Kind = Literal["text", "list", "flag", "secret", "seconds"]
 
@@ -21,6 +24,10 @@ class Field:
     key: str
     attribute: str
     kind: Kind
+
+    def of(self, profile: Profile) -> Any:
+        """What a profile says there."""
+        return getattr(profile, self.attribute)
 
 
 FIELDS: tuple[Field, ...] = (
@@ -47,3 +54,27 @@ FIELDS: tuple[Field, ...] = (
 
 TIMEOUT = Field("timeout", "timeout_s", "seconds")
 """Of presets alone: a task that names a profile has a timeout of its own, a call that names a preset has none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """What a reader must know of one kind of file: both are the same Markdown and the same `Profile`.
+
+    `body` is the attribute that the text below the frontmatter belongs to.
+    """
+
+    word: Literal["profile", "preset"]
+    folder: str
+    required: tuple[str, ...]
+    body: Literal["system_prompt", "append_system_prompt"]
+    fields: dict[str, Field]
+
+
+PROFILE = Format("profile", "agent-profiles", ("name",), "system_prompt", {field.key: field for field in FIELDS})
+PRESET = Format(
+    "preset",
+    "subagents",
+    ("name", "description"),
+    "append_system_prompt",
+    {field.key: field for field in (*FIELDS, TIMEOUT)},
+)

@@ -17,9 +17,12 @@ FENCE = "---"
 MAX_ENTRIES = 2000
 """Lines and items; what a person did not write would take YAML a minute to read."""
 MAX_CHARACTERS = 64 * 1024
+MAX_TOGETHER = 1024 * 1024
+"""Characters of all files that are read in one go."""
 MAX_ANCHORS = 100
 MAX_DEPTH = 50
 _ANCHOR = re.compile(r"(?:^|(?<=[\s\[{,]))&\w", re.MULTILINE)
+_TABS = re.compile(r"^([\w-]+:)(\t+)", re.MULTILINE)
 _BRACKET = re.compile(r"[\[\]{}]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 ScalarKind = Literal["text", "bool", "null", "number"]
@@ -64,7 +67,7 @@ class Effort:
     """How much frontmatter is read in one go, in however many files it stands."""
 
     def __init__(self) -> None:
-        self._left = 1024 * 1024
+        self._left = MAX_TOGETHER
 
     def spend(self, frontmatter: str) -> None:
         """Raise FrontmatterError where there has been more than people write."""
@@ -112,7 +115,7 @@ def compose_frontmatter(frontmatter: str) -> MappingNode | None:
 
     try:
         # YAML allows tabs after a key's colon, ruamel does not; blanks in their place keep all positions.
-        untabbed = re.sub(r"^([\w-]+:)(\t+)", _blank, frontmatter, flags=re.MULTILINE)
+        untabbed = _TABS.sub(lambda found: found[1] + " " * len(found[2]), frontmatter)
         node = YAML(typ="safe", pure=True).compose(untabbed)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
@@ -145,10 +148,6 @@ def _check_effort(frontmatter: str) -> None:
         depth = depth + 1 if bracket in "[{" else max(depth - 1, 0)
         if depth > MAX_DEPTH:
             raise FrontmatterError(2, "not valid YAML: nested too deeply")
-
-
-def _blank(found: re.Match[str]) -> str:
-    return found.group(1) + " " * len(found.group(2))
 
 
 def _entry(key_node: Node, value_node: Node) -> Entry:

@@ -135,7 +135,7 @@ def _check_key(profile: Profile, wanted: str) -> None:
 
 def only_model_of(provider: str, offered: Sequence[str]) -> str:
     """The one model that a provider offers; raises UnknownModel."""
-    models = [name for name in offered if name.lower().startswith(f"{provider.lower()}/")]
+    models = _models_of(provider, offered)
     if len(models) != 1:
         raise UnknownModel(
             f'The provider "{provider}" is set without a model, but this version of pi needs both. '
@@ -157,7 +157,8 @@ def find_offered(wanted: str, offered: Sequence[str]) -> str:
             raise UnknownModel(f'Several providers offer the model "{wanted}". Name one of: {", ".join(found)}')
         if found:
             return found[0] + level
-    hint = _hint(wanted, offered) or _without_key(wanted, offered)
+    nearest = nearest_offered(wanted, offered)
+    hint = f' Did you mean "{nearest}"?' if nearest else _without_key(wanted, offered)
     raise UnknownModel(f'Unknown model: "{wanted}".{hint} Available models: {_some(offered)}')
 
 
@@ -171,11 +172,15 @@ def find_pattern(pattern: str, offered: Sequence[str]) -> str:
         if any(_is_part(text, name) for name in offered):
             return pattern
     provider, _slash, model = pattern.strip().partition("/")
-    if model and any(name.lower().startswith(f"{provider.lower()}/") for name in offered):
+    if model and _models_of(provider, offered):
         is_other_version = _without_version(pattern) in map(_without_version, offered)
         if is_other_version or nearest_offered(pattern, offered) is None:
             return pattern
     return find_offered(pattern, offered)
+
+
+def _models_of(provider: str, offered: Sequence[str]) -> list[str]:
+    return [name for name in offered if name.lower().startswith(f"{provider.lower()}/")]
 
 
 def _without_version(text: str) -> str:
@@ -184,7 +189,7 @@ def _without_version(text: str) -> str:
 
 def _is_part(text: str, name: str) -> bool:
     provider, _slash, part = text.partition("/")
-    of_provider = _folded(part) if name.lower().startswith(f"{provider.lower()}/") else ""
+    of_provider = _folded(part) if _models_of(provider, [name]) else ""
     return any(piece and piece in _folded(_id_of(name)) for piece in (of_provider, _folded(text)))
 
 
@@ -212,14 +217,9 @@ def nearest_offered(wanted: str, offered: Sequence[str]) -> str | None:
     return named[name] if name is not None else None
 
 
-def _hint(wanted: str, offered: Sequence[str]) -> str:
-    nearest = nearest_offered(wanted, offered)
-    return f' Did you mean "{nearest}"?' if nearest else ""
-
-
 def _without_key(wanted: str, offered: Sequence[str]) -> str:
     provider, slash, _model = wanted.strip().partition("/")
-    if not slash or any(name.lower().startswith(f"{provider.lower()}/") for name in offered):
+    if not slash or _models_of(provider, offered):
         return ""
     return f' pi offers no models from "{provider}"; if it lacks a key, {LOGIN}.'
 

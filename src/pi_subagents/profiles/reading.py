@@ -14,8 +14,7 @@ from pi_subagents.files import read_bounded
 from pi_subagents.harness import HARNESSES
 from pi_subagents.harness.pi.arguments import flag_of
 from pi_subagents.models import Profile, Secret, ThinkingLevel
-from pi_subagents.profiles.fields import NAME_RULE, Field
-from pi_subagents.profiles.formats import PROFILE, Format
+from pi_subagents.profiles.fields import NAME_RULE, PROFILE, Field, Format
 from pi_subagents.profiles.frontmatter import (
     Effort,
     Entry,
@@ -112,15 +111,23 @@ def _read_value(field: Field, entry: Entry) -> Any:
     value = _read_list(entry) if field.kind == "list" else _read_text_value(entry)
     if value is None:
         return None
-    if field.key != "extraArgs" and any("\0" in part for part in value):
-        raise FrontmatterError(entry.line, f'"{entry.key}" contains a null byte')
-    if field.key == "extraArgs":
-        _check_for_key(value, entry.line)
-    if field.key == "name":
-        _check_name(str(value), entry.line)
-    if words := _CHOICES.get(field.key):
-        _check_choice(field.key, str(value), words, entry.line)
+    if complaint := _complaint(field.key, value):
+        raise FrontmatterError(entry.line, complaint)
     return Secret(str(value)) if field.kind == "secret" else value
+
+
+def _complaint(key: str, value: str | tuple[str, ...]) -> str | None:
+    if key == "extraArgs":
+        # It would be visible to everybody on the machine, and in the record of every run. It is not repeated here.
+        has_key = any(flag_of(argument) == "--api-key" for argument in value)
+        return '"extraArgs" must not contain --api-key; use the field "apiKey"' if has_key else None
+    if any("\0" in part for part in value):
+        return f'"{key}" contains a null byte'
+    if key == "name" and not NAME_RULE.fullmatch(str(value)):
+        return f'the name "{value}" may only contain letters, digits, "-" and "_"'
+    if (words := _CHOICES.get(key)) and value not in words:
+        return f'"{key}" must be one of {", ".join(words)}, not "{value}"'
+    return None
 
 
 def _read_text_value(entry: Entry) -> str | None:
@@ -171,38 +178,19 @@ def _read_seconds(entry: Entry) -> float:
     raise FrontmatterError(entry.line, f'"{entry.key}" must be a number of seconds, at least 1')
 
 
-def _check_name(name: str, line: int) -> None:
-    if not NAME_RULE.fullmatch(name):
-        raise FrontmatterError(line, f'the name "{name}" may only contain letters, digits, "-" and "_"')
-
-
-def _check_for_key(arguments: Sequence[str], line: int) -> None:
-    # It would be visible to everybody on the machine, and in the record of every run. The value is not repeated here.
-    if any(flag_of(argument) == "--api-key" for argument in arguments):
-        raise FrontmatterError(line, '"extraArgs" must not contain --api-key; use the field "apiKey"')
-
-
-def _check_choice(key: str, word: str, words: Collection[str], line: int) -> None:
-    if word not in words:
-        raise FrontmatterError(line, f'"{key}" must be one of {", ".join(words)}, not "{word}"')
-
-
 def _oddities(entries: Sequence[Entry], kind: Format) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
     for entry in entries:
         field = kind.fields.get(entry.key)
         if field is None:
-            found.append((entry.line, f'unknown field "{entry.key}" is ignored{_hint(entry.key, kind)}'))
+            meant = closest(entry.key, kind.fields)
+            hint = f"; did you mean {meant}?" if meant else ""
+            found.append((entry.line, f'unknown field "{entry.key}" is ignored{hint}'))
         elif field.key == "tools" and _read_list(entry) is None:
             found.append((entry.line, '"tools" is empty and ignored; to allow no tools, write "noTools: true"'))
         elif field.kind == "flag" and _has_no_value(entry):
             found.append((entry.line, f'"{entry.key}" has no value and is ignored; write "{entry.key}: true"'))
     return found
-
-
-def _hint(key: str, kind: Format) -> str:
-    meant = closest(key, kind.fields)
-    return f"; did you mean {meant}?" if meant else ""
 
 
 def _guess_name(text: str) -> str | None:

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from tests.pi.fixtures import pi, play
-from tests.surfaces.cli.background_desk import BackgroundDesk
+from tests.surfaces.cli.desk import Desk
 from tests.surfaces.cli.machine import Machine
-from tests.surfaces.cli.session_desk import Desk
 
-__all__ = ["background_desk", "desk", "machine", "pi", "play"]
+__all__ = ["desk", "machine", "pi", "play"]
 
 
 @pytest.fixture
@@ -23,15 +22,7 @@ def machine(tmp_path: Path) -> Machine:
 
 @pytest.fixture
 def desk(tmp_path: Path) -> Iterator[Desk]:
-    """A user with a project and a shelf for its sessions."""
+    """A user with a project, presets and a shelf for sessions; whatever still runs is stopped."""
     desk = Desk(tmp_path)
-    yield desk
-    desk.shelf.close()
-
-
-@pytest.fixture
-def background_desk(tmp_path: Path) -> Iterator[BackgroundDesk]:
-    """A user with presets for background runs; whatever still runs is stopped."""
-    desk = BackgroundDesk(tmp_path)
     yield desk
     desk.close()

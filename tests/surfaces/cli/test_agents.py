@@ -11,7 +11,7 @@ import pytest
 
 from pi_subagents.offline import Say, Script
 from tests.pi.stage import Play, Stage
-from tests.surfaces.cli.background_desk import BackgroundDesk
+from tests.surfaces.cli.desk import Desk
 
 MODEL = "offline/scripted"
 
@@ -125,38 +125,38 @@ def test_a_tool_that_an_extension_may_bring_is_not_called_unknown(play: Play) ->
     assert stage.command("run", "-p", "searcher", "Go").returncode == 0
 
 
-def test_a_misspelled_exclusion_is_found_because_it_would_exclude_nothing(background_desk: BackgroundDesk) -> None:
-    folder = background_desk.project / ".pi" / "agent-profiles"
+def test_a_misspelled_exclusion_is_found_because_it_would_exclude_nothing(desk: Desk) -> None:
+    folder = desk.project / ".pi" / "agent-profiles"
     folder.mkdir()
     (folder / "careful.md").write_text("---\nname: careful\nexcludeTools: [bsh]\n---\n")
-    done = background_desk.call("run", "-p", "careful", "x")
+    done = desk.call("run", "-p", "careful", "x")
     assert done.exit_code == 2
     assert 'Unknown tool: "bsh" in "excludeTools"' in done.err
 
 
-def test_agents_lists_both_kinds(background_desk: BackgroundDesk) -> None:
-    folder = background_desk.project / ".pi" / "agent-profiles"
+def test_agents_lists_both_kinds(desk: Desk) -> None:
+    folder = desk.project / ".pi" / "agent-profiles"
     folder.mkdir()
     (folder / "reviewer.md").write_text("---\nname: reviewer\nprovider: acme\nmodel: large\n---\n")
-    done = background_desk.call("agents", "--json")
+    done = desk.call("agents", "--json")
     rows = [(row["name"], row["kind"], row["scope"], row["model"], row["description"]) for row in done.json()]
     assert rows == [
         ("deaf", "preset", "project", "acme/large", "Works."),
         ("reviewer", "profile", "project", "acme/large", None),
         ("worker", "preset", "project", "acme/large", "Works."),
     ]
-    words = [line.split() for line in background_desk.call("agents").out.splitlines()]
+    words = [line.split() for line in desk.call("agents").out.splitlines()]
     assert words[:2] == [
         ["name", "kind", "scope", "model", "description"],
         ["deaf", "preset", "project", "acme/large", "Works."],
     ]
 
 
-def test_a_name_that_a_profile_and_a_preset_share_is_said_to_be_two(background_desk: BackgroundDesk) -> None:
-    folder = background_desk.project / ".pi" / "agent-profiles"
+def test_a_name_that_a_profile_and_a_preset_share_is_said_to_be_two(desk: Desk) -> None:
+    folder = desk.project / ".pi" / "agent-profiles"
     folder.mkdir()
     (folder / "worker.md").write_text("---\nname: worker\n---\n")
-    told = background_desk.call("agents").err
+    told = desk.call("agents").err
     assert told == (
         'hint: a profile and a preset share a name: "worker"; '
         "'run -p' uses the profile, 'background start' the preset\n"
@@ -216,12 +216,12 @@ def test_nothing_is_made_for_answers_of_tasks_that_cannot_start(play: Play) -> N
     assert not (stage.project / "answers").exists()
 
 
-def test_where_answers_are_is_said_though_they_cannot_be_printed(background_desk: BackgroundDesk) -> None:
+def test_where_answers_are_is_said_though_they_cannot_be_printed(desk: Desk) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [sys.executable, "-m", "pi_subagents", "run", "Go"],
-            cwd=background_desk.project,
-            env=background_desk.environ,
+            cwd=desk.project,
+            env=desk.environ,
             stdin=subprocess.DEVNULL,
             stdout=full,
             stderr=subprocess.PIPE,
@@ -229,5 +229,5 @@ def test_where_answers_are_is_said_though_they_cannot_be_printed(background_desk
             check=False,
         )
     assert done.returncode == 1
-    assert background_desk.run_dirs[0].name.rpartition("-")[2][:8] in done.stderr
+    assert desk.run_dirs[0].name.rpartition("-")[2][:8] in done.stderr
     assert "No space left on device" in done.stderr

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
+import click
 import pytest
 
 from pi_subagents.clock import now_ms
@@ -12,21 +14,17 @@ from pi_subagents.models import Reason, new_run_id, new_session_id
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import ending
 from pi_subagents.paths import runs_dir
+from pi_subagents.place import Place
 from pi_subagents.store import load_run, publish
+from pi_subagents.surfaces.cli.ends import tell_endings
 from pi_subagents.testing import answer, prints, script
 from tests.kit.sessions import Shelf
-from tests.surfaces.cli.background_desk import BackgroundDesk, interrupt, short
-from tests.surfaces.cli.session_desk import TIMEOUT_S
+from tests.surfaces.cli.desk import TIMEOUT_S, Desk, interrupt, short
 
 NOTICE = "Background agent"
 
 
-@pytest.fixture
-def desk(background_desk: BackgroundDesk) -> BackgroundDesk:
-    return background_desk
-
-
-def test_wait_ends_when_all_are_over_and_says_how_each_ended(desk: BackgroundDesk) -> None:
+def test_wait_ends_when_all_are_over_and_says_how_each_ended(desk: Desk) -> None:
     first, second = desk.launch_patient(word="one"), desk.launch_patient(word="two")
     waiting = desk.start("background", "wait", first.name, second.name)
     desk.go("one")
@@ -41,14 +39,14 @@ def test_wait_ends_when_all_are_over_and_says_how_each_ended(desk: BackgroundDes
     assert f"hint: see what it did with 'pi-subagents sessions show {short(first)}'" in err
 
 
-def test_wait_has_exit_code_one_when_a_run_failed(desk: BackgroundDesk) -> None:
+def test_wait_has_exit_code_one_when_a_run_failed(desk: Desk) -> None:
     good, bad = desk.launch(prints(*answer("Fine"))), desk.launch(["exit", 3])
     done = desk.background("wait", good.name, bad.name)
     assert done.exit_code == 1
     assert "✗ failed (exit) – Sub-agent exited with code 3" in done.out
 
 
-def test_wait_for_a_run_that_was_stopped_in_the_queue_of_a_program_that_still_holds_it(desk: BackgroundDesk) -> None:
+def test_wait_for_a_run_that_was_stopped_in_the_queue_of_a_program_that_still_holds_it(desk: Desk) -> None:
     run_dir = runs_dir(desk.project) / new_run_id(new_session_id())
     created = ev.Created(
         run_id=run_dir.name,
@@ -68,7 +66,7 @@ def test_wait_for_a_run_that_was_stopped_in_the_queue_of_a_program_that_still_ho
     assert f"hint: see what it did with 'pi-subagents sessions show {short(run_dir)}'" in done.err
 
 
-def test_wait_for_any_ends_with_the_first(desk: BackgroundDesk) -> None:
+def test_wait_for_any_ends_with_the_first(desk: Desk) -> None:
     slow, quick = desk.launch_patient(word="slow"), desk.launch(prints(*answer("Quick")))
     done = desk.background("wait", "--any", slow.name, quick.name)
     assert done.exit_code == 0
@@ -76,7 +74,7 @@ def test_wait_for_any_ends_with_the_first(desk: BackgroundDesk) -> None:
     assert short(slow) not in done.out
 
 
-def test_wait_gives_up_with_124_when_the_time_is_up(desk: BackgroundDesk) -> None:
+def test_wait_gives_up_with_124_when_the_time_is_up(desk: Desk) -> None:
     run_dir = desk.launch_patient()
     for names in ((), (run_dir.name,)):  # without a name, all of them are meant
         done = desk.background("wait", "--timeout", "0.2", *names)
@@ -87,7 +85,7 @@ def test_wait_gives_up_with_124_when_the_time_is_up(desk: BackgroundDesk) -> Non
     assert load_run(run_dir).status == "running"
 
 
-def test_ctrl_c_ends_the_waiting_and_not_the_runs(desk: BackgroundDesk) -> None:
+def test_ctrl_c_ends_the_waiting_and_not_the_runs(desk: Desk) -> None:
     run_dir = desk.launch_patient(word="one")
     over = desk.launch(prints(*answer("Hello")))
     waiting = desk.start("background", "wait", run_dir.name, over.name)
@@ -99,7 +97,7 @@ def test_ctrl_c_ends_the_waiting_and_not_the_runs(desk: BackgroundDesk) -> None:
     assert load_run(run_dir).status == "running"
 
 
-def test_wait_tells_of_a_failure_that_came_before_it_once(desk: BackgroundDesk) -> None:
+def test_wait_tells_of_a_failure_that_came_before_it_once(desk: Desk) -> None:
     bad = desk.launch(["exit", 3])
     desk.until_over(bad)
     assert NOTICE not in desk.background("start", "worker", script(prints(*answer("Fine")))).err
@@ -113,7 +111,7 @@ def test_wait_tells_of_a_failure_that_came_before_it_once(desk: BackgroundDesk) 
     assert (again.exit_code, again.out) == (0, "")
 
 
-def test_wait_for_programs_has_every_run_as_it_stands(desk: BackgroundDesk) -> None:
+def test_wait_for_programs_has_every_run_as_it_stands(desk: Desk) -> None:
     slow, bad = desk.launch_patient(), desk.launch(["exit", 3])
     done = desk.background("wait", "--any", "--json")
     assert done.exit_code == 1
@@ -124,13 +122,13 @@ def test_wait_for_programs_has_every_run_as_it_stands(desk: BackgroundDesk) -> N
     assert desk.background("wait", "--json").json() == []
 
 
-def test_wait_without_anything_to_wait_for_says_so(desk: BackgroundDesk) -> None:
+def test_wait_without_anything_to_wait_for_says_so(desk: Desk) -> None:
     done = desk.background("wait")
     assert (done.exit_code, done.out) == (0, "")
     assert "You have no active background runs" in done.err
 
 
-def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: BackgroundDesk) -> None:
+def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: Desk) -> None:
     (desk.project / ".pi" / "settings.json").write_text(json.dumps({"subagents": {"maxBackground": 1}}))
     running = desk.launch_patient()
     waiting = desk.launch(prints(*answer("Never")))
@@ -142,7 +140,7 @@ def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: BackgroundD
 
 
 def test_a_record_of_the_same_id_in_another_project_does_not_take_the_place_of_a_live_run(
-    desk: BackgroundDesk, tmp_path: Path
+    desk: Desk, tmp_path: Path
 ) -> None:
     run_dir = desk.launch_patient()
     other = Shelf(tmp_path / "other", desk.shelf.agent_dir)
@@ -157,7 +155,7 @@ def test_a_record_of_the_same_id_in_another_project_does_not_take_the_place_of_a
     assert load_run(run_dir).status == "aborted"
 
 
-def test_an_end_is_told_once_by_the_next_command(desk: BackgroundDesk) -> None:
+def test_an_end_is_told_once_by_the_next_command(desk: Desk) -> None:
     run_dir = desk.launch(prints(*answer("Hello")))
     desk.until_over(run_dir)
     first = desk.background("list")
@@ -168,7 +166,7 @@ def test_an_end_is_told_once_by_the_next_command(desk: BackgroundDesk) -> None:
     assert NOTICE not in desk.call("run", "hello").err
 
 
-def test_run_tells_of_an_end_too(desk: BackgroundDesk) -> None:
+def test_run_tells_of_an_end_too(desk: Desk) -> None:
     run_dir = desk.launch(prints(*answer("Hello")))
     desk.until_over(run_dir)
     done = desk.call("run", "--json", "hello")
@@ -177,7 +175,7 @@ def test_run_tells_of_an_end_too(desk: BackgroundDesk) -> None:
     assert len(json.loads(done.out)) == 1
 
 
-def test_racing_terminals_tell_every_end_once(desk: BackgroundDesk) -> None:
+def test_racing_terminals_tell_every_end_once(desk: Desk) -> None:
     runs = [desk.launch(prints(*answer(f"{number}"))) for number in range(4)]
     for run_dir in runs:
         desk.until_over(run_dir)
@@ -186,7 +184,7 @@ def test_racing_terminals_tell_every_end_once(desk: BackgroundDesk) -> None:
     assert [told.count(f"({short(run_dir)})") for run_dir in runs] == [1] * 4
 
 
-def test_a_run_of_somebody_else_is_not_announced_here(desk: BackgroundDesk) -> None:
+def test_a_run_of_somebody_else_is_not_announced_here(desk: Desk) -> None:
     run_dir = desk.launch_patient()
     journal = run_dir / "events.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b'"owner":"terminal"', b'"owner":"elsewher"'))
@@ -196,3 +194,24 @@ def test_a_run_of_somebody_else_is_not_announced_here(desk: BackgroundDesk) -> N
     done = desk.background("list")
     assert short(run_dir) in done.out
     assert NOTICE not in done.err
+
+
+_OVERLAP_S = 0.5
+
+
+def test_the_second_waits_until_the_first_has_told_and_noted_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    desk.until_over(desk.launch(prints(*answer("Hello"))))
+    place = Place.here(desk.project, {**desk.environ, "PI_AGENT_DIR": str(desk.shelf.agent_dir)})
+    told: list[str] = []
+    second = threading.Thread(target=tell_endings, args=(place,))
+
+    def echo(message: str, **_: object) -> None:
+        told.append(message)
+        if len(told) == 1:
+            second.start()
+            second.join(_OVERLAP_S)  # enough for the second to tell it too, were it not held up
+
+    monkeypatch.setattr(click, "echo", echo)
+    tell_endings(place)
+    second.join()
+    assert len(told) == 1

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.surfaces.cli.machine import NO_MODELS, PI, Machine, diagnose
-from tests.surfaces.cli.typist import Typist
+from tests.surfaces.cli.machine import NO_MODELS, PI, Machine, Typist, diagnose
 
 
 def test_a_machine_with_everything_is_fine(machine: Machine) -> None:

@@ -10,7 +10,7 @@ import pytest
 from pi_subagents.paths import runs_dir
 from tests.kit.sessions import DAY_S, says
 from tests.kit.waiting import PATIENCE_S
-from tests.surfaces.cli.session_desk import Desk
+from tests.surfaces.cli.desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"
 WORDS = "foreign record, not ours"

@@ -1,4 +1,7 @@
-"""The report at the end fits its terminal: names are cut and columns left out, a session id never."""
+"""The report at the end fits its terminal: names are cut and columns left out, a session id never.
+
+`run -o DIR`: where answers go, and where they cannot be led.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.fold import RunState, fold
 from pi_subagents.runs.run import Run, RunResult
-from pi_subagents.surfaces.cli.answer_files import AnswerFiles
-from pi_subagents.surfaces.cli.report import print_answers, print_summary, write_answers
+from pi_subagents.surfaces.cli.report import AnswerFiles, Report
 from pi_subagents.text import cell_width
 from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED
 
@@ -28,7 +31,7 @@ def test_every_session_id_is_whole(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     results = [_result(name) for name in NAMES]
-    print_summary(results, styled=False)
+    Report(plain=True).print_summary(results)
     printed = capsys.readouterr()
     lines = printed.err.splitlines()[1:]
     assert printed.out == ""
@@ -44,14 +47,14 @@ def test_names_get_the_width_that_there_is(monkeypatch: pytest.MonkeyPatch, caps
     shown = {}
     for columns in (80, 120, 200):
         monkeypatch.setenv("COLUMNS", str(columns))
-        print_summary([_result(name)], styled=False)
+        Report(plain=True).print_summary([_result(name)])
         row = capsys.readouterr().err.splitlines()[2]
         assert cell_width(row.rstrip()) <= columns
         shown[columns] = row.split("  ")[0]
     assert shown[200] == name
     assert len(shown[80]) < len(shown[120]) < len(name)
     monkeypatch.delenv("COLUMNS")
-    print_summary([_result(name)], styled=False)
+    Report(plain=True).print_summary([_result(name)])
     assert name in capsys.readouterr().err  # no terminal, nothing cut
 
 
@@ -61,7 +64,7 @@ def test_a_heading_never_wraps(
 ) -> None:
     monkeypatch.setenv("COLUMNS", str(columns))
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    print_answers([_result("short"), _result("long " * 40)], plain=True, styled=False)
+    Report(plain=True).print_answers([_result("short"), _result("long " * 40)])
     headings = [line for line in capsys.readouterr().out.splitlines() if line.startswith("──")]
     assert headings[0].startswith("── short ──")
     assert all(cell_width(heading) <= columns for heading in headings)
@@ -69,18 +72,18 @@ def test_a_heading_never_wraps(
 
 def test_one_answer_has_no_heading_and_several_are_told_apart(capsys: pytest.CaptureFixture[str]) -> None:
     done = replace(_result("a"), output="Text.")
-    print_answers([done])
+    Report().print_answers([done])
     assert capsys.readouterr() == ("Text.\n", "")
-    print_answers([done, replace(_result("b"), output="Other.")])
+    Report().print_answers([done, replace(_result("b"), output="Other.")])
     rule = "─" * 59
     assert capsys.readouterr() == (f"── a {rule}\nText.\n\n── b {rule}\nOther.\n", "")
 
 
 def test_a_failure_is_told_on_standard_error_with_the_time_it_took(capsys: pytest.CaptureFixture[str]) -> None:
     failed = replace(_result("a", FAILED), started_at=0, completed_at=94_000)
-    print_answers([failed])
+    Report().print_answers([failed])
     assert capsys.readouterr() == ("", "✗ Timed out after 7s. (ran for 1m 34s)\n")
-    print_answers([failed, failed])
+    Report().print_answers([failed, failed])
     assert capsys.readouterr().err == "✗ a: Timed out after 7s. (ran for 1m 34s)\n" * 2
 
 
@@ -98,10 +101,9 @@ def test_an_answer_that_cannot_be_written_is_told_and_the_others_are_written(
 
     monkeypatch.setattr(Directory, "create", full)
     results = [replace(_result(name), output="Text.") for name in ("a", "b")]
-    said: list[str] = []
-    assert not write_answers(results, files, say=said.append)
-    assert said == [f"Wrote {tmp_path / 'out' / 'b.md'}"]
+    assert not Report(files=files).write_answers(results)
     told = capsys.readouterr().err
+    assert told.endswith(f"Wrote {tmp_path / 'out' / 'b.md'}\n")
     assert "No space left on device" in told
     assert f"'pi-subagents sessions output {CREATED.session_id[:8]}' prints the answer" in told
 
@@ -116,5 +118,64 @@ def _state(name: str, end: Any = COMPLETED) -> RunState:
 
 
 def test_a_name_that_is_half_of_a_markup_breaks_no_table(capsys: pytest.CaptureFixture[str]) -> None:
-    print_summary([_result(r"drop \[/INST] tokens")], styled=False)
+    Report(plain=True).print_summary([_result(r"drop \[/INST] tokens")])
     assert r"drop \[/INST] tokens" in capsys.readouterr().err
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "project" / ".pi").mkdir(parents=True)
+    return tmp_path / "project"
+
+
+def write(project: Path, name: str, text: str = "Done.", folder: str = "out") -> Path:
+    result = replace(Run(project, RunState(name=name)).result, output=text)
+    files = AnswerFiles(project / folder, project)
+    files.open()
+    return files.write(result)
+
+
+@pytest.mark.parametrize(
+    ("task", "file"),
+    [
+        ("1: Review this diff", "1-Review-this-diff.md"),
+        ("../../../etc/passwd", "etc-passwd.md"),
+        ("/abs\0olute\n\x1b[31m", "absolute.md"),
+        (".hidden", "hidden.md"),
+        ("...", "task.md"),
+        ("日本語の名前", "日本語の名前.md"),
+        ("x" * 400, "x" * 120 + ".md"),
+        ("語" * 400, "語" * 40 + ".md"),
+    ],
+)
+def test_a_file_is_named_after_its_task_and_stays_in_its_directory(project: Path, task: str, file: str) -> None:
+    assert write(project, task) == project / "out" / file
+    assert (project / "out" / file).read_text() == "Done.\n"
+
+
+def test_nothing_is_replaced(project: Path) -> None:
+    assert [write(project, "same", text).name for text in ("one", "two", "three")] == [
+        "same.md",
+        "same-2.md",
+        "same-3.md",
+    ]
+    assert (project / "out" / "same.md").read_text() == "one\n"
+
+
+def test_a_link_that_a_project_brings_is_not_followed(project: Path, tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (project / "out").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(StoreError, match="is a link, and links are not followed here"):
+        write(project, "task")
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_what_cannot_be_written_is_known_before_the_tasks_begin(project: Path) -> None:
+    (project / "file").write_text("")
+    with pytest.raises(StoreError, match=r"cannot write into .*: Not a directory; choose another directory with -o"):
+        AnswerFiles(project / "file" / "out", project).open()
+
+
+def test_a_directory_that_is_there_and_takes_no_files_is_known_before_the_tasks_begin(project: Path) -> None:
+    with pytest.raises(StoreError, match="cannot write into /proc: "):  # nobody, not even root, can make a file there
+        AnswerFiles(Path("/proc"), project).open()

@@ -1,7 +1,8 @@
-"""`sessions list` as people and programs use it."""
+"""`sessions list` and `sessions reindex` as people and programs use them, and session ids in the shell."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import time
 from pathlib import Path
@@ -9,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.models import Reason
+from pi_subagents.testing import answer, assistant, prints, script, tool_call
 from pi_subagents.text import cell_width, clean
 from tests.kit.sessions import DAY_S, HOUR_S, Shelf, call, says
-from tests.surfaces.cli.session_desk import Desk
+from tests.surfaces.cli.desk import TIMEOUT_S, Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"
 
@@ -213,3 +215,91 @@ def test_listing_ten_thousand_sessions_opens_none_of_them(desk: Desk, tmp_path: 
     assert [session["name"] for session in desk.run("list", "--json").json()] == [
         rows[folder].name for folder in reversed(newest[-30:])
     ]
+
+
+def test_the_rebuilt_index_is_identical_to_the_one_that_grew(desk: Desk) -> None:
+    other = Shelf(desk.root / "other", desk.shelf.agent_dir)
+    # Real runs: completed with tools, failed, refused, resumed here and from elsewhere.
+    good = script(prints(assistant("Looking", tool_call("ls")), *answer("Fine")))
+    tasks = [{"name": "good", "prompt": good}, {"name": "bad", "prompt": script(["exit", 3])}]
+    (desk.project / "tasks.json").write_text(json.dumps(tasks))
+    out, _ = desk.start("run", "--json", "--tasks", "tasks.json").communicate(timeout=TIMEOUT_S)
+    session_id = json.loads(out)[0]["sessionId"]
+    refused = json.dumps({"tasks": [{"name": "refused", "prompt": "x", "profile": "nobody"}]})
+    desk.start("call", "delegate_to_subagents", refused).communicate(timeout=TIMEOUT_S)
+    desk.run("resume", session_id, "Go on")
+    other.add(name="there")
+    resumed = json.dumps({"tasks": [{"name": "from elsewhere", "prompt": "And on", "resume": session_id}]})
+    desk.start("call", "delegate_to_subagents", resumed, cwd=other.project).communicate(timeout=TIMEOUT_S)
+    desk.shelf.add(says("x"), name="running", ends=None)
+    before = desk.shelf.index.rows()
+    assert len(before) == 7
+    done = desk.run("reindex")
+    assert (done.exit_code, done.out) == (0, "Indexed 7 runs in 2 projects.\n")
+    assert desk.shelf.index.rows() == before
+
+
+def test_progress_names_each_project(desk: Desk) -> None:
+    desk.shelf.add()
+    desk.shelf.add(ends=Reason.TIMEOUT)
+    assert desk.run("reindex").err == f"{desk.project}: 2 runs\n"
+
+
+def test_a_lost_index_and_a_project_it_never_knew_are_brought_back(desk: Desk) -> None:
+    desk.shelf.add(name="unknown", indexed=False)
+    done = desk.run("reindex")
+    assert done.out == "Indexed 1 run in 1 project.\n"
+    assert [row["name"] for row in desk.shelf.index.rows()] == ["unknown"]
+
+
+def test_a_directory_without_runs_does_not_become_a_project(desk: Desk) -> None:
+    assert desk.run("reindex").out == "Indexed 0 runs in 0 projects.\n"
+    assert desk.shelf.index.projects() == []
+
+
+def test_an_index_that_cannot_be_written_is_an_error_in_words(desk: Desk) -> None:
+    desk.shelf.add()
+    shutil.rmtree(desk.shelf.agent_dir / "subagents")
+    (desk.shelf.agent_dir / "subagents").write_text("in the way")
+    done = desk.run("reindex")
+    assert done.exit_code == 1
+    assert "error: cannot rebuild the index" in done.err
+    assert "Traceback" not in done.err
+
+
+COMMANDS = ("show", "output", "resume", "stop", "export", "delete")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_ids_are_completed_newest_first_with_their_names(desk: Desk, command: str) -> None:
+    desk.shelf.add(session_id="aaaa1111aaaaaaaa", name="older", age_s=20)
+    desk.shelf.add(session_id="bbbb1111aaaaaaaa", name="newer\x1b[2J", age_s=10)
+    assert desk.complete("sessions", command, "") == ["plain", "bbbb1111", "newer", "plain", "aaaa1111", "older"]
+    assert desk.complete("sessions", command, "a") == ["plain", "aaaa1111", "older"]
+    assert desk.complete("sessions", command, "aaaa1111") == ["plain", "aaaa1111aaaaaaaa", "older"]
+
+
+def test_ids_of_other_projects_are_completed_too(desk: Desk) -> None:
+    Shelf(desk.root / "other", desk.shelf.agent_dir).add(session_id="aaaa1111aaaaaaaa")
+    assert desk.complete("sessions", "show", "aa") == ["plain", "aaaa1111", "task"]
+
+
+def test_a_broken_index_does_not_print_into_the_line(desk: Desk) -> None:
+    desk.shelf.add(session_id="aaaa1111aaaaaaaa", indexed=False)
+    shutil.rmtree(desk.shelf.agent_dir / "subagents")
+    (desk.shelf.agent_dir / "subagents").write_text("in the way")
+    assert desk.complete("sessions", "show", "aa")[:2] == ["plain", "aaaa1111"]
+
+
+def test_help_lists_the_commands_and_names_the_exit_codes(desk: Desk) -> None:
+    listed = desk.run("--help").out
+    for command in ("list", "clean", "reindex", *COMMANDS):
+        assert f"\n  {command} " in listed
+        assert "exit code 0" in " ".join(desk.run(command, "--help").out.split()).lower()
+
+
+def test_a_misspelt_command_is_understood(desk: Desk) -> None:
+    done = desk.run("lst")
+    assert done.exit_code == 2
+    assert "Did you mean 'list'?" in done.err
+    assert "Run 'pi-subagents sessions --help' for the list." in desk.run("xyzzy").err

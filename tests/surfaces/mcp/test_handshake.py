@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import subprocess
-import sys
 from typing import Any
 
 import anyio
@@ -25,14 +24,7 @@ from pi_subagents.surfaces.mcp.handshake import (
 )
 from pi_subagents.surfaces.mcp.server import SubagentServer
 from pi_subagents.tools import TOOLS
-from tests.kit.waiting import PATIENCE_S
-from tests.surfaces.mcp.kit import Desk
-
-
-def request(**changes: Any) -> bytes:
-    parameters = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": "initialize", "params": parameters, **changes}).encode()
-
+from tests.surfaces.mcp.kit import INTRODUCTION, Desk, request
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 MODERN: dict[str, Any] = {
@@ -51,14 +43,14 @@ def test_the_revisions_with_a_handshake_are_those_of_the_sdk() -> None:
 
 @pytest.mark.parametrize("version", [*HANDSHAKE_VERSIONS, "1999-01-01", *MODERN_VERSIONS])
 async def test_the_answer_to_a_handshake_is_what_the_sdk_answers(version: str) -> None:
-    asked = json.loads(request())["params"] | {"protocolVersion": version}
+    asked = INTRODUCTION | {"protocolVersion": version}
     assert initialize_result(version) == await _sdk_answer(("initialize", asked))
 
 
 @pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
 @pytest.mark.parametrize("tools", [None, ["subagent"]])
 async def test_the_tools_are_listed_as_the_sdk_lists_them(version: str, tools: list[str] | None) -> None:
-    asked = json.loads(request())["params"] | {"protocolVersion": version}
+    asked = INTRODUCTION | {"protocolVersion": version}
     listed = await _sdk_answer(("initialize", asked), ("tools/list", {}), tools=tools)
     assert list_tools_result(tools) == listed
 
@@ -76,7 +68,7 @@ async def test_a_fault_of_ours_is_a_result_too_and_is_logged(
     monkeypatch.setattr(server, "call_tool", fail)
     monkeypatch.setattr(logging.getLogger("pi_subagents"), "propagate", True)
     called = ("tools/call", {"name": "list_subagent_profiles", "arguments": {}})
-    answer = await _sdk_answer(("initialize", json.loads(request())["params"]), called)
+    answer = await _sdk_answer(("initialize", INTRODUCTION), called)
     assert answer["isError"]
     assert answer["content"][0]["text"].endswith("the disk is gone")
     assert "the call of list_subagent_profiles failed" in caplog.text
@@ -128,7 +120,7 @@ def test_what_is_answered_early_is_answered_once(desk: Desk) -> None:
 
 
 def test_what_the_sdk_refuses_was_answered_all_the_same(desk: Desk) -> None:
-    parameters = json.loads(request())["params"] | {"capabilities": {"roots": 5}}
+    parameters = INTRODUCTION | {"capabilities": {"roots": 5}}
     refused = [request(id=1, params=parameters), request(id=2, method="ping")]
     answers = _answers(desk, refused, [request(id=1, method="ping")])
     assert [answer["id"] for answer in answers] == [1, 2, 1]
@@ -159,28 +151,6 @@ def test_a_text_is_an_id_too() -> None:
 
 
 def test_nothing_that_is_needed_for_it_loads_the_sdk(desk: Desk) -> None:
-    program = """
-import sys
-sys.argv = ["pi-subagents", "mcp"]
-from pi_subagents.processes import wire
-write = wire.Wire.write
-def telling(self, message):
-    write(self, message)
-    unwanted = {"mcp", "mcp_types", "pydantic", "rich", "pi_subagents.tools"}
-    write(self, repr(sorted(unwanted & set(sys.modules))).encode())
-    sys.exit()
-wire.Wire.write = telling
-from pi_subagents.surfaces.cli import main
-main()
-"""
-    done = subprocess.run(
-        [sys.executable, "-c", program],
-        input=request(),
-        capture_output=True,
-        env=desk.environ,
-        timeout=PATIENCE_S,
-        check=True,
-    )
-    answer, loaded = done.stdout.splitlines()
-    assert json.loads(answer)["result"]["serverInfo"]["name"] == "pi-subagents"
-    assert loaded == b"[]"
+    answer, loaded = desk.first_answer(request())
+    assert answer["serverInfo"]["name"] == "pi-subagents"
+    assert not {"mcp", "mcp_types", "pydantic", "rich", "pi_subagents.tools"} & loaded

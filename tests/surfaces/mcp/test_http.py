@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import http.client
 import json
 import subprocess
 import sys
@@ -15,21 +14,13 @@ import httpx2
 import pytest
 from mcp.client.streamable_http import streamable_http_client
 
-from pi_subagents.testing import prints
 from pi_subagents.testing.agent import pauses, touches
-from pi_subagents.testing.records import answer
-from tests.kit.waiting import PATIENCE_S, until, until_async
+from tests.kit.waiting import until, until_async
 from tests.process.kit import tasks
-from tests.surfaces.mcp.kit import Desk, text_of
+from tests.surfaces.mcp.kit import DONE, Desk, post, request, text_of
 
-DONE = prints(*answer("All is well."))
 TOKEN = "0123456789abcdef0123456789abcdef"
-INITIALIZE = {
-    "jsonrpc": "2.0",
-    "id": 1,
-    "method": "initialize",
-    "params": {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "raw", "version": "1"}},
-}
+INITIALIZE = request()
 
 
 @pytest.fixture
@@ -155,18 +146,6 @@ async def test_without_a_word_about_it_a_token_is_made_told_once_and_kept(desk: 
         assert post(url, INITIALIZE, Authorization=f"Bearer {token}") == 200
 
 
-def test_a_token_file_that_others_can_read_is_no_secret(desk: Desk) -> None:
-    file = Path(desk.environ["PI_AGENT_DIR"]) / "subagents" / "mcp-token"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(TOKEN)
-    file.chmod(0o644)
-    options = desk.argv("--http", "127.0.0.1:0")
-    done = subprocess.run(
-        options, env=desk.environ, cwd=desk.stage.project, capture_output=True, text=True, timeout=PATIENCE_S
-    )
-    assert (done.returncode, "other users can read the token file" in done.stderr) == (1, True)
-
-
 def test_without_a_token_it_says_what_that_means(desk: Desk) -> None:
     with desk.http_process("--no-token") as (url, process):
         assert process.stderr is not None
@@ -192,6 +171,7 @@ def until_document_ends(process: subprocess.Popen[str]) -> list[str]:
         (["--http", "127.0.0.1:99999"], '"127.0.0.1:99999" is not an address'),
         (["--http", "127.0.0.1:0", "--token-file", "short"], "is shorter than 16 characters"),
         (["--http", "127.0.0.1:0", "--token-file", "open"], "other users can read the token file"),
+        (["--http", "127.0.0.1:0"], "other users can read the token file"),
         (["--http", "127.0.0.1:0", "--token-file", "lines"], "is not one word of ASCII characters"),
         (["--http", "127.0.0.1:0", "--token-file", "missing"], "cannot be read"),
         (["--http", "127.0.0.1:0", "--silence", "0.5"], "--silence must be 0 (never) or at least 1 second, not 0.5"),
@@ -203,31 +183,14 @@ def until_document_ends(process: subprocess.Popen[str]) -> list[str]:
     ],
 )
 def test_what_cannot_be_served_is_refused_with_a_sentence(desk: Desk, options: list[str], sentence: str) -> None:
-    for name, text, mode in (("short", "abc", 0o600), ("open", TOKEN, 0o644), ("lines", f"{TOKEN}\n{TOKEN}", 0o600)):
-        (desk.stage.project / name).write_text(text)
-        (desk.stage.project / name).chmod(mode)
-    done = subprocess.run(
-        desk.argv(*options),
-        cwd=desk.stage.project,
-        env=desk.environ,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-    )
-    assert done.returncode == 1
-    assert done.stdout == ""
+    usual = str(desk.stage.agent_dir / "subagents" / "mcp-token")
+    for name, text, mode in (
+        ("short", "abc", 0o600),
+        ("open", TOKEN, 0o644),
+        (usual, TOKEN, 0o644),
+        ("lines", f"{TOKEN}\n{TOKEN}", 0o600),
+    ):
+        desk.stage.write(name, text).chmod(mode)
+    done = desk.stage.command("mcp", *options)
+    assert (done.returncode, done.stdout) == (1, "")
     assert sentence in done.stderr
-
-
-def post(url: str, body: object, **headers: str) -> int:
-    """The status of a request that no MCP client would make."""
-    parts = urlsplit(url)
-    assert parts.hostname
-    connection = http.client.HTTPConnection(parts.hostname, parts.port, timeout=PATIENCE_S)
-    data = body if isinstance(body, bytes) else json.dumps(body).encode()
-    kinds = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
-    try:
-        connection.request("POST", parts.path, data, kinds | headers)
-        return connection.getresponse().status
-    finally:
-        connection.close()

@@ -15,13 +15,9 @@ from pi_subagents.models.event import Created
 from pi_subagents.runs.sessions import Session
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.surfaces.mcp import resources
-from pi_subagents.testing import prints
-from pi_subagents.testing.records import answer
 from tests.kit.sessions import Shelf, says
 from tests.process.kit import MODEL, PRESET, tasks
-from tests.surfaces.mcp.kit import WAIT_S, Desk, text_in
-
-DONE = prints(*answer("All is well."))
+from tests.surfaces.mcp.kit import DONE, WAIT_S, Desk, text_in
 
 
 async def test_a_session_can_be_read_in_every_form(either_desk: Desk) -> None:
@@ -71,22 +67,19 @@ async def test_profiles_and_presets_can_be_read(either_desk: Desk) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "address",
-    [
-        "subagent://sessions/0123456789abcdef/output",
-        "subagent://sessions/x",
-        "subagent://profiles/nobody",
-        "subagent://elsewhere",
-        "file:///etc/passwd",
-        "subagent://sessions/..%2F..%2Fx/events",
-    ],
-)
-async def test_what_is_not_there_is_an_error(desk: Desk, address: str) -> None:
+async def test_what_is_not_there_is_an_error(desk: Desk) -> None:
     async with desk.client() as client:
-        with pytest.raises(MCPError, match=r"not found|Unknown profile") as raised:
-            await client.read_resource(address)
-    assert raised.value.error.code == -32002
+        for address in (
+            "subagent://sessions/0123456789abcdef/output",
+            "subagent://sessions/x",
+            "subagent://profiles/nobody",
+            "subagent://elsewhere",
+            "file:///etc/passwd",
+            "subagent://sessions/..%2F..%2Fx/events",
+        ):
+            with pytest.raises(MCPError, match=r"not found|Unknown profile") as raised:
+                await client.read_resource(address)
+            assert raised.value.error.code == -32002, address
 
 
 async def test_a_new_session_is_announced(desk: Desk) -> None:
@@ -107,16 +100,11 @@ async def test_a_new_session_is_announced_to_those_who_listen(desk: Desk) -> Non
 async def test_the_prompt_templates_are_offered_with_what_they_are_about(either_desk: Desk) -> None:
     async with either_desk.client() as client:
         offered = (await client.list_prompts()).prompts
-        assert [prompt.name for prompt in offered] == [
-            "implement-and-review",
-            "review-from-all-sides",
-            "scout-and-plan",
-        ]
-        assert [[argument.required for argument in prompt.arguments or []] for prompt in offered] == [
-            [True],
-            [False],
-            [True],
-        ]
+        assert {prompt.name: [argument.required for argument in prompt.arguments or []] for prompt in offered} == {
+            "implement-and-review": [True],
+            "review-from-all-sides": [False],
+            "scout-and-plan": [True],
+        }
         filled = _text(await client.get_prompt("scout-and-plan", {"request": "Make it $@ faster"}))
         assert filled.startswith("Goal: Make it $@ faster\n")
         default = _text(await client.get_prompt("review-from-all-sides"))

@@ -8,8 +8,7 @@ import subprocess
 import pytest
 
 from tests.kit.waiting import PATIENCE_S
-from tests.surfaces.mcp.kit import Desk
-from tests.surfaces.mcp.test_handshake import request
+from tests.surfaces.mcp.kit import Desk, request
 
 
 @pytest.mark.parametrize("closed", ["<&-", ">&-"])

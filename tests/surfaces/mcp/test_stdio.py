@@ -20,9 +20,8 @@ from pi_subagents.tools import TOOLS
 from tests.kit.waiting import until_async
 from tests.pi.stage import Play
 from tests.process.kit import PRESET, tasks
-from tests.surfaces.mcp.kit import WAIT_S, Desk, text_in, text_of
+from tests.surfaces.mcp.kit import DONE, WAIT_S, Desk, text_in, text_of
 
-DONE = prints(*answer("All is well."))
 FOREVER = pauses(300)
 
 
@@ -126,13 +125,6 @@ async def test_a_long_call_says_in_words_what_its_agents_do(either_desk: Desk, t
         heard.set()
 
     async with either_desk.client() as client:
-        started = {
-            "type": "tool_execution_start",
-            "toolCallId": "1",
-            "toolName": "read",
-            "args": {"path": "src/app.py"},
-        }
-        work.insert(1, prints(started))
         call = asyncio.create_task(
             client.call_tool("delegate_to_subagents", tasks(work, work), progress_callback=on_progress)
         )

@@ -19,13 +19,7 @@ from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, t
 from pi_subagents.testing.records import answer
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import tasks
-from tests.surfaces.mcp.kit import Desk, text_of
-
-INITIALIZE = {
-    "protocolVersion": "2025-11-25",
-    "capabilities": {},
-    "clientInfo": {"name": "test", "version": "1"},
-}
+from tests.surfaces.mcp.kit import INTRODUCTION, Desk, text_of
 
 
 class RawClient:
@@ -55,7 +49,7 @@ class RawClient:
                 return message
 
     def shake_hands(self) -> None:
-        self.request(0, "initialize", **INITIALIZE)
+        self.request(0, "initialize", **INTRODUCTION)
         assert self.answer()["result"]["serverInfo"]["name"] == "pi-subagents"
         self.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
 
@@ -127,7 +121,7 @@ import json, subprocess, sys
 server = subprocess.Popen({desk.argv()!r}, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 def say(message):
     server.stdin.write(json.dumps({{"jsonrpc": "2.0", **message}}).encode() + b"\\n"); server.stdin.flush()
-say({{"id": 0, "method": "initialize", "params": {INITIALIZE!r}}})
+say({{"id": 0, "method": "initialize", "params": {INTRODUCTION!r}}})
 server.stdout.readline()
 say({{"method": "notifications/initialized"}})
 call = {{"name": "delegate_to_subagents", "arguments": {tasks(stubborn)!r}}}

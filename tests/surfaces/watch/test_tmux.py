@@ -20,7 +20,7 @@ from pi_subagents.testing.records import assistant, delta, tool_call
 from scripts.bootstrap import PROGRAMS
 from tests.kit.sessions import says
 from tests.kit.waiting import until
-from tests.surfaces.cli.session_desk import TIMEOUT_S, Desk
+from tests.surfaces.cli.desk import TIMEOUT_S, Desk
 from tests.surfaces.live.tmux import Terminal
 
 _PROGRAM = next(program for program in PROGRAMS if program.apt_package == "tmux")

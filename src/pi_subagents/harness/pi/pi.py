@@ -6,15 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.harness.contract import (
-    Decoder,
-    InspectionCheck,
-    Invocation,
-    Launch,
-    Program,
-    Question,
-    UnknownTool,
-)
+from pi_subagents.harness.contract import Decoder, InspectionCheck, Invocation, Launch, Program, Question, UnknownTool
 from pi_subagents.harness.pi.arguments import (
     BUILTIN_TOOLS,
     SESSION_FILE,

@@ -1,23 +1,84 @@
-"""`agents`: everything that can be named where an agent is asked for, profiles and presets alike."""
+"""`agents`, `models`, `preset` and `init`: what can be named where an agent is asked for, and examples of it.
+
+Also how profiles and presets are printed: keys are masked.
+"""
 
 from __future__ import annotations
 
+import re
 import sys
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from pi_subagents.errors import InvalidCall
+from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
+from pi_subagents.models import Profile
 from pi_subagents.place import Place
-from pi_subagents.profiles import PRESET, PROFILE, Agent, all_agents, load_presets, load_profiles, objection_to
-from pi_subagents.surfaces.cli.json_output import print_json
-from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo
-from pi_subagents.text.harmless import clean, painted
+from pi_subagents.profiles import (
+    PRESET,
+    PROFILE,
+    Agent,
+    ProfileCatalog,
+    Scope,
+    all_agents,
+    create_preset,
+    detail_text,
+    find_profile_file,
+    load_presets,
+    load_profiles,
+    nearest_offered,
+    objection_to,
+    presets_dir,
+    profile_detail,
+    profile_summary,
+    require_writable,
+    write_new_file,
+)
+from pi_subagents.surfaces.cli.options import complete_model, complete_preset, json_option
+from pi_subagents.surfaces.cli.output import echo, echo_text, print_json
+from pi_subagents.text.harmless import clean
+from pi_subagents.text.wording import closest
 
-_NONE_FOUND = "No agents yet. Run 'pi-subagents init --presets' for examples, or 'pi-subagents profile create NAME'."
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+_NO_AGENTS = "No agents yet. Run 'pi-subagents init --presets' for examples, or 'pi-subagents profile create NAME'."
+_NO_PRESETS = (
+    "No presets found. Add .md files to ~/.pi/agent/subagents/ or .pi/subagents/, "
+    "or run: pi-subagents preset new NAME, or: pi-subagents init --presets"
+)
+_MODEL_LINE = "# model: provider/id"
+_STARTER = """\
+---
+name: {name}
+# What this agent is for; people and models choose presets by this line.
+description: Say in one line what {name} is for
+
+# The model; a call can override it. Without this line the command line uses pi's default, and agents must pass
+# one in every call. `pi-subagents models` lists them.
+# model: provider/id
+
+# The only tools the agent may use; without this line it gets pi's defaults.
+# tools: read,grep,find,ls
+
+# off, minimal, low, medium, high or xhigh
+# thinkingLevel: medium
+
+# Time limit in seconds; without this line 600, and none in the background.
+# timeout: 600
+---
+
+Describe how {name} should work. This text is added to the agent's system prompt.
+"""
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def agents(as_json: bool) -> None:
     """List all agents: name, kind, scope, model and description. Pass a name to `run -p` or `background start`.
 
@@ -30,35 +91,28 @@ def agents(as_json: bool) -> None:
     elif found:
         _print_table(found, place)
     else:
-        echo(_NONE_FOUND)
+        echo(_NO_AGENTS)
     for load in (load_profiles, load_presets):
         for problem in load(place.cwd, place.agent_dir).broken:
             echo(f"✗ {problem}", err=True)
 
 
 def _print_table(found: list[Agent], place: Place) -> None:
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    from pi_subagents.surfaces.cli.tables import Column, console_for_output, drawn
 
-    console = Console(file=painted(sys.stdout), width=None if sys.stdout.isatty() else PIPE_CELLS)
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for title in ("name", "kind", "scope", "model"):
-        table.add_column(title, no_wrap=True)
-    table.add_column("description")
-    for agent in found:
-        profile = agent.profile
-        cells = (profile.name, agent.kind.word, _scope(agent, place), _model(agent) or "–", profile.description or "")
-        table.add_row(*(Text(clean(cell)) for cell in cells))
-    console.print(table)
-    if twice := sorted({agent.profile.name for agent in found if agent.kind is PRESET} & _names_of_profiles(found)):
-        names = ", ".join(f'"{clean(name)}"' for name in twice)
-        shared = f"a profile and a preset share a name: {names}"
+    columns: list[Column[Agent]] = [
+        Column("name", lambda agent: agent.profile.name),
+        Column("kind", lambda agent: agent.kind.word),
+        Column("scope", lambda agent: _scope(agent, place)),
+        Column("model", lambda agent: _model(agent) or "–"),
+        Column("description", lambda agent: agent.profile.description or "", may_wrap=True),
+    ]
+    console_for_output().print(drawn(columns, found))
+    profiles, presets = ({agent.profile.name for agent in found if agent.kind is kind} for kind in (PROFILE, PRESET))
+    if twice := sorted(profiles & presets):
+        quoted = ", ".join(f'"{clean(name)}"' for name in twice)
+        shared = f"a profile and a preset share a name: {quoted}"
         echo(f"hint: {shared}; 'run -p' uses the profile, 'background start' the preset", err=True)
-
-
-def _names_of_profiles(found: list[Agent]) -> set[str]:
-    return {agent.profile.name for agent in found if agent.kind is PROFILE}
 
 
 def _scope(agent: Agent, place: Place) -> str:
@@ -85,3 +139,191 @@ def _as_json(agent: Agent, place: Place) -> dict[str, Any]:
         "path": str(profile.path),
         "objection": objection_to(profile, place.trust),
     }
+
+
+@click.command()
+@click.argument("search", default="")
+@click.option("--json", "as_json", is_flag=True, help="Print {models, default} as JSON.")
+def models(search: str, as_json: bool) -> None:
+    """List the models that pi offers here, as PROVIDER/ID, for --model and for a profile's model.
+
+    With SEARCH, only those whose name contains it. pi's default is marked. Exit code 1 if there are none.
+    """
+    from pi_subagents.delegation.program_facts import OfferedModels
+
+    place = Place.here()
+    offered = OfferedModels(place, place.settings())
+    if offered.problem:
+        raise InvalidCall(f"No models: {offered.problem}.")
+    found = [name for name in offered.names() if search.lower() in name.lower()]
+    default = offered.default()
+    if as_json:
+        print_json({"models": found, "default": default})
+        sys.exit(0 if found else 1)
+    if not found:
+        raise InvalidCall(f'No model matches "{search}".{_hint(search, offered.names())}')
+    for name in found:
+        echo(f"{name}  (default)" if name == default else name)
+
+
+def _hint(search: str, names: Sequence[str]) -> str:
+    """What was probably meant: a model, or a word that names of models have in them, such as `sonnet`."""
+    words = dict.fromkeys(word for name in names for word in re.split(r"[^a-zA-Z]+", name) if word)
+    meant = nearest_offered(search, names) or closest(search, words)
+    return f' Did you mean "{meant}"?' if meant else " To list all of them: pi-subagents models"
+
+
+def add_list_and_show(
+    group: click.Group, load: Callable[[Path, Path], ProfileCatalog], complete: Complete, *, said: str, if_none: str
+) -> None:
+    """Give a group the commands that list what is in a catalog, with a summary of each as `said`, and show one."""
+
+    def load_here() -> ProfileCatalog:
+        place = Place.here()
+        return load(place.cwd, place.agent_dir)
+
+    @group.command("list", help=f"List all {group.name}s{said}; broken files are reported with file and line.")
+    @json_option
+    def list_all(as_json: bool) -> None:
+        _print_catalog(load_here(), as_json=as_json, if_none=if_none)
+
+    @group.command("show", help=f"Show a {group.name} in full.")
+    @click.argument("name", shell_complete=complete)
+    @json_option
+    def show(name: str, as_json: bool) -> None:
+        _print_detail(load_here().resolve(name), as_json=as_json)
+
+
+def _print_catalog(catalog: ProfileCatalog, *, as_json: bool, if_none: str) -> None:
+    """A line for each, or one JSON document; files that cannot be used go to standard error."""
+    if as_json:
+        print_json(_catalog_as_json(catalog))
+        return
+    for found in catalog.profiles.values():
+        objection = objection_to(found, Place.here().trust)
+        echo(f"{profile_summary(found, catalog.kind)}  [{found.scope}{', not trusted' if objection else ''}]")
+        if found.description:
+            echo(f"  {found.description}")
+    if not catalog.profiles:
+        echo(if_none)
+    for problem in catalog.broken:
+        echo(f"✗ {problem}", err=True)
+    for warning in catalog.warnings:
+        echo(f"warning: {warning}", err=True)
+
+
+def _catalog_as_json(catalog: ProfileCatalog) -> dict[str, Any]:
+    return {
+        f"{catalog.kind.word}s": [
+            {
+                "name": name,
+                "description": found.description,
+                "scope": found.scope,
+                "path": str(found.path),
+                "summary": profile_summary(found, catalog.kind),
+                "objection": objection_to(found, Place.here().trust),
+            }
+            for name, found in catalog.profiles.items()
+        ],
+        "broken": [
+            {"path": str(problem.path), "line": problem.line, "message": problem.message} for problem in catalog.broken
+        ],
+        "warnings": list(catalog.warnings),
+    }
+
+
+def _print_detail(profile: Profile, *, as_json: bool) -> None:
+    """Every field that is set, and why the profile cannot be used where it cannot; a key is masked."""
+    objection = objection_to(profile, Place.here().trust)
+    if as_json:
+        print_json({**profile_detail(profile), **({"objection": objection} if objection else {})})
+        return
+    echo_text(detail_text(profile))
+    if objection:
+        echo(f"warning: {objection}", err=True)
+
+
+@click.group()
+def preset() -> None:
+    """List, show and create presets: agent configurations for the tools subagent and background_agent."""
+
+
+add_list_and_show(preset, load_presets, complete_preset, said=" with their descriptions", if_none=_NO_PRESETS)
+
+
+@preset.command("new")
+@click.argument("name")
+@click.option("--global", "is_global", is_flag=True, help="Write it for all your projects, not just this one.")
+def new_preset(name: str, is_global: bool) -> None:
+    """Create a preset from a commented template and print its path."""
+    place = Place.here()
+    scope: Scope = "global" if is_global else "project"
+    echo(create_preset(name, _STARTER.format(name=name), scope, cwd=place.cwd, agent_dir=place.agent_dir))
+
+
+@click.command()
+@click.option("--presets", is_flag=True, help="Copy only the presets.")
+@click.option("--prompts", is_flag=True, help="Copy only the prompt templates.")
+@click.option("--global", "is_global", is_flag=True, help="Write them for all your projects, not just this one.")
+@click.option(
+    "--model",
+    metavar="PROVIDER/ID",
+    shell_complete=complete_model,
+    help="Use this model in all presets; see 'pi-subagents models'.",
+)
+def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> None:
+    """Copy example presets and prompt templates into this project, for you to use and edit.
+
+    Presets go to .pi/subagents/, prompt templates to .pi/prompts/. Existing files are kept.
+    """
+    place = Place.here()
+    scope: Scope = "global" if is_global else "project"
+    both = presets == prompts
+    copies: dict[Path, str] = {}
+    if presets or both:
+        copies |= _preset_copies(presets_dir(scope, place.cwd, place.agent_dir), _model_line(model, place))
+    if prompts or both:
+        base = place.agent_dir if is_global else place.project / ".pi"
+        copies |= {base / "prompts" / example.name: _text(example) for example in sorted(EXAMPLE_PROMPTS.glob("*.md"))}
+    for path in copies:
+        require_writable(path, scope)  # all of them, before the first is written
+    for path, text in copies.items():
+        is_new = write_new_file(path, text, scope)
+        echo(f"wrote {path}" if is_new else f"kept  {path} (already exists)")
+    for hint in _hints(is_global, with_presets=presets or both, with_prompts=prompts or both, model=model):
+        echo(f"hint: {hint}", err=True)
+
+
+def _model_line(model: str | None, place: Place) -> str:
+    if model is None:
+        return _MODEL_LINE
+    from pi_subagents.delegation.program_facts import OfferedModels
+
+    checked = OfferedModels(place, place.settings()).check(model)
+    if checked.warning:
+        echo(f"warning: {checked.warning}", err=True)
+    return f"model: {checked.name}"
+
+
+def _preset_copies(directory: Path, model_line: str) -> dict[Path, str]:
+    # The name of a preset is in its file, whatever the file is called.
+    return {
+        find_profile_file(example.stem, directory, PRESET) or directory / example.name: _text(example).replace(
+            _MODEL_LINE, model_line
+        )
+        for example in sorted(EXAMPLE_PRESETS.glob("*.md"))
+    }
+
+
+def _text(example: Path) -> str:
+    return example.read_text(encoding="utf-8")
+
+
+def _hints(is_global: bool, *, with_presets: bool, with_prompts: bool, model: str | None) -> Iterator[str]:
+    if with_presets and model is None:
+        yield "the presets have no model yet: the command line uses pi's default, agents that call them must pass one"
+        yield f"to set one, edit the line `{_MODEL_LINE}` in the preset; 'pi-subagents models' lists the choices"
+    if with_prompts and not is_global:
+        from pi_subagents.harness.pi.programs import TRUST_HERE
+
+        yield f"pi offers a project's prompt templates once you trust the project: {TRUST_HERE}"

@@ -1,4 +1,4 @@
-"""The command and its sub-commands, each loaded only when it is called."""
+"""The tree of commands. Each is loaded only when it is called; until then there is a line about it in a table."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pi_subagents import __version__
-from pi_subagents.surfaces.cli.help_format import HelpContext
+from pi_subagents.surfaces.cli.help import HelpContext, write_examples
 from pi_subagents.surfaces.cli.process import run_to_exit_code
 from pi_subagents.text.wording import closest
 
@@ -21,7 +21,7 @@ _WHOLE = 1000
 
 
 class LazyGroup(click.Group):
-    """Knows of each command its module in `package`, and what `--help` says of it.
+    """Knows of each command its module, and what `--help` says of it.
 
     A command's function has its name, with `_` for `-`, and `_command` behind it where that would hide a builtin.
     `headings` says which commands stand together in `--help`, and in which order. It may name commands that are not in
@@ -33,13 +33,11 @@ class LazyGroup(click.Group):
     def __init__(
         self,
         *args: Any,
-        package: str,
         table: Mapping[str, tuple[str, str]],
         headings: Mapping[str, Sequence[str]] | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
-        self._package = package
         self._table = table
         self._headings = _place(table, headings or {REST: ()})
 
@@ -51,7 +49,7 @@ class LazyGroup(click.Group):
         """Load a command."""
         if cmd_name not in self._table:
             return None
-        module = import_module(f"{self._package}.{self._table[cmd_name][0]}")
+        module = import_module(f"{__package__}.{self._table[cmd_name][0]}")
         name = cmd_name.replace("-", "_")
         command: click.Command = getattr(module, f"{name}_command", None) or getattr(module, name)
         command.short_help = self._table[cmd_name][1]
@@ -66,7 +64,7 @@ class LazyGroup(click.Group):
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """End with examples."""
-        _write_examples(ctx, formatter)
+        write_examples(ctx, formatter)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -97,39 +95,33 @@ def _with_examples(command: click.Command) -> click.Command:
     for inner in command.commands.values() if isinstance(command, click.Group) else ():
         inner.short_help = inner.get_short_help_str(_WHOLE)
         _with_examples(inner)
-    command.format_epilog = _write_examples  # type: ignore[method-assign] # what click.command() makes has no class of ours
+    command.format_epilog = write_examples  # type: ignore[method-assign] # what click.command() makes has no class of ours
     return command
-
-
-def _write_examples(ctx: click.Context, formatter: click.HelpFormatter) -> None:
-    from pi_subagents.surfaces.cli.examples import write_examples
-
-    write_examples(ctx, formatter)
 
 
 _COMMANDS = {
     "run": ("run", "Run tasks in sub-agents and print their answers."),
-    "background": ("background", "Start, watch and stop background agents."),
-    "steer": ("steer", "Send a message to a running agent."),
-    "watch": ("watch", "Watch every run on this machine, full-screen."),
-    "mcp": ("mcp", "Serve the tools to an MCP client."),
-    "bridge": ("bridge", "Serve the extension in pi; started by pi."),
+    "background": ("app", "Start, watch and stop background agents."),
+    "steer": ("sessions", "Send a message to a running agent."),
+    "watch": ("surfaces", "Watch every run on this machine, full-screen."),
+    "mcp": ("surfaces", "Serve the tools to an MCP client."),
+    "bridge": ("surfaces", "Serve the extension in pi; started by pi."),
     "call": ("call", "Call a tool with JSON arguments, as a model would."),
     "tools": ("call", "Print the tools' names, descriptions and schemas."),
-    "sessions": ("sessions", "List, read, resume, stop, export and delete sessions."),
+    "sessions": ("app", "List, read, resume, stop, export and delete sessions."),
     "agents": ("agents", "List all agents: profiles and presets."),
-    "models": ("models", "List the models that agents can use."),
+    "models": ("agents", "List the models that agents can use."),
     "trust": ("trust", "Trust a project's settings, profiles and presets."),
     "profile": ("profile", "List, show, create, edit and delete profiles."),
-    "preset": ("preset", "List, show and create presets."),
-    "init": ("init", "Copy example presets and prompt templates."),
+    "preset": ("agents", "List, show and create presets."),
+    "init": ("agents", "Copy example presets and prompt templates."),
     "demo": ("demo", "Watch three sub-agents work, with no key and no network."),
     "setup": ("setup", "Install pi, set up a model, add the tools to your agents, run a task."),
     "doctor": ("doctor", "Check that this machine is ready for sub-agents."),
-    "pi": ("pi", "Start the pi that sub-agents use, for example to log in."),
+    "pi": ("surfaces", "Start the pi that sub-agents use, for example to log in."),
     "install-pi": ("install_pi", "Install the pi coding agent; setup does this too."),
     "install": ("install", "Add pi-subagents to pi or an MCP client."),
-    "uninstall": ("uninstall", "Remove pi-subagents from pi or an MCP client."),
+    "uninstall": ("install", "Remove pi-subagents from pi or an MCP client."),
     "completion": ("completion", "Print shell completion for bash, zsh or fish."),
 }
 
@@ -145,7 +137,6 @@ _HEADINGS = {
 
 @click.group(
     cls=LazyGroup,
-    package="pi_subagents.surfaces.cli",
     table=_COMMANDS,
     headings=_HEADINGS,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -164,10 +155,62 @@ def app(verbose: int, log_level: str | None) -> None:
     set_up_logging(verbose, log_level)
 
 
+_SESSIONS = {
+    "list": ("sessions", "List sessions, newest last."),
+    "show": ("sessions", "Show a session's full transcript, even while it runs."),
+    "output": ("sessions", "Print only a session's final text."),
+    "resume": ("run", "Continue a session that has ended."),
+    "stop": ("sessions", "Stop a running session."),
+    "export": ("sessions", "Export a session as Markdown or HTML."),
+    "delete": ("deleting", "Delete sessions."),
+    "clean": ("deleting", "Delete old sessions."),
+    "reindex": ("sessions", "Rebuild the session index from disk."),
+}
+
+
+@click.group(cls=LazyGroup, table=_SESSIONS)
+def sessions() -> None:
+    """List, read, resume, stop, export and delete sessions.
+
+    SESSION is the id that 'list' shows, or any unique prefix of a session or run id.
+    """
+
+
+_BACKGROUND = {
+    "start": ("start", "Start an agent and return immediately."),
+    "list": ("background", "List background runs, newest last."),
+    "status": ("background", "Show a run's status and result."),
+    "wait": ("background", "Wait for runs to end."),
+    "logs": ("background", "Print what an agent has done so far."),
+    "stop": ("background", "Stop a run."),
+    "attach": ("background", "Watch a run live; leaving does not stop it."),
+}
+
+
+@click.group(cls=LazyGroup, table=_BACKGROUND)
+@click.pass_context
+def background(context: click.Context) -> None:
+    """Start, watch and stop background agents.
+
+    RUN is the id that 'list' shows, or any unique prefix of a run or session id. When runs that you started in this
+    project have ended, your next command reports them once, on standard error.
+    """
+    # Whoever starts several and then waits for them must not miss that the first has failed meanwhile.
+    if context.invoked_subcommand != "start":
+        context.call_on_close(_tell_endings)
+
+
+def _tell_endings() -> None:
+    from pi_subagents.place import Place
+    from pi_subagents.surfaces.cli.ends import tell_endings
+
+    tell_endings(Place.here())
+
+
 def main(arguments: list[str] | None = None) -> Any:
     """Run the command; what people did wrong is one sentence on stderr, never a traceback."""
     if "_PI_SUBAGENTS_COMPLETE" in os.environ:
-        from pi_subagents.surfaces.cli.shells import register
+        from pi_subagents.surfaces.cli.completion import register
 
         register()
     sys.exit(run_to_exit_code(lambda: app(args=arguments, prog_name="pi-subagents", standalone_mode=False)))

@@ -9,9 +9,8 @@ import click
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.place import Place
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
-from pi_subagents.surfaces.cli.json_output import print_json
-from pi_subagents.surfaces.cli.output import echo
-from pi_subagents.surfaces.cli.trust import trust_option
+from pi_subagents.surfaces.cli.options import trust_option
+from pi_subagents.surfaces.cli.output import echo, print_json
 from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
 
 

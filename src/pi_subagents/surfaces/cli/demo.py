@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from pi_subagents.harness.pi.programs import find_pi
-from pi_subagents.models import MAX_CONCURRENCY, Task
+from pi_subagents.models import Task
 from pi_subagents.offline import (
     DEMO_PROFILES,
     DEMO_TASKS,
@@ -26,6 +26,7 @@ from pi_subagents.paths import data_dir, home_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.surfaces.cli.output import echo_text
+from pi_subagents.surfaces.cli.report import Report
 from pi_subagents.surfaces.cli.run import run_and_report
 from pi_subagents.text import shorten_path
 
@@ -57,7 +58,7 @@ def demo(live: bool, plain: bool) -> None:
         where = shorten_path(str(stage.cwd), home=str(home_dir())) if is_here else "a small sample project"
         echo_text(f"Three sub-agents in {where}\nwith {model}\n", err=True)
         tasks = [Task(task.name, task.prompt, profile=task.profile, timeout=120) for task in DEMO_TASKS]
-        code = run_and_report(tasks, stage, profile=None, jobs=MAX_CONCURRENCY, as_json=False, plain=plain)
+        code = run_and_report(tasks, stage, Report(plain=plain))
     # The index in the demo's own agent directory is gone; that in the user's learns of runs when it is asked for them.
     list_sessions(place, Wanted(project=stage.project))
     sessions = _SESSIONS_HERE if is_here else _SESSIONS_ALL

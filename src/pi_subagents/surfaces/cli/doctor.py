@@ -12,8 +12,7 @@ import click
 from pi_subagents.diagnosis import diagnose
 from pi_subagents.models.finding import Finding
 from pi_subagents.place import Place
-from pi_subagents.surfaces.cli.json_output import print_json
-from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text
+from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text, print_json
 from pi_subagents.text.harmless import clean
 
 _COLOURS = {"✓": "green", "✗": "red", "!": "yellow", "-": None}

@@ -43,19 +43,15 @@ def bring_pi(version: str, steps: Steps, data: Path) -> install.Installation:
     try:
         return install.install_pi(version, steps=steps, data=data)
     except InstallError as error:
-        _show_details(error)
+        # Before the sentence itself, which comes last, where it is seen.
+        for note in getattr(error, "__notes__", []):
+            for line in note.strip().splitlines()[-_DETAIL_LINES:]:
+                echo(f"  {line}", err=True)
         raise
 
 
 def _say(line: str) -> None:
     echo(f"install-pi: {line}", err=True)
-
-
-def _show_details(error: InstallError) -> None:
-    """Before the sentence itself, which comes last, where it is seen."""
-    for note in getattr(error, "__notes__", []):
-        for line in note.strip().splitlines()[-_DETAIL_LINES:]:
-            echo(f"  {line}", err=True)
 
 
 def _say_how_it_is_found(program: Program, launcher: Path) -> None:

@@ -1,71 +1,82 @@
-"""Markdown on standard output: rendered on a terminal, as it is in a pipe."""
+"""An agent's Markdown, rendered: everything begins at the left, at most one blank line stands between two things.
+
+Loads rich, so it is loaded only where something is rendered.
+"""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import dropwhile
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
-from pi_subagents.surfaces.cli.output import echo_text
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import CodeBlock, Heading, Markdown, MarkdownElement, TableElement
+from rich.segment import Segment, Segments
+from rich.syntax import Syntax
+from rich.table import Table
+
+from pi_subagents.export import answer_parser, is_too_deep
 from pi_subagents.text.harmless import clean, painted, printable
 
-if TYPE_CHECKING:
-    from rich.segment import Segment
-
-Printer = Callable[[str], None]
-
-MAX_RENDERED = 40_000
-"""Characters: rendering takes about a second for each 50,000, and whoever has that much to read wants it at once."""
+_MIN_CELL = 5
+"""With the blanks and the line around it."""
 
 
-def markdown_printer(*, plain: bool = False) -> Printer:
-    """Prints texts; rendered up to a bound for all of them together, the rest as it is."""
-    if plain or not _can_render():
-        return echo_text
-    left = MAX_RENDERED
+def render(text: str) -> bool:
+    """Print a text as Markdown; False, and nothing printed, where that would lose words.
 
-    def show(text: str) -> None:
-        nonlocal left
-        left -= len(text)
-        (_render if left >= 0 else echo_text)(text)
-
-    return show
-
-
-def print_block(block: str) -> None:
-    """Print one of many blocks, with a blank line behind it."""
-    if _can_render() and len(block) <= MAX_RENDERED:
-        _render(block)
-        echo_text("")
-    else:
-        echo_text(f"{block}\n")
-
-
-def _can_render() -> bool:
-    return sys.stdout.isatty() and os.environ.get("TERM", "dumb") not in ("", "dumb")
-
-
-def _render(text: str) -> None:
-    """In colour unless NO_COLOR is set; no line is filled up with blanks, which a narrower window would wrap.
-
-    What would lose words when it is rendered is printed as it is.
+    In colour unless NO_COLOR is set; no line is filled up with blanks, which a narrower window would wrap.
     """
-    from rich.console import Console
-    from rich.segment import Segment, Segments
-
-    from pi_subagents.export import is_too_deep
-    from pi_subagents.surfaces.cli.rendering import RenderedAnswer
-
     console = Console(file=painted(sys.stdout))
-    answer = RenderedAnswer(printable(text))
+    answer = _Answer(printable(text))
     if is_too_deep(text) or not answer.has_room(console.width):
-        echo_text(text)
-        return
+        return False
     lines = map(_trimmed, console.render_lines(answer, pad=False))
     for line in dropwhile(lambda line: not line, lines):  # rich puts a blank line before a list or a quotation
         console.print(Segments([*line, Segment.line()]), end="", soft_wrap=True)
+    return True
+
+
+class _Heading(Heading):
+    LEVEL_ALIGN: ClassVar = {}
+
+
+class _CodeBlock(CodeBlock):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        code = str(self.text).rstrip()
+        yield Syntax(code, self.lexer_name, theme=self.theme, word_wrap=True, padding=(0, 1))
+
+
+class _Table(TableElement):
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for table in super().__rich_console__(console, options):
+            assert isinstance(table, Table)
+            table.show_edge = False
+            for column in table.columns:
+                column.overflow = "fold"  # what is too long for a cell goes on below
+            yield table
+
+
+class _Answer(Markdown):
+    """A text as `answer_parser` reads it."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        "heading_open": _Heading,
+        "fence": _CodeBlock,
+        "code_block": _CodeBlock,
+        "table_open": _Table,
+    }
+
+    def __init__(self, text: str) -> None:
+        super().__init__("", code_theme="ansi_dark", hyperlinks=False)
+        self.parsed = answer_parser().parse(text)
+
+    def has_room(self, columns: int) -> bool:
+        """Whether every cell of its tables has more than a letter's width where lines have so many columns."""
+        types = "".join("|" if token.type == "tr_open" else "x" * token.type.startswith("th_") for token in self.parsed)
+        return max(map(len, types.split("|"))) // 2 * _MIN_CELL <= columns
 
 
 def _trimmed(line: Sequence[Segment]) -> list[Segment]:

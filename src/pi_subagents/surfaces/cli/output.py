@@ -1,4 +1,4 @@
-"""How the command prints: the only place that does.
+"""How the command prints, text, Markdown and JSON: the only place that does.
 
 Texts from projects, agents and file systems are made harmless here. A line stays a line, whatever names and paths are
 in it; a text of several lines says so by using another function.
@@ -9,11 +9,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from pi_subagents.text.harmless import clean, painted, printable, wants_colours
+from pi_subagents.text.harmless import clean, escape_json, painted, printable, wants_colours
 
 if TYPE_CHECKING:
     from pi_subagents.text.steps import Steps
@@ -21,18 +21,17 @@ if TYPE_CHECKING:
 PIPE_CELLS = 1000
 """How wide a line may be where no terminal is: nothing is cut there."""
 
+MAX_RENDERED = 40_000
+"""Characters: rendering takes about a second for each 50,000, and whoever has that much to read wants it at once."""
+
 Say = Callable[[str], None]
 """Takes a remark."""
+Printer = Callable[[str], None]
 
 
 def echo(line: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print one line; a line break in it is part of a name or a path, and becomes a space."""
     click.echo(clean(str(line)), err=err, nl=nl, color=False)
-
-
-def remarks(*, quiet: bool) -> Say:
-    """Says lines on standard error, or nothing to whoever wants only answers and errors."""
-    return (lambda _line: None) if quiet else (lambda line: echo(line, err=True))
 
 
 def echo_text(text: str, *, err: bool = False, nl: bool = True) -> None:
@@ -63,3 +62,59 @@ def steps_of(command: str) -> Steps:
 def echo_in_pager(text: str) -> None:
     """Show a text that is clean, with colours of ours in it, in the user's pager; in colour if that can show it."""
     click.echo_via_pager(text.rstrip("\n"))
+
+
+def print_json(value: Any, *, err: bool = False) -> None:
+    """One document, indented; harmless should a terminal get it."""
+    import msgspec
+
+    from pi_subagents.encoding import encode_any
+
+    echo_text(escape_json(msgspec.json.format(encode_any(value), indent=2).decode()), err=err)
+
+
+def print_json_line(value: Any) -> None:
+    """One document of several, each on a line of its own."""
+    from pi_subagents.encoding import encode_any
+
+    echo(escape_json(encode_any(value).decode()))
+
+
+def obeys_escapes() -> bool:
+    """Whether a terminal would obey them instead of printing them."""
+    return os.environ.get("TERM", "dumb") not in ("", "dumb")
+
+
+def markdown_printer(*, plain: bool = False) -> Printer:
+    """Prints texts; on a terminal rendered up to a bound for all of them together, the rest as it is."""
+    if plain or not _can_render():
+        return echo_text
+    left = MAX_RENDERED
+
+    def show(text: str) -> None:
+        nonlocal left
+        left -= len(text)
+        (_render if left >= 0 else echo_text)(text)
+
+    return show
+
+
+def print_block(block: str) -> None:
+    """Print one of many blocks of Markdown, with a blank line behind it."""
+    if _can_render() and len(block) <= MAX_RENDERED:
+        _render(block)
+        echo_text("")
+    else:
+        echo_text(f"{block}\n")
+
+
+def _can_render() -> bool:
+    return sys.stdout.isatty() and obeys_escapes()
+
+
+def _render(text: str) -> None:
+    """What would lose words when it is rendered is printed as it is."""
+    from pi_subagents.surfaces.cli.markdown import render
+
+    if not render(text):
+        echo_text(text)

@@ -1,4 +1,4 @@
-"""`profile`: which profiles there are, what each says, and the wizard that makes and changes them. Keys are masked."""
+"""`profile`: which profiles there are, what each says, and the wizard that makes and changes them."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from pi_subagents.profiles import (
     read_profile,
     save_profile,
 )
-from pi_subagents.surfaces.cli.catalogs import complete_model, complete_profile, load_here, print_catalog, print_detail
+from pi_subagents.surfaces.cli.agents import add_list_and_show
+from pi_subagents.surfaces.cli.dialogs import HINT, TerminalDialogs, ask_hidden
+from pi_subagents.surfaces.cli.options import complete_model, complete_profile
 from pi_subagents.surfaces.cli.output import echo
-from pi_subagents.surfaces.cli.profile_dialogs import HINT, TerminalDialogs, ask_hidden
 from pi_subagents.wizard import (
     CANCELLED,
     NONE_FOUND,
@@ -60,19 +61,7 @@ def profile() -> None:
     """List, show, create, edit and delete profiles: named agent configurations in Markdown files."""
 
 
-@profile.command("list")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def list_profiles(as_json: bool) -> None:
-    """List all profiles, one per line; broken files are reported with file and line."""
-    print_catalog(load_here(load_profiles), as_json=as_json, if_none=NONE_FOUND)
-
-
-@profile.command("show")
-@click.argument("name", shell_complete=complete_profile)
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show_profile(name: str, as_json: bool) -> None:
-    """Show a profile in full."""
-    print_detail(load_here(load_profiles).resolve(name), as_json=as_json)
+add_list_and_show(profile, load_profiles, complete_profile, said=", one per line", if_none=NONE_FOUND)
 
 
 @profile.command("create")

@@ -1,4 +1,4 @@
-"""What people see when their tasks are done: the answers, then a table of how it went.
+"""What people see when their tasks are done: the answers, on standard output or in files, then a table of how it went.
 
 Standard output has the answers and nothing else, so that it can be piped into a file or another program.
 """
@@ -6,73 +6,128 @@ Standard output has the answers and nothing else, so that it can be piped into a
 from __future__ import annotations
 
 import os
+import re
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
 
 import click
 
 from pi_subagents.errors import StoreError
+from pi_subagents.files import Directory
 from pi_subagents.models import short_id
 from pi_subagents.runs.forms import result_row
 from pi_subagents.runs.run import RunResult
-from pi_subagents.surfaces.cli import json_output
-from pi_subagents.surfaces.cli.answer_files import AnswerFiles
-from pi_subagents.surfaces.cli.markdown import markdown_printer
-from pi_subagents.surfaces.cli.output import PIPE_CELLS, Say, echo, echo_painted
+from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo, echo_painted, markdown_printer, obeys_escapes, print_json
+from pi_subagents.surfaces.cli.tables import Column, drawn, fitting
 from pi_subagents.text import cell_width, clip, money
 from pi_subagents.text.harmless import clean, painted
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
+from pi_subagents.trees import folder_to_fill
 
 _RULE_CELLS = 60
 _NOTHING_SAID = "(no text output from sub-agent)"
+_BETWEEN_WORDS = re.compile(r"\W+")
+_MAX_NAME_BYTES = 120
+"""File systems take 255; a number and an ending have to fit, and people have to read it."""
+_NAME_CELLS = 10
+_COLUMNS: Sequence[Column[RunResult]] = (
+    Column("task", lambda result: result.name, is_name=True),
+    Column(
+        "status",
+        lambda result: f"{'✓' if result.ok else '✗'} {result.status}",
+        colour=lambda result: "green" if result.ok else "red",
+    ),
+    Column("time", lambda result: f"{result.duration_s:.1f}s", right=True, gives_way=1),
+    Column("tools", lambda result: str(result.tool_count), right=True, gives_way=4),
+    Column("tokens", lambda result: f"{result.usage.total_tokens:,}", right=True, gives_way=3),
+    Column("cost", lambda result: money(result.usage.cost), right=True, gives_way=2),
+    Column("session", lambda result: short_id(result.session_id)),
+)
+"""None is cut but the names: half a session id is of no use."""
 
 
-def print_answers(results: Sequence[RunResult], *, plain: bool = False, styled: bool = True) -> None:
-    """The answers on standard output, each of several under its name; whatever else there is to say on standard error.
+@dataclass(frozen=True)
+class Report:
+    """How people hear of their tasks. `plain`: nothing redrawn or rendered; `quiet`: only answers and errors."""
 
-    On a terminal they are rendered, unless `plain`, and headings are in colour if `styled`.
-    """
-    show = markdown_printer(plain=plain)
-    for number, result in enumerate(results):
-        if len(results) > 1:
-            echo_painted(("\n" if number else "") + click.style(_heading(result), bold=True), color=_color(styled))
-        if text := result.output.strip():
-            show(text)
-        elif result.ok:
-            echo(_NOTHING_SAID, err=True)
-        # On a terminal it stands under its heading.
-        _tell_failure(result, named=len(results) > 1 and not sys.stdout.isatty(), styled=styled)
+    as_json: bool = False
+    plain: bool = False
+    quiet: bool = False
+    files: AnswerFiles | None = None
 
+    def say(self, line: str) -> None:
+        """A remark on standard error, for whoever wants to hear any."""
+        if not self.quiet:
+            echo(line, err=True)
 
-def write_answers(results: Sequence[RunResult], files: AnswerFiles, *, say: Say, styled: bool = True) -> bool:
-    """The answers into files; says where they are. False if one could not be written, which is said too."""
-    all_written = True
-    for result in results:
-        if result.output.strip():
-            try:
-                say(f"Wrote {files.write(result)}")
-            except StoreError as error:
-                all_written = False
-                echo(f"error: {error}", err=True)
-        elif result.ok:
-            say(f"{result.name}: {_NOTHING_SAID}, no file written")
-        _tell_failure(result, named=len(results) > 1, styled=styled)
-    return all_written
+    def show(self, results: Sequence[RunResult]) -> None:
+        """The results for programs, or the answers unless they are in files, and the table."""
+        try:
+            if self.as_json:
+                print_json([result_row(result) for result in results])
+            elif self.files is None:
+                self.print_answers(results)
+        finally:  # also where nobody reads the answers: it says where they are
+            if not self.as_json and not self.quiet:
+                self.print_summary(results)
 
+    def print_answers(self, results: Sequence[RunResult]) -> None:
+        """The answers on standard output, each of several under its name; whatever else there is on standard error."""
+        show = markdown_printer(plain=self.plain)
+        for number, result in enumerate(results):
+            if len(results) > 1:
+                echo_painted(("\n" if number else "") + click.style(_heading(result), bold=True), color=self._color)
+            if text := result.output.strip():
+                show(text)
+            elif result.ok:
+                echo(_NOTHING_SAID, err=True)
+            # On a terminal it stands under its heading.
+            self._tell_failure(result, named=len(results) > 1 and not sys.stdout.isatty())
 
-def _tell_failure(result: RunResult, *, named: bool, styled: bool) -> None:
-    if result.error:
-        from pi_subagents.export import error_words
+    def write_answers(self, results: Sequence[RunResult]) -> bool:
+        """The answers into files, if that is wanted; False if one could not be written. Either is said."""
+        all_written = True
+        if self.files is None:
+            return all_written
+        for result in results:
+            if result.output.strip():
+                try:
+                    self.say(f"Wrote {self.files.write(result)}")
+                except StoreError as error:
+                    all_written = False
+                    echo(f"error: {error}", err=True)
+            elif result.ok:
+                self.say(f"{result.name}: {_NOTHING_SAID}, no file written")
+            self._tell_failure(result, named=len(results) > 1)
+        return all_written
 
-        whose = f"{clip(result.name, _RULE_CELLS)}: " if named else ""
-        line = clean(f"✗ {whose}{error_words(result.error, result.reason, result.duration_s)}")
-        echo_painted(click.style(line, fg="red"), err=True, color=_color(styled))
+    def print_summary(self, results: Sequence[RunResult]) -> None:
+        """One row per task with time, tools, tokens and cost, and where the records are, all on standard error."""
+        from rich.console import Console
+
+        width = None if sys.stderr.isatty() or "COLUMNS" in os.environ else PIPE_CELLS
+        console = Console(file=painted(sys.stderr), force_terminal=self._color, width=width)
+        console.print()
+        console.print(drawn(fitting(_COLUMNS, results, console.width, _NAME_CELLS, least=1), results))
+        if results:
+            words = f"\nRecords: {clean(_short(results[0].run_dir.parent))}"
+            console.print(words, style="dim", highlight=False, soft_wrap=True, markup=False)
+
+    def _tell_failure(self, result: RunResult, *, named: bool) -> None:
+        if result.error:
+            from pi_subagents.export import error_words
+
+            whose = f"{clip(result.name, _RULE_CELLS)}: " if named else ""
+            line = clean(f"✗ {whose}{error_words(result.error, result.reason, result.duration_s)}")
+            echo_painted(click.style(line, fg="red"), err=True, color=self._color)
+
+    @property
+    def _color(self) -> bool | None:
+        """False: never; None: where there is a terminal."""
+        return None if not self.plain and obeys_escapes() else False
 
 
 def _heading(result: RunResult) -> str:
@@ -82,74 +137,6 @@ def _heading(result: RunResult) -> str:
     return f"── {name} " + "─" * max(3, rule_cells - cell_width(name))
 
 
-def _color(styled: bool) -> bool | None:
-    return None if styled else False
-
-
-def print_summary(results: Sequence[RunResult], *, styled: bool = True) -> None:
-    """One row per task with time, tools, tokens and cost, and where the records are: all of it on standard error."""
-    from rich.console import Console
-
-    width = None if sys.stderr.isatty() or "COLUMNS" in os.environ else PIPE_CELLS
-    console = Console(file=painted(sys.stderr), force_terminal=None if styled else False, width=width)
-    console.print()
-    console.print(_fitting_table(results, console))
-    if folder := _common_folder(results):
-        words = f"\nRecords: {clean(_short(folder))}"
-        console.print(words, style="dim", highlight=False, soft_wrap=True, markup=False)
-
-
-def _fitting_table(results: Sequence[RunResult], console: Console) -> Table:
-    """Where a table is too wide, names are cut and then columns left out: half a session id is of no use."""
-    from rich.measure import Measurement
-
-    longest = max((cell_width(clean(result.name)) for result in results), default=0)
-    unbounded = console.options.update(max_width=_UNBOUNDED)
-    columns = dict(_COLUMNS)
-    while True:
-        table = _table(results, columns)
-        excess = Measurement.get(console, unbounded, table).maximum - console.width
-        left_out = next((name for name in _LEAVE_OUT if name in columns), None)
-        if longest - excess >= min(longest, _MIN_NAME_CELLS) or left_out is None:
-            table.columns[0].max_width = max(1, longest - max(excess, 0))
-            return table
-        del columns[left_out]
-
-
-def _table(results: Sequence[RunResult], columns: Mapping[str, _Cell]) -> Table:
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in columns:
-        table.add_column(name, no_wrap=True, overflow="ellipsis", justify="right" if name in _FIGURES else "left")
-    for result in results:
-        # As texts of their own: in a name that is markup, or half of it, nothing is obeyed.
-        colour = {"status": "green" if result.ok else "red"}
-        table.add_row(*(Text(cell(result), style=colour.get(name, "")) for name, cell in columns.items()))
-    return table
-
-
-_Cell = Callable[[RunResult], str]
-_COLUMNS: Mapping[str, _Cell] = {
-    "task": lambda result: clean(result.name),
-    "status": lambda result: f"{'✓' if result.ok else '✗'} {result.status}",
-    "time": lambda result: f"{result.duration_s:.1f}s",
-    "tools": lambda result: str(result.tool_count),
-    "tokens": lambda result: f"{result.usage.total_tokens:,}",
-    "cost": lambda result: money(result.usage.cost),
-    "session": lambda result: short_id(result.session_id),
-}
-_FIGURES = frozenset({"time", "tools", "tokens", "cost"})
-_LEAVE_OUT = ("tools", "tokens", "cost", "time")
-_MIN_NAME_CELLS = 10
-_UNBOUNDED = 10_000
-
-
-def _common_folder(results: Sequence[RunResult]) -> Path | None:
-    return results[0].run_dir.parent if results else None
-
-
 def _short(folder: Path) -> str:
     try:
         return f"{folder.relative_to(Path.cwd())}/"
@@ -157,6 +144,55 @@ def _short(folder: Path) -> str:
         return f"{folder}/"
 
 
-def print_results_json(results: Sequence[RunResult]) -> None:
-    """The same for programs."""
-    json_output.print_json([result_row(result) for result in results])
+class AnswerFiles:
+    """`run -o DIR`: every answer in a file of its own, named after its task. What is there already stays as it is.
+
+    Opened before the tasks begin, so that a directory that cannot be written is known before they cost anything.
+    """
+
+    def __init__(self, folder: Path, project: Path) -> None:
+        self._path = folder
+        self._project = project
+        self._folder: Directory | None = None
+
+    def open(self) -> None:
+        """Make the directory where there is none; raises StoreError."""
+        try:
+            self._folder = folder_to_fill(self._path, self._project)
+            self._folder.unlink(self._folder.draft("answer", b""))
+        except OSError as error:
+            raise StoreError(
+                f"cannot write into {self._path}: {error.strerror}; choose another directory with -o"
+            ) from error
+
+    def write(self, result: RunResult) -> Path:
+        """Where the answer is now; raises StoreError."""
+        assert self._folder is not None
+        try:
+            return self._path / _create(self._folder, result.name, f"{result.output.strip()}\n".encode())
+        except OSError as error:
+            raise StoreError(
+                f"cannot write into {self._path}: {error.strerror}; "
+                f"'pi-subagents sessions output {short_id(result.session_id)}' prints the answer"
+            ) from error
+
+
+def _create(folder: Directory, task: str, content: bytes) -> str:
+    for name in _names(task):
+        try:
+            folder.create(name, content, mode=0o666)
+        except FileExistsError:
+            continue
+        except OSError:
+            folder.unlink(name)
+            raise
+        return name
+    raise AssertionError("names never end")
+
+
+def _names(task: str) -> Iterator[str]:
+    """`review.md`, `review-2.md`, …: letters, digits and `_` with `-` between them."""
+    words = _BETWEEN_WORDS.sub("-", clean(task)).encode()[:_MAX_NAME_BYTES].decode("utf-8", "ignore").strip("-")
+    stem = words or "task"
+    yield f"{stem}.md"
+    yield from (f"{stem}-{number}.md" for number in count(2))

@@ -1,8 +1,7 @@
-"""`run`: tasks for people."""
+"""`run` and `sessions resume`: tasks for people."""
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -14,22 +13,26 @@ from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.delegation.missing import require_everything
 from pi_subagents.delegation.planning import Plan
 from pi_subagents.delegation.program_facts import with_default_models
+from pi_subagents.errors import SessionNotFound
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
+from pi_subagents.runs.run import Run
 from pi_subagents.settings import RunnerName
-from pi_subagents.surfaces.cli.answer_files import AnswerFiles
-from pi_subagents.surfaces.cli.background.starting import refuse_foreground_options, start_in_background
-from pi_subagents.surfaces.cli.catalogs import complete_agent, complete_model
-from pi_subagents.surfaces.cli.detaching import begin_detachable, see_through
-from pi_subagents.surfaces.cli.notices import tell_endings
-from pi_subagents.surfaces.cli.output import remarks
-from pi_subagents.surfaces.cli.prompts import STDIN, read_prompts, tasks_of
-from pi_subagents.surfaces.cli.report import print_answers, print_results_json, print_summary, write_answers
+from pi_subagents.surfaces.cli.ends import tell_endings
+from pi_subagents.surfaces.cli.options import (
+    Duration,
+    complete_agent,
+    complete_model,
+    find_session,
+    session_argument,
+    trust_option,
+)
+from pi_subagents.surfaces.cli.report import AnswerFiles, Report
+from pi_subagents.surfaces.cli.start import refuse_foreground_options, start_in_background
 from pi_subagents.surfaces.cli.task_files import read_tasks
-from pi_subagents.surfaces.cli.times import Duration
-from pi_subagents.surfaces.cli.trust import trust_option
-from pi_subagents.surfaces.cli.views import choose_view, forbids_escapes
+from pi_subagents.surfaces.cli.tasks import STDIN, read_prompts, tasks_of
+from pi_subagents.surfaces.cli.views import Detaching, View, begin_detachable, choose_view, see_through
 
 
 @click.command()
@@ -133,35 +136,17 @@ def run(
     from_file = read_tasks(task_file) if task_file is not None else []
     if not prompts and not from_file:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
-    told = read_prompts(prompts, files if cwd is None else _seen_from_here(files), remarks(quiet=quiet))
     place = Place.here(cwd, trusts_project=trust)
+    report = Report(as_json, plain, quiet, AnswerFiles(output, place.project) if output is not None else None)
+    told = read_prompts(prompts, files if cwd is None else _seen_from_here(files), report.say)
     tasks = [*tasks_of(told, timeout), *(told.around(task, timeout) for task in from_file)]
     chosen = [_with_choice(task, model, thinking) for task in tasks]
-    tasks = with_default_models(chosen, place, remarks(quiet=quiet))
+    tasks = with_default_models(chosen, place, report.say)
     if background:
         start_in_background(tasks, place, profile=profile, as_json=as_json)
         return
-    sys.exit(
-        run_and_report(
-            tasks,
-            place,
-            profile=profile,
-            jobs=jobs,
-            as_json=as_json,
-            plain=plain,
-            quiet=quiet,
-            output=output,
-            runner="tmux" if tmux else None,
-            detachable=True,
-        )
-    )
-
-
-def _check(plans: Sequence[Plan], place: Place, files: AnswerFiles | None) -> None:
-    """Raise InvalidCall for all that is missing, and StoreError where no answer could be written."""
-    require_everything(plans, place)
-    if files is not None:
-        files.open()
+    runner: RunnerName | None = "tmux" if tmux else None
+    sys.exit(run_and_report(tasks, place, report, profile=profile, jobs=jobs, runner=runner, detachable=True))
 
 
 def _seen_from_here(files: Sequence[str]) -> list[str]:
@@ -174,27 +159,71 @@ def _with_choice(task: Task, model: str | None, thinking: str | None) -> Task:
     return replace(task, model=task.model or model, thinking_level=task.thinking_level or thinking)
 
 
+@click.command()
+@session_argument
+@click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
+@click.option("-p", "--profile", help="Use another profile or preset than before.", shell_complete=complete_agent)
+@click.option("--files", multiple=True, metavar="PATH", help="Prepend a file to the prompt; - is standard input.")
+@click.option("--timeout", type=Duration(min_s=1), help=f"Timeout: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
+@click.option(
+    "--cwd",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Directory to work in (default: the same as before).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--plain", is_flag=True, help="Print one line per event; never redraw.")
+@trust_option
+def resume(
+    session: str,
+    prompt: tuple[str, ...],
+    profile: str | None,
+    files: tuple[str, ...],
+    timeout: float | None,
+    cwd: Path | None,
+    as_json: bool,
+    plain: bool,
+    trust: bool,
+) -> None:
+    """Continue SESSION with PROMPT, in a new run that knows what the earlier ones did.
+
+    Piped input is appended to the prompt; a PROMPT of - is read from standard input instead. The agent works in the
+    same directory and with the same profile as before, unless told otherwise. Exit code 0 only if the run completed.
+    """
+    report = Report(as_json, plain)
+    latest = _latest(Place.here(), session)
+    told = read_prompts((" ".join(prompt),), files, report.say)
+    paths = tuple(str(Path(file).absolute()) for file in told.files)
+    task = latest.resumed_task(told.whole(told.texts[0]), cwd=cwd, profile=profile, timeout_s=timeout, files=paths)
+    # Profiles and settings are those of the project that the session belongs to.
+    place = Place.here(latest.project, trusts_project=trust)
+    sys.exit(run_and_report([task], place, report, detachable=True))
+
+
+def _latest(place: Place, text: str) -> Run:
+    try:
+        return find_session(place, text).latest
+    except SessionNotFound as error:
+        sentence = str(error)
+        raise SessionNotFound(f"Cannot resume: {sentence[:1].lower()}{sentence[1:]}", advice=error.advice) from None
+
+
 def run_and_report(
     tasks: list[Task],
     place: Place,
+    report: Report,
     *,
-    profile: str | None,
-    jobs: int,
-    as_json: bool,
-    plain: bool,
-    quiet: bool = False,
-    output: Path | None = None,
+    profile: str | None = None,
+    jobs: int = MAX_CONCURRENCY,
     runner: RunnerName | None = None,
     detachable: bool = False,
 ) -> int:
-    """Run tasks, show their progress on stderr and their answers on stdout or in files; the exit code for it.
+    """Run tasks, show their progress on stderr and their answers as the report has it; the exit code for it.
 
     What is `detachable` returns in a child of this process; see `begin_detachable`.
     """
-    say = remarks(quiet=quiet)
-    files = AnswerFiles(output, place.project) if output is not None else None
-    detaching = begin_detachable(place, plain=plain or quiet or as_json, runner=runner) if detachable else None
-    view = choose_view(plain=plain, quiet=quiet, detach=detaching.ask if detaching else None)
+    no_windows = report.plain or report.quiet or report.as_json
+    detaching = begin_detachable(place, plain=no_windows, runner=runner) if detachable else None
+    view = choose_view(plain=report.plain, quiet=report.quiet, detach=detaching.ask if detaching else None)
     delegation = Delegation(
         tasks,
         profile=profile,
@@ -202,35 +231,39 @@ def run_and_report(
         concurrency=jobs,
         observer=view.observe,
         runner=runner,
-        check=lambda plans, place: _check(plans, place, files),
+        check=lambda plans, place: _check(plans, place, report.files),
     )
+    interrupted = _run(delegation, view, detaching, report)
+    all_written = report.write_answers(delegation.results)
+    if detaching is not None and detaching.is_done:
+        return 0  # nobody is left to be told
+    report.show(delegation.results)
+    for warning in delegation.warnings[len(delegation.settings.warnings) :]:
+        report.say(f"warning: {warning}")
+    if not report.quiet:
+        tell_endings(place)
+    if interrupted is not None:
+        report.say("Stopped. Everything the agents said so far is kept in the records listed above.")
+        return interrupted.exit_code
+    return 0 if all_written and all(result.ok for result in delegation.results) else 1
+
+
+def _check(plans: Sequence[Plan], place: Place, files: AnswerFiles | None) -> None:
+    """Raise InvalidCall for all that is missing, and StoreError where no answer could be written."""
+    require_everything(plans, place)
+    if files is not None:
+        files.open()
+
+
+def _run(delegation: Delegation, view: View, detaching: Detaching | None, report: Report) -> Interrupted | None:
+    """What has to be said first, then the work; the signal that ended it, if one did."""
     for warning in delegation.settings.warnings:
-        say(f"warning: {warning}")
+        report.say(f"warning: {warning}")
     delegation.check_runner()
     if delegation.hint is not None:
-        say(f"hint: {delegation.hint}")
-    interrupted = None
+        report.say(f"hint: {delegation.hint}")
     try:
         run_until_signalled(see_through(delegation, view, detaching))
     except Interrupted as signal:
-        interrupted = signal
-    styled = not plain and not forbids_escapes(os.environ)
-    all_written = files is None or write_answers(delegation.results, files, say=say, styled=styled)
-    if detaching is not None and detaching.is_done:
-        return 0  # nobody is left to be told
-    try:
-        if as_json:
-            print_results_json(delegation.results)
-        elif files is None:
-            print_answers(delegation.results, plain=plain, styled=styled)
-    finally:  # also where nobody reads the answers: it says where they are
-        if not as_json and not quiet:
-            print_summary(delegation.results, styled=styled)
-    for warning in delegation.warnings[len(delegation.settings.warnings) :]:
-        say(f"warning: {warning}")
-    if not quiet:
-        tell_endings(place)
-    if interrupted is not None:
-        say("Stopped. Everything the agents said so far is kept in the records listed above.")
-        return interrupted.exit_code
-    return 0 if all_written and all(result.ok for result in delegation.results) else 1
+        return signal
+    return None

@@ -24,11 +24,10 @@ from pi_subagents.models import Task
 from pi_subagents.models.finding import Finding
 from pi_subagents.paths import data_dir, tilde
 from pi_subagents.place import Place
+from pi_subagents.surfaces.cli.dialogs import ask_yes
 from pi_subagents.surfaces.cli.doctor import print_finding, print_verdict
-from pi_subagents.surfaces.cli.extension_report import warm_up
-from pi_subagents.surfaces.cli.install import installation_for, print_hints
+from pi_subagents.surfaces.cli.install import installation_for, print_hints, warm_up
 from pi_subagents.surfaces.cli.output import echo, steps_of
-from pi_subagents.surfaces.cli.profile_dialogs import ask_yes
 from pi_subagents.wizard import Cancelled
 
 if TYPE_CHECKING:
@@ -123,7 +122,7 @@ def _get_model(setup: _Setup) -> bool:
     found = _ask_for_models(setup)
     if setup.asks and found[0].needed and not found[0].ok and ask_yes(_LOGIN_QUESTION, initial=True):
         from pi_subagents.processes.foreground import run_in_terminal
-        from pi_subagents.surfaces.cli.pi import terminal_launch
+        from pi_subagents.surfaces.cli.surfaces import terminal_launch
 
         run_in_terminal(*terminal_launch(setup.place))
         found = _ask_for_models(setup)
@@ -177,9 +176,10 @@ def _run_first_task(setup: _Setup, *, has_model: bool) -> int:
     if not has_model:
         setup.leave_out("first task", "pi-subagents demo (needs no model)")
     elif setup.wants("Run a first task? An agent describes this directory, for a few tokens."):
+        from pi_subagents.surfaces.cli.report import Report
         from pi_subagents.surfaces.cli.run import run_and_report
 
-        return run_and_report([_FIRST_TASK], setup.place, profile=None, jobs=1, as_json=False, plain=False)
+        return run_and_report([_FIRST_TASK], setup.place, Report())
     else:
         setup.leave_out("first task", command)
     return 0

@@ -1,24 +1,30 @@
-"""Tables that fit their terminal: where the names would be cut too short, columns give way; names get what is left."""
+"""Tables that fit their terminal: where the names would be cut too short, columns give way; names get what is left.
+
+A long list at a terminal goes through the user's pager, beginning at the end, where the newest is.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from shutil import get_terminal_size
 from typing import TYPE_CHECKING, Generic, Literal, TypeVar
 
+from pi_subagents.clock import now_ms
+from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.paths import home_dir
 from pi_subagents.progress import standing, status_icon
-from pi_subagents.surfaces.cli.output import PIPE_CELLS
-from pi_subagents.surfaces.cli.pager import print_paged
-from pi_subagents.text import cell_width, clip, counted, money, shorten_path
+from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo_in_pager
+from pi_subagents.text import age_of, cell_width, clip, counted, duration, money, shorten_path
 from pi_subagents.text.harmless import clean, painted, wants_colours
 
 if TYPE_CHECKING:
-    from rich.table import Table as RichTable
+    from rich.console import Console
+    from rich.table import Table
 
 Row = TypeVar("Row")
 
@@ -29,6 +35,9 @@ _NAME_CELLS = 20
 _MIN_NAME_CELLS = 8
 _AGENT_CELLS = 16
 _WRAPPED_CELLS = 24
+_LESS = "-FRX"
+"""As git has it: ends by itself where all fits, shows colours, leaves what was read on the screen."""
+_AT_THE_END = "+G"
 
 
 @dataclass(frozen=True)
@@ -40,11 +49,36 @@ class Column(Generic[Row]):
     gives_way: int = 0
     right: bool = False
     may_wrap: bool = False
+    is_name: bool = False
+    colour: Callable[[Row], str] = lambda _row: ""
+
+    def texts(self, rows: Sequence[Row]) -> list[str]:
+        """What is in it, harmless."""
+        return [clean(self.cell(row)) for row in rows]
+
+    def width(self, rows: Sequence[Row]) -> int:
+        """With the gap beside it."""
+        widest = max(map(cell_width, [self.title, *self.texts(rows)]))
+        return (min(widest, _WRAPPED_CELLS) if self.may_wrap else widest) + _GAP
 
 
-def agent_column(agent: Callable[[Row], str | None]) -> Column[Row]:
-    """The name of the profile or preset that a run had."""
-    return Column("agent", lambda row: clip(clean(agent(row) or "–"), _AGENT_CELLS))
+def run_columns(
+    title: str, short_id: Callable[[Row], str], state_of: Callable[[Row], RunState]
+) -> tuple[Column[Row], ...]:
+    """What every list of runs begins with: how each stands, its name and id, its profile or preset, when, how long."""
+
+    def stands(row: Row) -> str:
+        state = state_of(row)
+        return f"{status_icon(state.status)} {standing(state.status, state.is_damaged)}"
+
+    return (
+        Column("status", stands, colour=lambda row: _COLOURS.get(state_of(row).status, "yellow")),
+        Column("name", lambda row: state_of(row).name, is_name=True),
+        Column(title, short_id),
+        Column("agent", lambda row: clip(clean(state_of(row).agent or "–"), _AGENT_CELLS)),
+        Column("age", lambda row: age_of(state_of(row).created_at, now_ms()), right=True),
+        Column("time", lambda row: working_time(state_of(row)) or "–", right=True, gives_way=2),
+    )
 
 
 def project_column(project: Callable[[Row], Path]) -> Column[Row]:
@@ -52,73 +86,80 @@ def project_column(project: Callable[[Row], Path]) -> Column[Row]:
     return Column("project", lambda row: shorten_path(str(project(row)), home=str(home_dir())), may_wrap=True)
 
 
+def working_time(state: RunState) -> str | None:
+    """How long a run has been at work, or was; None if it never started."""
+    if state.started_at is None:
+        return None
+    return duration(((state.completed_at or now_ms()) - state.started_at) / 1000)
+
+
 def totals(count: int, word: str, tokens: int, cost: float) -> str:
     """The line below a list: `3 sessions, 141,844 tokens, $0.1953`."""
     return f"{counted(count, word)}, {tokens:,} tokens, {money(cost)}"
 
 
-@dataclass(frozen=True)
-class Table(Generic[Row]):
-    """One line per row: its status and its name, then the columns; and a line below them all."""
+def console_for_output() -> Console:
+    """One that paints on standard output; in colour where that is wanted."""
+    from rich.console import Console
 
-    columns: Sequence[Column[Row]]
-    status: Callable[[Row], Status]
-    is_damaged: Callable[[Row], bool]
-    name: Callable[[Row], str]
-    footer: str
-
-    def show(self, rows: Sequence[Row], *, pager: bool) -> None:
-        """Print it, in a pager where that is wanted and needed."""
-        from rich.console import Console
-
-        width = None if sys.stdout.isatty() else PIPE_CELLS
-        colours: Literal["auto"] | None = "auto" if wants_colours(os.environ) else None
-        console = Console(file=painted(sys.stdout), width=width, color_system=colours)
-        with console.capture() as captured:
-            console.print(self._fitting(rows, console.width))
-            console.print(self.footer, style="dim", highlight=False, markup=False)
-        print_paged(captured.get(), pager=pager)
-
-    def _fitting(self, rows: Sequence[Row], width: int) -> RichTable:
-        standings = [
-            f"{status_icon(self.status(row))} {standing(self.status(row), self.is_damaged(row))}" for row in rows
-        ]
-        names = [clean(self.name(row)) for row in rows]
-        cells = {column: [clean(column.cell(row)) for row in rows] for column in self.columns}
-        enough = min(max(map(cell_width, names)), max(_NAME_CELLS, width // 4))
-        while True:
-            room = width - _width(standings) - sum(_width([one.title, *cells[one]], one.may_wrap) for one in cells)
-            least = max(cells, key=lambda column: column.gives_way)
-            if room >= enough or not least.gives_way:
-                return self._drawn(rows, standings, [clip(name, max(room, _MIN_NAME_CELLS)) for name in names], cells)
-            del cells[least]
-
-    def _drawn(
-        self,
-        rows: Sequence[Row],
-        standings: Sequence[str],
-        names: Sequence[str],
-        cells: dict[Column[Row], list[str]],
-    ) -> RichTable:
-        from rich.table import Table as RichTable
-        from rich.text import Text
-
-        table = RichTable(box=None, pad_edge=False, header_style="dim")
-        table.add_column("status", no_wrap=True)
-        table.add_column("name", no_wrap=True)
-        for column in cells:
-            table.add_column(
-                column.title,
-                justify="right" if column.right else "left",
-                no_wrap=not column.may_wrap,
-                overflow="fold" if column.may_wrap else "ellipsis",  # a long path is one word: it goes on all the same
-            )
-        for number, row in enumerate(rows):
-            about = Text(standings[number], style=_COLOURS.get(self.status(row), "yellow"))
-            table.add_row(about, Text(names[number]), *(Text(texts[number]) for texts in cells.values()))
-        return table
+    colours: Literal["auto"] | None = "auto" if wants_colours(os.environ) else None
+    return Console(file=painted(sys.stdout), width=None if sys.stdout.isatty() else PIPE_CELLS, color_system=colours)
 
 
-def _width(texts: Sequence[str], may_wrap: bool = False) -> int:
-    widest = max(map(cell_width, texts))
-    return (min(widest, _WRAPPED_CELLS) if may_wrap else widest) + _GAP
+def show_list(columns: Sequence[Column[Row]], rows: Sequence[Row], footer: str, *, pager: bool) -> None:
+    """Print a line per row and one below them all; in a pager where that is wanted and needed."""
+    console = console_for_output()
+    enough = max(_NAME_CELLS, console.width // 4)
+    with console.capture() as captured:
+        console.print(drawn(fitting(columns, rows, console.width, enough, _MIN_NAME_CELLS), rows))
+        console.print(footer, style="dim", highlight=False, markup=False)
+    _print_paged(captured.get(), pager=pager)
+
+
+def fitting(
+    columns: Sequence[Column[Row]], rows: Sequence[Row], width: int, enough: int, least: int
+) -> list[Column[Row]]:
+    """The columns that leave `enough` cells to the names, which are cut to what there is, but not below the `least`."""
+    name = next(column for column in columns if column.is_name)
+    widths = {column: column.width(rows) for column in columns if column is not name}
+    enough = min(enough, max(map(cell_width, name.texts(rows)), default=0))
+    while (room := width - sum(widths.values())) < enough:
+        first = max(widths, key=lambda column: column.gives_way)
+        if not first.gives_way:
+            break
+        del widths[first]
+    cut = replace(name, cell=lambda row: clip(clean(name.cell(row)), max(room, least)))
+    return [cut if column is name else column for column in columns if column is name or column in widths]
+
+
+def drawn(columns: Sequence[Column[Row]], rows: Sequence[Row]) -> Table:
+    """A line per row. Cells are texts of their own: in one that is markup, or half of it, nothing is obeyed."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="dim")
+    for column in columns:
+        table.add_column(
+            column.title,
+            justify="right" if column.right else "left",
+            no_wrap=not column.may_wrap,
+            overflow="fold" if column.may_wrap else "ellipsis",  # a long path is one word: it goes on all the same
+        )
+    for row in rows:
+        table.add_row(*(Text(clean(column.cell(row)), style=column.colour(row)) for column in columns))
+    return table
+
+
+def _print_paged(text: str, *, pager: bool) -> None:
+    """Print what we painted, out of texts that are clean; in a pager if it is wanted and the terminal is too low."""
+    if not pager or not _is_too_long(text):
+        painted(sys.stdout).write(text)
+        return
+    os.environ["LESS"] = f"{os.environ.get('LESS') or _LESS} {_AT_THE_END}"
+    echo_in_pager(text)
+
+
+def _is_too_long(text: str) -> bool:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("PAGER") == "":
+        return False
+    return text.count("\n") >= get_terminal_size().lines  # a line is left for the prompt

@@ -1,31 +1,20 @@
-"""`trust`: the user's word that a project's files may do more than describe; and `--trust`, the same for one call."""
+"""`trust`: the user's word that a project's files may do more than describe."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 import msgspec
 
-from pi_subagents.errors import PiSubagentsError
-from pi_subagents.harness.contract import depth_in
 from pi_subagents.paths import project_root
 from pi_subagents.place import Place
 from pi_subagents.profiles import home_of, load_presets, load_profiles, powers_of
 from pi_subagents.settings import load_settings
-from pi_subagents.surfaces.cli.json_output import print_json
-from pi_subagents.surfaces.cli.output import echo
+from pi_subagents.surfaces.cli.options import refuse_sub_agents
+from pi_subagents.surfaces.cli.output import echo, print_json
 from pi_subagents.trust import SETTINGS, TRUST_COMMAND, Decisions
-
-Command = TypeVar("Command", bound=Callable[..., Any])
-
-
-def trust_option(command: Command) -> Command:
-    """The option `--trust` of a command that starts agents."""
-    explanation = f"Trust the project for this call only; '{TRUST_COMMAND}' is permanent."
-    return click.option("--trust", is_flag=True, callback=_only_people, help=explanation)(command)
 
 
 @click.command()
@@ -44,7 +33,7 @@ def trust(directory: Path | None, revoke: bool, as_list: bool, as_json: bool) ->
     if as_list or as_json:
         _list(decisions, as_json=as_json)
         return
-    _check_depth(place)
+    refuse_sub_agents()
     folder = project_root((directory or place.cwd).absolute(), place.agent_dir)
     if revoke:
         was_trusted = decisions.revoke(folder)
@@ -83,15 +72,3 @@ def _list(decisions: Decisions, *, as_json: bool) -> None:
         echo(decision.path if is_same else f"{decision.path}  (replaced by another directory, so not trusted)")
     if not found:
         echo("No trusted directories.")
-
-
-def _only_people(_context: click.Context, _option: click.Parameter, is_set: bool) -> bool:
-    if is_set:
-        _check_depth(Place.here())
-    return is_set
-
-
-def _check_depth(place: Place) -> None:
-    # Not a wall, as an agent has its user's permissions; but it shall not get there by doing what an error suggests.
-    if depth_in(place.environ):
-        raise PiSubagentsError("A sub-agent cannot trust a project; only a person can.")

@@ -1,0 +1,195 @@
+"""A user with sessions on disk and two presets, who runs the command: in a pipe, in the background, or at a terminal.
+
+Their agents are stand-ins: a task is the script that its agent plays.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import termios
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pi_subagents.paths import runs_dir
+from pi_subagents.store import is_held, list_runs, request_stop
+from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT, Action, answer, prints, script
+from pi_subagents.testing.agent import touches, waits_for
+from pi_subagents.trust import Decisions
+from tests.kit import command
+from tests.kit.sessions import Shelf
+from tests.kit.waiting import PATIENCE_S, until
+
+SOURCE = Path(__file__).parents[3] / "src"
+TIMEOUT_S = PATIENCE_S
+MODEL = "acme/large"
+
+
+class Desk:
+    """The project, the user's home, and the command; of the presets `worker` can be steered, and `deaf` cannot."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.project = root / "project"
+        (self.project / ".pi").mkdir(parents=True)
+        self.home = root / "home"
+        self.home.mkdir()
+        Decisions(self.home / ".pi" / "agent").trust(self.project)
+        self.shelf = Shelf(self.project, self.home / ".pi" / "agent")
+        for name, harness in (("worker", "pi-rpc"), ("deaf", "pi-json")):
+            self.write(
+                f".pi/subagents/{name}.md",
+                f"---\nname: {name}\ndescription: Works.\nmodel: {MODEL}\nharness: {harness}\n---\n",
+            )
+
+    @property
+    def environ(self) -> dict[str, str]:
+        return {
+            "PYTHONPATH": str(SOURCE),
+            "PATH": os.environ["PATH"],
+            "HOME": str(self.home),
+            "PYTHONUTF8": "1",
+            "TERM": "xterm-256color",
+            MODELS_VARIABLE: MODEL,
+            **dict([SCRIPTED_AGENT]),
+        }
+
+    @property
+    def run_dirs(self) -> list[Path]:
+        return list_runs(runs_dir(self.project))
+
+    def write(self, name: str, text: str) -> Path:
+        """Write a file of the project."""
+        path = self.project / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def run(
+        self, *arguments: str, stdin: str = "", cwd: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> Done:
+        """Run `sessions` with these arguments."""
+        return self.call("sessions", *arguments, stdin=stdin, cwd=cwd, variables=variables)
+
+    def call(
+        self, *arguments: str, stdin: str = "", cwd: Path | None = None, variables: Mapping[str, str] | None = None
+    ) -> Done:
+        """Run the command with these arguments."""
+        environ = {**self.environ, **(variables or {})}
+        done = command.run(*arguments, cwd=cwd or self.project, environ=environ, stdin=stdin)
+        return Done(done.returncode, done.stdout, done.stderr)
+
+    def start(self, *arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
+        """Start the command with these arguments and leave it running."""
+        return subprocess.Popen(
+            command.argv(*arguments),
+            cwd=cwd or self.project,
+            env=self.environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def at_terminal(
+        self, *arguments: str, columns: int = 120, typed: str = "", variables: Mapping[str, str] | None = None
+    ) -> Done:
+        """Run `sessions` at a terminal of that width; what it prints on both channels is one text."""
+        master, slave = pty.openpty()
+        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
+        process = subprocess.Popen(
+            command.argv("sessions", *arguments),
+            cwd=self.project,
+            env={**self.environ, **(variables or {})},
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            start_new_session=True,
+        )
+        os.close(slave)
+        os.write(master, typed.encode())
+        text = _read_all(master)
+        os.close(master)
+        return Done(process.wait(TIMEOUT_S), text, "")
+
+    def background(self, *arguments: str, stdin: str = "") -> Done:
+        """Run `background` with these arguments."""
+        return self.call("background", *arguments, stdin=stdin)
+
+    def launch(self, *actions: Action, preset: str = "worker") -> Path:
+        """Start a script in the background; its run directory."""
+        done = self.background("start", preset, script(*actions), "--json")
+        assert done.exit_code == 0, done.err
+        return Path(done.json()["run"]["paths"]["runDir"])
+
+    def launch_patient(self, preset: str = "worker", word: str = "go") -> Path:
+        """Start an agent that is at work now and answers when it is told to go on."""
+        ready, go = self.root / f"{word} ready", self.root / word
+        run_dir = self.launch(touches(ready), waits_for(go), prints(*answer("Done at last.")), preset=preset)
+        until(ready.exists, "the agent is at work")
+        return run_dir
+
+    def go(self, word: str = "go") -> None:
+        """Let a patient agent go on."""
+        (self.root / word).touch()
+
+    def until_over(self, run_dir: Path) -> None:
+        """Wait until nobody holds a run any more."""
+        until(lambda: not is_held(run_dir), "the run is over")
+
+    def close(self) -> None:
+        """Stop whatever still runs."""
+        self.shelf.close()
+        for run_dir in self.run_dirs:
+            if is_held(run_dir):
+                request_stop(run_dir, "the test is over")
+        for run_dir in self.run_dirs:
+            self.until_over(run_dir)
+
+    def complete(self, *words: str) -> list[str]:
+        """What zsh is told when Tab is pressed behind these words."""
+        done = self.call(variables=command.completing(*words))
+        assert done.err == ""
+        return done.out.splitlines()
+
+
+class Done:
+    """How a command ended."""
+
+    def __init__(self, exit_code: int, out: str, err: str) -> None:
+        self.exit_code = exit_code
+        self.out = out
+        self.err = err
+
+    def json(self) -> Any:
+        return json.loads(self.out)
+
+
+def _read_all(master: int) -> str:
+    data = b""
+    while True:
+        try:
+            piece = os.read(master, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            break
+        if not piece:
+            break
+        data += piece
+    return data.decode(errors="replace").replace("\r\n", "\n")
+
+
+def short(run_dir: Path) -> str:
+    """What people see of a run's id."""
+    return run_dir.name.rpartition("-")[2][:8]
+
+
+def interrupt(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """Press Ctrl+C; what was printed and said."""
+    process.send_signal(signal.SIGINT)
+    return process.communicate(timeout=TIMEOUT_S)
