@@ -114,7 +114,7 @@ class Planner:
     """Plans the tasks of a call; each profile is made ready and skills are looked for at most once in each directory.
 
     `continuations` has what the sessions that tasks resume have come to, by session id. `models` returns who is asked
-    about every model that a call, a profile or a preset names. A profile may name its harness; `harness` is for the others.
+    about every model that somebody names. A profile may name its harness; `harness` is for the others.
     """
 
     place: Place
