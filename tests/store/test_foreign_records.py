@@ -34,14 +34,13 @@ from pi_subagents.store import (
     list_runs,
     load_run,
     publish,
-    put_address,
     read_file,
-    remove_session,
     request_stop,
     session_runs,
 )
 from pi_subagents.store import record as records
-from pi_subagents.store.record import OUR_FILES
+from pi_subagents.store.record import OUR_FILES, put_address
+from pi_subagents.store.removal import remove_session
 from tests.kit.sessions import DAY_S, Kept, Shelf, says
 
 NOBODY = 65534

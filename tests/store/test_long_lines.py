@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.models import event as ev
-from pi_subagents.store import JournalTail, read_journal, reading
+from pi_subagents.store import read_journal, reading
+from pi_subagents.store.reading import JournalTail
 
 MEBI = 1024 * 1024
 SETTLED, EXITED = b'{"type":"agent_settled"}\n', b'{"type":"exited","exitCode":0}\n'
