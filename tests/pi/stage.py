@@ -46,7 +46,7 @@ def installed_pi() -> Program:
     if os.access(launcher, os.X_OK):
         return Program((str(launcher),), "install-pi")
     try:
-        return find_pi(None, _ENVIRON, _DATA_DIR)
+        return find_pi(None, _ENVIRON)
     except AgentNotFound as error:
         raise AgentNotFound(f"These tests need the real pi: run ./scripts/setup. {error}") from None
 

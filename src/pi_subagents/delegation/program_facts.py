@@ -36,7 +36,7 @@ from pi_subagents.harness.pi.programs import (
 )
 from pi_subagents.harness.pi.rpc import ANSWER_REQUESTS, GET_STATE, default_in
 from pi_subagents.models import Task
-from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
+from pi_subagents.paths import AGENT_DIR_VARIABLES
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
 from pi_subagents.profiles import (
@@ -144,7 +144,7 @@ class OfferedModels:
 
     @cached_property
     def _path(self) -> str:
-        return child_path(self._place.environ, data_dir(self._place.environ))
+        return child_path(self._place.environ)
 
     @cached_property
     def _program(self) -> Program:
