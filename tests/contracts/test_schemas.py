@@ -10,9 +10,10 @@ import pytest
 from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 
 from pi_subagents.place import Place
-from pi_subagents.testing import answer, prints, script
+from pi_subagents.testing import MODELS_VARIABLE, answer, prints, script
 from pi_subagents.tools import TOOLS, ToolContext, call_tool
-from tests.tools.preset_desk import WAIT_S, PresetDesk
+from tests.kit.waiting import PATIENCE_S
+from tests.kit.workplace import Workplace
 
 TASK = {"name": "a", "prompt": "b"}
 RUN = {"preset": "a", "task": "b"}
@@ -81,16 +82,14 @@ LATER = {"background_agent": {"run.error", "run.finalText"}}
 
 
 async def test_results_have_the_fields_that_the_schemas_tell_of_and_no_others(tmp_path: Path) -> None:
-    desk = PresetDesk(tmp_path)
-    desk.preset("scout", "model: acme/large")
-    desk.settings(maxLinesPerWindow="many")
-    profiles = desk.project / ".pi" / "agent-profiles"
-    profiles.mkdir()
-    (profiles / "broken.md").write_text("---\nname: [\n---\n")
+    desk = Workplace(tmp_path, {MODELS_VARIABLE: "acme/large"})
+    desk.write_preset("scout", "model: acme/large")
+    desk.write_settings(maxLinesPerWindow="many")
+    desk.write(".pi/agent-profiles/broken.md", "---\nname: [\n---\n")
     seen: dict[str, set[str]] = {}
 
     async def call(name: str, **arguments: Any) -> Any:
-        content = (await desk.call(name, **arguments)).structured
+        content = (await desk.tool(name, **arguments)).structured
         Draft202012Validator(TOOLS[name].output_schema).validate(content)
         seen[name] = set(_fields_of(TOOLS[name].output_schema, content))
         return content
@@ -101,7 +100,7 @@ async def test_results_have_the_fields_that_the_schemas_tell_of_and_no_others(tm
     await call("list_subagent_profiles")
     await call("subagent", preset="scout", task=WELL)
     launched = await call("background_agent", preset="scout", task=WELL)
-    await call("background_agent_status", runId=launched["run"]["runId"], wait_s=WAIT_S)
+    await call("background_agent_status", runId=launched["run"]["runId"], wait_s=PATIENCE_S)
     assert set(seen) == set(TOOLS)
     for name, fields in seen.items():
         told = set(_fields_in(TOOLS[name].output_schema))

@@ -179,10 +179,7 @@ ONLY_0_87: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
         ),
         ev.AgentInstructed(at=AT, characters=10, tools=("read", "bash")),
     ),
-    (
-        message(role="system", content=[{"type": "text", "text": "in parts"}]),
-        ev.AgentInstructed(at=AT, characters=8),
-    ),
+    (message(role="system", content=[{"type": "text", "text": "in parts"}]), ev.AgentInstructed(at=AT, characters=8)),
     ({"type": "session_info_changed", "name": "Fix the build"}, ev.SessionRenamed(at=AT, name="Fix the build")),
     ({"type": "session_info_changed"}, ev.SessionRenamed(at=AT)),
     ({"type": "thinking_level_changed", "level": "high"}, ev.ThinkingLevelChanged(at=AT, level="high")),
@@ -262,10 +259,7 @@ ODD: list[tuple[dict[str, Any], ev.AnyEvent | None]] = [
     ({"type": "agent_settled", "aborted": {"by": "user"}}, ev.AgentSettled(at=AT)),
     (accepted(data={"disposition": 7}), ev.PromptAccepted(at=AT)),
     (accepted(data="handled"), ev.PromptAccepted(at=AT)),
-    (
-        {"type": "tool_execution_end", **TOOL, "durationMs": "long"},
-        ev.ToolEnded(at=AT, id="call_1", name="bash"),
-    ),
+    ({"type": "tool_execution_end", **TOOL, "durationMs": "long"}, ev.ToolEnded(at=AT, id="call_1", name="bash")),
     (
         {"type": "tool_execution_end", **TOOL, "durationMs": -1e308},
         ev.ToolEnded(at=AT, id="call_1", name="bash", duration_ms=0),

@@ -47,28 +47,18 @@ def write_profile(place: Place, fields: str, body: str = "") -> None:
     path.write_text(f"---\nname: p\n{fields}\n---\n{body}", encoding="utf-8")
 
 
+def write_settings(place: Place, **subagents: object) -> None:
+    (place.agent_dir / "settings.json").write_text(json.dumps({"subagents": subagents}))
+
+
 async def run(place: Place, prompt: str, harness: Harness | None = None, **task: Any) -> RunResult:
     (result,) = await Delegation([Task("t", prompt, **task)], place=place, harness=harness or EchoHarness())
     return result
 
 
-async def test_a_task_is_done_when_the_program_exits_with_code_0(place: Place) -> None:
-    result = await run(place, "Hello\n> count sheep\nBye")
-    assert (result.status, result.reason, result.error) == (Status.COMPLETED, Reason.SETTLED, None)
-    assert (result.output, result.tool_count, result.exit_code) == ("Hello\nBye", 1, 0)
-
-
-async def test_its_record_is_like_any_other(place: Place) -> None:
-    result = await run(place, "Hello")
-    meta = json.loads((result.run_dir / META_FILE).read_bytes())
-    assert (meta["harness"], meta["program"]["foundIn"]) == ("echo", "pi-subagents itself")
-    assert (result.run_dir / "prompt.md").read_text() == "Hello"
-    assert not (result.run_dir / "task.txt").exists(), "what is temporary goes with the run"
-    assert load_run(result.run_dir).text == "Hello"
-    assert not (result.run_dir / "child-session.jsonl").exists()
-
-
-async def test_its_window_says_what_it_says(place: Place) -> None:
+async def test_a_task_is_done_when_the_program_exits_with_code_0_and_seen_and_recorded_like_any_other(
+    place: Place,
+) -> None:
     windows: dict[str, Window] = {}
 
     def watch(state: Any, events: Any) -> None:
@@ -76,9 +66,18 @@ async def test_its_window_says_what_it_says(place: Place) -> None:
         for event in events:
             window.apply(event)
 
-    await Delegation([Task("t", "> bash ls\nFound it.")], place=place, harness=EchoHarness(), observer=watch)
+    prompt = "Hello\n> bash ls\nBye"
+    (result,) = await Delegation([Task("t", prompt)], place=place, harness=EchoHarness(), observer=watch)
+    assert (result.status, result.reason, result.error) == (Status.COMPLETED, Reason.SETTLED, None)
+    assert (result.output, result.tool_count, result.exit_code) == ("Hello\nBye", 1, 0)
     (window,) = windows.values()
-    assert [line.text for line in window.lines][-2:] == ["→ bash → ls", "Found it."]
+    assert [line.text for line in window.lines][-3:] == ["→ bash → ls", "Hello", "Bye"]
+    meta = json.loads((result.run_dir / META_FILE).read_bytes())
+    assert (meta["harness"], meta["program"]["foundIn"]) == ("echo", "pi-subagents itself")
+    assert (result.run_dir / "prompt.md").read_text() == prompt
+    assert not (result.run_dir / "task.txt").exists(), "what is temporary goes with the run"
+    assert load_run(result.run_dir).text == "Hello\nBye"
+    assert not (result.run_dir / "child-session.jsonl").exists()
 
 
 async def test_a_code_that_is_not_0_is_a_failure_with_what_it_said(place: Place) -> None:
@@ -103,7 +102,7 @@ async def test_it_can_be_stopped(place: Place) -> None:
 
 
 async def test_none_is_kept_for_the_next_task(place: Place) -> None:
-    (place.agent_dir / "settings.json").write_text('{"subagents": {"warmAgents": true}}')
+    write_settings(place, warmAgents=True)
     tasks = [Task("one", "Hello"), Task("two", "Hello")]
     results = await Delegation(tasks, place=place, harness=EchoHarness(), concurrency=1)
     journals = [read_journal(result.run_dir / JOURNAL_FILE) for result in results]
@@ -122,7 +121,7 @@ async def test_it_cannot_be_steered_and_nothing_else_is_run_in_its_place(place: 
 
 @pytest.mark.parametrize("mode", ["retell", "native"])
 async def test_what_came_before_is_retold(mode: str, place: Place) -> None:
-    (place.agent_dir / "settings.json").write_text(json.dumps({"subagents": {"resumeMode": mode}}))
+    write_settings(place, resumeMode=mode)
     first = await run(place, "The word is swordfish.")
     second = await run(place, "What is the word?", resume=first.session_id)
     assert second.session_id == first.session_id
@@ -131,15 +130,11 @@ async def test_what_came_before_is_retold(mode: str, place: Place) -> None:
 
 
 @pytest.mark.usefixtures("_chosen")
-async def test_a_profile_can_choose_it_where_pi_is_the_rule(place: Place) -> None:
+async def test_a_profile_can_choose_it_where_pi_is_the_rule_and_so_can_the_settings(place: Place) -> None:
     write_profile(place, "harness: echo", "Be brief.")
     (result,) = await Delegation([Task("t", "Hello", profile="p")], place=place)
     assert (result.status, result.output) == (Status.COMPLETED, "Be brief.\nHello")
-
-
-@pytest.mark.usefixtures("_chosen")
-async def test_the_settings_can_choose_it(place: Place) -> None:
-    (place.agent_dir / "settings.json").write_text('{"subagents": {"harness": "echo"}}')
+    write_settings(place, harness="echo")
     (result,) = await Delegation([Task("t", "Hello")], place=place)
     assert (result.status, result.output) == (Status.COMPLETED, "Hello")
 
@@ -190,7 +185,7 @@ def test_the_doctor_asks_it_instead_of_pi(place: Place) -> None:
 
 
 def test_a_name_that_is_not_in_the_table_is_no_harness(place: Place) -> None:
-    (place.agent_dir / "settings.json").write_text('{"subagents": {"harness": "echo"}}')
+    write_settings(place, harness="echo")
     (warning,) = place.settings().warnings
     assert "must be one of pi-json, pi-rpc" in warning
     write_profile(place, "harness: echo")

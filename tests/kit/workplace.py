@@ -94,9 +94,10 @@ class Workplace:
         file.write_text(text, encoding="utf-8")
         return file
 
-    def write_profile(self, name: str, *fields: str, body: str = "") -> Path:
-        """Write a profile of the project; each field is a line of its frontmatter."""
-        return self._write_agent(self.project / ".pi" / "agent-profiles", name, fields, body)
+    def write_profile(self, name: str, *fields: str, body: str = "", is_global: bool = False) -> Path:
+        """Write a profile of the project, or of the user; each field is a line of its frontmatter."""
+        folder = (self.agent_dir if is_global else self.project / ".pi") / "agent-profiles"
+        return self._write_agent(folder, name, fields, body)
 
     def write_preset(self, name: str, *fields: str, body: str = "", is_global: bool = False) -> Path:
         """Write a preset of the project, or of the user."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,15 +13,18 @@ from typing import Any
 
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Task
-from pi_subagents.models.event import AnyEvent
+from pi_subagents.models.event import AnyEvent, Output
 from pi_subagents.place import Place
 from pi_subagents.runs.run import RunResult
 from pi_subagents.store import JOURNAL_FILE, read_journal
-from pi_subagents.testing import Action, script
-from tests.kit.command import argv
+from pi_subagents.testing import Action, answer, prints, script
+from pi_subagents.testing.agent import pauses, writes
+from tests.kit.command import Ended, argv
+from tests.kit.waiting import PATIENCE_S
 from tests.kit.workplace import Workplace
 
 PRESET, MODEL = "worker", "acme/large"
+READY, FOREVER, DONE = writes(b"ready\n"), pauses(300), prints(*answer("Done."))
 
 
 @dataclass
@@ -49,6 +54,15 @@ class Stage(Workplace):
         call = json.dumps({"tasks": [{"name": "task", "prompt": script(*actions)}]})
         return self.start(argv("call", "delegate_to_subagents", call))
 
+    def program(self, source: str, *arguments: str, environ: Mapping[str, str] | None = None) -> Ended:
+        """Run a Python program in the project to its end, which must be a good one."""
+        argv, env = [sys.executable, "-c", source, *arguments], self.full_environ(environ)
+        done = subprocess.run(
+            argv, cwd=self.project, env=env, capture_output=True, text=True, timeout=PATIENCE_S, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done
+
     def events(self) -> list[AnyEvent]:
         """The journal of the one run there is."""
         (run_dir,) = self.run_dirs
@@ -57,6 +71,22 @@ class Stage(Workplace):
     def full_environ(self, more: Mapping[str, str] | None = None) -> dict[str, str]:
         """What a process of this stage finds in its environment."""
         return {**self.environ, **(more or {})}
+
+
+async def until_ready(delegation: Delegation, count: int = 1) -> asyncio.Task[None]:
+    """Start a delegation and wait until `count` of its agents have said so; returns the rest of its work."""
+    ready = asyncio.Semaphore(0)
+
+    async def follow() -> None:
+        async for update in delegation:
+            if isinstance(update.event, Output) and update.event.text == "ready":
+                ready.release()
+
+    work = asyncio.ensure_future(follow())
+    async with asyncio.timeout(PATIENCE_S):
+        for _ in range(count):
+            await ready.acquire()
+    return work
 
 
 def make_stage(folder: Path, containment: str, **settings: Any) -> Stage:

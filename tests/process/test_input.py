@@ -9,13 +9,12 @@ from pi_subagents.models import Task
 from pi_subagents.models import event as ev
 from pi_subagents.place import Place
 from pi_subagents.runs.run import RunResult
-from pi_subagents.testing import SCRIPT_VARIABLE, Action, answer, prints, script
+from pi_subagents.testing import SCRIPT_VARIABLE, Action, script
 from pi_subagents.testing.agent import counts_input, exits, pauses
 from tests.kit.waiting import PATIENCE_S
-from tests.process.kit import Stage
+from tests.process.kit import DONE, Stage
 
 TEN_MB = 10 * 1024 * 1024
-DONE = prints(*answer("Done."))
 
 
 async def told(stage: Stage, *actions: Action, size: int = TEN_MB) -> RunResult:

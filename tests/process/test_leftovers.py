@@ -14,15 +14,12 @@ from typing import cast
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation
 from pi_subagents.models.event import Started
-from pi_subagents.runners import LocalRunner, Mechanism, Stream
+from pi_subagents.runners import LocalRunner, Mechanism
 from pi_subagents.store import Slots, is_held, load_run
-from pi_subagents.testing import prints
-from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, pauses, touches, writes
-from pi_subagents.testing.records import answer
+from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, touches, writes
 from tests.kit.waiting import PATIENCE_S, until, until_async
 from tests.process.attacks import End, alive, start, state_of
-from tests.process.kit import Stage
-from tests.process.test_stopping import FOREVER, READY, until_ready
+from tests.process.kit import DONE, FOREVER, READY, Stage, until_ready
 
 FAMILY = [
     leaves_behind(),
@@ -66,18 +63,8 @@ asyncio.run(main())
 
 
 async def test_what_a_finished_agent_leaves_behind_goes_with_it_and_does_not_delay_the_end(stage: Stage) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        result = await stage.run(*FAMILY, prints(*answer("Done.")))
+    result = await stage.run(*FAMILY, DONE)
     assert result.status == "completed"
-    assert stage.processes() == []
-
-
-async def test_a_grandchild_that_keeps_stdout_open_does_not_delay_the_end(stage: Stage) -> None:
-    delegation = stage.delegation([leaves_behind(), READY, pauses(0.2), prints(*answer("Done."))])
-    work = await until_ready(delegation)
-    async with asyncio.timeout(PATIENCE_S):
-        await work
-    assert [result.status for result in delegation.results] == ["completed"]
     assert stage.processes() == []
 
 
@@ -122,8 +109,7 @@ async def test_without_containment_a_grandchild_that_keeps_stdout_open_delays_th
 ) -> None:
     stage = Stage(tmp_path / "inner", mark=plain_stage.mark, containment="none")  # whose fixture tidies up
     started = time.monotonic()
-    async with asyncio.timeout(PATIENCE_S):
-        result = await stage.run(leaves_behind(), prints(*answer("Done.")))
+    result = await stage.run(leaves_behind(), DONE)
     assert (result.status, result.output) == ("completed", "Done.")
     assert time.monotonic() - started >= 1
 
@@ -147,8 +133,7 @@ async def test_a_wrapper_that_is_killed_takes_its_agent_with_it_and_the_run_says
     work = await until_ready(delegation)
     started = [event for event in stage.events() if isinstance(event, Started)]
     os.kill(started[0].pid, signal.SIGKILL)
-    async with asyncio.timeout(PATIENCE_S):
-        await work
+    await asyncio.wait_for(work, PATIENCE_S)
     (result,) = delegation.results
     assert (result.status, result.reason, result.exit_code) == ("failed", "exit", 137)
     assert (result.error or "").startswith("Sub-agent exited with code 137 before it finished")
@@ -194,25 +179,13 @@ async def test_the_end_of_what_is_killed_is_told_when_nobody_is_left(stage: Stag
     assert len(os.listdir("/proc/self/fd")) == before  # noqa: PTH208 - as above
 
 
-class Listener:
-    """Hears of the end of a process."""
-
-    def __init__(self) -> None:
-        self.ended = asyncio.Event()
-
-    def on_output(self, stream: Stream, data: bytes) -> None: ...
-
-    def on_exit(self, exit_code: int) -> None:
-        self.ended.set()
-
-
 async def test_an_agent_whose_run_broke_off_is_ended_and_its_slot_is_free(tmp_path: Path) -> None:
-    listener = Listener()
+    end = End()
     invocation = Invocation(("sh", "-c", "sleep 1000"), dict(os.environ), tmp_path, b"", interactive=True)
     slots = Slots(tmp_path / "slots", 1)
     async with LocalRunner("none", slots).slot(invocation) as slot:
-        process = slot.start(listener)
+        process = slot.start(end)
     assert slots.take() is None
     process.release(reusable=False)
-    await asyncio.wait_for(listener.ended.wait(), PATIENCE_S)
+    await asyncio.wait_for(end.code, PATIENCE_S)
     assert slots.take() is not None

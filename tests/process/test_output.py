@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.models import event as ev
-from pi_subagents.testing import Action, answer, prints, script
+from pi_subagents.store import JOURNAL_FILE, Journal, read_journal
+from pi_subagents.testing import Action, prints, script
 from pi_subagents.testing.agent import closes_output, complains, pauses, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
-from tests.kit.waiting import PATIENCE_S
-from tests.process.kit import Stage
-
-DONE = prints(*answer("Done."))
+from tests.background.kit import KEEPER_MARK, make_yard
+from tests.process.kit import DONE, Stage, make_stage
 
 JUNK = {
     "text": b"npm warn something\n",
@@ -34,12 +31,14 @@ JUNK = {
 }
 
 
-@pytest.mark.parametrize("junk", JUNK)
-async def test_junk_before_and_between_records_does_not_disturb_a_run(junk: str, plain_stage: Stage) -> None:
-    result = await plain_stage.run(writes(JUNK[junk]), prints(AGENT_START), writes(JUNK[junk]), DONE)
-    assert (result.status, result.output) == ("completed", "Done.")
-    kept = [event for event in plain_stage.events() if isinstance(event, ev.Output | ev.Unknown)]
-    assert len(kept) >= 2 or junk == "blank lines"
+async def test_junk_before_and_between_records_does_not_disturb_a_run(plain_stage: Stage) -> None:
+    scripts = [[writes(junk), prints(AGENT_START), writes(junk), DONE] for junk in JUNK.values()]
+    delegation = plain_stage.delegation(*scripts)
+    for junk, result in zip(JUNK, await delegation, strict=True):
+        assert (result.status, result.output) == ("completed", "Done."), junk
+        journal = read_journal(result.run_dir / JOURNAL_FILE)
+        kept = [event for event in journal if isinstance(event, ev.Output | ev.Unknown)]
+        assert len(kept) >= 2 or junk == "blank lines", junk
 
 
 def _line(text: str) -> bytes:
@@ -58,21 +57,22 @@ async def test_a_record_that_arrives_byte_by_byte_is_whole(plain_stage: Stage) -
     assert (result.status, result.output) == ("completed", "héllo €😀\u2028 and more")
 
 
-@pytest.mark.parametrize(
-    ("record", "text"),
-    [
-        (_line("windows")[:-1] + b"\r\n", "windows"),
-        (_line("a line\u2028and\u2029another\x85"), "a line\u2028and\u2029another\x85"),
-        (_line("bad X byte").replace(b"X", b"\xff"), f"bad {REPLACED} byte"),
-        (_line("half X emoji").replace(b"X", rb"\ud83d"), f"half {REPLACED} emoji"),
-        (_line("other half X").replace(b"X", rb"\ude00"), f"other half {REPLACED}"),
-        (_line("whole X").replace(b"X", rb"\ud83d\ude00"), "whole 😀"),
-        (_line("NUL X").replace(b"X", rb"\u0000"), "NUL \0"),
-    ],
-)
-async def test_odd_text_in_a_record_does_not_lose_its_message(record: bytes, text: str, plain_stage: Stage) -> None:
-    result = await plain_stage.run(writes(record), REST)
-    assert (result.status, result.output) == ("completed", text)
+ODD_TEXT = [
+    (_line("windows")[:-1] + b"\r\n", "windows"),
+    (_line("a line\u2028and\u2029another\x85"), "a line\u2028and\u2029another\x85"),
+    (_line("bad X byte").replace(b"X", b"\xff"), f"bad {REPLACED} byte"),
+    (_line("half X emoji").replace(b"X", rb"\ud83d"), f"half {REPLACED} emoji"),
+    (_line("other half X").replace(b"X", rb"\ude00"), f"other half {REPLACED}"),
+    (_line("whole X").replace(b"X", rb"\ud83d\ude00"), "whole 😀"),
+    (_line("NUL X").replace(b"X", rb"\u0000"), "NUL \0"),
+]
+
+
+async def test_odd_text_in_a_record_does_not_lose_its_message(plain_stage: Stage) -> None:
+    result = await plain_stage.run(*(writes(record) for record, _ in ODD_TEXT), REST)
+    assert result.status == "completed"
+    said = [event.text for event in plain_stage.events() if isinstance(event, ev.Message)]
+    assert said == [text for _, text in ODD_TEXT]
 
 
 async def test_the_last_record_needs_no_line_ending(plain_stage: Stage) -> None:
@@ -124,17 +124,47 @@ def test_a_flood_of_output_does_not_cost_memory(
     flood: Action, kept: dict[bytes, int], most_mb: int, plain_stage: Stage
 ) -> None:
     scripts = [script(DONE), script(flood, writes(b"\n"), DONE)]
-    measured = subprocess.run(
-        [sys.executable, "-c", MEASURE, *scripts],
-        cwd=plain_stage.project,
-        env=plain_stage.full_environ(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
-    status, grown_mb, run_dir = measured.stdout.split()
+    status, grown_mb, run_dir = plain_stage.program(MEASURE, *scripts).stdout.split()
     assert status == "completed"
     assert int(grown_mb) < most_mb
-    journal = (Path(run_dir) / "events.jsonl").read_bytes()
+    journal = (Path(run_dir) / JOURNAL_FILE).read_bytes()
     assert {tag: journal.count(b'{"type":"%s"' % tag) for tag in kept} == kept
+
+
+# --- the setting `maxJournalMb` holds for every run, whoever holds it --------------------------------------------
+
+FLOOD = writes(b"x" * 999 + b"\n", times=4000)
+
+
+def check(journal: Path) -> None:
+    assert 1_000_000 < journal.stat().st_size < 1_500_000
+    dropped = [event for event in read_journal(journal) if isinstance(event, ev.DetailsDropped)]
+    assert [event.bound for event in dropped] == [1_000_000]
+
+
+async def test_a_run_in_the_foreground_keeps_to_the_setting(tmp_path: Path) -> None:
+    stage = make_stage(tmp_path, "guard", maxJournalMb=1)
+    result = await stage.run(FLOOD, DONE)
+    assert (result.status, result.output) == ("completed", "Done.")
+    check(stage.run_dirs[0] / JOURNAL_FILE)
+
+
+async def test_a_run_in_the_background_keeps_to_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    yard = make_yard(tmp_path, maxJournalMb=1)
+    monkeypatch.setenv(KEEPER_MARK, yard.keeper_mark)
+    try:
+        run_dir = await yard.launch(FLOOD, DONE)
+        row = await yard.see_the_end(run_dir)
+    finally:
+        yard.kill_everybody()
+    assert (row["status"], row["finalText"]) == ("completed", "Done.")
+    check(run_dir / JOURNAL_FILE)
+
+
+def test_who_goes_on_with_a_journal_counts_what_is_in_it(tmp_path: Path) -> None:
+    path = tmp_path / JOURNAL_FILE
+    for _ in range(2):
+        journal = Journal(path)
+        journal.append([ev.Output(text="x" * 1000), ev.Exited(exit_code=0)])
+        assert journal.size == path.stat().st_size
+        journal.close()

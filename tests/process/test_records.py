@@ -7,8 +7,6 @@ import json
 import os
 import signal
 import stat
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -17,47 +15,39 @@ import pytest
 from pi_subagents.clock import iso_time
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import event as ev
-from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, META_FILE, Lease, is_held, publish, read_journal
-from pi_subagents.testing import answer, prints, script
-from pi_subagents.testing.agent import complains, leaves_behind, pauses, waits_for, writes
-from tests.kit.waiting import PATIENCE_S
-from tests.process.kit import Stage
-from tests.process.test_stopping import READY, until_ready
-
-DONE = prints(*answer("Done."))
+from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, META_FILE, is_held, publish, read_journal
+from pi_subagents.testing import answer, script
+from pi_subagents.testing.agent import complains, leaves_behind, waits_for, writes
+from tests.kit.sessions import take_lease
+from tests.process.kit import DONE, FOREVER, READY, Stage, until_ready
 
 IS_HELD = (
     "import sys; from pathlib import Path; from pi_subagents.store import is_held; print(is_held(Path(sys.argv[1])))"
 )
 
 
-def held_for_another_process(run_dir: Path) -> bool:
-    asked = subprocess.run([sys.executable, "-c", IS_HELD, str(run_dir)], capture_output=True, text=True, check=True)
-    return asked.stdout.strip() == "True"
-
-
 async def test_the_lease_is_held_while_the_agent_runs_and_free_after_it(stage: Stage, tmp_path: Path) -> None:
     delegation = stage.delegation([leaves_behind(daemon=True), READY, waits_for(tmp_path / "go on"), DONE])
     work = await until_ready(delegation)
     (run_dir,) = stage.run_dirs
-    assert await asyncio.to_thread(held_for_another_process, run_dir)
+    assert (await asyncio.to_thread(stage.program, IS_HELD, str(run_dir))).stdout == "True\n"
     (tmp_path / "go on").touch()
     await work
-    assert not await asyncio.to_thread(held_for_another_process, run_dir)
+    assert (await asyncio.to_thread(stage.program, IS_HELD, str(run_dir))).stdout == "False\n"
 
 
-async def test_a_record_is_for_its_owner_alone_and_not_for_git(stage: Stage) -> None:
+async def test_a_record_is_for_its_owner_alone_and_not_for_git(plain_stage: Stage) -> None:
     before = os.umask(0)
     try:
-        result = await stage.run(writes(b"junk\n"), complains("warning\n"), DONE)
+        result = await plain_stage.run(writes(b"junk\n"), complains("warning\n"), DONE)
     finally:
         os.umask(before)
     inside = list(result.run_dir.rglob("*"))
     assert {path.name for path in inside} >= {META_FILE, JOURNAL_FILE, LEASE_FILE, "result.json", "stdout.log"}
-    for path in [result.run_dir, stage.runs, *inside]:
+    for path in [result.run_dir, plain_stage.runs, *inside]:
         expected = 0o700 if path.is_dir() else 0o600
         assert stat.S_IMODE(path.stat().st_mode) == expected, path.name
-    assert (stage.runs / ".gitignore").read_text() == "*\n"
+    assert (plain_stage.runs / ".gitignore").read_text() == "*\n"
 
 
 def test_no_reader_ever_sees_a_run_that_is_half_there(tmp_path: Path) -> None:
@@ -86,7 +76,7 @@ def test_no_reader_ever_sees_a_run_that_is_half_there(tmp_path: Path) -> None:
 
 
 def test_a_child_forked_without_exec_does_not_keep_the_lease(tmp_path: Path) -> None:
-    lease = Lease.take(tmp_path)
+    lease = take_lease(tmp_path)
     assert lease is not None
     ready, tell_ready = os.pipe()
     child = os.fork()
@@ -118,21 +108,15 @@ asyncio.run(main())
 """
 
 
-@pytest.mark.parametrize("ending", [DONE, pauses(300)], ids=["finishes", "works on"])
-def test_a_journal_that_cannot_grow_stops_the_run_which_then_has_failed(ending: list[object], stage: Stage) -> None:
+@pytest.mark.parametrize("ending", [DONE, FOREVER], ids=["finishes", "works on"])
+def test_a_journal_that_cannot_grow_stops_the_run_which_then_has_failed(
+    ending: list[object], plain_stage: Stage
+) -> None:
     prompt = script(writes(b"x" * 100 + b"\n", times=5000), ending)
-    outcome = subprocess.run(
-        [sys.executable, "-c", FULL_DISK, prompt],
-        cwd=stage.project,
-        env=stage.full_environ(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
-    (run_dir,) = stage.run_dirs
-    assert outcome.stdout.strip() == f"failed record cannot write the journal {run_dir / JOURNAL_FILE}: File too large"
-    assert stage.processes() == []
+    told = plain_stage.program(FULL_DISK, prompt).stdout.strip()
+    (run_dir,) = plain_stage.run_dirs
+    assert told == f"failed record cannot write the journal {run_dir / JOURNAL_FILE}: File too large"
+    assert plain_stage.processes() == []
     assert not is_held(run_dir)
     assert fold(RunState(), read_journal(run_dir / JOURNAL_FILE)).status == "running", "nothing may call it completed"
 
@@ -161,16 +145,7 @@ def test_a_hundred_runs_leak_no_descriptor_and_no_process(stage: Stage, tmp_path
     agent = tmp_path / "quick-agent"
     agent.write_text(f"#!/bin/sh\ncat <<'END'\n{records}\nEND\n")
     agent.chmod(0o755)
-    outcome = subprocess.run(
-        [sys.executable, "-c", LEAKS],
-        cwd=stage.project,
-        env=stage.full_environ({"PI_SUBAGENTS_PI": str(agent)}),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert outcome.stdout.strip() == "0", outcome.stderr
+    assert stage.program(LEAKS, environ={"PI_SUBAGENTS_PI": str(agent)}).stdout == "0\n"
     assert stage.processes() == []
 
 
@@ -179,9 +154,7 @@ def _created(number: int) -> ev.Created:
 
 
 async def test_the_transcript_begins_with_what_one_wants_to_know_first(plain_stage: Stage) -> None:
-    folder = plain_stage.project / ".pi" / "agent-profiles"
-    folder.mkdir()
-    (folder / "quick.md").write_text("---\nname: quick\nmodel: acme/small\n---\n")
+    plain_stage.write_profile("quick", "model: acme/small")
     result = await plain_stage.run(DONE, profile="quick")
     lines = (result.run_dir / "transcript.log").read_text().split("\n")
     created = fold(RunState(), plain_stage.events()).created_at

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -13,48 +10,28 @@ from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Task
 from pi_subagents.models import event as ev
 from pi_subagents.place import Place
-from pi_subagents.testing import SCRIPTED_AGENT, answer, prints, script
+from pi_subagents.testing import SCRIPTED_AGENT, script
 from pi_subagents.testing.agent import exits
-from tests.kit.waiting import PATIENCE_S
-from tests.process.kit import Stage
+from tests.process.kit import DONE, Stage
 
 NOT_STARTED = ("failed", "spawn", "Failed to spawn sub-agent process")
-DONE = prints(*answer("Done."))
 
 
-def missing(folder: Path) -> str:
-    return str(folder / "nothing-here")
+NO_PROGRAMS: dict[str, tuple[bytes, int] | None] = {
+    "missing": None,
+    "not executable": (b"#!/bin/sh\n", 0o644),
+    "without its interpreter": (b"#!/no/such/interpreter\n", 0o755),
+    "no program": (b"\x7fELF and nothing more", 0o755),
+}
 
 
-def not_executable(folder: Path) -> str:
-    path = folder / "program"
-    path.write_text("#!/bin/sh\n")
-    return str(path)
-
-
-def without_interpreter(folder: Path) -> str:
-    path = folder / "program"
-    path.write_text("#!/no/such/interpreter\n")
-    path.chmod(0o755)
-    return str(path)
-
-
-def no_program(folder: Path) -> str:
-    path = folder / "program"
-    path.write_bytes(b"\x7fELF and nothing more")
-    path.chmod(0o755)
-    return str(path)
-
-
-def directory(folder: Path) -> str:
-    return str(folder)
-
-
-@pytest.mark.parametrize("program", [missing, not_executable, without_interpreter, no_program, directory])
-async def test_a_program_that_cannot_be_run_is_a_failed_start(
-    program: Callable[[Path], str], stage: Stage, tmp_path: Path
-) -> None:
-    result = await stage.run(DONE, environ={SCRIPTED_AGENT[0]: program(tmp_path)})
+@pytest.mark.parametrize("kind", [*NO_PROGRAMS, "a directory"])
+async def test_a_program_that_cannot_be_run_is_a_failed_start(kind: str, stage: Stage, tmp_path: Path) -> None:
+    program = tmp_path if kind == "a directory" else tmp_path / "program"
+    if (file := NO_PROGRAMS.get(kind)) is not None:
+        program.write_bytes(file[0])
+        program.chmod(file[1])
+    result = await stage.run(DONE, environ={SCRIPTED_AGENT[0]: str(program)})
     assert (result.status, result.reason, result.error) == NOT_STARTED
     told = [event.text for event in stage.events() if isinstance(event, ev.Stderr)]
     assert told, "the journal must say what was wrong with the program"
@@ -113,12 +90,5 @@ asyncio.run(main())
 
 
 def test_a_holder_without_free_descriptors_is_a_failed_start_and_no_crash(stage: Stage) -> None:
-    outcome = subprocess.run(
-        [sys.executable, "-c", EXHAUSTED, stage.containment],
-        env=stage.full_environ(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert (outcome.stdout.strip(), outcome.stderr) == ("True", "")
+    done = stage.program(EXHAUSTED, stage.containment)
+    assert (done.stdout, done.stderr) == ("True\n", "")

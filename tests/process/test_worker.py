@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.waiting import PATIENCE_S, until
+from tests.process.attacks import state_of
 
 _PROGRAM = """
 import os, signal, sys, time
@@ -76,12 +77,6 @@ def _kill(pid: int) -> None:
 def is_alive(pid: int) -> bool:
     """Whether it is there and at work; nobody may collect it here once its parent is gone."""
     return state_of(pid) not in ("", "Z", "X")
-
-
-def state_of(pid: int) -> str:
-    with suppress(OSError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    return ""
 
 
 def test_the_exit_code_is_the_workers(start: Start, tmp_path: Path) -> None:

@@ -33,15 +33,10 @@ def test_the_desktop_is_asked_to_show_it(programs: Path, tmp_path: Path, display
     assert asked.read_text() == str(tmp_path / "a run")
 
 
-def test_without_a_display_nothing_is_started(programs: Path, tmp_path: Path) -> None:
+def test_without_a_display_or_an_opener_that_can_be_run_it_says_no(programs: Path, tmp_path: Path) -> None:
     assert not open_on_desktop(tmp_path, {"PATH": str(programs)})
     assert not open_on_desktop(tmp_path, {"PATH": str(programs), "DISPLAY": ""})
-
-
-def test_without_an_opener_it_says_no(tmp_path: Path) -> None:
     assert not open_on_desktop(tmp_path, {"PATH": str(tmp_path), "DISPLAY": ":0"})
-
-
-def test_an_opener_that_cannot_be_run_is_no_opener(programs: Path, tmp_path: Path) -> None:
     (programs / "xdg-open").write_text("#!/does/not/exist\n")
     assert not open_on_desktop(tmp_path, {"PATH": str(programs), "DISPLAY": ":0"})
+    assert not (tmp_path / "asked").exists()

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from pi_subagents.tools.outputs import run_content
 
 ROW: dict[str, Any] = {
@@ -21,14 +23,12 @@ ROW: dict[str, Any] = {
 REST = 'call get_subagent_output with sessionId "0123456789abcdef"]'
 
 
-def test_a_run_that_was_asked_for_tells_its_answer_and_no_bookkeeping() -> None:
-    told = run_content(ROW)
-    assert told["finalText"] == f"{'a' * 2000}… [cut, 1,000 more characters: {REST}"
+@pytest.mark.parametrize(("alone", "shown", "rest"), [(True, 2000, "1,000"), (False, 200, "2,800")])
+def test_a_run_tells_its_answer_or_how_it_begins_among_others_and_no_bookkeeping(
+    alone: bool, shown: int, rest: str
+) -> None:
+    told = run_content(ROW, alone=alone)
+    assert told["finalText"] == f"{'a' * shown}… [cut, {rest} more characters: {REST}"
     assert told["task"] == f"{'t' * 200}…"
     assert told["paths"] == {"runDir": "/project/runs/1"}
     assert not {"usage", "exitCode"} & told.keys()
-
-
-def test_a_run_among_others_tells_how_its_answer_begins() -> None:
-    told = run_content(ROW, alone=False)
-    assert told["finalText"] == f"{'a' * 200}… [cut, 2,800 more characters: {REST}"

@@ -19,12 +19,7 @@ _CHUNK_BYTES = 64 * 1024
 
 
 def ask(
-    argv: Sequence[str],
-    *,
-    environ: Mapping[str, str],
-    timeout_s: float,
-    cwd: Path | None = None,
-    stdin: bytes = b"",
+    argv: Sequence[str], *, environ: Mapping[str, str], timeout_s: float, cwd: Path | None = None, stdin: bytes = b""
 ) -> Answer:
     """Run `argv` with a few bytes on its standard input and return what it says; its failure is an answer too."""
     try:

@@ -130,11 +130,7 @@ class ToolResult:
 
     def to_json(self) -> dict[str, Any]:
         """The result as MCP and `pi` write it."""
-        return {
-            "content": [{"type": "text", "text": self.text}],
-            "details": self.details,
-            "isError": self.is_error,
-        }
+        return {"content": [{"type": "text", "text": self.text}], "details": self.details, "isError": self.is_error}
 
 
 # --- progress ------------------------------------------------------------------------------------------------

@@ -24,15 +24,7 @@ from pi_subagents.tools.subagent import SUBAGENT
 
 TOOLS: dict[str, Tool] = {
     tool.name: tool
-    for tool in (
-        DELEGATE,
-        GET_OUTPUT,
-        GET_SESSION,
-        LIST_PROFILES,
-        SUBAGENT,
-        BACKGROUND_AGENT,
-        BACKGROUND_STATUS,
-    )
+    for tool in (DELEGATE, GET_OUTPUT, GET_SESSION, LIST_PROFILES, SUBAGENT, BACKGROUND_AGENT, BACKGROUND_STATUS)
 }
 
 

@@ -1,17 +1,19 @@
-"""What every child is told through its environment, and where its instructions are."""
+"""`pi` as a harness: how an agent is started and made ready for the next task, and how it is chosen."""
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.extension import COPILOT_EXTENSION
-from pi_subagents.harness import Invocation, Launch, Program
+from pi_subagents.harness import HARNESSES, Invocation, Launch, Program, harness_named, steerable
 from pi_subagents.harness.contract import one_deeper
 from pi_subagents.harness.pi.pi import PiJson
-from pi_subagents.harness.pi.rpc import PiRpc
+from pi_subagents.harness.pi.rpc import PiRenewal, PiRpc
 from pi_subagents.models import Profile
 from pi_subagents.place import Place
 
@@ -101,3 +103,46 @@ def test_added_instructions_are_in_the_well_known_file_unless_there_are_others()
         *("--system-prompt", f"{RUN_DIR}/system-prompt.md"),
         *("--append-system-prompt", f"{RUN_DIR}/append-system-prompt.md"),
     )
+
+
+# --- whether a process has a fresh conversation is told by itself, and it may say anything --------------------
+
+RENEWAL = PiRenewal("", Path("/run/child-session.jsonl"), {})
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"null",
+        b"[]",
+        b'{"model": "gpt"}',
+        b'{"model": {"id": 5}}',
+        b'{"messageCount": 1e308}',
+        b'{"sessionFile": "\xff"}',
+        b'{"other": ' + b"[" * 5000 + b"]" * 5000 + b"}",
+    ],
+)
+def test_a_state_that_makes_no_sense_is_none_to_go_on_from(data: bytes) -> None:
+    frame = b'{"type":"response","id":"renewal","command":"get_state","success":true,"data":' + data + b"}"
+    assert RENEWAL.identity(frame) is None
+    assert RENEWAL.heard(frame) in (False, b"")
+
+
+# --- the table of harnesses ----------------------------------------------------------------------------------
+
+LOADED = "import sys, pi_subagents.harness; print([name for name in sys.modules if 'harness.pi' in name])"
+
+
+@pytest.mark.parametrize("name", HARNESSES)
+def test_every_harness_has_the_name_by_which_it_is_chosen(name: str) -> None:
+    assert harness_named(name).name == name
+
+
+def test_the_table_loads_none_of_them() -> None:
+    done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["pi-json", "pi-rpc"])
+def test_agents_of_pi_that_are_to_be_steered_speak_rpc(name: str) -> None:
+    assert steerable(harness_named(name)).name == "pi-rpc"
