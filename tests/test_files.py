@@ -13,26 +13,17 @@ import pytest
 from pi_subagents.files import Directory, end_of_hole, read_bounded
 
 
-def test_a_file_within_the_bound_is_read(tmp_path: Path) -> None:
+def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"12345")
     assert read_bounded(tmp_path / "a", 5) == b"12345"
+    with pytest.raises(OSError, match="larger than 4 bytes"):
+        read_bounded(tmp_path / "a", 4)
 
 
-def test_a_larger_file_is_refused_with_its_bound(tmp_path: Path) -> None:
-    (tmp_path / "a").write_bytes(b"123456")
-    with pytest.raises(OSError, match="larger than 5 bytes"):
-        read_bounded(tmp_path / "a", 5)
-
-
-@pytest.mark.parametrize("place", ["/dev/zero", "/dev/null", "/dev/tty"])
-def test_a_device_is_refused_at_once(place: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["/dev/zero", "/dev/null", "/dev/tty", "pipe"])
+def test_a_device_or_a_pipe_without_a_writer_is_refused_at_once(place: str, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
     (tmp_path / "a").symlink_to(place)
-    with pytest.raises(OSError, match="not a regular file"):
-        read_bounded(tmp_path / "a")
-
-
-def test_a_pipe_without_a_writer_does_not_hang(tmp_path: Path) -> None:
-    os.mkfifo(tmp_path / "a")
     with pytest.raises(OSError, match="not a regular file"):
         read_bounded(tmp_path / "a")
 
@@ -139,59 +130,52 @@ def test_readers_see_the_old_or_the_new_content(tree: Path) -> None:
     assert [path.name for path in tree.iterdir()] == ["file"]
 
 
-def test_what_is_made_is_private(tree: Path) -> None:
+def test_what_is_made_is_private_and_what_is_to_be_new_is(tree: Path) -> None:
     with Directory.at(tree) as directory:
         directory.create("file")
         directory.make("folder").close()
-    assert stat.S_IMODE((tree / "file").stat().st_mode) == 0o600
-    assert stat.S_IMODE((tree / "folder").stat().st_mode) == 0o700
+        directory.make_new("new").close()
+        with pytest.raises(FileExistsError):
+            directory.make_new("new")
+    modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tree.iterdir()}
+    assert modes == {"file": 0o600, "folder": 0o700, "new": 0o700}
 
 
 # --- whose it is --------------------------------------------------------------------------------------------------
 
 
-def test_what_is_ours_and_known_by_one_name_passes(tree: Path) -> None:
+def test_what_is_ours_and_known_by_one_name_passes_and_no_link_does_whatever_its_name(tree: Path) -> None:
     (tree / "file").touch()
     with Directory.at(tree) as directory:
         directory.require_ours({"file", "not there"})
         assert (directory.has("file"), directory.has("not there")) == (True, False)
-
-
-def test_a_link_is_not_ours_whatever_its_name(tree: Path) -> None:
-    (tree / "other").symlink_to("/nowhere")
-    with Directory.at(tree) as directory:
+        (tree / "other").symlink_to("/nowhere")
         assert directory.has("other")
         with pytest.raises(OSError, match="is a link"):
             directory.require_ours({"file"})
 
 
-@pytest.mark.parametrize("kind", ["link", "second name", "pipe", "directory", "another user"])
+def give_away(path: Path, _elsewhere: Path) -> None:
+    if os.geteuid():
+        pytest.skip("only root can give a file away")
+    path.touch()
+    os.chown(path, 65534, 65534)
+
+
+NOT_OURS: dict[str, Callable[[Path, Path], object]] = {
+    "link": lambda path, elsewhere: path.symlink_to(elsewhere / "precious"),
+    "second name": lambda path, elsewhere: path.hardlink_to(elsewhere / "precious"),
+    "pipe": lambda path, _elsewhere: os.mkfifo(path),
+    "directory": lambda path, _elsewhere: path.mkdir(),
+    "another user": give_away,
+}
+
+
+@pytest.mark.parametrize("kind", NOT_OURS)
 def test_what_is_not_ours_alone_is_named_with_the_reason(kind: str, tree: Path, elsewhere: Path) -> None:
-    path = tree / "file"
-    match kind:
-        case "link":
-            path.symlink_to(elsewhere / "precious")
-        case "second name":
-            path.hardlink_to(elsewhere / "precious")
-        case "pipe":
-            os.mkfifo(path)
-        case "directory":
-            path.mkdir()
-        case _:
-            if os.geteuid():
-                pytest.skip("only root can give a file away")
-            path.touch()
-            os.chown(path, 65534, 65534)
-    with Directory.at(tree) as directory, pytest.raises(OSError, match=str(path)):
+    NOT_OURS[kind](tree / "file", elsewhere)
+    with Directory.at(tree) as directory, pytest.raises(OSError, match=str(tree / "file")):
         directory.require_ours({"file"})
-
-
-def test_a_new_directory_is_private_and_really_new(tree: Path) -> None:
-    with Directory.at(tree) as directory:
-        directory.make_new("new").close()
-        assert stat.S_IMODE((tree / "new").stat().st_mode) == 0o700
-        with pytest.raises(FileExistsError):
-            directory.make_new("new")
 
 
 def test_a_descriptor_that_somebody_else_closes_is_let_go(tree: Path) -> None:

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import msgspec
 import pytest
 
-from pi_subagents.fold import MAX_MESSAGES_IN_MEMORY, RunState, advance, fold
+from pi_subagents.fold import (
+    MAX_MESSAGE_BYTES_IN_MEMORY,
+    MAX_MESSAGES_IN_MEMORY,
+    MAX_STREAMED_CHARACTERS,
+    RecentMessages,
+    RunState,
+    StreamedText,
+    advance,
+    fold,
+)
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 
+MEBI = 1024 * 1024
 CREATED = ev.Created(
     at=10,
     run_id="r",
@@ -62,25 +74,14 @@ def test_a_run_that_was_detached_is_a_background_run_of_whoever_detached_it() ->
 
 COMPLETED = ev.Ended(at=30, status=Status.COMPLETED, reason=Reason.SETTLED)
 ABORTED = ev.Ended(at=40, status=Status.ABORTED, reason=Reason.CANCELLED, message="Cancelled")
+RUNNING_STILL = ev.Ended(at=50, status=Status.RUNNING, reason=Reason.EXIT)
 IMPOSSIBLE: list[tuple[str, list[ev.Event], Status, int | None, int | None]] = [
     ("started twice", [CREATED, STARTED, ev.Started(at=25, pid=2, containment="guard")], Status.RUNNING, 20, None),
     ("started after its end", [CREATED, ABORTED, STARTED], Status.ABORTED, None, 40),
     ("ended twice", [CREATED, STARTED, COMPLETED, ABORTED], Status.COMPLETED, 20, 30),
     ("completed, but never started", [CREATED, COMPLETED], Status.COMPLETED, None, 30),
-    (
-        "ended as running",
-        [CREATED, STARTED, ev.Ended(at=50, status=Status.RUNNING, reason=Reason.EXIT)],
-        Status.FAILED,
-        20,
-        50,
-    ),
+    ("ended as running", [CREATED, STARTED, RUNNING_STILL], Status.FAILED, 20, 50),
 ]
-
-
-@pytest.mark.parametrize("events", [case[1] for case in IMPOSSIBLE], ids=[case[0] for case in IMPOSSIBLE])
-def test_while_we_write_an_illegal_move_raises(events: list[ev.Event]) -> None:
-    with pytest.raises(ValueError, match="a run cannot go from"):
-        advance(RunState(), events)
 
 
 def test_whoever_goes_on_with_a_damaged_run_can_end_it() -> None:
@@ -91,9 +92,11 @@ def test_whoever_goes_on_with_a_damaged_run_can_end_it() -> None:
 @pytest.mark.parametrize(
     ("events", "status", "started", "ended"), [case[1:] for case in IMPOSSIBLE], ids=[case[0] for case in IMPOSSIBLE]
 )
-def test_a_stored_run_with_an_impossible_order_is_damaged_and_the_first_move_decides(
+def test_an_impossible_order_raises_while_we_write_and_is_damage_where_it_is_stored_and_the_first_move_decides(
     events: list[ev.Event], status: Status, started: int | None, ended: int | None
 ) -> None:
+    with pytest.raises(ValueError, match="a run cannot go from"):
+        advance(RunState(), events)
     state = fold(RunState(), events)
     assert (state.status, state.started_at, state.completed_at, state.is_damaged) == (status, started, ended, True)
 
@@ -107,10 +110,6 @@ def test_a_run_is_what_its_directory_is_called_whatever_its_journal_says() -> No
     state = fold(RunState.of_run("20261101T140322000-a3f7b9c2d1e8f4a1"), [CREATED])
     assert (state.run_id, state.session_id) == ("20261101T140322000-a3f7b9c2d1e8f4a1", "a3f7b9c2d1e8f4a1")
     assert (state.name, state.is_damaged) == ("build", True)
-
-
-def test_what_is_sound_is_not_damaged() -> None:
-    assert not running(said("Hi"), COMPLETED).is_damaged
 
 
 def test_an_end_in_the_words_of_another_version_is_an_end_and_no_damage() -> None:
@@ -256,4 +255,68 @@ def test_a_damaged_line_hides_a_move_but_not_the_end() -> None:
 
 
 def test_an_agent_cannot_make_its_run_look_damaged() -> None:
+    assert not running(said("Hi"), COMPLETED).is_damaged
     assert not running(ev.Unknown(kind="damaged", record=msgspec.Raw(b"{}"))).is_damaged
+
+
+# --- however much an agent says, a program that listens holds only so much of it ----------------------------------
+
+
+def streamed(*pieces: str) -> StreamedText:
+    text = StreamedText()
+    for piece in pieces:
+        text.add(piece)
+    return text
+
+
+def test_a_streamed_text_is_what_its_pieces_say() -> None:
+    assert str(streamed("Hel", "", "lo")) == "Hello"
+    assert not streamed("", "")
+    long = [f"{number:07}\n" * 64 for number in range(MAX_STREAMED_CHARACTERS // 512)]
+    assert str(streamed(*long)) == "".join(long)
+
+
+def test_of_a_message_that_never_ends_the_beginning_and_the_end_are_kept_and_what_is_missing_is_said() -> None:
+    state = fold(RunState(), (ev.Delta(kind="text", text=f"{number:07}\n" * 64) for number in range(12_000)))
+    assert len(state.text) < MAX_STREAMED_CHARACTERS + MEBI
+    assert state.text.startswith("0000000\n")
+    assert state.text.endswith("0011999\n")
+    note = next(line for line in state.text.splitlines() if line.startswith("["))
+    left_out = 12_000 * 64 * 8 - (len(state.text) - len(f"\n\n{note}\n\n"))
+    assert note == f"[… {left_out:,} characters of this message left out …]"
+
+
+def test_one_piece_that_is_too_long_by_itself_is_cut_too() -> None:
+    text = str(streamed("begin" + "x" * (8 * MEBI) + "end"))
+    assert len(text) < MAX_STREAMED_CHARACTERS + MEBI
+    assert text.startswith("begin")
+    assert text.endswith("end")
+
+
+def test_a_text_that_comes_letter_by_letter_takes_little_more_than_its_letters() -> None:
+    tracemalloc.start()
+    try:
+        text = StreamedText()
+        for number in range(60_000):
+            text.add(f"{number % 1000:03}")
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 2 * MEBI
+
+
+def test_long_messages_make_room_for_each_other_and_the_last_one_stays() -> None:
+    messages = RecentMessages()
+    for number in range(100):
+        messages.append(said(f"{number}" + "x" * (MEBI // 2)))
+    assert sum(len(held.text) for held in messages) <= MAX_MESSAGE_BYTES_IN_MEMORY
+    assert len(messages) == 7
+    assert messages[-1].text.startswith("99")
+    messages.append(said("y" * (2 * MAX_MESSAGE_BYTES_IN_MEMORY)))
+    assert [held.text[:1] for held in messages] == ["y"]
+
+
+def test_messages_that_left_memory_are_still_counted_and_tool_names_do_not_pile_up() -> None:
+    state = fold(RunState(), (said("", call(f"{number}" + "n" * 10_000)) for number in range(3000)))
+    assert (state.message_count, state.tool_count) == (3000, 3000)
+    assert sum(map(len, state.tools_called)) < MEBI

@@ -16,6 +16,7 @@ SAID = ev.Message(role="assistant", parts=(ev.TextPart("text"),), stop_reason="s
 BROKEN = ev.Message(role="assistant", stop_reason="error", error_message="500 from the model")
 ABORTED = ev.Message(role="assistant", stop_reason="aborted")
 CUT = ev.Message(role="assistant", parts=(ev.TextPart("text"),), stop_reason="length")
+DEFERRED = ev.Message(role="assistant", stop_reason="deferred")
 PASS_ENDED = ev.AgentEnded(will_retry=False)
 WILL_RETRY = ev.AgentEnded(will_retry=True)
 OLD_END = ev.AgentEnded(will_retry=None)
@@ -25,165 +26,105 @@ TIMEOUT = ev.StopRequested(reason=Reason.TIMEOUT, message="Timed out")
 STDERR = ev.Stderr(text="starting\nError: last words\n\n")
 
 
+Outcome = tuple[str, str, str | None]
+COMPLETED: Outcome = ("completed", "settled", None)
+CANCELLED: Outcome = ("aborted", "cancelled", "Cancelled")
+NOT_STARTED: Outcome = ("failed", "spawn", "Failed to spawn sub-agent process")
+LOGIN = "Run `pi-subagents pi` and type `/login`."
+NO_KEY = "No API key found for acme.\n\nUse /login to log into a provider. See:\n  /docs/providers.md\n"
+ONLY_AN_ADDRESS = "Error: see https://acme.example/login for your plan"
+
+
 def exited(code: int) -> ev.Exited:
     return ev.Exited(exit_code=code)
 
 
-HISTORIES: list[tuple[str, list[ev.AnyEvent], str, str, str | None]] = [
-    ("settled and exited", [SAID, PASS_ENDED, SETTLED, exited(0)], "completed", "settled", None),
-    ("ended its pass and exited", [SAID, PASS_ENDED, exited(0)], "completed", "settled", None),
-    ("0.74", [SAID, OLD_END, exited(0)], "completed", "settled", None),
-    ("recovered by a retry", [BROKEN, WILL_RETRY, SAID, PASS_ENDED, SETTLED, exited(0)], "completed", "settled", None),
-    (
-        "recovered by a retry, 0.74",
-        [BROKEN, OLD_END, ev.RetryStarted(), SAID, OLD_END, exited(0)],
-        "completed",
-        "settled",
-        None,
+def gone(code: int, detail: str = "") -> Outcome:
+    return "failed", "exit", f"Sub-agent exited with code {code}{detail}"
+
+
+def gone_early(code: int, detail: str = "") -> Outcome:
+    return gone(code, f" before it finished{detail}")
+
+
+def failed(sentence: str) -> Outcome:
+    return "failed", "agent_error", sentence
+
+
+def compacted(*, will_retry: bool) -> list[ev.AnyEvent]:
+    return [OLD_END, ev.CompactionStarted(), ev.CompactionEnded(will_retry=will_retry), exited(0)]
+
+
+def settled(*, aborted: bool) -> ev.AgentSettled:
+    return ev.AgentSettled(aborted=aborted)
+
+
+HISTORIES: dict[str, tuple[list[ev.AnyEvent], Outcome]] = {
+    "settled and exited": ([SAID, PASS_ENDED, SETTLED, exited(0)], COMPLETED),
+    "ended its pass and exited": ([SAID, PASS_ENDED, exited(0)], COMPLETED),
+    "0.74": ([SAID, OLD_END, exited(0)], COMPLETED),
+    "recovered by a retry": ([BROKEN, WILL_RETRY, SAID, PASS_ENDED, SETTLED, exited(0)], COMPLETED),
+    "recovered by a retry, 0.74": ([BROKEN, OLD_END, ev.RetryStarted(), SAID, OLD_END, exited(0)], COMPLETED),
+    "went on after a compaction": (compacted(will_retry=False), COMPLETED),
+    "died in a retry after a compaction": (compacted(will_retry=True), gone_early(0)),
+    "aborted, as the agent says, whatever its model said last": (
+        [SAID, PASS_ENDED, settled(aborted=True), exited(0)],
+        failed("The agent stopped with reason 'aborted'"),
     ),
-    (
-        "went on after a compaction",
-        [OLD_END, ev.CompactionStarted(), ev.CompactionEnded(will_retry=False), exited(0)],
-        "completed",
-        "settled",
-        None,
+    "settled without an abort": ([SAID, settled(aborted=False), exited(0)], COMPLETED),
+    "went on after an abort": (
+        [settled(aborted=True), ev.AgentStarted(), SAID, settled(aborted=False), exited(0)],
+        COMPLETED,
     ),
-    (
-        "died in a retry after a compaction",
-        [OLD_END, ev.CompactionStarted(), ev.CompactionEnded(will_retry=True), exited(0)],
-        "failed",
-        "exit",
-        "Sub-agent exited with code 0 before it finished",
-    ),
-    (
-        "aborted, as the agent says, whatever its model said last",
-        [SAID, PASS_ENDED, ev.AgentSettled(aborted=True), exited(0)],
-        "failed",
-        "agent_error",
-        "The agent stopped with reason 'aborted'",
-    ),
-    ("settled without an abort", [SAID, ev.AgentSettled(aborted=False), exited(0)], "completed", "settled", None),
-    (
-        "went on after an abort",
-        [ev.AgentSettled(aborted=True), ev.AgentStarted(), SAID, ev.AgentSettled(aborted=False), exited(0)],
-        "completed",
-        "settled",
-        None,
-    ),
-    ("cut off, 0.87", [CUT, SETTLED, exited(0)], "completed", "settled", None),
-    (
-        "cut off, 1.5",
+    "cut off, 0.87": ([CUT, SETTLED, exited(0)], COMPLETED),
+    "cut off, 1.5": (
         [CUT, SETTLED, exited(1)],
-        "failed",
-        "agent_error",
-        "The answer was cut off at the model's output limit; what arrived is kept",
+        failed("The answer was cut off at the model's output limit; what arrived is kept"),
     ),
-    (
-        "to be fetched later",
-        [ev.Message(role="assistant", stop_reason="deferred"), SETTLED, exited(0)],
-        "failed",
-        "agent_error",
-        "The agent stopped with reason 'deferred'",
+    "to be fetched later": ([DEFERRED, SETTLED, exited(0)], failed("The agent stopped with reason 'deferred'")),
+    "said nothing": ([exited(0)], gone_early(0)),
+    "broke off": ([SAID, exited(0)], gone_early(0)),
+    "settled, then crashed": ([SAID, SETTLED, exited(9)], gone(9)),
+    "crashed with a word": ([STDERR, exited(1)], gone_early(1, ": Error: last words")),
+    "without a key": ([ev.Stderr(text=NO_KEY), exited(1)], gone_early(1, f": No API key found for acme. {LOGIN}")),
+    "without a key, over RPC": (
+        [ev.CommandRefused(command="prompt", message=NO_KEY.replace("into a provider", "in")), exited(0)],
+        failed(f"No API key found for acme. {LOGIN}"),
     ),
-    ("said nothing", [exited(0)], "failed", "exit", "Sub-agent exited with code 0 before it finished"),
-    ("broke off", [SAID, exited(0)], "failed", "exit", "Sub-agent exited with code 0 before it finished"),
-    ("settled, then crashed", [SAID, SETTLED, exited(9)], "failed", "exit", "Sub-agent exited with code 9"),
-    (
-        "crashed with a word",
-        [STDERR, exited(1)],
-        "failed",
-        "exit",
-        "Sub-agent exited with code 1 before it finished: Error: last words",
+    "with an address that only looks like it": (
+        [ev.Stderr(text=f"{ONLY_AN_ADDRESS}\n"), exited(1)],
+        gone_early(1, f": {ONLY_AN_ADDRESS}"),
     ),
-    (
-        "without a key",
-        [
-            ev.Stderr(
-                text="No API key found for acme.\n\nUse /login to log into a provider. See:\n  /docs/providers.md\n"
-            ),
-            exited(1),
-        ],
-        "failed",
-        "exit",
-        "Sub-agent exited with code 1 before it finished: No API key found for acme. "
-        "Run `pi-subagents pi` and type `/login`.",
-    ),
-    (
-        "without a key, over RPC",
-        [
-            ev.CommandRefused(
-                command="prompt", message="No API key found for acme.\n\nUse /login to log in. See:\n  /docs"
-            ),
-            exited(0),
-        ],
-        "failed",
-        "agent_error",
-        "No API key found for acme. Run `pi-subagents pi` and type `/login`.",
-    ),
-    (
-        "with an address that only looks like it",
-        [ev.Stderr(text="Error: see https://acme.example/login for your plan\n"), exited(1)],
-        "failed",
-        "exit",
-        "Sub-agent exited with code 1 before it finished: Error: see https://acme.example/login for your plan",
-    ),
-    (
-        "died before the retry",
-        [BROKEN, WILL_RETRY, exited(0)],
-        "failed",
-        "exit",
-        "Sub-agent exited with code 0 before it finished: 500 from the model",
-    ),
-    (
-        "went on and died",
-        [SAID, SETTLED, ev.TurnStarted(), exited(0)],
-        "failed",
-        "exit",
-        "Sub-agent exited with code 0 before it finished",
-    ),
-    ("model failed", [BROKEN, PASS_ENDED, SETTLED, exited(0)], "failed", "agent_error", "500 from the model"),
-    (
-        "model was aborted",
+    "died before the retry": ([BROKEN, WILL_RETRY, exited(0)], gone_early(0, ": 500 from the model")),
+    "went on and died": ([SAID, SETTLED, ev.TurnStarted(), exited(0)], gone_early(0)),
+    "model failed": ([BROKEN, PASS_ENDED, SETTLED, exited(0)], failed("500 from the model")),
+    "model was aborted": (
         [ABORTED, PASS_ENDED, SETTLED, exited(0)],
-        "failed",
-        "agent_error",
-        "The agent stopped with reason 'aborted'",
+        failed("The agent stopped with reason 'aborted'"),
     ),
-    ("could not be started", [STDERR, exited(127)], "failed", "spawn", "Failed to spawn sub-agent process"),
-    ("may not be run", [exited(126)], "failed", "spawn", "Failed to spawn sub-agent process"),
-    (
-        "spoke, then 127",
-        [SAID, exited(127)],
-        "failed",
-        "exit",
-        "Sub-agent exited with code 127 before it finished",
-    ),
-    ("cancelled", [CANCEL, exited(143)], "aborted", "cancelled", "Cancelled"),
-    ("cancelled, settled anyway", [CANCEL, SAID, SETTLED, exited(0)], "aborted", "cancelled", "Cancelled"),
-    ("cancelled between passes", [PASS_ENDED, CANCEL, exited(0)], "aborted", "cancelled", "Cancelled"),
-    ("timed out first", [TIMEOUT, CANCEL, exited(137)], "failed", "timeout", "Timed out"),
-    ("cancelled too late", [SAID, SETTLED, CANCEL, exited(0)], "completed", "settled", None),
-    ("cancelled before it spoke, 127", [CANCEL, exited(127)], "aborted", "cancelled", "Cancelled"),
-]
+    "could not be started": ([STDERR, exited(127)], NOT_STARTED),
+    "may not be run": ([exited(126)], NOT_STARTED),
+    "spoke, then 127": ([SAID, exited(127)], gone_early(127)),
+    "cancelled": ([CANCEL, exited(143)], CANCELLED),
+    "cancelled, settled anyway": ([CANCEL, SAID, SETTLED, exited(0)], CANCELLED),
+    "cancelled between passes": ([PASS_ENDED, CANCEL, exited(0)], CANCELLED),
+    "timed out first": ([TIMEOUT, CANCEL, exited(137)], ("failed", "timeout", "Timed out")),
+    "cancelled too late": ([SAID, SETTLED, CANCEL, exited(0)], COMPLETED),
+    "cancelled before it spoke, 127": ([CANCEL, exited(127)], CANCELLED),
+}
 
 
-@pytest.mark.parametrize(
-    ("history", "status", "reason", "sentence"), [h[1:] for h in HISTORIES], ids=[h[0] for h in HISTORIES]
-)
-def test_an_ending_follows_from_what_was_recorded(
-    history: list[ev.AnyEvent], status: str, reason: str, sentence: str | None
-) -> None:
+@pytest.mark.parametrize("name", HISTORIES)
+def test_an_ending_follows_from_what_was_recorded(name: str) -> None:
+    history, outcome = HISTORIES[name]
     ended = conclude(fold(RunState(), [*BEGINNING, *history]), at=7)
-    assert (ended.status, ended.reason, ended.message, ended.at) == (status, reason, sentence, 7)
+    assert (ended.status, ended.reason, ended.message, ended.at) == (*outcome, 7)
 
 
-def test_the_signal_that_ended_an_idle_agent_does_not_spoil_its_result() -> None:
+def test_the_signal_that_ended_an_idle_agent_does_not_spoil_its_result_nor_spare_it_a_failed_one() -> None:
     state = fold(RunState(), [*BEGINNING, SAID, SETTLED, exited(143)])
     assert conclude(state, at=0, stopped_after_settling=True).status is Status.COMPLETED
     assert conclude(state, at=0).status is Status.FAILED
-
-
-def test_an_idle_agent_that_was_stopped_is_not_spared_its_failed_answer() -> None:
     state = fold(RunState(), [*BEGINNING, BROKEN, SETTLED, exited(143)])
     assert conclude(state, at=0, stopped_after_settling=True).reason is Reason.AGENT_ERROR
 

@@ -19,13 +19,6 @@ def test_a_secret_is_replaced_wherever_it_stands() -> None:
     assert Redactor([KEY]).record(f'{{"env":"A={KEY}"}}'.encode()) == f'{{"env":"A={MARK}"}}'.encode()
 
 
-def test_a_secret_with_awkward_characters_is_found_in_json_too() -> None:
-    secret = 'pass"word\\with/é'
-    for record in (json.dumps({"a": secret}), json.dumps({"a": secret}, ensure_ascii=False)):
-        cleaned = Redactor([secret]).record(record.encode())
-        assert json.loads(cleaned) == {"a": MARK}
-
-
 def test_of_two_secrets_the_longer_one_goes_first() -> None:
     redactor = Redactor([KEY, KEY + "-extended"])
     assert redactor.text(f"{KEY}-extended {KEY}") == f"{MARK} {MARK}"
@@ -60,15 +53,8 @@ def test_a_text_cut_anywhere_shows_no_good_part_of_a_secret(around: str, at: int
 @pytest.mark.parametrize(
     "name",
     [
-        "OPENAI_API_KEY",
-        "ANTHROPIC_AUTH_TOKEN",
-        "ANTHROPIC_OAUTH_TOKEN",
-        "COPILOT_GITHUB_TOKEN",
-        "HF_TOKEN",
-        "AWS_SECRET_ACCESS_KEY",
-        "AWS_SESSION_TOKEN",
-        "AWS_BEARER_TOKEN_BEDROCK",
-        "PI_API_KEY",
+        *("OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN", "COPILOT_GITHUB_TOKEN", "HF_TOKEN"),
+        *("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "PI_API_KEY"),
     ],
 )
 def test_credentials_of_the_providers_that_pi_knows_are_secrets(name: str) -> None:

@@ -40,66 +40,54 @@ def files(tmp_path: Path) -> Files:
     return Files(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("attribute", "default"),
-    [
-        ("max_lines_per_window", 15),
-        ("command_preview_width", None),
-        ("extend_timeout_debounce_s", 30),
-        ("looping_tool_count", 5),
-        ("pi_command", None),
-        ("containment", "auto"),
-        ("warnings", ()),
-    ],
-)
-def test_without_files_the_documented_defaults_apply(files: Files, attribute: str, default: object) -> None:
-    assert getattr(files.load(), attribute) == default
+ATTRIBUTES = {
+    "maxLinesPerWindow": "max_lines_per_window",
+    "commandPreviewWidth": "command_preview_width",
+    "extend_timeout_debounce": "extend_timeout_debounce_s",
+    "looping_tool_count": "looping_tool_count",
+    "piCommand": "pi_command",
+    "containment": "containment",
+}
 
 
-@pytest.mark.parametrize(
-    ("key", "attribute", "value"),
-    [
-        ("maxLinesPerWindow", "max_lines_per_window", 25),
-        ("maxLinesPerWindow", "max_lines_per_window", 25.0),
-        ("commandPreviewWidth", "command_preview_width", 120),
-        ("extend_timeout_debounce", "extend_timeout_debounce_s", 0),
-        ("extend_timeout_debounce", "extend_timeout_debounce_s", 0.5),
-        ("extend_timeout_debounce", "extend_timeout_debounce_s", 300),
-        ("looping_tool_count", "looping_tool_count", 0),
-        ("looping_tool_count", "looping_tool_count", 50),
-        ("piCommand", "pi_command", ["pi", "--offline"]),
-        ("piCommand", "pi_command", ["node", "/opt/pi cli.js"]),
-        ("containment", "containment", "namespace"),
-        ("containment", "containment", "guard"),
-        ("containment", "containment", "none"),
-    ],
-)
-def test_a_valid_value_is_taken_without_a_warning(files: Files, key: str, attribute: str, value: object) -> None:
-    files.write_global(**{key: value})
+def test_without_files_the_documented_defaults_apply(files: Files) -> None:
     settings = files.load()
-    assert getattr(settings, attribute) == value
+    assert [getattr(settings, name) for name in ATTRIBUTES.values()] == [15, None, 30, 5, None, "auto"]
     assert settings.warnings == ()
 
 
 @pytest.mark.parametrize(
-    ("key", "attribute", "value", "used"),
+    ("key", "value"),
     [
-        ("maxLinesPerWindow", "max_lines_per_window", 0, 1),
-        ("maxLinesPerWindow", "max_lines_per_window", 9.7, 9),
-        ("commandPreviewWidth", "command_preview_width", 3, 20),
-        ("extend_timeout_debounce", "extend_timeout_debounce_s", -1, 0),
-        ("extend_timeout_debounce", "extend_timeout_debounce_s", 301, 300),
-        ("looping_tool_count", "looping_tool_count", -4, 0),
-        ("looping_tool_count", "looping_tool_count", 51, 50),
-        ("looping_tool_count", "looping_tool_count", 10**400, 50),
+        *(("maxLinesPerWindow", value) for value in (25, 25.0)),
+        ("commandPreviewWidth", 120),
+        *(("extend_timeout_debounce", value) for value in (0, 0.5, 300)),
+        *(("looping_tool_count", value) for value in (0, 50)),
+        *(("piCommand", value) for value in (["pi", "--offline"], ["node", "/opt/pi cli.js"])),
+        *(("containment", value) for value in ("namespace", "guard", "none")),
+    ],
+)
+def test_a_valid_value_is_taken_without_a_warning(files: Files, key: str, value: object) -> None:
+    files.write_global(**{key: value})
+    settings = files.load()
+    assert getattr(settings, ATTRIBUTES[key]) == value
+    assert settings.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "used"),
+    [
+        *(("maxLinesPerWindow", 0, 1), ("maxLinesPerWindow", 9.7, 9), ("commandPreviewWidth", 3, 20)),
+        *(("extend_timeout_debounce", -1, 0), ("extend_timeout_debounce", 301, 300)),
+        *(("looping_tool_count", -4, 0), ("looping_tool_count", 51, 50), ("looping_tool_count", 10**400, 50)),
     ],
 )
 def test_a_value_out_of_range_is_clamped_and_the_warning_says_what_is_used(
-    files: Files, key: str, attribute: str, value: object, used: int
+    files: Files, key: str, value: object, used: int
 ) -> None:
     files.write_global(**{key: value})
     settings = files.load()
-    assert getattr(settings, attribute) == used
+    assert getattr(settings, ATTRIBUTES[key]) == used
     (warning,) = settings.warnings
     assert warning.startswith(f"{files.global_file}:1: subagents.{key} ")
     assert warning.endswith(f"; using {used}")
@@ -108,17 +96,10 @@ def test_a_value_out_of_range_is_clamped_and_the_warning_says_what_is_used(
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("maxLinesPerWindow", True),
-        ("maxLinesPerWindow", "15"),
-        ("extend_timeout_debounce", [30]),
-        ("looping_tool_count", {}),
-        ("containment", "strong"),
-        ("containment", ["auto"]),
-        ("containment", 1),
-        ("piCommand", 7),
-        ("piCommand", []),
-        ("piCommand", "  "),
-        ("piCommand", ["node", 1]),
+        *(("maxLinesPerWindow", value) for value in (True, "15")),
+        *(("extend_timeout_debounce", [30]), ("looping_tool_count", {})),
+        *(("containment", value) for value in ("strong", ["auto"], 1)),
+        *(("piCommand", value) for value in (7, [], "  ", ["node", 1])),
     ],
 )
 def test_a_value_of_the_wrong_type_is_a_warning_and_the_default_applies(files: Files, key: str, value: object) -> None:
@@ -232,23 +213,11 @@ def test_many_unknown_keys_are_counted_instead_of_named(files: Files) -> None:
     assert rest == f"{files.global_file}: 95 more unknown settings under subagents are ignored"
 
 
-def test_a_file_that_cannot_be_read_is_a_warning(files: Files) -> None:
-    files.global_file.mkdir()
-    (warning,) = files.load().warnings
-    assert warning.startswith(f"{files.global_file}: cannot be read")
-
-
 @pytest.mark.parametrize(
     ("setting", "columns", "width"),
     [
-        (None, None, 160),
-        (None, 0, 160),
-        (90, None, 90),
-        (None, 100, 96),
-        (90, 100, 96),
-        (None, 24, 20),
-        (None, 10, 20),
-        (5, None, 20),
+        *((None, None, 160), (None, 0, 160), (90, None, 90), (5, None, 20)),
+        *((None, 100, 96), (90, 100, 96), (None, 24, 20), (None, 10, 20)),
     ],
 )
 def test_the_preview_width_follows_the_terminal_else_the_setting(
@@ -310,7 +279,8 @@ def test_what_is_no_regular_file_is_refused_at_once(files: Files, place: str) ->
         files.global_file.unlink(missing_ok=True)
         files.global_file.symlink_to(place)
     (warning,) = files.load().warnings
-    assert "cannot be read" in warning
+    refused = files.project_file if files.project_file.exists() else files.global_file
+    assert warning.startswith(f"{refused}: cannot be read")
 
 
 def test_a_projects_file_that_leads_out_of_the_project_is_not_read(files: Files, tmp_path: Path) -> None:

@@ -18,8 +18,7 @@ What an agent does wrong is never an exception: it is the recorded outcome of it
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 
 class PiSubagentsError(Exception):
@@ -89,12 +88,3 @@ class SessionBusy(InvalidCall):
 
 class StoreError(PiSubagentsError):
     """A run's record could not be written or read back."""
-
-
-@contextmanager
-def as_store_error(what: str) -> Iterator[None]:
-    """Raise what the system refuses in the block as a StoreError that says `what` could not be done, and why."""
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(f"{what}: {error.strerror}") from error

@@ -14,7 +14,7 @@ import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NoReturn, Protocol
+from typing import Any, Literal, NoReturn
 
 import msgspec
 
@@ -215,15 +215,8 @@ def _shorten(text: str) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-class _Key(Protocol):
-    """One documented key: where it is kept, and how a JSON value becomes a usable one or a complaint."""
-
-    @property
-    def field(self) -> str: ...
-
-    def read(self, raw: Any, folder: Path) -> tuple[Any, str | None]:
-        """The usable value of what a settings file in `folder` says, and what is wrong with it."""
-        ...
+# One class for each kind of key: where it is kept, and how what a settings file in `folder` says becomes a usable value
+# and a complaint, either of which may be missing.
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +276,8 @@ class _Command:
         except ValueError as error:
             return None, f"is not a command ({error}): {_show(raw)}"
 
+
+_Key = _Number | _Choice | _Flag | _Command
 
 _KEYS: dict[str, _Key] = {
     "maxLinesPerWindow": _Number("max_lines_per_window", minimum=1),

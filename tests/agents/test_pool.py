@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from pi_subagents.agents.agent import RENEWAL_S
 from pi_subagents.agents.pool import PATIENCE_S, AgentPool, Keeping
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import Footprint, Sink, SlotLease, SpawnFailed, Stream
-from pi_subagents.testing import run_on_virtual_clock
 
 START_S = 0.5
 STATE = b'{"state": "fresh"}'
@@ -90,12 +89,12 @@ class FakeAgentProcess:
 class World:
     """A runner whose processes cost nothing, and the agents on top of it."""
 
-    def __init__(self, *, starts_at_once: int = 2, idle_s: float = 60, slots: Any = None) -> None:
+    def __init__(self, *, idle_s: float = 60, slots: FakeSlots | None = None) -> None:
         self.processes: list[FakeAgentProcess] = []
         self.renews = STATE
         self.fails = False
-        keeping = Keeping(idle_s, 1000)
-        self.agents = AgentPool(self, keeping, slots=slots, starts_at_once=starts_at_once)
+        self.slots = slots
+        self.agents = AgentPool(self, Keeping(idle_s, 1000), slots=slots, starts_at_once=2)
 
     def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> FakeAgentProcess:
         if self.fails:
@@ -105,8 +104,7 @@ class World:
 
     async def task(self, task_s: float = 0.0, *, ok: bool = True, renewal: FakeRenewal | None = None) -> Job:
         """One task from its slot to its release."""
-        invocation = Invocation(("pi",), {}, Path("/"), b"task", interactive=True, renewal=renewal or FakeRenewal())
-        job = Job()
+        job, invocation = Job(), replace(INVOCATION, renewal=renewal or FakeRenewal())
         async with self.agents.slot(invocation) as slot:
             job.process = slot.start(job)
         job.reused = job.process.reused
@@ -144,150 +142,13 @@ class Job:
         self.ended.set()
 
 
-def play(scene: Callable[[World], Awaitable[Any]], **options: Any) -> tuple[World, Any]:
-    """Play a scene on the virtual clock."""
-
-    async def main() -> tuple[World, Any]:
-        world = World(**options)
-        result = await scene(world)
-        await world.agents.close()
-        assert all(process.gone for process in world.processes)
-        return world, result
-
-    return run_on_virtual_clock(main())
-
-
-def test_quick_tasks_share_as_many_processes_as_may_start_at_once() -> None:
-    async def scene(world: World) -> list[Job]:
-        return await asyncio.gather(*(world.task() for _ in range(10)))
-
-    world, jobs = play(scene)
-    assert len(world.processes) == 2
-    assert sum(job.reused for job in jobs) == 8
-    assert {job.exit_code for job in jobs} == {0}
-
-
-def test_slow_tasks_get_processes_of_their_own_after_a_moment_of_patience() -> None:
-    async def scene(world: World) -> float:
-        began = asyncio.get_running_loop().time()
-        await asyncio.gather(*(world.task(100) for _ in range(4)))
-        return asyncio.get_running_loop().time() - began
-
-    world, took = play(scene)
-    assert len(world.processes) == 4
-    assert took < 2 * START_S + PATIENCE_S + 100 + 1
-
-
-def test_a_process_whose_run_was_not_completed_is_not_used_again() -> None:
-    async def scene(world: World) -> bool:
-        await world.task(ok=False)
-        return (await world.task()).reused
-
-    assert not play(scene)[1]
-
-
-def test_a_process_that_left_something_behind_or_grew_is_ended() -> None:
-    async def scene(world: World, worse: Footprint) -> bool:
-        first = asyncio.create_task(world.task(1))
-        await asyncio.sleep(START_S + 0.5)
-        world.processes[0].footprint = worse
-        await first
-        return (await world.task()).reused
-
-    for worse, reused in ((Footprint(3, 999), True), (Footprint(4, 100), False), (Footprint(3, 1001), False)):
-        _, found = play(lambda world, worse=worse: scene(world, worse))  # type: ignore[misc]
-        assert found is reused
-
-
-def test_a_process_that_does_not_begin_anew_is_replaced_and_the_task_is_done() -> None:
-    async def scene(world: World, says: bytes) -> Job:
-        await world.task()
-        world.renews = says
-        return await world.task()
-
-    for says in (b'{"state": "old"}', b""):
-        world, job = play(lambda world, says=says: scene(world, says))  # type: ignore[misc]
-        assert len(world.processes) == 2
-        assert job.process.pid == 2
-        assert job.exit_code == 0
-
-
-def test_a_process_that_dies_while_it_is_kept_is_replaced() -> None:
-    async def scene(world: World) -> Job:
-        await world.task()
-        world.processes[0].exits(1)
-        return await world.task()
-
-    world, job = play(scene)
-    assert len(world.processes) == 2
-    assert not job.reused
-
-
-def test_if_its_replacement_cannot_be_started_the_run_is_told() -> None:
-    async def scene(world: World) -> Job:
-        await world.task()
-        world.renews, world.fails = b'{"state": "old"}', True
-        return await world.task()
-
-    _, job = play(scene)
-    assert (job.exit_code, job.output) == (127, [b"no"])
-
-
-def test_a_kept_process_ends_when_nobody_needs_it() -> None:
-    async def scene(world: World) -> bool:
-        await world.task()
-        await asyncio.sleep(5)
-        assert not world.processes[0].gone
-        await asyncio.sleep(6)
-        return world.processes[0].gone
-
-    assert play(scene, idle_s=10)[1]
-
-
-def test_files_that_changed_or_cannot_be_read_make_a_process_useless(tmp_path: Path) -> None:
-    prompt = tmp_path / "prompt.md"
-    prompt.write_bytes(b"Be brief.")
-
-    async def scene(world: World) -> list[bool]:
-        reused = []
-        for text in (b"Be brief.", b"Be brief.", b"Be verbose.", None):
-            if text is None:
-                prompt.unlink()
-            else:
-                prompt.write_bytes(text)
-            reused.append((await world.task(renewal=FakeRenewal(reads={prompt: b"Be brief."}))).reused)
-        return reused
-
-    assert play(scene)[1] == [False, True, False, False]
-
-
-def test_surroundings_that_changed_or_forbid_it_make_a_process_useless() -> None:
-    async def scene(world: World) -> list[bool]:
-        reused = []
-        for around in ({}, {}, {Path("models.json"): "1"}, {Path("models.json"): "1"}, None, None):
-            reused.append((await world.task(renewal=FakeRenewal(around=around))).reused)
-        return reused
-
-    assert play(scene)[1] == [False, True, False, True, False, False]
-
-
-def test_an_idle_process_of_another_kind_goes_when_there_are_enough() -> None:
-    async def scene(world: World) -> list[bool]:
-        for number in range(5):
-            await world.task(renewal=FakeRenewal(f"kind {number}"))
-        await asyncio.sleep(2)
-        return [process.gone for process in world.processes]
-
-    assert play(scene)[1] == [True, False, False, False, False]
-
-
 class FakeSlots:
     """A number of slots."""
 
     def __init__(self, count: int) -> None:
         self.free = count
 
-    def take(self) -> Any:
+    def take(self) -> FakeSlots | None:
         if not self.free:
             return None
         self.free -= 1
@@ -297,72 +158,154 @@ class FakeSlots:
         self.free += 1
 
 
-def test_there_are_never_more_processes_than_slots_and_an_idle_one_makes_room() -> None:
+@pytest.fixture
+async def world(request: pytest.FixtureRequest) -> AsyncIterator[World]:
+    """A world, made as a test says indirectly; when it is closed nothing is left of any process."""
+    world = World(**getattr(request, "param", {}))
+    yield world
+    await world.agents.close()
+    assert all(process.gone for process in world.processes)
+
+
+async def test_quick_tasks_share_as_many_processes_as_may_start_at_once(world: World) -> None:
+    jobs = await asyncio.gather(*(world.task() for _ in range(10)))
+    assert len(world.processes) == 2
+    assert sum(job.reused for job in jobs) == 8
+    assert {job.exit_code for job in jobs} == {0}
+
+
+async def test_slow_tasks_get_processes_of_their_own_after_a_moment_of_patience(world: World) -> None:
+    await asyncio.gather(*(world.task(100) for _ in range(4)))
+    assert len(world.processes) == 4
+    assert asyncio.get_running_loop().time() < 2 * START_S + PATIENCE_S + 100 + 1
+
+
+async def test_a_process_whose_run_was_not_completed_is_not_used_again(world: World) -> None:
+    await world.task(ok=False)
+    assert not (await world.task()).reused
+
+
+@pytest.mark.parametrize(
+    ("worse", "reused"), [(Footprint(3, 999), True), (Footprint(4, 100), False), (Footprint(3, 1001), False)]
+)
+async def test_a_process_that_left_something_behind_or_grew_is_ended(
+    worse: Footprint, reused: bool, world: World
+) -> None:
+    first = asyncio.create_task(world.task(1))
+    await asyncio.sleep(START_S + 0.5)
+    world.processes[0].footprint = worse
+    await first
+    assert (await world.task()).reused is reused
+
+
+@pytest.mark.parametrize("says", [b'{"state": "old"}', b""])
+async def test_a_process_that_does_not_begin_anew_is_replaced_and_the_task_is_done(says: bytes, world: World) -> None:
+    await world.task()
+    world.renews = says
+    job = await world.task()
+    assert (len(world.processes), job.process.pid, job.exit_code) == (2, 2, 0)
+
+
+async def test_a_process_that_dies_while_it_is_kept_is_replaced(world: World) -> None:
+    await world.task()
+    world.processes[0].exits(1)
+    job = await world.task()
+    assert (len(world.processes), job.reused) == (2, False)
+
+
+async def test_if_its_replacement_cannot_be_started_the_run_is_told(world: World) -> None:
+    await world.task()
+    world.renews, world.fails = b'{"state": "old"}', True
+    job = await world.task()
+    assert (job.exit_code, job.output) == (127, [b"no"])
+
+
+@pytest.mark.parametrize("world", [{"idle_s": 10}], indirect=True)
+async def test_a_kept_process_ends_when_nobody_needs_it(world: World) -> None:
+    await world.task()
+    await asyncio.sleep(5)
+    assert not world.processes[0].gone
+    await asyncio.sleep(6)
+    assert world.processes[0].gone
+
+
+async def test_files_that_changed_or_cannot_be_read_make_a_process_useless(world: World, tmp_path: Path) -> None:
+    prompt, reused = tmp_path / "prompt.md", []
+    for text in (b"Be brief.", b"Be brief.", b"Be verbose.", None):
+        if text is None:
+            prompt.unlink()
+        else:
+            prompt.write_bytes(text)
+        reused.append((await world.task(renewal=FakeRenewal(reads={prompt: b"Be brief."}))).reused)
+    assert reused == [False, True, False, False]
+
+
+async def test_surroundings_that_changed_or_forbid_it_make_a_process_useless(world: World) -> None:
+    changed = {Path("models.json"): "1"}
+    around: list[Mapping[Path, str] | None] = [{}, {}, changed, changed, None, None]
+    reused = [(await world.task(renewal=FakeRenewal(around=each))).reused for each in around]
+    assert reused == [False, True, False, True, False, False]
+
+
+async def test_an_idle_process_of_another_kind_goes_when_there_are_enough(world: World) -> None:
+    for number in range(5):
+        await world.task(renewal=FakeRenewal(f"kind {number}"))
+    await asyncio.sleep(2)
+    assert [process.gone for process in world.processes] == [True, False, False, False, False]
+
+
+@pytest.mark.parametrize("world", [{"slots": FakeSlots(2)}], indirect=True)
+async def test_there_are_never_more_processes_than_slots_and_an_idle_one_makes_room(world: World) -> None:
     most = 0
-
-    async def scene(world: World) -> None:
-        nonlocal most
-        await world.task()
-        others = [asyncio.create_task(world.task(5, renewal=FakeRenewal(f"kind {n}"))) for n in range(3)]
-        while not all(task.done() for task in others):
-            most = max(most, sum(not process.gone for process in world.processes))
-            await asyncio.sleep(0.05)
-
-    slots = FakeSlots(2)
-    play(scene, slots=slots)
+    await world.task()
+    others = [asyncio.create_task(world.task(5, renewal=FakeRenewal(f"kind {n}"))) for n in range(3)]
+    while not all(task.done() for task in others):
+        most = max(most, sum(not process.gone for process in world.processes))
+        await asyncio.sleep(0.05)
     assert most == 2
-    assert slots.free == 2
+    await world.agents.close()
+    assert world.slots is not None
+    assert world.slots.free == 2
 
 
-async def test_a_slot_that_nobody_uses_is_given_back() -> None:
-    slots = FakeSlots(1)
-    world = World(slots=slots)
+@pytest.mark.parametrize("world", [{"slots": FakeSlots(1)}], indirect=True)
+async def test_a_slot_that_nobody_uses_is_given_back(world: World) -> None:
+    assert world.slots is not None
     async with world.agents.slot(INVOCATION):
-        assert slots.free == 0
-    assert (slots.free, world.processes) == (1, [])
+        assert world.slots.free == 0
+    assert (world.slots.free, world.processes) == (1, [])
 
 
-def test_a_kept_process_that_was_meant_for_a_run_which_did_not_start_serves_the_next() -> None:
-    async def scene(world: World) -> bool:
-        await world.task()
-        async with world.agents.slot(INVOCATION):
-            pass
-        return (await world.task()).reused
-
-    world, reused = play(scene)
-    assert reused
-    assert len(world.processes) == 1
-
-
-def test_what_is_said_while_a_process_begins_anew_also_reaches_the_one_that_takes_over() -> None:
-    async def scene(world: World) -> list[bytes]:
-        await world.task()
-        world.renews = b""
-        async with world.agents.slot(INVOCATION) as slot:
-            handle = slot.start(Job())
-        handle.send(b"look at the tests")
-        await asyncio.sleep(RENEWAL_S + 1)
-        handle.kill()
-        await asyncio.sleep(1)
-        return world.processes[1].heard
-
-    assert play(scene)[1] == [b"task", b"look at the tests"]
-
-
-async def test_a_run_that_is_stopped_while_it_waits_gets_no_slot_even_if_one_is_freed_in_the_same_moment() -> None:
-    slots = FakeSlots(1)
-    slots.free = 0
-    world = World(slots=slots)
-
-    async def take() -> None:
-        async with world.agents.slot(INVOCATION):
-            pass
-
-    waiting = asyncio.create_task(take())
+@pytest.mark.parametrize("world", [{"slots": FakeSlots(0)}], indirect=True)
+async def test_a_run_that_is_stopped_while_it_waits_gets_no_slot_even_if_one_is_freed_in_the_same_moment(
+    world: World,
+) -> None:
+    waiting = asyncio.create_task(world.task())
     await asyncio.sleep(0.01)
-    slots.free = 1
+    assert world.slots is not None
+    world.slots.free = 1
     world.agents._notify()
     waiting.cancel()
     with pytest.raises(asyncio.CancelledError):
         await waiting
-    assert slots.free == 1
+    assert (world.slots.free, world.processes) == (1, [])
+
+
+async def test_a_kept_process_that_was_meant_for_a_run_which_did_not_start_serves_the_next(world: World) -> None:
+    await world.task()
+    async with world.agents.slot(INVOCATION):
+        pass
+    assert (await world.task()).reused
+    assert len(world.processes) == 1
+
+
+async def test_what_is_said_while_a_process_begins_anew_also_reaches_the_one_that_takes_over(world: World) -> None:
+    await world.task()
+    world.renews = b""
+    async with world.agents.slot(INVOCATION) as slot:
+        handle = slot.start(Job())
+    handle.send(b"look at the tests")
+    await asyncio.sleep(RENEWAL_S + 1)
+    handle.kill()
+    await asyncio.sleep(1)
+    assert world.processes[1].heard == [b"task", b"look at the tests"]

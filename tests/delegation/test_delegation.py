@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,6 +29,13 @@ from pi_subagents.testing.fakes import FakeSlot
 End = tuple[str, str | None, str | None]
 """Status, reason and sentence."""
 CANCELLED: End = ("aborted", "cancelled", "Cancelled")
+
+
+Meanwhile = Callable[[Delegation], Coroutine[Any, Any, None]]
+
+
+def now_s() -> float:
+    return asyncio.get_running_loop().time()
 
 
 class Room(FakeRunner):
@@ -84,24 +91,18 @@ class Desk:
         tasks = [Task(f"task {number}", prompt) for number, prompt in enumerate(prompts)]
         return Delegation(options.pop("tasks", tasks), place=self.place, agents=self.room, **options)
 
-    def see_through(self, *prompts: str, **options: Any) -> list[RunResult]:
+    async def see_through(self, *prompts: str, **options: Any) -> list[RunResult]:
         """Tasks to their ends."""
-        return self.play(self.delegation(*prompts, **options))
+        return await self.play(self.delegation(*prompts, **options))
 
-    def play(
-        self, delegation: Delegation, meanwhile: Callable[[Delegation], Awaitable[None]] | None = None
-    ) -> list[RunResult]:
+    async def play(self, delegation: Delegation, meanwhile: Meanwhile | None = None) -> list[RunResult]:
         """The same, with what others do in the meantime; no run is held afterwards and no slot is taken."""
-
-        async def main() -> list[RunResult]:
-            others = asyncio.ensure_future(meanwhile(delegation)) if meanwhile else None
-            results = await delegation
-            self.took_s = asyncio.get_running_loop().time()
-            await asyncio.sleep(0)
-            assert others is None or others.done()
-            return results
-
-        results = run_on_virtual_clock(main())
+        others = asyncio.create_task(meanwhile(delegation)) if meanwhile else None
+        began = now_s()
+        results = await delegation
+        self.took_s = now_s() - began
+        if others is not None:
+            await others
         assert (self.room.free, self.room.at_work) == (self.room.places, 0)
         for result in results:
             assert end_on_disk(result.run_dir) == end_of(result)
@@ -145,41 +146,41 @@ def profile(desk: Desk, name: str, *fields: str) -> None:
 
 
 @pytest.mark.parametrize(("tasks", "limit", "rounds"), [(16, 4, 4), (5, 4, 2), (3, 8, 1), (3, 1, 3), (0, 4, 0)])
-def test_no_more_than_the_limit_are_at_work(tasks: int, limit: int, rounds: int, desk: Desk) -> None:
-    results = desk.see_through(*["1"] * tasks, concurrency=limit)
+async def test_no_more_than_the_limit_are_at_work(tasks: int, limit: int, rounds: int, desk: Desk) -> None:
+    results = await desk.see_through(*["1"] * tasks, concurrency=limit)
     assert [result.status.value for result in results] == ["completed"] * tasks
     assert (desk.took_s, desk.room.most) == (rounds, min(tasks, limit))
 
 
-def test_first_come_first_served_and_results_in_the_order_of_the_tasks(desk: Desk) -> None:
-    results = desk.see_through("5", "1", "3", "1", concurrency=2)
+async def test_first_come_first_served_and_results_in_the_order_of_the_tasks(desk: Desk) -> None:
+    results = await desk.see_through("5", "1", "3", "1", concurrency=2)
     assert desk.room.told == ["5", "1", "3", "1"]
     assert [result.name for result in results] == ["task 0", "task 1", "task 2", "task 3"]
     assert desk.took_s == 5
 
 
-def test_agents_of_one_call_share_the_slots_of_the_machine_and_give_them_back(desk: Desk) -> None:
+async def test_agents_of_one_call_share_the_slots_of_the_machine_and_give_them_back(desk: Desk) -> None:
     desk.room = Room(places=1)
-    assert all(result.ok for result in desk.see_through("1", "1", "1"))
+    assert all(result.ok for result in await desk.see_through("1", "1", "1"))
     assert desk.room.most == 1
 
 
-def test_one_task_that_cannot_be_run_fails_alone_and_without_an_agent(desk: Desk) -> None:
+async def test_one_task_that_cannot_be_run_fails_alone_and_without_an_agent(desk: Desk) -> None:
     tasks = [Task("good", "1"), Task("bad", "1", profile="nobody"), Task("lost", "1", cwd="/nowhere"), Task("too", "1")]
-    good, bad, lost, too = desk.see_through(tasks=tasks)
+    good, bad, lost, too = await desk.see_through(tasks=tasks)
     assert (good.ok, too.ok, len(desk.room.processes)) == (True, True, 2)
     assert (bad.reason, bad.error) == ("invalid", 'Unknown profile: "nobody". Available profiles: (none)')
     assert (lost.reason, lost.error) == ("invalid", "cwd does not exist: /nowhere")
 
 
-def test_a_profile_that_contradicts_itself_fails_the_whole_call_before_anything_is_recorded(desk: Desk) -> None:
+async def test_a_profile_that_contradicts_itself_fails_the_whole_call_before_anything_is_recorded(desk: Desk) -> None:
     profile(desk, "torn", "tools: [read]", "excludeTools: [bash]")
     with pytest.raises(ProfileError, match="torn"):
-        desk.see_through(tasks=[Task("good", "1"), Task("bad", "1", profile="torn")])
+        await desk.see_through(tasks=[Task("good", "1"), Task("bad", "1", profile="torn")])
     assert (desk.room.processes, desk.run_dirs) == ([], [])
 
 
-def test_a_mistake_of_ours_in_one_run_is_raised_when_the_others_have_ended(desk: Desk) -> None:
+async def test_a_mistake_of_ours_in_one_run_is_raised_when_the_others_have_ended(desk: Desk) -> None:
     start = desk.room._start
 
     def fail_for_second(invocation: Invocation, sink: Any) -> FakeProcess:
@@ -189,12 +190,14 @@ def test_a_mistake_of_ours_in_one_run_is_raised_when_the_others_have_ended(desk:
 
     desk.room._start = fail_for_second  # type: ignore[method-assign]
     with pytest.raises(RuntimeError, match="nobody thought of this"):
-        desk.see_through("1", "2", "9", "9", concurrency=2)
+        await desk.see_through("1", "2", "9", "9", concurrency=2)
     assert [status for status, _, _ in desk.ends] == ["completed", "queued", "completed", "completed"]
     assert desk.room.free == desk.room.places
 
 
-def test_when_one_of_several_cannot_be_supervised_none_stays_open(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_when_one_of_several_cannot_be_supervised_none_stays_open(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     made = iter([Supervisor])
 
     def second_fails(*arguments: Any, **options: Any) -> Supervisor:
@@ -204,28 +207,28 @@ def test_when_one_of_several_cannot_be_supervised_none_stays_open(desk: Desk, mo
 
     monkeypatch.setattr(module, "Supervisor", second_fails)
     with pytest.raises(RuntimeError, match="out of order"):
-        desk.see_through("1", "1")
+        await desk.see_through("1", "1")
     assert desk.ends == [("failed", "spawn", "out of order")] * 2
 
 
 # --- stopped -------------------------------------------------------------------------------------------------
 
 
-def test_what_is_stopped_before_it_begins_is_recorded_and_never_starts(desk: Desk) -> None:
+async def test_what_is_stopped_before_it_begins_is_recorded_and_never_starts(desk: Desk) -> None:
     delegation = desk.delegation("1", "1")
     delegation.stop()
-    assert list(map(end_of, desk.play(delegation))) == [CANCELLED] * 2
+    assert list(map(end_of, await desk.play(delegation))) == [CANCELLED] * 2
     assert desk.room.processes == []
 
 
-def test_a_stop_while_the_records_are_made_is_heeded(desk: Desk) -> None:
+async def test_a_stop_while_the_records_are_made_is_heeded(desk: Desk) -> None:
     delegation: Delegation = desk.delegation("1", "1", check=lambda _plans, _place: delegation.stop())
-    assert list(map(end_of, desk.play(delegation))) == [CANCELLED] * 2
+    assert list(map(end_of, await desk.play(delegation))) == [CANCELLED] * 2
     assert desk.room.processes == []
 
 
 @pytest.mark.parametrize("asked", ["here", "by another process"])
-def test_a_run_that_is_stopped_in_the_queue_ends_at_once_and_the_others_go_on(asked: str, desk: Desk) -> None:
+async def test_a_run_that_is_stopped_in_the_queue_ends_at_once_and_the_others_go_on(asked: str, desk: Desk) -> None:
     async def stop(delegation: Delegation) -> None:
         await asyncio.sleep(2)
         waiting = delegation.runs[1]
@@ -237,43 +240,36 @@ def test_a_run_that_is_stopped_in_the_queue_ends_at_once_and_the_others_go_on(as
         assert waiting.state.status.is_terminal
         assert delegation.runs[0].goes_on
 
-    results = desk.play(desk.delegation("10", "1", "1", concurrency=1), stop)
+    results = await desk.play(desk.delegation("10", "1", "1", concurrency=1), stop)
     assert [result.status.value for result in results] == ["completed", "aborted", "completed"]
     assert (results[1].error, desk.took_s) == ("Not this one", 11)
 
 
-def test_a_run_that_takes_too_long_has_failed_and_the_others_have_not(desk: Desk) -> None:
+async def test_a_run_that_takes_too_long_has_failed_and_the_others_have_not(desk: Desk) -> None:
     tasks = [Task("slow", "1000", timeout=60), Task("endless", "90", timeout=1e308)]
-    slow, endless = desk.see_through(tasks=tasks)
+    slow, endless = await desk.see_through(tasks=tasks)
     assert (slow.status, slow.reason, endless.status, desk.took_s) == ("failed", "timeout", "completed", 90)
 
 
 @pytest.mark.parametrize("cancels", [1, 3])
-def test_a_cancelled_caller_is_answered_when_no_agent_is_left(cancels: int, desk: Desk) -> None:
+async def test_a_cancelled_caller_is_answered_when_no_agent_is_left(cancels: int, desk: Desk) -> None:
     desk.room = Room(ignores=("terminate",))
-
-    async def main() -> float:
-        work = asyncio.ensure_future(desk.delegation("100", "100", "100", concurrency=2))
-        for _ in range(cancels):
-            await asyncio.sleep(1)
-            work.cancel()
-        await asyncio.wait([work])
-        return asyncio.get_running_loop().time()
-
-    assert run_on_virtual_clock(main()) == 6, "so long agents have that ignore the request"
+    work = asyncio.ensure_future(desk.delegation("100", "100", "100", concurrency=2))
+    for _ in range(cancels):
+        await asyncio.sleep(1)
+        work.cancel()
+    await asyncio.wait([work])
+    assert (work.cancelled(), now_s()) == (True, 6), "so long agents have that ignore the request"
     assert desk.ends == [CANCELLED] * 3
     assert (len(desk.room.processes), desk.room.free) == (2, desk.room.places)
 
 
-def test_leaving_the_block_stops_what_is_still_running(desk: Desk) -> None:
-    async def main() -> float:
-        async with desk.delegation("1", "100") as delegation:
-            async for update in delegation:
-                if isinstance(update.event, ev.Ended):
-                    break
-        return asyncio.get_running_loop().time()
-
-    assert run_on_virtual_clock(main()) == 1
+async def test_leaving_the_block_stops_what_is_still_running(desk: Desk) -> None:
+    async with desk.delegation("1", "100") as delegation:
+        async for update in delegation:
+            if isinstance(update.event, ev.Ended):
+                break
+    assert now_s() == 1
     assert desk.ends == [("completed", "settled", None), CANCELLED]
 
 
@@ -293,7 +289,7 @@ def test_a_program_that_fails_while_its_agents_work_leaves_no_run_open(desk: Des
 
 
 @pytest.mark.parametrize("stopped", [True, False])
-def test_a_run_that_its_provider_holds_back_has_no_slot_and_stopping_it_takes_none(
+async def test_a_run_that_its_provider_holds_back_has_no_slot_and_stopping_it_takes_none(
     stopped: bool, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.room = Room(places=1)
@@ -318,7 +314,7 @@ def test_a_run_that_its_provider_holds_back_has_no_slot_and_stopping_it_takes_no
             delegation.stop(held.state.session_id)
             assert held.state.status == "aborted"
 
-    held, free = desk.play(desk.delegation(tasks=[Task("held", "1", profile="busy"), Task("free", "10")]), look)
+    held, free = await desk.play(desk.delegation(tasks=[Task("held", "1", profile="busy"), Task("free", "10")]), look)
     assert (free.ok, held.ok, desk.room.most) == (True, not stopped, 1)
     assert desk.took_s == pytest.approx(15 if stopped else 61, abs=1.5)
 
@@ -326,25 +322,25 @@ def test_a_run_that_its_provider_holds_back_has_no_slot_and_stopping_it_takes_no
 # --- sessions ------------------------------------------------------------------------------------------------
 
 
-def test_a_resumed_session_is_retold_and_gets_another_run(desk: Desk) -> None:
-    (first,) = desk.see_through("Remember 1")
-    (second,) = desk.see_through(tasks=[Task("again", "And 2", resume=first.session_id)])
+async def test_a_resumed_session_is_retold_and_gets_another_run(desk: Desk) -> None:
+    (first,) = await desk.see_through("Remember 1")
+    (second,) = await desk.see_through(tasks=[Task("again", "And 2", resume=first.session_id)])
     assert (second.ok, second.session_id) == (True, first.session_id)
     assert second.run_id > first.run_id
     assert desk.room.told[-1].startswith("Previously:\n\nUser: Remember 1\n\nAssistant: Done.")
 
 
-def test_a_session_that_is_resumed_twice_in_one_call_starts_nothing(desk: Desk) -> None:
-    (first,) = desk.see_through("1")
+async def test_a_session_that_is_resumed_twice_in_one_call_starts_nothing(desk: Desk) -> None:
+    (first,) = await desk.see_through("1")
     with pytest.raises(InvalidCall, match=first.session_id):
-        desk.see_through(tasks=[Task(name, "1", resume=first.session_id) for name in "ab"])
+        await desk.see_through(tasks=[Task(name, "1", resume=first.session_id) for name in "ab"])
     assert len(desk.run_dirs) == 1
 
 
 # --- what is told --------------------------------------------------------------------------------------------
 
 
-def test_every_end_is_told_once_after_it_is_recorded_and_in_the_same_way_to_whoever_iterates(desk: Desk) -> None:
+async def test_every_end_is_told_once_after_it_is_recorded_and_in_the_same_way_to_whoever_iterates(desk: Desk) -> None:
     told: list[tuple[str, ev.Event]] = []
 
     def observe(state: RunState, events: Sequence[ev.Event]) -> None:
@@ -353,17 +349,14 @@ def test_every_end_is_told_once_after_it_is_recorded_and_in_the_same_way_to_whoe
         assert all(event in written for event in events)
         told.extend((state.name, event) for event in events)
 
-    async def main() -> list[tuple[str, ev.Event]]:
-        delegation = desk.delegation(tasks=[*tasks, Task("bad", "1", profile="nobody")], observer=observe)
-        return [(update.state.name, update.event) async for update in delegation]
-
-    tasks = [Task("good", "1"), Task("slow", "100", timeout=10)]
-    assert run_on_virtual_clock(main()) == told
+    tasks = [Task("good", "1"), Task("slow", "100", timeout=10), Task("bad", "1", profile="nobody")]
+    delegation = desk.delegation(tasks=tasks, observer=observe)
+    assert [(update.state.name, update.event) async for update in delegation] == told
     finals = [(name, event.status.value) for name, event in told if isinstance(event, ev.Ended)]
     assert sorted(finals) == [("bad", "failed"), ("good", "completed"), ("slow", "failed")]
 
 
-def test_a_journal_that_cannot_be_written_fails_its_run_alone_and_whoever_looks_on_is_told(
+async def test_a_journal_that_cannot_be_written_fails_its_run_alone_and_whoever_looks_on_is_told(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     append, full = Journal.append, StoreError("cannot write the journal: No space left on device")
@@ -378,11 +371,7 @@ def test_a_journal_that_cannot_be_written_fails_its_run_alone_and_whoever_looks_
         told.setdefault(state.name, []).append(state.status.value)
 
     monkeypatch.setattr(Journal, "append", fail_in_one)
-
-    async def main() -> list[RunResult]:
-        return await desk.delegation("100", "1", observer=observe)
-
-    broken, fine = run_on_virtual_clock(main())
+    broken, fine = await desk.delegation("100", "1", observer=observe)
     assert (broken.status, broken.reason, broken.error, fine.ok) == ("failed", "record", str(full), True)
     assert told["task 0"] == ["failed"]
     assert desk.room.free == desk.room.places

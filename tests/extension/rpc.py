@@ -9,7 +9,6 @@ import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -106,6 +105,11 @@ class Pi:
         """Read on until an event of a type."""
         return self.until(lambda event: event["type"] == kind)
 
+    def notice(self) -> str:
+        """The next notice for the person."""
+        notice: str = self.until(lambda event: event.get("method") == "notify")["message"]
+        return notice
+
     def prompt(self, message: str) -> list[Event]:
         """Say something and wait until the agent has nothing more to do; returns what happened."""
         start = len(self.seen)
@@ -156,8 +160,6 @@ def text_of(event: Event) -> str:
     return "".join(part.get("text", "") for part in event["result"]["content"])
 
 
-def install(stage: Stage, *options: str) -> Path:
-    """Run `pi-subagents install pi`; returns the folder."""
-    done = stage.command("install", "pi", "--json", *options)
-    assert done.returncode == 0, done.stderr
-    return Path(json.loads(done.stdout)["path"])
+def tells_of_an_end(event: Event) -> bool:
+    """Whether it is the message that a background run is over."""
+    return bool(event["type"] == "message_end" and event["message"].get("customType") == "pi-subagents:bg-done")

@@ -7,17 +7,13 @@ from pathlib import Path
 from pi_subagents.offline import Call, Request, Say, Script
 from pi_subagents.store import load_run
 from tests.extension.conftest import PlayWithExtension
-from tests.extension.rpc import Event, Pi, results, text_of
+from tests.extension.rpc import Event, Pi, results, tells_of_an_end, text_of
 from tests.kit.waiting import until
 from tests.pi.stage import processes_below
 
 
-def _is_notice(event: Event) -> bool:
-    return bool(event["type"] == "message_end" and event["message"].get("customType") == "pi-subagents:bg-done")
-
-
 def _told(events: list[Event]) -> list[str]:
-    return [event["message"]["details"]["runId"] for event in events if _is_notice(event)]
+    return [event["message"]["details"]["runId"] for event in events if tells_of_an_end(event)]
 
 
 def _read_first(request: Request) -> Call:
@@ -56,10 +52,10 @@ def test_a_fork_finds_the_sessions_and_only_the_owner_is_told_of_an_end(
         found = list(results(pi.prompt("Go on.")))
         assert "Waited." in text_of(found[1])
         if not _told(pi.seen[start:]):
-            pi.until(_is_notice)
+            pi.until(tells_of_an_end)
         (_, second) = stage.run_dirs
         assert _told(pi.seen) == [second.name], "the fork launched only the second"
     with Pi(stage, "--session", parent) as owner:
-        owner.until(_is_notice)
+        owner.until(tells_of_an_end)
         assert _told(owner.seen) == [first.name]
     until(lambda: not processes_below(stage.root))

@@ -59,7 +59,7 @@ def test_a_session_in_which_the_bridge_was_refused_has_its_tools_again_when_it_n
         session = pi.ask(type="get_session_stats")["sessionFile"]
     change_manifest(stage, protocol=PROTOCOL + 1)
     with Pi(stage, "--session", session) as refused:
-        refused.until(lambda event: event.get("method") == "notify")
+        refused.notice()
         refused.prompt("Go on.")
     change_manifest(stage, protocol=PROTOCOL)
     with Pi(stage, "--session", session) as again:

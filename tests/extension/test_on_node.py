@@ -8,8 +8,6 @@ import shutil
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from pi_subagents import __version__
 from pi_subagents.extension import EXTENSION_FILES
 from pi_subagents.harness import Program
@@ -19,22 +17,27 @@ from pi_subagents.processes.install import PINNED_PI_VERSION, find_node
 from tests.kit.waiting import PATIENCE_S
 
 _HERE = Path(__file__).parent
+_ALL = """import { after } from "node:test";
+const alive = setInterval(() => {}, 1000); // the extension holds up nobody who wants to end
+after(() => clearInterval(alive));
+"""
+"""All files in one process: most of what each takes is loading pi's packages."""
 _TRANSCRIPTS = _HERE.parent / "bridge" / "transcripts"
 
 
-@pytest.mark.parametrize("tests", ["host.test.mjs", "painting.test.mjs", "transcripts.test.mjs"])
-def test_the_extension_keeps_its_promises(pi: Program, tmp_path: Path, tests: str) -> None:
+def test_the_extension_keeps_its_promises(pi: Program, tmp_path: Path) -> None:
     node = find_node(data_dir())
     assert node is not None
     for name, source in EXTENSION_FILES.items():
         shutil.copy(source, tmp_path / name)
-    for name in (tests, "replay.mjs"):
-        shutil.copy(_HERE / name, tmp_path)
+    tests = [Path(shutil.copy(file, tmp_path)).name for file in sorted(_HERE.glob("*.test.mjs"))]
+    shutil.copy(_HERE / "replay.mjs", tmp_path)
+    (tmp_path / "all.mjs").write_text(_ALL + "".join(f'import "./{name}";\n' for name in tests))
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "tools.json").write_text(json.dumps(manifest(__version__, "user")))
     (tmp_path / "node_modules").symlink_to(data_dir() / "pi" / PINNED_PI_VERSION / "node_modules")
     done = subprocess.run(
-        [node.binary, "--test", "--no-warnings", tests],
+        [node.binary, "--no-warnings", "all.mjs"],
         cwd=tmp_path,
         env={**os.environ, "TRANSCRIPTS": str(_TRANSCRIPTS)},
         capture_output=True,

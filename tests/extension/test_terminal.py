@@ -69,9 +69,7 @@ def _script(working: Pause, looking: Pause) -> Script:
     )
 
 
-@pytest.mark.parametrize(
-    ("columns", "rows", "mode"), [(80, 24, "fullscreen"), (160, 50, "fullscreen"), (160, 50, "regular")]
-)
+@pytest.mark.parametrize(("columns", "rows", "mode"), [(80, 24, "fullscreen"), (160, 50, "regular")])
 def test_windows_while_agents_work_their_ends_and_what_goes_on_behind(
     play_with_extension: PlayWithExtension, columns: int, rows: int, mode: str
 ) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from pi_subagents.harness.pi.programs import PI_VARIABLE
 from pi_subagents.offline import Call, Fail, Request, Say, Script, Turn
 from tests.extension.conftest import PlayWithExtension
-from tests.extension.rpc import WAIT_S, Event, Pi, results, text_of, updates
+from tests.extension.rpc import WAIT_S, Event, Pi, results, tells_of_an_end, text_of, updates
 from tests.kit.waiting import until
 from tests.pi.stage import Stage, processes_below
 
@@ -93,7 +93,7 @@ def test_a_parent_uses_all_seven_tools_and_finds_their_sessions_after_a_restart(
         assert "It is done." in text_of(found)
         # A run that was told of is not told of again.
         again.ask(type="new_session")
-        assert not [event for event in again.seen if _is_notice(event)]
+        assert not [event for event in again.seen if tells_of_an_end(event)]
     until(lambda: not processes_below(stage.root))
 
 
@@ -120,18 +120,17 @@ def test_the_end_of_a_background_agent_is_told_without_a_turn_of_the_model(
 
 
 def _check_results(found: list[Event]) -> None:
-    ends = {index: (event["toolName"], event["isError"]) for index, event in enumerate(found)}
-    assert ends == {
-        0: ("delegate_to_subagents", False),
-        1: ("get_subagent_output", False),
-        2: ("get_subagent_session", False),
-        3: ("list_subagent_profiles", False),
-        4: ("subagent", False),
-        5: ("background_agent", False),
-        6: ("background_agent_status", False),
-        7: ("get_subagent_output", True),
-        8: ("delegate_to_subagents", False),
-    }
+    assert [(event["toolName"], event["isError"]) for event in found] == [
+        ("delegate_to_subagents", False),
+        ("get_subagent_output", False),
+        ("get_subagent_session", False),
+        ("list_subagent_profiles", False),
+        ("subagent", False),
+        ("background_agent", False),
+        ("background_agent_status", False),
+        ("get_subagent_output", True),
+        ("delegate_to_subagents", False),
+    ]
     texts = [text_of(event) for event in found]
     assert texts[0].startswith("✓ alpha: completed (session: ")
     assert "It is done." in texts[1]
@@ -156,13 +155,9 @@ def _check_updates(found: list[Event]) -> None:
 
 
 def _custom_message(pi: Pi) -> dict[str, Any]:
-    seen = next((event for event in pi.seen if _is_notice(event)), None) or pi.until(_is_notice)
+    seen = next((event for event in pi.seen if tells_of_an_end(event)), None) or pi.until(tells_of_an_end)
     message: dict[str, Any] = seen["message"]
     return message
-
-
-def _is_notice(event: Event) -> bool:
-    return bool(event["type"] == "message_end" and event["message"].get("customType") == "pi-subagents:bg-done")
 
 
 def _check_entries(entries: list[dict[str, Any]]) -> None:

@@ -1,6 +1,6 @@
 // Run by test_on_node.py: the extension between a stand-in for pi and a bridge that follows the transcripts.
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { test } from "node:test";
 import piSubagents from "./index.ts";
 
@@ -131,4 +131,16 @@ async function callTool(pi, ctx, { id, params: { call, name, arguments: args } }
 	assert.equal(hook?.isError ?? false, result.isError);
 	const painting = pi.tools.get(name).renderResult(returned, { expanded: false, isPartial: false }, theme, { isError: false });
 	assert.ok(painting.render(80).length > 0);
+}
+
+for (const damaged of ["{", "{}", undefined]) {
+	test(`damaged files do not keep pi from starting: ${damaged}`, () => {
+		if (damaged === undefined) rmSync("tools.json");
+		else writeFileSync("tools.json", damaged);
+		const pi = new FakePi([]);
+		piSubagents(pi);
+		pi.handlers.get("session_start")({ reason: "startup" }, context(pi, { sessionId: "any" }, [], []));
+		assert.match(pi.did["ui/notify"][0].message, /^pi-subagents cannot use its tools\.json .*Run: pi-subagents install pi$/);
+		assert.equal(pi.tools.size, 0);
+	});
 }

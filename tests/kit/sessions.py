@@ -19,6 +19,7 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
 from pi_subagents.store import Index, Lease, RunRecord, load_run, publish
+from pi_subagents.store.record import open_run
 
 HOUR_S = 3600
 DAY_S = 86_400
@@ -151,6 +152,12 @@ class Shelf:
         for kept in self.held:
             if kept.record is not None:
                 kept.let_go()
+
+
+def take_lease(run_dir: Path) -> Lease | None:
+    """Hold the run in a directory, unless somebody else does."""
+    with open_run(run_dir) as run:
+        return Lease.of_run(run)
 
 
 def run_id_at(at: int, session_id: str) -> str:

@@ -15,9 +15,10 @@ import pytest
 from pi_subagents.clock import iso_time
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import event as ev
-from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, META_FILE, Lease, is_held, publish, read_journal
+from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, META_FILE, is_held, publish, read_journal
 from pi_subagents.testing import answer, script
 from pi_subagents.testing.agent import complains, leaves_behind, waits_for, writes
+from tests.kit.sessions import take_lease
 from tests.process.kit import DONE, FOREVER, READY, Stage, until_ready
 
 IS_HELD = (
@@ -75,7 +76,7 @@ def test_no_reader_ever_sees_a_run_that_is_half_there(tmp_path: Path) -> None:
 
 
 def test_a_child_forked_without_exec_does_not_keep_the_lease(tmp_path: Path) -> None:
-    lease = Lease.take(tmp_path)
+    lease = take_lease(tmp_path)
     assert lease is not None
     ready, tell_ready = os.pipe()
     child = os.fork()

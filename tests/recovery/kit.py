@@ -17,6 +17,8 @@ from pi_subagents.models import Reason, Status
 from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, is_held, load_run
 from pi_subagents.testing import Action, script
+from pi_subagents.testing.agent import pauses, prints
+from pi_subagents.testing.records import AGENT_START, assistant
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage
 
@@ -69,6 +71,19 @@ def kill_after(pid: int, seconds: float) -> None:
         assert ended, "the holder did not end"
     finally:
         os.close(pidfd)
+
+
+def start_half_way(stage: Stage, holders: Holders) -> tuple[int, Path]:
+    """A holder whose agent has said something and goes on for ever, and its run."""
+    pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(300)])
+    until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
+    (run_dir,) = stage.run_dirs
+    return pid, run_dir
+
+
+def ends_in(run_dir: Path) -> int:
+    """How often it says in a journal that the run has ended."""
+    return sum(b'"type":"ended"' in line for line in (run_dir / JOURNAL_FILE).read_bytes().splitlines())
 
 
 def journals(stage: Stage) -> dict[Path, bytes]:

@@ -21,17 +21,12 @@ from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, load_run
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage
-from tests.recovery.kit import Holders, check_truth, kill_after
+from tests.recovery.kit import Holders, check_truth, ends_in, kill_after
 from tests.recovery.test_kill_matrix import work
 
 SEED = int(os.environ.get("SOAK_SEED", "0"))
 ATTACKS = int(os.environ.get("SOAK_TRIES", "4"))
 WAIT_S = PATIENCE_S
-
-
-def ends_of(run_dir: Path) -> int:
-    lines = (run_dir / JOURNAL_FILE).read_bytes().splitlines()
-    return sum(b'"type":"ended"' in line for line in lines)
 
 
 def begin(stage: Stage, holders: Holders, **order: int) -> tuple[int, Path]:
@@ -47,7 +42,7 @@ def see_the_end(stage: Stage, run_dir: Path, pid: int) -> None:
     """The run is completed, and that is its only end."""
     kill_after(pid, WAIT_S)
     assert load_run(run_dir).status is Status.COMPLETED
-    assert ends_of(run_dir) == 1
+    assert ends_in(run_dir) == 1
     until(lambda: not stage.processes())
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
 import sys
@@ -12,12 +11,10 @@ import pytest
 
 from pi_subagents.models import Reason, Status
 from pi_subagents.outcome import LOST_SENTENCE
-from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, is_held, load_run
-from pi_subagents.testing.agent import pauses, prints
-from pi_subagents.testing.records import AGENT_START, assistant
-from tests.kit.waiting import PATIENCE_S, until
+from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, RESULT_FILE, is_held, load_run
+from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import Stage
-from tests.recovery.kit import Holders, kill_after
+from tests.recovery.kit import Holders, ends_in, kill_after, start_half_way
 
 READERS = 10
 
@@ -36,24 +33,24 @@ print(state.status, state.reason, state.completed_at, flush=True)
 
 def lose_a_run(stage: Stage, holders: Holders) -> Path:
     """A run that had something to say when its holder was killed."""
-    pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(300)])
-    until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
+    pid, run_dir = start_half_way(stage, holders)
     kill_after(pid, 0)
-    return stage.run_dirs[0]
+    return run_dir
 
 
 def test_a_live_run_is_told_apart_from_a_lost_one(stage: Stage, holders: Holders) -> None:
-    pid = holders.start(stage, [prints(AGENT_START, assistant("half way")), pauses(300)])
-    until(lambda: stage.run_dirs and b'"role":"assistant"' in (stage.run_dirs[0] / JOURNAL_FILE).read_bytes())
-    (run_dir,) = stage.run_dirs
+    pid, run_dir = start_half_way(stage, holders)
+    (run_dir / LEASE_FILE).unlink()  # which changes nothing
     assert is_held(run_dir)
-    assert load_run(run_dir).status is Status.RUNNING
-    assert load_run(run_dir).text == "half way"
+    state = load_run(run_dir)
+    assert (state.status, state.text) == (Status.RUNNING, "half way")
     kill_after(pid, 0)
     assert not is_held(run_dir)
-    state = load_run(run_dir)
-    assert (state.status, state.reason, state.error) == (Status.FAILED, Reason.LOST, LOST_SENTENCE)
-    assert state.text == "half way"
+    for _ in range(2):
+        state = load_run(run_dir)
+        assert (state.status, state.reason, state.error) == (Status.FAILED, Reason.LOST, LOST_SENTENCE)
+        assert state.text == "half way"
+    assert ends_in(run_dir) == 1
 
 
 def test_ten_readers_close_a_lost_run_once_and_agree(stage: Stage, holders: Holders) -> None:
@@ -69,8 +66,7 @@ def test_ten_readers_close_a_lost_run_once_and_agree(stage: Stage, holders: Hold
     answers = {reader.communicate(timeout=PATIENCE_S)[0] for reader in readers}
     assert len(answers) == 1
     assert answers.pop().startswith("failed lost ")
-    lines = (run_dir / JOURNAL_FILE).read_bytes().splitlines()
-    assert sum(b'"type":"ended"' in line for line in lines) == 1
+    assert ends_in(run_dir) == 1
 
 
 def _start_reader(run_dir: Path) -> subprocess.Popen[str]:
@@ -81,14 +77,12 @@ def _start_reader(run_dir: Path) -> subprocess.Popen[str]:
 def test_a_lost_run_on_a_read_only_disk_is_told_truly_all_the_same(stage: Stage, holders: Holders) -> None:
     run_dir = lose_a_run(stage, holders)
     before = (run_dir / JOURNAL_FILE).read_bytes()
-    answer = _read_as_nobody(run_dir)
-    assert answer["status"] == "failed"
-    assert answer["reason"] == "lost"
+    assert _read_as_nobody(run_dir) == "failed lost"
     assert (run_dir / JOURNAL_FILE).read_bytes() == before
     assert not (run_dir / RESULT_FILE).exists()
 
 
-def _read_as_nobody(run_dir: Path) -> dict[str, str]:
+def _read_as_nobody(run_dir: Path) -> str:
     """Read a run as somebody who may look but not write."""
     for folder in [run_dir, *run_dir.parents]:
         if folder.stat().st_uid == os.getuid() and folder != Path("/"):
@@ -96,17 +90,16 @@ def _read_as_nobody(run_dir: Path) -> dict[str, str]:
     for file in run_dir.iterdir():
         file.chmod(0o644)
     code = (
-        "import os, sys, json\n"
+        "import os, sys\n"
         "from pathlib import Path\n"
         "from pi_subagents.store import load_run\n"
         "if os.getuid() == 0: os.setgid(65534); os.setuid(65534)\n"
         "else: Path(sys.argv[1]).chmod(0o555); [f.chmod(0o444) for f in Path(sys.argv[1]).iterdir()]\n"
         "state = load_run(Path(sys.argv[1]))\n"
-        "print(json.dumps({'status': state.status, 'reason': state.reason}))\n"
+        "print(state.status, state.reason)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, str(run_dir)], capture_output=True, text=True, check=True)
-    answer: dict[str, str] = json.loads(done.stdout)
-    return answer
+    return done.stdout.strip()
 
 
 @pytest.mark.parametrize("torn", [b'{"type":"mess', b'{"type":"message","role":"\xc3', b"\x00\x00\x00"])

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
-from pi_subagents.place import Place
 from pi_subagents.testing.agent import prints, waits_for
 from pi_subagents.testing.records import answer
-from pi_subagents.tools import ToolContext, call_tool
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import Stage
 
 
 def _resume(stage: Stage, session_id: str, gate: Path) -> subprocess.Popen[str]:
-    tasks = [{"name": "again", "prompt": "go on", "resume": session_id}]
-    argv = [sys.executable, "-m", "pi_subagents", "call", "delegate_to_subagents", json.dumps({"tasks": tasks})]
+    tasks = json.dumps({"tasks": [{"name": "again", "prompt": "go on", "resume": session_id}]})
     script = json.dumps([waits_for(gate), prints(*answer("carried on"))])
-    environ = {**stage.full_environ(), "PI_SUBAGENTS_SCRIPT": script}
-    return subprocess.Popen(argv, cwd=stage.project, env=environ, stdout=subprocess.PIPE, text=True)
+    return stage.start_command("call", "delegate_to_subagents", tasks, PI_SUBAGENTS_SCRIPT=script)
 
 
 async def test_of_two_that_resume_a_session_at_the_same_moment_one_runs_and_the_other_is_told(
@@ -41,8 +36,7 @@ async def test_of_two_that_resume_a_session_at_the_same_moment_one_runs_and_the_
 async def test_a_call_that_names_a_session_twice_starts_nothing(stage: Stage) -> None:
     first = await stage.run(prints(*answer("begun")))
     tasks = [{"name": name, "prompt": "go on", "resume": first.session_id} for name in ("a", "b")]
-    place = Place.here(stage.project, stage.full_environ())
-    result = await call_tool("delegate_to_subagents", {"tasks": tasks}, ToolContext(place))
+    result = await stage.tool("delegate_to_subagents", tasks=tasks)
     assert result.is_error
     assert "is still running" in result.text
     assert len(stage.run_dirs) == 1

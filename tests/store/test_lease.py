@@ -21,19 +21,19 @@ from pi_subagents.paths import private_runtime_dirs
 from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, Lease, adopt, is_held, load_run, read_journal, reading
 from pi_subagents.store import lease as leases
 from pi_subagents.store.writing import Journal
-from tests.kit.sessions import Kept, Shelf, says
+from tests.kit.sessions import Kept, Shelf, says, take_lease
 from tests.kit.waiting import PATIENCE_S, until
 
 
 def taken(folder: Path) -> Lease:
-    lease = Lease.take(folder)
+    lease = take_lease(folder)
     assert lease is not None
     return lease
 
 
 def test_only_one_can_hold_a_run_until_it_is_given_up(tmp_path: Path) -> None:
     lease = taken(tmp_path)
-    assert Lease.take(tmp_path) is None
+    assert take_lease(tmp_path) is None
     assert is_held(tmp_path)
     lease.release()
     lease.release()
@@ -99,7 +99,7 @@ def test_nobody_else_ends_a_live_run_whose_files_were_replaced(name: str, shelf:
     (kept.run_dir / LEASE_FILE).unlink()
     (kept.run_dir / name).unlink(missing_ok=True)
     (kept.run_dir / name).write_bytes(copy)
-    assert Lease.take(kept.run_dir) is None
+    assert take_lease(kept.run_dir) is None
     assert load_run(kept.run_dir).status is Status.RUNNING
     assert ends_in(kept.run_dir) == []
 
@@ -129,7 +129,7 @@ def test_a_run_that_an_older_version_holds_is_running(shelf: Shelf) -> None:
     fd = locked_file(kept.run_dir / LEASE_FILE)  # which is all that it did
     assert is_held(kept.run_dir)
     assert load_run(kept.run_dir).status is Status.RUNNING
-    assert Lease.take(kept.run_dir) is None
+    assert take_lease(kept.run_dir) is None
     os.close(fd)
     assert load_run(kept.run_dir).reason is Reason.LOST
 
@@ -212,7 +212,7 @@ def test_where_locks_have_no_effect_a_file_of_this_machine_tells_who_lives(netwo
     lease = held_here(kept)
     for _ in range(2):
         assert load_run(kept.run_dir).status is Status.RUNNING
-        assert Lease.take(kept.run_dir) is None
+        assert take_lease(kept.run_dir) is None
         (kept.run_dir / LEASE_FILE).unlink(missing_ok=True)
         assert is_held(kept.run_dir), "also without the file that says where to look"
         (kept.run_dir / LEASE_FILE).write_bytes(leases._ELSEWHERE)

@@ -10,8 +10,9 @@ import pytest
 
 from pi_subagents.errors import SessionBusy, StoreError
 from pi_subagents.files import Directory
-from pi_subagents.store import JOURNAL_FILE, Lease, disk_size, leftovers, remove_leftover, remove_session
-from tests.kit.sessions import DAY_S, Kept, Shelf
+from pi_subagents.store import JOURNAL_FILE, Lease
+from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session
+from tests.kit.sessions import DAY_S, Kept, Shelf, take_lease
 
 
 def remove(shelf: Shelf, session_id: str) -> list[Path]:
@@ -43,7 +44,7 @@ def test_a_session_that_is_being_resumed_stays(shelf: Shelf) -> None:
 
 def test_a_run_that_somebody_holds_stays_though_it_has_ended(shelf: Shelf) -> None:
     kept = shelf.add()  # its holder is about to write the last derived files
-    assert_stays_while_held(shelf, kept, Lease.take(kept.run_dir))
+    assert_stays_while_held(shelf, kept, take_lease(kept.run_dir))
 
 
 def assert_stays_while_held(shelf: Shelf, kept: Kept, lease: Lease | None) -> None:
@@ -64,7 +65,7 @@ def test_the_runs_cannot_be_taken_by_others_while_they_are_deleted(
 
     def watched(runs: Directory, name: str) -> None:
         path = runs.path / name
-        seen.extend([shelf.runs, Lease.take(path), Lease.of_session(shelf.folder, kept.session_id)])
+        seen.extend([shelf.runs, take_lease(path), Lease.of_session(shelf.folder, kept.session_id)])
         remove_all(runs, name)
 
     monkeypatch.setattr(Directory, "remove", watched)
@@ -96,24 +97,6 @@ def test_a_directory_without_a_journal_is_not_ours_to_delete(shelf: Shelf) -> No
     assert kept.run_dir.is_dir()
 
 
-def test_a_run_that_is_a_link_to_another_place_is_left_alone(shelf: Shelf, tmp_path: Path) -> None:
-    kept = shelf.add()
-    kept.run_dir.rename(tmp_path / "moved")
-    kept.run_dir.symlink_to(tmp_path / "moved")
-    with pytest.raises(StoreError, match="link"):
-        remove(shelf, kept.session_id)
-    assert (tmp_path / "moved" / JOURNAL_FILE).exists()
-
-
-def test_links_inside_a_run_are_not_followed(shelf: Shelf, tmp_path: Path) -> None:
-    (tmp_path / "precious").write_text("x")
-    kept = shelf.add()
-    (kept.run_dir / "agent-dir").mkdir()
-    (kept.run_dir / "agent-dir" / "skills").symlink_to(tmp_path)
-    remove(shelf, kept.session_id)
-    assert (tmp_path / "precious").read_text() == "x"
-
-
 def test_what_cannot_be_deleted_is_an_error_in_words(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = shelf.add()
 
@@ -130,7 +113,7 @@ def test_only_old_and_abandoned_drafts_are_leftovers(shelf: Shelf) -> None:
     runs = shelf.folder
     for name in (".old.new", ".held.new", ".young.new", ".other"):
         (runs / name).mkdir()
-    lease = Lease.take(runs / ".held.new")
+    lease = take_lease(runs / ".held.new")
     assert lease is not None
     past = time.time() - 2 * DAY_S
     for name in (".old.new", ".held.new", ".other"):

@@ -9,7 +9,8 @@ import pytest
 
 from pi_subagents.runs.retention import Rule, find_dispensable
 from pi_subagents.runs.sessions import Sessions, find_run_dir
-from pi_subagents.store import remove_session, session_runs
+from pi_subagents.store import session_runs
+from pi_subagents.store.removal import remove_session
 from tests.kit.sessions import Shelf
 
 SESSION = "a3f7b9c2d1e8f4a1"

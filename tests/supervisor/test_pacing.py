@@ -13,32 +13,27 @@ from pi_subagents.models import event as ev
 from pi_subagents.progress import Window, notice
 from pi_subagents.runners import LocalRunner
 from pi_subagents.store import JOURNAL_FILE, Pace, read_journal, request_stop
-from pi_subagents.testing import FakeRunner, run_on_virtual_clock
+from pi_subagents.testing import FakeRunner
 from pi_subagents.testing.records import AGENT_START, answer
 from tests.supervisor.kit import START_MS, printing, supervised
 
 
-def play(folder: Path, message: str, other_provider: str | None = "acme") -> tuple[float, list[ev.AnyEvent]]:
+async def play(folder: Path, message: str, other_provider: str | None = "acme") -> tuple[float, list[ev.AnyEvent]]:
     """One run is told `message` by its provider; how long the next one waits to start, and its journal."""
     busy = {"type": "auto_retry_start", "attempt": 1, "maxAttempts": 3, "delayMs": 10_000, "errorMessage": message}
 
-    async def main() -> float:
-        loop = asyncio.get_running_loop()
-        is_told = FakeRunner(printing(AGENT_START, busy, 100, answer("Done.")))
-        first = asyncio.ensure_future(supervised(folder, is_told, provider="acme", run="one").run())
-        await asyncio.sleep(1)
-        began = loop.time()
-        await supervised(folder, FakeRunner(printing(answer("Done."))), provider=other_provider, run="two").run()
-        took = loop.time() - began
-        await first
-        return took
-
-    return run_on_virtual_clock(main()), list(read_journal(folder / "two" / JOURNAL_FILE))
+    is_told = FakeRunner(printing(AGENT_START, busy, 100, answer("Done.")))
+    first = asyncio.ensure_future(supervised(folder, is_told, provider="acme", run="one").run())
+    await asyncio.sleep(1)
+    await supervised(folder, FakeRunner(printing(answer("Done."))), provider=other_provider, run="two").run()
+    took = asyncio.get_running_loop().time() - 1
+    await first
+    return took, list(read_journal(folder / "two" / JOURNAL_FILE))
 
 
 @pytest.mark.parametrize("message", ["429 Too Many Requests", "529 overloaded_error", "Rate limit reached"])
-def test_the_next_run_waits_until_the_provider_is_due_again(tmp_path: Path, message: str) -> None:
-    took, journal = play(tmp_path, message)
+async def test_the_next_run_waits_until_the_provider_is_due_again(tmp_path: Path, message: str) -> None:
+    took, journal = await play(tmp_path, message)
     assert 9 <= took < 11
     (held,) = [event for event in journal if isinstance(event, ev.HeldBack)]
     assert held.provider == "acme"
@@ -51,8 +46,11 @@ def test_the_next_run_waits_until_the_provider_is_due_again(tmp_path: Path, mess
 @pytest.mark.parametrize(
     ("message", "other_provider"), [("500 internal error", "acme"), ("429 Too Many Requests", "zoo")]
 )
-def test_other_errors_and_other_providers_hold_nobody_back(message: str, other_provider: str, tmp_path: Path) -> None:
-    assert play(tmp_path, message, other_provider)[0] < 1
+async def test_other_errors_and_other_providers_hold_nobody_back(
+    message: str, other_provider: str, tmp_path: Path
+) -> None:
+    took, _ = await play(tmp_path, message, other_provider)
+    assert took < 1
 
 
 def test_nobody_is_held_back_for_longer_than_ten_minutes(tmp_path: Path) -> None:
@@ -85,43 +83,35 @@ class OneSlot:
 
 
 @pytest.mark.parametrize("asked", ["here", "by another process"])
-def test_a_run_that_its_provider_holds_back_leaves_the_slot_to_others_and_stopping_it_loses_none(
+async def test_a_run_that_its_provider_holds_back_leaves_the_slot_to_others_and_stopping_it_loses_none(
     asked: str, tmp_path: Path
 ) -> None:
     slots = OneSlot()
     Pace(tmp_path).slow_down("acme", START_MS + 300_000, START_MS)
-
-    async def main() -> RunState:
-        waiting = supervised(tmp_path, LocalRunner("none", slots), provider="acme")
-        run = asyncio.ensure_future(waiting.run())
-        await asyncio.sleep(5)
-        assert slots.is_free
-        if asked == "here":
-            waiting.stop()
-        else:
-            request_stop(tmp_path / "run", "Enough")
-        state = await run
-        assert asyncio.get_running_loop().time() < 10
-        return state
-
-    assert run_on_virtual_clock(main()).reason is Reason.CANCELLED
+    waiting = supervised(tmp_path, LocalRunner("none", slots), provider="acme")
+    run = asyncio.ensure_future(waiting.run())
+    await asyncio.sleep(5)
     assert slots.is_free
+    if asked == "here":
+        waiting.stop()
+    else:
+        request_stop(tmp_path / "run", "Enough")
+    assert (await run).reason is Reason.CANCELLED
+    assert (slots.is_free, asyncio.get_running_loop().time() < 10) == (True, True)
 
 
-def test_a_provider_that_becomes_busy_while_a_run_waits_for_a_slot_is_waited_for_without_one(tmp_path: Path) -> None:
+async def test_a_provider_that_becomes_busy_while_a_run_waits_for_a_slot_is_waited_for_without_one(
+    tmp_path: Path,
+) -> None:
     slots = OneSlot()
     taken = slots.take()
     assert taken is not None
-
-    async def main() -> None:
-        waiting = supervised(tmp_path, LocalRunner("none", slots), provider="acme")
-        run = asyncio.ensure_future(waiting.run())
-        await asyncio.sleep(1)
-        Pace(tmp_path).slow_down("acme", START_MS + 60_000, START_MS + 1000)
-        taken.release()
-        await asyncio.sleep(5)
-        assert slots.is_free
-        waiting.stop()
-        await run
-
-    run_on_virtual_clock(main())
+    waiting = supervised(tmp_path, LocalRunner("none", slots), provider="acme")
+    run = asyncio.ensure_future(waiting.run())
+    await asyncio.sleep(1)
+    Pace(tmp_path).slow_down("acme", START_MS + 60_000, START_MS + 1000)
+    taken.release()
+    await asyncio.sleep(5)
+    assert slots.is_free
+    waiting.stop()
+    await run

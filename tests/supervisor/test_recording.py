@@ -12,7 +12,7 @@ from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import event as ev
 from pi_subagents.store import RESULT_FILE, Journal, RunRecord, is_held, load_run
-from pi_subagents.testing import FakeRunner, run_on_virtual_clock
+from pi_subagents.testing import FakeRunner
 from pi_subagents.testing.records import answer
 from tests.supervisor.kit import printing, see_through, staying, supervised
 
@@ -74,15 +74,15 @@ def test_a_journal_that_cannot_take_an_event_stops_the_run_and_it_has_failed(
     assert load_run(outcome.run_dir).status == "failed"
 
 
-def test_a_journal_that_does_not_reach_the_disk_stops_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def main() -> tuple[str, str | None, list[str]]:
-        runner = FakeRunner(staying())
-        supervisor = supervised(tmp_path, runner)
-        monkeypatch.setattr(Journal, "sync", fail)
-        state = await supervisor.run()
-        return state.status, state.error, [name for name, _ in runner.processes[0].signals]
-
-    assert run_on_virtual_clock(main()) == ("failed", str(FULL), ["terminate"])
+async def test_a_journal_that_does_not_reach_the_disk_stops_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runner = FakeRunner(staying())
+    supervisor = supervised(tmp_path, runner)
+    monkeypatch.setattr(Journal, "sync", fail)
+    state = await supervisor.run()
+    assert (state.status, state.error) == ("failed", str(FULL))
+    assert [name for name, _ in runner.processes[0].signals] == ["terminate"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from pi_subagents.runners import Process, Stream
 from pi_subagents.store import is_held, request_stop
 from pi_subagents.supervisor import Limits, Supervisor
 from pi_subagents.supervisor.limits import ABORT_GRACE_S, REAP_S, STOP_GRACE_S, Stopping, Timers
-from pi_subagents.testing import FakeProcess, FakeRunner, run_on_virtual_clock
+from pi_subagents.testing import FakeRunner, run_on_virtual_clock
 from pi_subagents.testing.records import AGENT_START, agent_end, answer, assistant
 from tests.supervisor.kit import CANCELLED, FOREVER_S, printing, see_through, staying, stopping, supervised
 
@@ -72,27 +72,13 @@ def test_a_pass_that_ended_but_may_go_on_can_still_be_cancelled(tmp_path: Path) 
     assert outcome.verdict == CANCELLED
 
 
-def test_a_stop_after_the_agent_has_gone_does_not_change_how_it_ended(tmp_path: Path) -> None:
+async def test_a_stop_after_the_agent_has_gone_does_not_change_how_it_ended(tmp_path: Path) -> None:
     def observer(_: RunState, events: Sequence[ev.Event]) -> None:
         if any(isinstance(event, ev.Exited) for event in events):
             supervisor.stop()
 
-    async def main() -> str:
-        return (await supervisor.run()).status
-
     supervisor = supervised(tmp_path, FakeRunner(printing(*answer("Done."))), observer=observer)
-    assert run_on_virtual_clock(main()) == "completed"
-
-
-def test_a_run_stopped_before_its_turn_never_starts(tmp_path: Path) -> None:
-    async def main() -> tuple[list[FakeProcess], str, bool]:
-        runner = FakeRunner(staying())
-        supervisor = supervised(tmp_path, runner)
-        supervisor.stop()
-        state = await supervisor.run()
-        return runner.processes, state.status, is_held(tmp_path / "run")
-
-    assert run_on_virtual_clock(main()) == ([], "aborted", False)
+    assert (await supervisor.run()).status == "completed"
 
 
 def test_another_process_can_ask_for_the_stop(tmp_path: Path) -> None:
@@ -106,20 +92,18 @@ def test_another_process_can_ask_for_the_stop(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("turns", range(1, 7))
-def test_whoever_waits_may_be_cancelled_at_any_moment_and_the_agent_is_still_ended(turns: int, tmp_path: Path) -> None:
-    async def main() -> tuple[str, bool, FakeProcess]:
-        runner = FakeRunner(staying(AGENT_START))
-        supervisor = supervised(tmp_path, runner)
-        waiting = asyncio.ensure_future(supervisor.run())
-        for _ in range(turns + 4):  # so many steps until it has had its turn and has started
-            await asyncio.sleep(0)
-        assert runner.processes
-        waiting.cancel()
-        await asyncio.wait([waiting])
-        return supervisor.state.status, is_held(tmp_path / "run"), runner.processes[0]
-
-    status, held, process = run_on_virtual_clock(main())
-    assert (status, held) == ("aborted", False)
+async def test_whoever_waits_may_be_cancelled_at_any_moment_and_the_agent_is_still_ended(
+    turns: int, tmp_path: Path
+) -> None:
+    runner = FakeRunner(staying(AGENT_START))
+    supervisor = supervised(tmp_path, runner)
+    waiting = asyncio.ensure_future(supervisor.run())
+    for _ in range(turns + 4):  # so many steps until it has had its turn and has started
+        await asyncio.sleep(0)
+    (process,) = runner.processes
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    assert (supervisor.state.status, is_held(tmp_path / "run")) == ("aborted", False)
     assert [name for name, _ in process.signals] == ["terminate"]
 
 
@@ -155,77 +139,57 @@ class Nobody:
     def on_exit(self, exit_code: int) -> None: ...
 
 
-def steps(request: bytes) -> tuple[FakeProcess, list[float]]:
-    """A process that ignores everything, and when it was given up."""
-
-    async def main() -> tuple[FakeProcess, list[float]]:
-        given_up: list[float] = []
-
-        def give_up(_process: Process) -> None:
-            given_up.append(asyncio.get_running_loop().time())
-
-        stopping = Stopping(request, Timers(), give_up)
-        runner = FakeRunner(staying(), ignores=("terminate", "kill"))
-        async with runner.slot(Invocation(("pi",), {}, Path("/"), b"")) as slot:
-            process = slot.start(Nobody())
-        stopping.begin(process)
-        stopping.begin(process)  # whoever asks again changes nothing
-        await asyncio.sleep(100)
-        return process, given_up
-
-    return run_on_virtual_clock(main())
-
-
-@pytest.mark.parametrize(("request_", "asked_s"), [(b"", 0), (b"abort", ABORT_GRACE_S)])
-def test_a_process_is_asked_if_it_can_be_then_signalled_then_killed_then_given_up(
-    request_: bytes, asked_s: float
+@pytest.mark.parametrize(("abort", "asked_s"), [(b"", 0), (b"abort", ABORT_GRACE_S)])
+async def test_a_process_is_asked_if_it_can_be_then_signalled_then_killed_then_given_up(
+    abort: bytes, asked_s: float
 ) -> None:
-    process, given_up = steps(request_)
-    assert process.heard == ([request_] if request_ else [])
-    assert process.input_closed.is_set() == bool(request_), "it hears nothing more"
+    given_up: list[float] = []
+
+    def give_up(_process: Process) -> None:
+        given_up.append(asyncio.get_running_loop().time())
+
+    stopping = Stopping(abort, Timers(), give_up)
+    runner = FakeRunner(staying(), ignores=("terminate", "kill"))
+    async with runner.slot(Invocation(("pi",), {}, Path("/"), b"")) as slot:
+        process = slot.start(Nobody())
+    stopping.begin(process)
+    stopping.begin(process)  # whoever asks again changes nothing
+    await asyncio.sleep(100)
+    assert process.heard == ([abort] if abort else [])
+    assert process.input_closed.is_set() == bool(abort), "it hears nothing more"
     assert process.signals == [("terminate", asked_s), ("kill", asked_s + STOP_GRACE_S)]
     assert given_up == [asked_s + STOP_GRACE_S + REAP_S]
 
 
-Note = Callable[[str], Callable[[], None]]
+class Heard(list[tuple[str, float]]):
+    """What went off, and when."""
+
+    def note(self, name: str) -> Callable[[], None]:
+        return lambda: self.append((name, asyncio.get_running_loop().time()))
 
 
-def fired(use: Callable[[Timers, Note], None]) -> list[tuple[str, float]]:
-    """What went off, and when, after `use` has set some timers."""
+async def test_a_timer_goes_off_once_is_left_as_it_is_while_it_runs_and_can_be_set_again() -> None:
+    timers, heard = Timers(), Heard()
 
-    async def main() -> list[tuple[str, float]]:
-        heard: list[tuple[str, float]] = []
-        clock = asyncio.get_running_loop().time
-        use(Timers(), lambda name: lambda: heard.append((name, clock())))
-        await asyncio.sleep(100)
-        return heard
+    def again() -> None:
+        heard.note("first")()
+        timers.set("a", 7, heard.note("second"))
 
-    return run_on_virtual_clock(main())
-
-
-def test_a_timer_goes_off_once_is_left_as_it_is_while_it_runs_and_can_be_set_again() -> None:
-    def use(timers: Timers, note: Note) -> None:
-        def again() -> None:
-            note("first")()
-            timers.set("a", 7, note("second"))
-
-        timers.set("a", 5, again)
-        timers.set("a", 1, note("sooner"))
-        timers.set("b", -3, note("b"))
-
-    assert fired(use) == [("b", 0), ("first", 5), ("second", 12)]
+    timers.set("a", 5, again)
+    timers.set("a", 1, heard.note("sooner"))
+    timers.set("b", -3, heard.note("b"))
+    await asyncio.sleep(100)
+    assert heard == [("b", 0), ("first", 5), ("second", 12)]
 
 
-def test_a_cancelled_timer_does_not_go_off() -> None:
-    def use(timers: Timers, note: Note) -> None:
-        for name in "abcd":
-            timers.set(name, 5, note(name))
-        timers.cancel("a")
-        timers.cancel("a")
-
-    def use_all(timers: Timers, note: Note) -> None:
-        use(timers, note)
+@pytest.mark.parametrize(("all_of_them", "left"), [(False, [("b", 5), ("c", 5)]), (True, [])])
+async def test_a_cancelled_timer_does_not_go_off(all_of_them: bool, left: list[tuple[str, float]]) -> None:
+    timers, heard = Timers(), Heard()
+    for name in "abc":
+        timers.set(name, 5, heard.note(name))
+    timers.cancel("a")
+    timers.cancel("a")
+    if all_of_them:
         timers.cancel_all()
-
-    assert sorted(fired(use)) == [("b", 5), ("c", 5), ("d", 5)]
-    assert fired(use_all) == []
+    await asyncio.sleep(100)
+    assert sorted(heard) == left

@@ -205,9 +205,11 @@ class Delegation:
         self._prepared += prepared
 
     def _take_note(self, runs: Sequence[DelegatedRun]) -> None:
-        for project in {project_of(run.run_dir) for run in runs}:
-            there = {run.run_dir: run.state for run in runs if project_of(run.run_dir) == project}
-            self._index.record(project, there)
+        projects: dict[Path, dict[Path, RunState]] = {}
+        for run in runs:
+            projects.setdefault(project_of(run.run_dir), {})[run.run_dir] = run.state
+        for project, states in projects.items():
+            self._index.record(project, states)
 
     def _hold(self, run: PreparedRun) -> Holder:
         place = self.place

@@ -23,7 +23,10 @@ from pi_subagents.progress import standing
 from pi_subagents.runners import collect_ended
 from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import several_places, short_run_ids
-from pi_subagents.store import JOURNAL_FILE, Index, find_event, list_runs, mark, read_journal, wait_for_file
+from pi_subagents.store import JOURNAL_FILE, Index, list_runs, read_journal
+from pi_subagents.store.reading import find_event
+from pi_subagents.store.record import mark
+from pi_subagents.store.slots import wait_for_file
 
 LAUNCH_ENTRY = "pi-subagents:bg-run"
 UPDATE_ENTRY = "pi-subagents:bg-update"

@@ -19,7 +19,7 @@ from pi_subagents.errors import StoreError
 from pi_subagents.models import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import is_own_socket
-from pi_subagents.store import address_of, put_address, take_address_away
+from pi_subagents.store.record import address_of, put_address, take_address_away
 from pi_subagents.store.slots import new_address, remove_if_dead
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 from pi_subagents.models.event import AnyEvent, Ended
 from pi_subagents.models.run import Reason
-from pi_subagents.store import JOURNAL_FILE, JournalTail, is_held, load_run
+from pi_subagents.store import JOURNAL_FILE, is_held, load_run
+from pi_subagents.store.reading import JournalTail
 
 POLL_S = 0.25
 WATCH_S = 0.1

@@ -23,16 +23,8 @@ from pi_subagents.models import Reason, begun_at
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.runs.sessions import Session
 from pi_subagents.settings import Settings
-from pi_subagents.store import (
-    by_session,
-    disk_size,
-    in_order,
-    leftovers,
-    list_runs,
-    open_runs,
-    remove_leftover,
-    require_removable,
-)
+from pi_subagents.store import by_session, in_order, list_runs, open_runs
+from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, require_removable
 
 _DAY_S = 86_400
 _STAMP = ".retention"

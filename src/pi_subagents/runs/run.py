@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
@@ -31,8 +31,8 @@ from pi_subagents.store import (
     read_file,
     read_journal,
     request_stop,
-    was_made_here,
 )
+from pi_subagents.store.record import was_made_here
 
 PageKind = Literal["md", "html"]
 
@@ -118,6 +118,9 @@ class RunResult:
         return elapsed_ms(self.started_at, self.completed_at)
 
 
+_TOLD_OF_STATE = tuple(field.name for field in fields(RunResult) if field.name not in ("run_dir", "output"))
+
+
 @dataclass(frozen=True)
 class Run:
     """One run: where its record is, and its state when that was read.
@@ -156,25 +159,8 @@ class Run:
     @property
     def result(self) -> RunResult:
         """How it stands; while it is not over, `output` is the text so far."""
-        state = self.state
-        return RunResult(
-            name=state.name,
-            session_id=state.session_id,
-            run_id=state.run_id,
-            run_dir=self.run_dir,
-            status=state.status,
-            reason=state.reason,
-            output=state.text,
-            error=state.error,
-            exit_code=state.exit_code,
-            profile=state.profile,
-            provider=state.provider,
-            model=state.model,
-            usage=state.usage,
-            tool_count=state.tool_count,
-            started_at=state.started_at,
-            completed_at=state.completed_at,
-        )
+        told = {name: getattr(self.state, name) for name in _TOLD_OF_STATE}
+        return RunResult(run_dir=self.run_dir, output=self.state.text, **told)
 
     @property
     def summary(self) -> str | None:

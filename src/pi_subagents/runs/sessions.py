@@ -11,7 +11,7 @@ from functools import cache, cached_property
 from pathlib import Path
 
 from pi_subagents.clock import now_ms
-from pi_subagents.errors import AmbiguousId, InvalidCall, SessionBusy, SessionNotFound, StoreError, as_store_error
+from pi_subagents.errors import AmbiguousId, InvalidCall, SessionBusy, SessionNotFound, StoreError
 from pi_subagents.files import distinct
 from pi_subagents.fold import RunState
 from pi_subagents.models import begun_at, short_ids
@@ -26,10 +26,11 @@ from pi_subagents.store import (
     in_order,
     list_runs,
     load_run,
-    remove_session,
     session_of,
     session_runs,
 )
+from pi_subagents.store.record import as_store_error
+from pi_subagents.store.removal import remove_session
 from pi_subagents.text import age, clean
 
 MAX_SESSIONS_IN_MEMORY = 32

@@ -2,7 +2,7 @@
 
 from pi_subagents.store.index import Index
 from pi_subagents.store.lease import Lease, is_held, locks_work
-from pi_subagents.store.reading import JournalTail, adopt, find_event, load_run, read_journal
+from pi_subagents.store.reading import adopt, load_run, read_journal
 from pi_subagents.store.record import (
     FOREIGN,
     JOURNAL_FILE,
@@ -10,25 +10,19 @@ from pi_subagents.store.record import (
     META_FILE,
     RESULT_FILE,
     TIDY_FILE,
-    address_of,
     by_session,
     in_order,
     is_ours,
     list_runs,
-    mark,
     obstacle,
     open_runs,
-    put_address,
     read_file,
     request_stop,
     session_of,
     session_runs,
     stop_request,
-    take_address_away,
-    was_made_here,
 )
-from pi_subagents.store.removal import disk_size, leftovers, remove_leftover, remove_session, require_removable
-from pi_subagents.store.slots import BackgroundSlots, Pace, Slots, wait_for_file
+from pi_subagents.store.slots import BackgroundSlots, Pace, Slots
 from pi_subagents.store.tidying import tidying_note
 from pi_subagents.store.writing import Journal, RunRecord, force_directory, publish
 
@@ -42,40 +36,27 @@ __all__ = [
     "BackgroundSlots",
     "Index",
     "Journal",
-    "JournalTail",
     "Lease",
     "Pace",
     "RunRecord",
     "Slots",
-    "address_of",
     "adopt",
     "by_session",
-    "disk_size",
-    "find_event",
     "force_directory",
     "in_order",
     "is_held",
     "is_ours",
-    "leftovers",
     "list_runs",
     "load_run",
     "locks_work",
-    "mark",
     "obstacle",
     "open_runs",
     "publish",
-    "put_address",
     "read_file",
     "read_journal",
-    "remove_leftover",
-    "remove_session",
     "request_stop",
-    "require_removable",
     "session_of",
     "session_runs",
     "stop_request",
-    "take_address_away",
     "tidying_note",
-    "wait_for_file",
-    "was_made_here",
 ]

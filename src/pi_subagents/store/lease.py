@@ -21,10 +21,17 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pi_subagents.errors import as_store_error
 from pi_subagents.files import Directory
 from pi_subagents.paths import private_runtime_dirs, runtime_dir
-from pi_subagents.store.record import JOURNAL_FILE, LEASE_FILE, SESSION_LOCKS, birthmark, open_run, open_runs
+from pi_subagents.store.record import (
+    JOURNAL_FILE,
+    LEASE_FILE,
+    SESSION_LOCKS,
+    as_store_error,
+    birthmark,
+    open_run,
+    open_runs,
+)
 
 _ELSEWHERE = b"held elsewhere: in the runtime directory of the machine that works on it\n"
 _LOCAL_LEASES = "leases"
@@ -49,17 +56,11 @@ class Lease:
     # --- of a run -------------------------------------------------------------------------------------------
 
     @classmethod
-    def take(cls, run_dir: Path, *, wait_s: float = 0) -> Lease | None:
-        """Lock the run in `run_dir`, or return None if somebody else holds it for longer than we wait.
+    def of_run(cls, run: Directory, *, wait_s: float = 0) -> Lease | None:
+        """Lock a run, or return None if somebody else holds it for longer than we wait.
 
         Waiting is for a run whose holder is dead: whoever has the lease then is busy closing it. Raises OSError.
         """
-        with open_run(run_dir) as run:
-            return cls.of_run(run, wait_s=wait_s)
-
-    @classmethod
-    def of_run(cls, run: Directory, *, wait_s: float = 0) -> Lease | None:
-        """The same for a directory that is open already."""
         deadline = time.monotonic() + wait_s
         fds: list[int] = []
         try:

@@ -18,7 +18,7 @@ import msgspec
 
 from pi_subagents.clock import LAST_MS, now_ms
 from pi_subagents.encoding import MAX_RECORD_BYTES
-from pi_subagents.errors import StoreError, as_store_error
+from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory, end_of_hole
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import event as ev
@@ -27,7 +27,16 @@ from pi_subagents.models.part import MAX_NESTING, is_shallow
 from pi_subagents.models.run import Reason, Usage
 from pi_subagents.outcome import LOST_SENTENCE, ending
 from pi_subagents.store.lease import Lease, closing, has_holder, is_being_closed
-from pi_subagents.store.record import FOREIGN, JOURNAL_FILE, RESULT_FILE, TIDY_FILE, in_its_place, open_run, why_foreign
+from pi_subagents.store.record import (
+    FOREIGN,
+    JOURNAL_FILE,
+    RESULT_FILE,
+    TIDY_FILE,
+    as_store_error,
+    in_its_place,
+    open_run,
+    why_foreign,
+)
 from pi_subagents.store.tidying import tidy
 from pi_subagents.store.writing import Journal, RunRecord, pretty_json, result_document
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import msgspec
 
-from pi_subagents.errors import StoreError, as_store_error
+from pi_subagents.errors import StoreError
 from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, belongs_to_us
 from pi_subagents.models.event import AnyEvent, Created
 from pi_subagents.models.run import is_run_id
@@ -87,6 +87,15 @@ def make_runs(runs_dir: Path) -> Directory:
 
 def _project(runs_dir: Path) -> Path:
     return runs_dir.parents[_DEPTH - 1]
+
+
+@contextmanager
+def as_store_error(what: str) -> Iterator[None]:
+    """Raise what the system refuses in the block as a StoreError that says `what` could not be done, and why."""
+    try:
+        yield
+    except OSError as error:
+        raise StoreError(f"{what}: {error.strerror}") from error
 
 
 def obstacle(error: OSError) -> str:

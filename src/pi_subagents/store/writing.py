@@ -18,7 +18,7 @@ import msgspec
 
 from pi_subagents.clock import elapsed_ms
 from pi_subagents.encoding import encode_any, json_facts
-from pi_subagents.errors import StoreError, as_store_error
+from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.fold import RunState
 from pi_subagents.harness import RunFile
@@ -29,6 +29,7 @@ from pi_subagents.store.record import (
     META_FILE,
     RESULT_FILE,
     TIDY_FILE,
+    as_store_error,
     list_run,
     make_runs,
     obstacle,

@@ -138,18 +138,12 @@ _ENCODER = msgspec.json.Encoder()
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def is_full(journal_bytes: int, bound: int) -> bool:
-    """Whether the agent has to be stopped."""
-    return journal_bytes >= 2 * bound
+def beyond_bound(events: Sequence[ev.AnyEvent], bound: int, *, only_ours: bool, noted: bool) -> Sequence[ev.AnyEvent]:
+    """What is written of `events` all the same; unless it is `noted` already, with the note that something is missing.
 
-
-def within_bound(
-    events: Sequence[ev.AnyEvent], journal_bytes: int, bound: int, *, noted: bool
-) -> Sequence[ev.AnyEvent]:
-    """What is to be written of `events`; unless it is `noted` already, with the note that something is missing."""
-    if journal_bytes < bound:
-        return events
-    kept = list(_kept(events, is_full(journal_bytes, bound)))
+    `only_ours` leaves nothing of what the agent said.
+    """
+    kept = list(_kept(events, only_ours))
     missing = len(kept) < len(events) or any(old is not new for old, new in zip(events, kept, strict=True))
     return [ev.DetailsDropped(at=events[0].at, bound=bound), *kept] if missing and not noted else kept
 

@@ -26,7 +26,7 @@ from pi_subagents.redaction import Redactor
 from pi_subagents.runners import Stream
 from pi_subagents.store import RunRecord
 from pi_subagents.store.writing import result_document
-from pi_subagents.supervisor.limits import is_full, within_bound
+from pi_subagents.supervisor.limits import beyond_bound
 from pi_subagents.text import clean
 
 Observer = Callable[[RunState, Sequence[ev.Event]], None]
@@ -45,13 +45,13 @@ class AgentOutput:
     """Everything one process prints: the raw logs are kept here, the events are handed on."""
 
     def __init__(self, decoder: Decoder, redactor: Redactor, now_ms: NowMs, stdout: Log, stderr: Log) -> None:
+        self._errors = TextStream(redactor)
         self._framer = Framer()
         self._decoder = decoder
         self._redactor = redactor
         self._now_ms = now_ms
         self._stdout = stdout
         self._stderr = stderr
-        self._errors = TextStream(redactor)
         self._joined: ev.Delta | None = None
         self._pieces: list[str] = []
         self._progress: ev.ToolProgress | None = None
@@ -169,7 +169,9 @@ class Recorder:
         """Journal, fold, show: in this order, or not at all; False if they could not be journalled."""
         if self.broken is not None:
             return False
-        events = within_bound(events, self._record.journal_bytes, self._bound, noted=self.state.details_dropped)
+        if self._record.journal_bytes >= self._bound:
+            noted = self.state.details_dropped
+            events = beyond_bound(events, self._bound, only_ours=self.is_full, noted=noted)
         if not events:
             return True
         try:
@@ -182,8 +184,8 @@ class Recorder:
 
     @property
     def is_full(self) -> bool:
-        """Whether nothing more of the agent is journalled."""
-        return is_full(self._record.journal_bytes, self._bound)
+        """Whether nothing more of the agent is journalled, which has to be stopped."""
+        return self._record.journal_bytes >= 2 * self._bound
 
     def show(self, events: Sequence[ev.AnyEvent]) -> None:
         """Fold and show without journalling: for the one event that says why there is no journal."""

@@ -79,7 +79,8 @@ class Supervisor:
         self._pacing = pacing
         self._now_ms = now_ms
         self._redactor = Redactor(invocation.secrets)
-        self._output = AgentOutput(harness.decoder(), self._redactor, now_ms, record.stdout, record.stderr)
+        decoder, abort = harness.decoder(), harness.abort()
+        self._output = AgentOutput(decoder, self._redactor, now_ms, record.stdout, record.stderr)
         self._harness = harness
         self._loops = LoopDetector(limits.loop_count)
         self._nested_loops = LoopDetector(limits.loop_count)
@@ -89,7 +90,7 @@ class Supervisor:
         self._released = False
         self._waiting: asyncio.Task[None] | None = None
         self._timers = Timers()
-        self._stopping = Stopping(harness.abort(), self._timers, self._cannot_reap)
+        self._stopping = Stopping(abort, self._timers, self._cannot_reap)
         self._looked_at = 0.0
 
     # --- what others may ask ------------------------------------------------------------------------------
@@ -204,8 +205,8 @@ class Supervisor:
             self._happened([ev.Stderr(at=self._now_ms(), text=why)])
             self._end(ending(Reason.SPAWN, SPAWN_SENTENCE, self._now_ms()))
             return
-        self._deadline = Deadline(self._limits, loop.time())
         started = ev.Started(at=self._now_ms(), pid=process.pid, containment=process.containment, reused=process.reused)
+        self._deadline = Deadline(self._limits, loop.time())
         self._happened([started])
         self._arm_deadline()
 
@@ -266,10 +267,10 @@ class Supervisor:
     def on_output(self, stream: Stream, data: bytes) -> None:
         """Called by the process with every chunk it prints."""
         self._happened(self._output.feed(stream, data))
-        if self._process is not None and (replies := self._output.take_replies()):
-            self._process.send(replies)
         if self._output.has_pending:
             self._timers.set("delta", _DELTA_INTERVAL_S, lambda: self._happened(self._output.take_pending()))
+        if self._process is not None and (replies := self._output.take_replies()):
+            self._process.send(replies)
 
     def on_exit(self, exit_code: int) -> None:
         """Called by the process when nothing of it is left and all its output has been delivered."""

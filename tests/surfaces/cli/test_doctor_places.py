@@ -9,7 +9,8 @@ import pytest
 
 from pi_subagents.models.event import Created, Ended, Event
 from pi_subagents.models.run import Reason, Status
-from pi_subagents.store import JOURNAL_FILE, Journal, Lease
+from pi_subagents.store import JOURNAL_FILE, Journal
+from tests.kit.sessions import take_lease
 from tests.surfaces.cli.machine import Machine, diagnose
 
 KEY = "sk-in-a-profile-0123456789"
@@ -47,7 +48,7 @@ def test_a_run_that_ended_or_is_held_is_not_called_dead(ready: Machine) -> None:
         "20260101T000000000-0000000000000001",
         Ended(at=2, status=Status.FAILED, reason=Reason.SPAWN, message=None),
     )
-    lease = Lease.take(write_run(ready, "20260101T000000000-0000000000000002"))
+    lease = take_lease(write_run(ready, "20260101T000000000-0000000000000002"))
     assert lease is not None
     try:
         assert diagnose(ready).one("runs")["ok"]

@@ -1,4 +1,4 @@
-"""Asking pi for its models: once, as long as nothing changes; and a run is never refused for an old answer."""
+"""Asking pi for its version and its models: once, as long as nothing changes; and what follows from the answers."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.delegation.program_facts import MAX_AGE_S, MODELS_FILE, OfferedModels
-from pi_subagents.harness.pi.programs import LOGIN
+from pi_subagents.delegation.program_facts import MAX_AGE_S, MODELS_FILE, OfferedModels, program_version
+from pi_subagents.harness import Program
+from pi_subagents.harness.pi.pi import Pi
+from pi_subagents.harness.pi.programs import LOGIN, NEWEST_KNOWN, line_of, version_in
 from pi_subagents.place import Place
 from pi_subagents.profiles import CheckedModel, UnknownModel
 from pi_subagents.settings import load_settings
 
 PROGRAM = """#!/bin/sh
-echo asked >> "$ASKED"
+echo "$*" >> "$ASKED"
 cat "$TABLE"
 exit "${CODE:-0}"
 """
 
 
 class Machine:
-    """A program in the place of pi that prints a table and counts how often it is asked."""
+    """A program in the place of pi that prints a table, or what else it is told, and notes how often it is asked."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -41,7 +43,10 @@ class Machine:
 
     def offer(self, *rows: str) -> None:
         head = "provider  model  context  max-out  thinking  images"
-        (self.root / "table").write_text("\n".join([head, *(f"{row}  200K  8K  yes  no" for row in rows)]) + "\n")
+        self.says("\n".join([head, *(f"{row}  200K  8K  yes  no" for row in rows)]) + "\n")
+
+    def says(self, text: str) -> None:
+        (self.root / "table").write_text(text)
 
     @property
     def models(self) -> OfferedModels:
@@ -50,9 +55,15 @@ class Machine:
         return OfferedModels(place, load_settings(place.cwd, place.agent_dir))
 
     @property
-    def times_asked(self) -> int:
+    def version(self) -> tuple[int, ...] | None:
+        """What a call of its own would find."""
+        place = Place.here(self.root, self.environ)
+        return program_version(Pi().version_question(Program((str(self.program),), "test"), place), place)
+
+    @property
+    def asked(self) -> list[str]:
         path = self.root / "asked"
-        return len(path.read_text().splitlines()) if path.exists() else 0
+        return path.read_text().splitlines() if path.exists() else []
 
     @property
     def cache(self) -> Path:
@@ -71,7 +82,7 @@ def test_models_are_listed_in_the_order_of_the_offer(machine: Machine) -> None:
 def test_a_second_call_need_not_ask_again(machine: Machine) -> None:
     assert machine.models.check("tiger") == CheckedModel("zoo/tiger")
     assert machine.models.check("acme/large") == CheckedModel("acme/large")
-    assert machine.times_asked == 1
+    assert len(machine.asked) == 1
 
 
 def touch(path: Path, text: str) -> None:
@@ -103,7 +114,7 @@ def test_what_the_offer_depends_on_makes_it_ask_again(machine: Machine, change: 
     machine.models.names()
     CHANGES[change](machine)
     machine.models.names()
-    assert machine.times_asked == 2
+    assert len(machine.asked) == 2
 
 
 def test_another_value_of_a_credential_changes_nothing_and_is_written_nowhere(machine: Machine) -> None:
@@ -111,7 +122,7 @@ def test_another_value_of_a_credential_changes_nothing_and_is_written_nowhere(ma
     machine.models.names()
     machine.environ["ZOO_API_KEY"] = "other-value"
     machine.models.names()
-    assert machine.times_asked == 1
+    assert len(machine.asked) == 1
     assert "value" not in machine.cache.read_text()
     assert machine.cache.stat().st_mode & 0o777 == 0o600
 
@@ -129,12 +140,12 @@ def test_several_checks_of_one_call_ask_at_most_once(machine: Machine) -> None:
     for wanted in ("nobody/a", "nobody/b", "nobody/c"):
         with pytest.raises(UnknownModel):
             models.check(wanted)
-    assert machine.times_asked == 1
+    assert len(machine.asked) == 1
 
 
 def test_without_a_list_the_model_is_passed_on_with_a_warning(machine: Machine) -> None:
     machine.environ["CODE"] = "3"
-    (machine.root / "table").write_text("it broke")
+    machine.says("it broke")
     assert machine.models.check("any/model") == CheckedModel(
         "any/model", 'The model "any/model" was not checked: pi could not list its models (it broke).'
     )
@@ -142,14 +153,14 @@ def test_without_a_list_the_model_is_passed_on_with_a_warning(machine: Machine) 
 
 def test_a_key_that_the_program_repeats_is_not_told(machine: Machine) -> None:
     machine.environ |= {"CODE": "3", "ZOO_API_KEY": "sk-zoo-0123456789abcdef"}
-    (machine.root / "table").write_text("zoo refuses sk-zoo-0123456789abcdef")
+    machine.says("zoo refuses sk-zoo-0123456789abcdef")
     warning = machine.models.check("any/model").warning or ""
     assert "zoo refuses " in warning
     assert "0123456789" not in warning
 
 
 def test_an_empty_list_decides_nothing_and_is_not_kept(machine: Machine) -> None:
-    (machine.root / "table").write_text("No models available. Use /login.\n")
+    machine.says("No models available. Use /login.\n")
     warning = machine.models.check("any/model").warning
     assert warning == f'The model "any/model" was not checked: pi lists no models; {LOGIN}.'
     machine.offer("any  model")
@@ -167,11 +178,11 @@ def test_a_damaged_cache_is_asked_around_and_mended(machine: Machine) -> None:
     touch(machine.cache, "{ not json")
     assert machine.models.check("tiger") == CheckedModel("zoo/tiger")
     assert machine.models.check("tiger") == CheckedModel("zoo/tiger")
-    assert machine.times_asked == 1
+    assert len(machine.asked) == 1
 
 
 def test_the_settings_of_a_project_name_the_model_of_a_provider_only_where_pi_trusts_it(machine: Machine) -> None:
-    (machine.root / "table").write_text("1.5.0\n")
+    machine.says("1.5.0\n")
     touch(machine.root / ".pi" / "settings.json", '{"defaultProvider": "zoo", "defaultModel": "elephant"}')
     with pytest.raises(UnknownModel, match="set without a model"):
         machine.models.default_of("zoo")
@@ -183,7 +194,7 @@ def test_the_settings_of_a_project_name_the_model_of_a_provider_only_where_pi_tr
 
 @pytest.mark.parametrize("model", ["5", '""', '"\\ud83d"', '"a\\u0000b"', '"a\\nb"'])
 def test_what_is_no_name_of_a_model_is_not_passed_on(machine: Machine, model: str) -> None:
-    (machine.root / "table").write_text("1.5.0\n")
+    machine.says("1.5.0\n")
     touch(machine.agent_dir / "settings.json", f'{{"defaultProvider": "zoo", "defaultModel": {model}}}')
     with pytest.raises(UnknownModel, match="set without a model"):
         machine.models.default_of("zoo")
@@ -191,26 +202,79 @@ def test_what_is_no_name_of_a_model_is_not_passed_on(machine: Machine, model: st
 
 def test_the_default_is_what_the_program_itself_says_and_asked_once(machine: Machine) -> None:
     answer = {"type": "response", "data": {"model": {"provider": "zoo", "id": "tiger", "name": "Tiger"}}}
-    (machine.root / "table").write_text(f"a warning\n{json.dumps(answer)}\n")
+    machine.says(f"a warning\n{json.dumps(answer)}\n")
     assert machine.models.default() == "zoo/tiger"
     assert machine.models.default() == "zoo/tiger"
-    assert machine.times_asked == 1
+    assert len(machine.asked) == 1
     touch(machine.agent_dir / "settings.json", "{}")
     assert machine.models.default() == "zoo/tiger"
-    assert machine.times_asked == 2
+    assert len(machine.asked) == 2
 
 
 def test_the_default_of_a_trusted_project_is_not_that_of_an_untrusted_one(machine: Machine) -> None:
     answer = {"data": {"model": {"provider": "zoo", "id": "tiger"}}}
     for trusted in (False, True):
         place = Place.here(machine.root, machine.environ, trusts_project=trusted)
-        (machine.root / "table").write_text(json.dumps(answer).replace("tiger", f"tiger-{trusted}"))
+        machine.says(json.dumps(answer).replace("tiger", f"tiger-{trusted}"))
         assert OfferedModels(place, place.settings()).default() == f"zoo/tiger-{trusted}"
 
 
 @pytest.mark.parametrize("said", ["", "it broke", '{"data": {"model": {"provider": "unknown", "id": "unknown"}}}'])
 def test_without_a_default_there_is_none_and_it_is_asked_again(machine: Machine, said: str) -> None:
-    (machine.root / "table").write_text(said)
+    machine.says(said)
     assert machine.models.default() is None
     assert machine.models.default() is None
-    assert machine.times_asked == 2
+    assert len(machine.asked) == 2
+
+
+# --- versions ------------------------------------------------------------------------------------------------
+
+
+def test_a_program_is_asked_for_its_version_once_and_another_program_file_again(machine: Machine) -> None:
+    machine.says("1.5.0\n")
+    assert [machine.version, machine.version] == [(1, 5, 0), (1, 5, 0)]
+    machine.says("version 0.87.1 of pi\n")
+    touch(machine.program, f"{PROGRAM}# older\n")
+    assert machine.version == (0, 87, 1)
+    assert machine.asked == ["--version", "--version"]
+
+
+@pytest.mark.parametrize(("said", "ending"), [("hello", ""), ("1.5.0", "exit 3"), ("1.5.0", "kill -9 $$"), ("1.5", "")])
+def test_a_program_that_does_not_say_its_version_is_asked_again(said: str, ending: str, machine: Machine) -> None:
+    machine.says(f"{said}\n")
+    touch(machine.program, PROGRAM.replace("exit", f"{ending}\nexit"))
+    assert [machine.version, machine.version] == [None, None]
+    assert len(machine.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ("0.87.1", (0, 87, 1)),
+        ("pi v1.5.0-beta.2\n", (1, 5, 0)),
+        ("Now using node v22.19.0 (npm v10.9.3)\n0.87.1\n", (0, 87, 1)),
+        ("", None),
+        ("9" * 5000 + ".1.1", None),
+    ],
+)
+def test_a_version_is_found_in_what_the_program_says(text: str, version: tuple[int, ...] | None) -> None:
+    assert version_in(text) == version
+
+
+@pytest.mark.parametrize(
+    ("version", "insists"),
+    [
+        (None, False),
+        ((-5, 0, 0), False),
+        ((0, 74, 2), False),
+        ((0, 87, 1), False),
+        ((1, 0, 0), True),
+        (NEWEST_KNOWN, True),
+        ((9, 0, 0), True),
+    ],
+)
+def test_a_version_that_nobody_knows_yet_is_treated_like_the_newest_known(
+    version: tuple[int, int, int] | None, insists: bool
+) -> None:
+    line = line_of(version)
+    assert (line.provider_needs_model, line.starts_mcp_servers) == (insists, insists)

@@ -1,8 +1,9 @@
-"""A run directory appears complete or not at all, and its files change as a whole."""
+"""A run directory appears complete or not at all; its files change as a whole, and its logs are bounded."""
 
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pi_subagents.errors import StoreError
 from pi_subagents.harness import RunFile
 from pi_subagents.models import event as ev
 from pi_subagents.store import JOURNAL_FILE, META_FILE, RESULT_FILE, RunRecord, is_held, publish, read_journal
+from pi_subagents.store.writing import BoundedLog
 
 CREATED = ev.Created(run_id="r", session_id="s", name="n", prompt="p", cwd="/", harness="pi-json")
 
@@ -95,3 +97,42 @@ def test_a_file_is_rewritten_as_a_whole_and_only_if_it_changes(record: RunRecord
     record.rewrite("not there", lambda content: content)
     assert not (record.path / "not there").exists()
     record.close()
+
+
+def test_a_log_appears_with_its_first_word(tmp_path: Path) -> None:
+    log = BoundedLog(tmp_path / "log")
+    log.write(b"")
+    assert not (tmp_path / "log").exists()
+    log.write(b"one\n")
+    log.write(b"two\n")
+    log.close()
+    log.close()
+    assert (tmp_path / "log").read_bytes() == b"one\ntwo\n"
+    assert (tmp_path / "log").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_log_stops_at_its_bound_and_says_so_once(tmp_path: Path) -> None:
+    log = BoundedLog(tmp_path / "log", max_bytes=10)
+    for _ in range(5):
+        log.write(b"123456")
+    log.close()
+    assert (tmp_path / "log").read_bytes() == b"1234561234\n[the rest was not kept]\n"
+
+
+def test_a_log_that_is_exactly_full_takes_no_more(tmp_path: Path) -> None:
+    log = BoundedLog(tmp_path / "log", max_bytes=6)
+    log.write(b"123456")
+    log.write(b"7")
+    log.close()
+    assert (tmp_path / "log").read_bytes() == b"123456\n[the rest was not kept]\n"
+
+
+def test_a_log_that_cannot_be_written_warns_once_and_is_given_up(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = BoundedLog(Path("/dev/full"))
+    with caplog.at_level(logging.WARNING):
+        log.write(b"one")
+        log.write(b"two")
+    log.close()
+    assert [record.message for record in caplog.records] == ["cannot write /dev/full: No space left on device"]
