@@ -9,8 +9,10 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from textual.pilot import Pilot, WaitForScreenTimeout
+from textual.screen import Screen
 from textual.widget import Widget
 
 from pi_subagents.place import Place
@@ -20,7 +22,7 @@ from pi_subagents.testing import SCRIPTED_AGENT
 from tests.kit.sessions import Shelf
 from tests.kit.waiting import PATIENCE_S, until_async
 
-WIDE, NARROW = (140, 40), (80, 24)
+WIDE, NARROW, LARGE = (140, 40), (80, 24), (200, 60)
 _ASKED_ANEW_S = 2.0
 
 
@@ -103,6 +105,18 @@ class Eyes:
     async def until(self, condition: Callable[[], object], what: str = "") -> None:
         """Wait for something that happens by itself."""
         await until_async(condition, what, lambda: self.screen, self.pilot.pause)
+
+    async def until_names(self, *names: str) -> None:
+        await self.until(lambda: self.names == list(names), f"the list is {names}")
+
+    async def until_chosen(self, name: str) -> None:
+        await self.until(lambda: self.chosen == name, f"{name!r} is chosen")
+
+    async def until_noticed(self, text: str) -> None:
+        await self.until(lambda: any(text in notice for notice in self.notices), f"{text!r} in the corner")
+
+    async def until_closed(self, kind: type[Screen[Any]]) -> None:
+        await self.until(lambda: not isinstance(self.app.screen, kind), f"no {kind.__name__}")
 
     async def until_seen(self, *texts: str) -> None:
         await self.until(lambda: all(text in self.screen for text in texts), f"{texts} on the screen")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 
-import pytest
 from textual.widgets import TextArea
 
 from pi_subagents.errors import InvalidCall
@@ -33,36 +32,27 @@ async def open_dialog(eyes: Eyes, deed: Deed, text: str) -> None:
     await eyes.press(*text)
 
 
-async def test_return_pressed_twice_acts_once(bench: Bench) -> None:
-    deed = Deed()
+async def test_return_pressed_twice_acts_once_and_after_a_problem_the_words_can_be_sent_again(
+    bench: Bench,
+) -> None:
+    deed = Deed(InvalidCall("It is too early.", advice="Wait a little"))
     async with watching(bench) as eyes:
         await open_dialog(eyes, deed, "go")
         await eyes.press("enter", "enter")
         deed.may_go_on.set()
-        await eyes.until(lambda: not isinstance(eyes.app.screen, PromptDialog), "it is closed")
-    assert deed.done == ["go"]
-
-
-async def test_after_a_problem_the_same_words_can_be_sent_again(bench: Bench) -> None:
-    deed = Deed(InvalidCall("It is too early.", advice="Wait a little"))
-    deed.may_go_on.set()
-    async with watching(bench) as eyes:
-        await open_dialog(eyes, deed, "go")
-        await eyes.press("enter")
         await eyes.until_seen("It is too early.", "Wait a little")
         assert eyes.app.screen.query_one(TextArea).text == "go"
+        assert deed.done == ["go"]
         await eyes.press("enter")
-        await eyes.until(lambda: not isinstance(eyes.app.screen, PromptDialog), "it is closed")
+        await eyes.until_closed(PromptDialog)
     assert deed.done == ["go", "go"]
 
 
-@pytest.mark.parametrize("problem", [InvalidCall("It was refused."), OSError("It was refused.")])
-async def test_a_problem_with_what_was_sent_is_told_though_the_dialog_was_left(
-    bench: Bench, problem: Exception
-) -> None:
-    deed = Deed(problem)
+async def test_a_problem_with_what_was_sent_is_told_though_the_dialog_was_left(bench: Bench) -> None:
     async with watching(bench) as eyes:
-        await open_dialog(eyes, deed, "go")
-        await eyes.press("enter", "escape")
-        deed.may_go_on.set()
-        await eyes.until(lambda: "It was refused." in eyes.notices, "it is told")
+        for problem in (InvalidCall("It was refused."), OSError("It was broken.")):
+            deed = Deed(problem)
+            await open_dialog(eyes, deed, "go")
+            await eyes.press("enter", "escape")
+            deed.may_go_on.set()
+            await eyes.until_noticed(str(problem))

@@ -39,31 +39,29 @@ def dialog_text(eyes: Eyes) -> str:
     return " ".join(eyes.screen.replace("│", " ").split())
 
 
-async def test_every_agent_has_a_line_in_the_dialog(bench: Bench) -> None:
-    for number in range(9):
-        write_preset(bench.tea.project, f"worker{number}", about="Works at many things and tells of them. " * 5)
-    async with watching(bench, (120, 40)) as eyes:
-        await eyes.reach("n", OptionList)
-        await eyes.until_seen("plain pi, without a profile", *(f"worker{number}  preset  Works" for number in range(9)))
-
-
-async def test_n_starts_an_agent_in_the_background_that_s_can_tell_something(bench: Bench, tmp_path: Path) -> None:
+async def test_n_starts_an_agent_in_the_background_that_no_filter_hides_and_that_s_can_tell_something(
+    bench: Bench, tmp_path: Path
+) -> None:
     ready = tmp_path / "ready"
     write_preset(bench.tea.project, "worker")
+    bench.tea.add(name="spilt", ends=Reason.TIMEOUT)
     with_variables(
         bench, **{MODELS_VARIABLE: "acme/large", SCRIPT_VARIABLE: script(touches(ready), repeats_steering(), _SETTLED)}
     )
     async with watching(bench) as eyes:
+        await eyes.press("f", "f", "f")
+        await eyes.until_seen("only failed")
         await eyes.reach("n", OptionList)
         await eyes.until_seen("A new agent in", "worker  preset  Works.")
         await eyes.press("down")
         await eyes.reach("enter", PromptArea)
         await eyes.press(*"Make tea", "enter")
-        await eyes.until(lambda: any("It keeps running when you quit." in notice for notice in eyes.notices))
+        await eyes.until_noticed("It keeps running when you quit.")
         await eyes.until(ready.exists, "the agent is at work")
         await eyes.until_told("Make tea • worker")
         await eyes.until_listed("Make tea", "worker")
-        (run_dir,) = list_runs(runs_dir(bench.tea.project))
+        assert set(eyes.names) == {"Make tea", "spilt"}
+        (run_dir,) = (run.run_dir for run in eyes.app.list.runs if run.state.name == "Make tea")
         # The list is read apart from the conversation, and may still have it in the queue.
         await eyes.until(
             lambda: (
@@ -75,32 +73,28 @@ async def test_n_starts_an_agent_in_the_background_that_s_can_tell_something(ben
         )
         await eyes.reach("s", TextArea)
         await eyes.press(*"Green", "enter")
-        await eyes.until(lambda: "“Make tea” reads it before its next turn." in eyes.notices)
+        await eyes.until_noticed("“Make tea” reads it before its next turn.")
         await eyes.until_told("Green")
     until(lambda: not is_held(run_dir), "it ends by itself")
     state = load_run(run_dir)
     assert (state.text, state.preset, state.background, state.owner) == ("Green", "worker", True, "terminal")
 
 
-async def test_a_new_agent_is_chosen_in_place_of_another_and_no_filter_hides_it(bench: Bench) -> None:
-    bench.tea.add(name="spilt", ends=Reason.TIMEOUT)
-    with_variables(bench, **{SCRIPT_VARIABLE: script(_SETTLED)})
-    async with watching(bench) as eyes:
-        await eyes.press("f", "f", "f")
-        await eyes.until_seen("only failed")
-        await eyes.reach("n", OptionList)
-        await eyes.reach("enter", PromptArea)
-        await eyes.press(*"Make tea", "enter")
-        await eyes.until(lambda: eyes.chosen == "Make tea", "it is chosen")
-        assert set(eyes.names) == {"Make tea", "spilt"}
-    until(lambda: not any(map(is_held, list_runs(runs_dir(bench.tea.project)))), "it ends by itself")
-
-
-async def test_what_keeps_an_agent_from_starting_is_said_and_the_task_stays(bench: Bench) -> None:
-    write_preset(bench.tea.project, "worker", model="acme/none")
+async def test_agents_are_those_of_the_chosen_runs_project_or_of_this_one_and_what_prevents_a_start_is_said(
+    bench: Bench,
+) -> None:
+    bench.parser.add(name="parse")
+    write_preset(bench.parser.project, "there")
+    for number in range(9):
+        write_preset(bench.tea.project, f"worker{number}", "acme/none", "Works at many things and tells of them. " * 5)
     with_variables(bench, **{MODELS_VARIABLE: "acme/large"})
-    async with watching(bench) as eyes:
+    async with watching(bench, (120, 40)) as eyes:
         await eyes.reach("n", OptionList)
+        await eyes.until(lambda: f"Anewagentin{bench.parser.project}ctrl+o" in "".join(dialog_text(eyes).split()))
+        await eyes.until_seen("there  preset")
+        await eyes.press("ctrl+o")
+        await eyes.until(lambda: f"Anewagentin{bench.tea.project}ctrl+o" in "".join(dialog_text(eyes).split()))
+        await eyes.until_seen("plain pi, without a profile", *(f"worker{number}  preset  Works" for number in range(9)))
         await eyes.press("down")
         await eyes.reach("enter", PromptArea)
         await eyes.press("enter")
@@ -109,33 +103,8 @@ async def test_what_keeps_an_agent_from_starting_is_said_and_the_task_stays(benc
         await eyes.until(lambda: 'Unknown model: "acme/none"' in dialog_text(eyes), "the problem is said")
         assert "Make tea" in dialog_text(eyes)
         await eyes.press("escape")
-        await eyes.until(lambda: not isinstance(eyes.app.screen, StartDialog))
+        await eyes.until_closed(StartDialog)
     assert list_runs(runs_dir(bench.tea.project)) == []
-
-
-async def test_a_new_agent_works_in_the_project_of_the_chosen_run_or_here(bench: Bench) -> None:
-    bench.parser.add(name="parse")
-    write_preset(bench.parser.project, "there")
-    write_preset(bench.tea.project, "here")
-    async with watching(bench) as eyes:
-        await eyes.reach("n", OptionList)
-        await eyes.until(lambda: f"Anewagentin{bench.parser.project}ctrl+o" in "".join(dialog_text(eyes).split()))
-        await eyes.until_seen("there  preset")
-        await eyes.press("ctrl+o")
-        await eyes.until(lambda: f"Anewagentin{bench.tea.project}ctrl+o" in "".join(dialog_text(eyes).split()))
-        await eyes.until_seen("here  preset")
-
-
-async def test_a_run_that_is_over_or_does_not_listen_is_not_steered(bench: Bench) -> None:
-    bench.tea.add(name="brewed")
-    async with watching(bench) as eyes:
-        await eyes.press("s")
-        await eyes.until(lambda: eyes.notices == ["“brewed” has already ended; r resumes it."])
-    bench.tea.add(name="brewing", ends=None)
-    async with watching(bench) as eyes:
-        await eyes.until(lambda: eyes.chosen == "brewing" and eyes.app.list.chosen.state.harness)  # type: ignore[union-attr]
-        await eyes.press("s")
-        await eyes.until(lambda: any("uses the harness pi-json" in notice for notice in eyes.notices))
 
 
 def test_the_session_that_was_selected_goes_on_though_the_project_at_hand_has_one_of_its_id(

@@ -22,7 +22,7 @@ from pi_subagents.offline import (
     suits_demo,
     write_sample_project,
 )
-from pi_subagents.paths import data_dir, home_dir
+from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import Wanted, list_sessions
 from pi_subagents.surfaces.cli.options import plain_option
@@ -52,7 +52,7 @@ def demo(live: bool, plain: bool) -> None:
     sample project in your agent directory; the records of their runs are kept there.
     """
     place = Place.here()
-    find_pi(place.settings().pi_command, place.environ, data_dir(place.environ))
+    find_pi(place.settings().pi_command, place.environ)
     with _stage(place, live=live) as stage:
         model = "your own model" if live else "a scripted model (no key, no network; costs are made up)"
         is_here = stage.cwd == place.cwd
