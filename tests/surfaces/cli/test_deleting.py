@@ -204,11 +204,6 @@ def test_what_killed_programs_left_behind_goes_too(desk: Desk) -> None:
     assert not draft.exists()
 
 
-def test_a_name_cannot_steer_the_terminal(desk: Desk) -> None:
-    desk.shelf.add(name="a\x1b[2Jb", age_s=40 * DAY_S)
-    assert "\x1b" not in desk.run("clean", "--older-than", "30d", "--dry-run").out
-
-
 def test_of_many_sessions_only_some_are_named(desk: Desk) -> None:
     for number in range(25):
         desk.shelf.add(name=str(number), age_s=40 * DAY_S + number)

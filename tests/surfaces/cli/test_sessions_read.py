@@ -65,25 +65,6 @@ def test_at_a_terminal_markdown_is_rendered_and_markup_is_not_lost(desk: Desk) -
         assert words in plain
 
 
-@pytest.mark.parametrize("at_terminal", [True, False])
-def test_nothing_an_agent_writes_can_steer_the_terminal(desk: Desk, at_terminal: bool) -> None:
-    evil = "\x1b]0;title\x07\x1b[2J\x1b]8;;http://e.x\x07link\x9b31m\u202e"
-    desk.shelf.add(
-        was_told(f"{evil} Do it"),
-        says(ev.ThinkingPart(f"a{evil}"), f"b{evil}", call("1", f"c{evil}", **{f"d{evil}": f"e{evil}"})),
-        returns("1", f"c{evil}", f"f{evil}"),
-        ev.Stderr(text=f"g{evil}"),
-        name=f"h{evil}",
-        prompt=f"i{evil}",
-        message=f"j{evil}",
-        ends=Reason.TIMEOUT,
-        session_id=SESSION,
-    )
-    done = desk.at_terminal("show", SESSION) if at_terminal else desk.run("show", SESSION)
-    assert "link" in done.out
-    assert not set(_COLOURS.sub("", done.out)) & set("\x1b\x07\x9b\u202e")
-
-
 def test_programs_get_every_event_as_it_was_recorded(desk: Desk) -> None:
     kept = desk.shelf.add(says("a\x9b\u2028b"), ev.Delta(kind="text", text="x"), session_id=SESSION)
     out = desk.run("show", SESSION, "--json").out
@@ -182,15 +163,6 @@ def test_following_ends_with_ctrl_c_and_the_run_goes_on(desk: Desk) -> None:
     kept.append(says("Second."))
 
 
-def test_a_session_that_is_not_there_is_an_error_that_says_what_to_do(desk: Desk) -> None:
-    done = desk.run("show", "feedfeedfeedfeed")
-    assert (done.exit_code, done.out) == (1, "")
-    assert done.err == (
-        'error: Session "feedfeedfeedfeed" not found. The session may have expired or the ID is incorrect.\n'
-        "hint: 'pi-subagents sessions list --all' lists all sessions\n"
-    )
-
-
 def test_the_final_text_of_the_latest_run_stands_alone(desk: Desk) -> None:
     desk.shelf.add(says("First."), session_id=SESSION, age_s=9)
     desk.shelf.add(says("Looking.", call("1", "ls")), says("def f():\n\treturn 1\n"), session_id=SESSION, age_s=8)
@@ -234,11 +206,6 @@ def test_programs_get_the_text_with_its_circumstances(desk: Desk) -> None:
     }
     assert expected.items() <= document.items()
     assert (document["runCount"], document["runDir"]) == (1, str(kept.run_dir))
-
-
-def test_escapes_in_the_text_do_not_reach_the_terminal(desk: Desk) -> None:
-    desk.shelf.add(says("a\x1b[2Jb\x9b31mc"), session_id=SESSION)
-    assert desk.run("output", SESSION).out == "abc\n"
 
 
 def test_a_session_of_another_project_is_found(desk: Desk) -> None:
@@ -338,8 +305,15 @@ def test_a_running_session_is_exported_as_far_as_it_is(desk: Desk) -> None:
     assert "⏳ running" in out
 
 
-def test_a_session_that_is_not_there_cannot_be_exported(desk: Desk) -> None:
-    done = desk.run("export", "feedfeedfeedfeed", "-o", "x.md")
-    assert done.exit_code == 1
-    assert 'Session "feedfeedfeedfeed" not found.' in done.err
+@pytest.mark.parametrize(
+    "command", [("show",), ("output",), ("export", "-o", "x.md"), ("stop",), ("resume", "Go on"), ("delete", "-y")]
+)
+def test_a_session_that_is_not_there_is_an_error_that_says_what_to_do(desk: Desk, command: tuple[str, ...]) -> None:
+    done = desk.run(command[0], "feedfeedfeedfeed", *command[1:])
+    assert (done.exit_code, done.out) == (1, "")
+    whose = "Cannot resume: session" if command[0] == "resume" else "Session"
+    assert done.err == (
+        f'error: {whose} "feedfeedfeedfeed" not found. The session may have expired or the ID is incorrect.\n'
+        "hint: 'pi-subagents sessions list --all' lists all sessions\n"
+    )
     assert not (desk.project / "x.md").exists()
