@@ -287,13 +287,6 @@ def test_a_broken_index_does_not_print_into_the_line(desk: Desk) -> None:
     assert desk.complete("sessions", "show", "aa")[:2] == ["plain", "aaaa1111"]
 
 
-def test_help_lists_the_commands_and_names_the_exit_codes(desk: Desk) -> None:
-    listed = desk.run("--help").out
-    for command in ("list", "clean", "reindex", *COMMANDS):
-        assert f"\n  {command} " in listed
-        assert "exit code 0" in " ".join(desk.run(command, "--help").out.split()).lower()
-
-
 def test_a_misspelt_command_is_understood(desk: Desk) -> None:
     done = desk.run("lst")
     assert done.exit_code == 2
