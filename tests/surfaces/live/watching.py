@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import takewhile
+from pathlib import Path
 
 import pytest
 
@@ -72,3 +73,17 @@ def assert_shell_is_sane(terminal: Terminal) -> None:
     terminal.type("echo to''gether", clear=False)
     terminal.until_shown("echo to''gether", "\ntogether")
     terminal.until_prompt()
+
+
+def pid_of_command(stage: Stage) -> int:
+    """The child of the shell: the command as the shell knows it."""
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            command = process.joinpath("cmdline").read_bytes().split(b"\0")
+            if b"pi_subagents" in command and process.joinpath("cwd").readlink() == stage.project:
+                parent = int(process.joinpath("stat").read_text().rpartition(")")[2].split()[1])
+                if b"bash" in Path(f"/proc/{parent}/cmdline").read_bytes():
+                    return int(process.name)
+        except OSError:
+            continue
+    raise AssertionError("the command is not running")
