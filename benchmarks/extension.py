@@ -23,7 +23,6 @@ from pi_subagents import __version__
 from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.installing import pi_extension
 from pi_subagents.offline import OfflineModel, Say, Script, agent_environment
-from pi_subagents.paths import data_dir
 from pi_subagents.place import Place
 
 GOAL = 1.10
@@ -69,7 +68,7 @@ def _measure(places: Mapping[str, Place], rounds: int, *, cold: bool) -> dict[st
 
 
 def _time_to_ready(place: Place, temporary: str) -> float:
-    program = find_pi(None, place.environ, data_dir(place.environ))
+    program = find_pi(None, place.environ)
     start = time.perf_counter()
     with subprocess.Popen(
         [*program.argv, "--mode", "rpc", "--no-session"],

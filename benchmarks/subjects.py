@@ -26,7 +26,6 @@ from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.models import Task
 from pi_subagents.models.event import Event, Started
-from pi_subagents.paths import data_dir
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
 
@@ -114,7 +113,7 @@ def peer(folder: Path, tasks: int, jobs: int, command: str) -> Iterator[Work]:
 
 
 def _pi() -> Sequence[str]:
-    return find_pi(None, os.environ, data_dir(os.environ)).argv
+    return find_pi(None, os.environ).argv
 
 
 async def _delegate(folder: Path, tasks: int, jobs: int, agents: Runner | None) -> Done:

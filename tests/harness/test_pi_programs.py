@@ -12,26 +12,26 @@ from pi_subagents.harness.pi.checks import node_command
 from pi_subagents.harness.pi.programs import PI_VARIABLE, find_pi
 
 
-def found(value: str, tmp_path: Path) -> tuple[str, ...]:
-    return find_pi(None, {PI_VARIABLE: value, "PATH": "/nowhere"}, tmp_path).argv
+def found(value: str) -> tuple[str, ...]:
+    return find_pi(None, {PI_VARIABLE: value, "PATH": "/nowhere"}).argv
 
 
 @pytest.mark.parametrize(
     ("value", "argv"),
     [("pi --offline", ("pi", "--offline")), ("./pi.sh x", ("./pi.sh", "x")), ("'a b'/pi", ("a b/pi",))],
 )
-def test_the_variable_is_taken_as_it_is(value: str, argv: tuple[str, ...], tmp_path: Path) -> None:
-    assert found(value, tmp_path) == argv
+def test_the_variable_is_taken_as_it_is(value: str, argv: tuple[str, ...]) -> None:
+    assert found(value) == argv
 
 
-def test_the_home_directory_is_understood(tmp_path: Path) -> None:
-    assert found("~/bin/pi", tmp_path) == (str(Path.home() / "bin" / "pi"),)
+def test_the_home_directory_is_understood() -> None:
+    assert found("~/bin/pi") == (str(Path.home() / "bin" / "pi"),)
 
 
 @pytest.mark.parametrize("value", ["pi 'open", "''", "\\"])
-def test_a_variable_that_is_no_command_is_a_sentence(value: str, tmp_path: Path) -> None:
+def test_a_variable_that_is_no_command_is_a_sentence(value: str) -> None:
     with pytest.raises(AgentNotFound, match=f"The variable {PI_VARIABLE} is not a command"):
-        found(value, tmp_path)
+        found(value)
 
 
 # --- the Node that it runs on, read from the many forms in which pi is put on a PATH -------------------------

@@ -15,7 +15,7 @@ import pytest
 
 from pi_subagents import RunResult, Task
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.delegation.program_facts import VERSIONS_FILE, ProgramVersion
+from pi_subagents.delegation.program_facts import VERSIONS_FILE, program_version
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import Program
 from pi_subagents.harness.pi.pi import Pi
@@ -46,7 +46,7 @@ def installed_pi() -> Program:
     if os.access(launcher, os.X_OK):
         return Program((str(launcher),), "install-pi")
     try:
-        return find_pi(None, _ENVIRON, _DATA_DIR)
+        return find_pi(None, _ENVIRON)
     except AgentNotFound as error:
         raise AgentNotFound(f"These tests need the real pi: run ./scripts/setup. {error}") from None
 
@@ -87,7 +87,7 @@ class Stage(Workplace):
         if self.pi in _VERSIONS:
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(_VERSIONS[self.pi])
-        elif ProgramVersion(Pi().version_question(self.pi, self.place), self.place).value is not None:
+        elif program_version(Pi().version_question(self.pi, self.place), self.place) is not None:
             _VERSIONS[self.pi] = file.read_bytes()
 
     def write_skill(self, name: str, body: str) -> None:

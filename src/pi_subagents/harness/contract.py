@@ -1,9 +1,10 @@
-"""What an agent program must be able to tell us about itself."""
+"""What an agent program must be able to tell us about itself, and the table of those that there are."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -281,3 +282,28 @@ class Harness(Protocol):
     def abort(self) -> bytes:
         """What to send so that the agent stops by itself; nothing where the protocol has no such request."""
         ...
+
+
+# --- those that there are ------------------------------------------------------------------------------------
+
+HARNESSES = {"pi-json": "pi_subagents.harness.pi.pi.PiJson", "pi-rpc": "pi_subagents.harness.pi.rpc.PiRpc"}
+"""By the name that profiles and settings use; each is loaded when it is first asked for."""
+
+DEFAULT_HARNESS = "pi-json"
+
+
+def harness_named(name: str) -> Harness:
+    """The harness with that name; raises KeyError."""
+    module, _, cls = HARNESSES[name].rpartition(".")
+    harness: Harness = getattr(import_module(module), cls)()
+    return harness
+
+
+def steerable(harness: Harness) -> Harness:
+    """The harness for the same program whose agents can be steered, as people want it of those out of their sight.
+
+    Where there is none, the harness itself.
+    """
+    if harness.can_steer or harness.steerable_as is None:
+        return harness
+    return harness_named(harness.steerable_as)

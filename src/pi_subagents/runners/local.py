@@ -182,12 +182,10 @@ class LocalProcess:
         return self._containment.mechanism
 
     def terminate(self) -> None:
-        """Ask the agent and its group to end; returns at once."""
         if self._exit_code is None:
             self._containment.terminate()
 
     def kill(self) -> None:
-        """End the agent and every descendant; returns at once."""
         if self._exit_code is None:
             self._containment.kill()
             self._force_timer = self._force_timer or self._loop.call_later(_FORCE_S, self._popen.kill)

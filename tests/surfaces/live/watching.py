@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import takewhile
-from pathlib import Path
 
 import pytest
 
 from pi_subagents.offline import Call, Hang, Script, Turn, Usage
 from scripts.bootstrap import PROGRAMS
+from tests.kit.processes import command_line, parent_of, working_in
 from tests.pi.stage import Stage
 from tests.surfaces.live.tmux import Terminal
 
@@ -77,13 +77,5 @@ def assert_shell_is_sane(terminal: Terminal) -> None:
 
 def pid_of_command(stage: Stage) -> int:
     """The child of the shell: the command as the shell knows it."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = process.joinpath("cmdline").read_bytes().split(b"\0")
-            if b"pi_subagents" in command and process.joinpath("cwd").readlink() == stage.project:
-                parent = int(process.joinpath("stat").read_text().rpartition(")")[2].split()[1])
-                if b"bash" in Path(f"/proc/{parent}/cmdline").read_bytes():
-                    return int(process.name)
-        except OSError:
-            continue
-    raise AssertionError("the command is not running")
+    commands = [pid for pid, words in working_in(stage.project).items() if "pi_subagents" in words]
+    return next(pid for pid in commands if b"bash" in command_line(parent_of(pid)))

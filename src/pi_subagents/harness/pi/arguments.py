@@ -20,7 +20,6 @@ from pi_subagents.extension import API_KEY_EXTENSION, COPILOT_EXTENSION
 from pi_subagents.harness.contract import SYSTEM_PROMPT_FILE, Invocation, Launch, RunFile
 from pi_subagents.harness.pi.programs import COPILOT, child_environ, entries_of, has_copilot, line_of
 from pi_subagents.models import Profile
-from pi_subagents.paths import data_dir
 
 # --- tools ---------------------------------------------------------------------------------------------------
 
@@ -214,7 +213,7 @@ def _may_speak_to_copilot(launch: Launch) -> bool:
 def _environ(launch: Launch) -> dict[str, str]:
     key = launch.profile.api_key if launch.profile else None
     agent_dir = launch.place.agent_dir if key is None else launch.run_dir / OVERLAY_DIR
-    environ = child_environ(launch.environ, agent_dir, data_dir(launch.environ))
+    environ = child_environ(launch.environ, agent_dir)
     environ.pop("PI_API_KEY", None)
     if key is not None:
         environ["PI_API_KEY"] = key.reveal()

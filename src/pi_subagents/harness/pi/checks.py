@@ -71,8 +71,7 @@ class _Pi:
 
     @classmethod
     def found(cls, inspection: Inspection) -> _Pi:
-        environ = inspection.place.environ
-        return cls(find_pi(inspection.settings.pi_command, environ, data_dir(environ)), inspection)
+        return cls(find_pi(inspection.settings.pi_command, inspection.place.environ), inspection)
 
     def ask(self, option: str, agent_dir: Path | None = None) -> Answer:
         """Start it with one option."""
@@ -84,7 +83,7 @@ class _Pi:
 def _environ(place: Place, agent_dir: Path | None = None) -> dict[str, str]:
     # A diagnosis is quick and the same with and without a network, so pi is told to stay at home.
     quiet = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}
-    return {**child_environ(place.environ, agent_dir or place.agent_dir, data_dir(place.environ)), **quiet}
+    return {**child_environ(place.environ, agent_dir or place.agent_dir), **quiet}
 
 
 def _node_for_later(inspection: Inspection) -> Finding:

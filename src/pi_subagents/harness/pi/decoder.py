@@ -233,7 +233,6 @@ class PiDecoder:
     """One record at a time, in order."""
 
     def decode(self, frame: Frame, at: int) -> list[ev.AnyEvent]:
-        """The events one record stands for; never raises."""
         if isinstance(frame, Oversized):
             return _oversized(frame, at)
         if not frame.lstrip().startswith(b"{"):  # no record; a flood of such lines need not be parsed

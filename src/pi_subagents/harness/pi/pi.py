@@ -19,7 +19,6 @@ from pi_subagents.harness.pi.arguments import (
 from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.harness.pi.programs import child_environ, default_provider, find_pi, has_extensions
 from pi_subagents.models.task import Profile
-from pi_subagents.paths import data_dir
 from pi_subagents.text.wording import did_you_mean
 
 if TYPE_CHECKING:
@@ -43,11 +42,11 @@ class Pi:
 
     def find_program(self, place: Place, settings: Settings) -> Program:
         """The first `pi` of the documented places; raises AgentNotFound."""
-        return find_pi(settings.pi_command, place.environ, data_dir(place.environ))
+        return find_pi(settings.pi_command, place.environ)
 
     def version_question(self, program: Program, place: Place) -> Question:
         """The lines of `pi` differ in how tools are restricted."""
-        environ = child_environ(place.environ, place.agent_dir, data_dir(place.environ))
+        environ = child_environ(place.environ, place.agent_dir)
         return Question((*program.argv, "--version"), {**environ, **_QUIET})
 
     def checks(self) -> Sequence[InspectionCheck]:
@@ -85,11 +84,9 @@ class PiJson(Pi):
     can_steer = False
 
     def invocation(self, launch: Launch) -> Invocation:
-        """How to start `pi` for one task."""
         return pi_invocation(launch, ("--mode", "json", "-p"), launch.prompt.encode("utf-8", "replace"))
 
     def decoder(self) -> Decoder:
-        """A fresh decoder for one run."""
         return PiDecoder()
 
     def steer(self, text: str) -> bytes:

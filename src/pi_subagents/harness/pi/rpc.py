@@ -38,7 +38,6 @@ class PiRpc(Pi):
     can_steer = True
 
     def invocation(self, launch: Launch) -> Invocation:
-        """How to start `pi` for one task."""
         # The state tells the agent's own name for its conversation, which JSON mode says by itself.
         prompt = launch.prompt.encode("utf-8", "replace").decode()
         opening = _command("get_state", id="state") + _command("prompt", id="prompt", message=prompt)
@@ -46,15 +45,12 @@ class PiRpc(Pi):
         return replace(invocation, renewal=_renewal(launch, invocation))
 
     def decoder(self) -> Decoder:
-        """A fresh decoder for one run."""
         return _RpcDecoder()
 
     def steer(self, text: str) -> bytes:
-        """What to send so that the agent hears `text` before its next turn."""
         return _command("steer", id="steer", message=text)
 
     def abort(self) -> bytes:
-        """What to send so that the agent stops by itself."""
         return _command("abort", id="abort")
 
 
@@ -68,7 +64,6 @@ class _RpcDecoder(PiDecoder):
         self._replies = b""
 
     def decode(self, frame: Frame, at: int) -> list[ev.AnyEvent]:
-        """The events one record stands for; never raises."""
         events = super().decode(frame, at)
         if isinstance(frame, bytes) and any(isinstance(event, ev.DialogDismissed) for event in events):
             request = _UI_REQUEST.decode(repair(frame) or frame)
@@ -77,7 +72,6 @@ class _RpcDecoder(PiDecoder):
         return events
 
     def take_replies(self) -> bytes:
-        """What must be sent to the agent because of what was decoded since the last call."""
         replies, self._replies = self._replies, b""
         return replies
 

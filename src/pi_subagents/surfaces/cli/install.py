@@ -23,7 +23,7 @@ from pi_subagents.installing import (
 )
 from pi_subagents.installing import install as write_entry
 from pi_subagents.installing import uninstall as remove_entry
-from pi_subagents.paths import data_dir, home_dir
+from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
 from pi_subagents.surfaces.cli.options import json_option
@@ -218,13 +218,12 @@ def uninstall_extension(project: bool, dry_run: bool, as_json: bool) -> None:
 
 def warm_up(place: Place) -> str:
     """Let pi load the extension once, for what it keeps compiled; what it says if it cannot, else nothing."""
-    data = data_dir(place.environ)
     try:
-        program = find_pi(place.settings().pi_command, place.environ, data)
+        program = find_pi(place.settings().pi_command, place.environ)
     except AgentNotFound as error:
         return str(error)
     quiet = {"PI_OFFLINE": "1", "PI_SKIP_VERSION_CHECK": "1"}
-    environ = {**child_environ(place.environ, place.agent_dir, data), **quiet}
+    environ = {**child_environ(place.environ, place.agent_dir), **quiet}
     answer = ask([*program.argv, LIST_MODELS], environ=environ, timeout_s=_WARM_UP_S, cwd=place.cwd)
     if answer.ok:
         return ""

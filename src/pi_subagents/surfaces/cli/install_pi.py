@@ -33,9 +33,8 @@ def install_pi(version: str) -> None:
     Everything goes into one directory that you own; the system is not changed, and you do not need root.
     """
     place = Place.here()
-    data = data_dir(place.environ)
-    installation = bring_pi(version, steps_of("install-pi"), data)
-    _say_how_it_is_found(find_pi(place.settings().pi_command, place.environ, data), installation.launcher)
+    installation = bring_pi(version, steps_of("install-pi"), data_dir(place.environ))
+    _say_how_it_is_found(find_pi(place.settings().pi_command, place.environ), installation.launcher)
 
 
 def bring_pi(version: str, steps: Steps, data: Path) -> install.Installation:

@@ -114,7 +114,7 @@ def _get_pi(setup: _Setup) -> bool:
 
 def _has_pi(place: Place) -> bool:
     with suppress(AgentNotFound):
-        return bool(find_pi(place.settings().pi_command, place.environ, data_dir(place.environ)))
+        return bool(find_pi(place.settings().pi_command, place.environ))
     return False
 
 

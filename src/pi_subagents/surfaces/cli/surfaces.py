@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.paths import agent_dir, data_dir
+from pi_subagents.paths import agent_dir
 from pi_subagents.surfaces.cli.options import Duration
 from pi_subagents.surfaces.cli.output import echo, print_json
 from pi_subagents.surfaces.cli.process import require_open_streams
@@ -200,6 +200,5 @@ def terminal_launch(place: Place) -> tuple[tuple[str, ...], dict[str, str]]:
     """How a person starts the pi that sub-agents use: its words and its environment; raises AgentNotFound."""
     from pi_subagents.harness.pi.programs import child_environ, find_pi
 
-    data = data_dir(place.environ)
-    program = find_pi(place.settings().pi_command, place.environ, data)
-    return program.argv, child_environ(place.environ, place.agent_dir, data)
+    program = find_pi(place.settings().pi_command, place.environ)
+    return program.argv, child_environ(place.environ, place.agent_dir)
