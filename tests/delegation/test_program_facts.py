@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.delegation.program_facts import MAX_AGE_S, MODELS_FILE, OfferedModels, ProgramVersion
+from pi_subagents.delegation.program_facts import MAX_AGE_S, MODELS_FILE, OfferedModels, program_version
 from pi_subagents.harness import Program
 from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.programs import LOGIN, NEWEST_KNOWN, line_of, version_in
@@ -58,7 +58,7 @@ class Machine:
     def version(self) -> tuple[int, ...] | None:
         """What a call of its own would find."""
         place = Place.here(self.root, self.environ)
-        return ProgramVersion(Pi().version_question(Program((str(self.program),), "test"), place), place).value
+        return program_version(Pi().version_question(Program((str(self.program),), "test"), place), place)
 
     @property
     def asked(self) -> list[str]:

@@ -15,7 +15,7 @@ import pytest
 
 from pi_subagents import RunResult, Task
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.delegation.program_facts import VERSIONS_FILE, ProgramVersion
+from pi_subagents.delegation.program_facts import VERSIONS_FILE, program_version
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import Program
 from pi_subagents.harness.pi.pi import Pi
@@ -87,7 +87,7 @@ class Stage(Workplace):
         if self.pi in _VERSIONS:
             file.parent.mkdir(exist_ok=True)
             file.write_bytes(_VERSIONS[self.pi])
-        elif ProgramVersion(Pi().version_question(self.pi, self.place), self.place).value is not None:
+        elif program_version(Pi().version_question(self.pi, self.place), self.place) is not None:
             _VERSIONS[self.pi] = file.read_bytes()
 
     def write_skill(self, name: str, body: str) -> None:

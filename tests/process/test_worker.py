@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.kit.processes import is_alive, state_of
 from tests.kit.waiting import PATIENCE_S, until
-from tests.process.attacks import state_of
 
 _PROGRAM = """
 import os, signal, sys, time
@@ -72,11 +72,6 @@ def start(tmp_path: Path) -> Iterator[Start]:
 def _kill(pid: int) -> None:
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
-
-
-def is_alive(pid: int) -> bool:
-    """Whether it is there and at work; nobody may collect it here once its parent is gone."""
-    return state_of(pid) not in ("", "Z", "X")
 
 
 @pytest.mark.parametrize("before", [(), (sys.executable, "-c", _DEAF)], ids=["", "where ends of children are ignored"])

@@ -11,7 +11,8 @@ import marshal
 import os
 import socket
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -65,13 +66,14 @@ class Order(msgspec.Struct, frozen=True):
         return Limits(self.timeout_s, self.extension_s, self.loop_count, self.journal_bytes)
 
 
-def seal(order: Order) -> int:
-    """Put an order where only who holds the descriptor can read it; returns the descriptor."""
-    fd = os.memfd_create("order", os.MFD_CLOEXEC)
-    with os.fdopen(os.dup(fd), "wb") as file:
+@contextmanager
+def sealed(order: Order) -> Iterator[int]:
+    """An order where only who holds this descriptor can read it."""
+    with os.fdopen(os.memfd_create("order", os.MFD_CLOEXEC), "wb") as file:
         # Unlike JSON and its like, this also takes what the environment may hold on Linux: names that are no text.
         marshal.dump(msgspec.to_builtins(order), file)
-    return fd
+        file.flush()
+        yield file.fileno()
 
 
 def receive(connection: socket.socket) -> tuple[Lease, Order]:

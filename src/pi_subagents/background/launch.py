@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pi_subagents.background.keeper import Order, seal
+from pi_subagents.background.keeper import Order, sealed
 from pi_subagents.background.queue import give_to_queue, open_queue, start_keeper
 from pi_subagents.delegation.preparation import PlanCheck, PreparedRun, answering_for, prepare_runs
 from pi_subagents.errors import PiSubagentsError, StoreError
@@ -74,23 +73,16 @@ def _calling_off(launched: Sequence[Run]) -> Iterator[None]:
 def launch(run: PreparedRun, place: Place, settings: Settings) -> Run:
     """Give a prepared run to a keeper and return at once; raises StoreError or SettingsError."""
     run_dir = run.record.path
-    with answering_for([run]):
-        try:
-            Index(place.agent_dir).record(place.project, {run_dir: run.state})
-            _give_away(run, order_for(run, place, settings), BackgroundSlots(place.agent_dir, settings.max_background))
-        except (OSError, ValueError, OverflowError) as error:
-            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {why}") from error
-    return Run(run_dir, run.state)
-
-
-def _give_away(run: PreparedRun, order: Order, slots: BackgroundSlots) -> None:
-    sealed = seal(order)
     try:
-        _hand_over(run.record.path, run.record.lease_fd, sealed, slots)
-    finally:
-        os.close(sealed)
+        Index(place.agent_dir).record(place.project, {run_dir: run.state})
+        with sealed(order_for(run, place, settings)) as order:
+            slots = BackgroundSlots(place.agent_dir, settings.max_background)
+            _hand_over(run_dir, run.record.lease_fd, order, slots)
+    except (OSError, ValueError, OverflowError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise StoreError(f"cannot hand the run in {run_dir} to a keeper: {why}") from error
     run.record.leave()
+    return Run(run_dir, run.state)
 
 
 def _hand_over(run_dir: Path, lease: int, order: int, slots: BackgroundSlots) -> None:

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
 import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from pi_subagents.background.keeper import Order, seal
+from pi_subagents.background.keeper import Order, sealed
 from pi_subagents.delegation.preparation import PreparedRun, in_thread
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
@@ -107,14 +106,12 @@ class PaneRun:
         with _listening() as (listener, address):
             pane = self._panes.open([sys.executable, "-P", "-m", *_PROGRAM, address])
             connection = self._accept(listener, pane)
-        order = seal(self._order)
         try:
-            socket.send_fds(connection, [b"."], [self._run.record.lease_fd, order])
+            with sealed(self._order) as order:
+                socket.send_fds(connection, [b"."], [self._run.record.lease_fd, order])
         except OSError:
             connection.close()
             raise
-        finally:
-            os.close(order)
         self._run.record.leave()
         return connection
 

@@ -7,7 +7,7 @@ one task alone (an unknown profile, preset, model or skill, a bad directory) bec
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -113,8 +113,8 @@ class Plan:
 class Planner:
     """Plans the tasks of a call; each profile is made ready and skills are looked for at most once in each directory.
 
-    `continuations` has what the sessions that tasks resume have come to, by session id. `models` is asked about
-    every model that a call, a profile or a preset names. A profile may name its harness; `harness` is for the others.
+    `continuations` has what the sessions that tasks resume have come to, by session id. `models` returns who is asked
+    about every model that somebody names. A profile may name its harness; `harness` is for the others.
     """
 
     place: Place
@@ -123,7 +123,7 @@ class Planner:
     available_tools: Sequence[str] = BUILTIN_TOOLS
     continuations: Mapping[str, Continuation] = field(default_factory=dict)
     resume_mode: ResumeMode = "retell"
-    models: Models = field(default_factory=UncheckedModels)
+    models: Callable[[], Models] = UncheckedModels
     _skills: dict[tuple[Path, bool], dict[str, Skill]] = field(default_factory=dict)
     _resolved: dict[tuple[str, str, Path], Profile | UnknownSkill] = field(default_factory=dict)
 
@@ -200,7 +200,7 @@ class Planner:
         return harness_named(profile.harness) if profile and profile.harness else self.harness
 
     def _models_for(self, profile: Profile) -> Models:
-        return self.models if self._harness_for(profile).lists_models else UncheckedModels()
+        return self.models() if self._harness_for(profile).lists_models else UncheckedModels()
 
     def _mode(
         self, continuation: Continuation | None, conversation: bytes, profile: Profile | None

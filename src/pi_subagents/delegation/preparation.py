@@ -6,17 +6,18 @@ import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeVar
 
 from pi_subagents.clock import now_ms
 from pi_subagents.delegation.planning import Continuation, Plan, Planner
-from pi_subagents.delegation.program_facts import OfferedModels, ProgramVersion
+from pi_subagents.delegation.program_facts import OfferedModels, program_version
 from pi_subagents.delegation.prompts import Told, retelling
 from pi_subagents.encoding import as_utf8
 from pi_subagents.errors import InvalidCall, StoreError
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import SYSTEM_PROMPT_FILE, Harness, Invocation, Launch, Program, RunFile
+from pi_subagents.harness import SYSTEM_PROMPT_FILE, Harness, Invocation, Launch, Program, RunFile, Version
 from pi_subagents.harness.contract import depth_in, one_deeper
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Reason, Task, new_run_id, new_session_id
@@ -78,7 +79,7 @@ def prepare_runs(
             claimed.callback(claim.lease.release)
         continuations |= {claim.session.id: _continuation(claim.session, settings, remembered) for claim in claims}
         homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-        preparer, models = _Preparer(place, settings, homes, owner), OfferedModels(place, settings)
+        preparer, models = _Preparer(place, settings, homes, owner), cache(partial(OfferedModels, place, settings))
         mode = settings.resume_mode
         planner = Planner(place, harness, default_profile, available_tools, continuations, mode, models)
         plans = list(map(planner.plan, tasks))
@@ -180,7 +181,7 @@ class _Preparer:
         self._owner = owner
         self._place = place
         self._settings = settings
-        self._programs: dict[str, tuple[Program, ProgramVersion]] = {}
+        self._programs: dict[str, tuple[Program, Callable[[], Version | None]]] = {}
         self._environ = one_deeper(place.environ, settings.max_depth)
         self._runs_dir = runs_dir(place.project)
 
@@ -188,8 +189,8 @@ class _Preparer:
         """Look for the program of every harness in the plans; raises AgentNotFound."""
         for harness in {plan.harness.name: plan.harness for plan in plans}.values():
             program = harness.find_program(self._place, self._settings)
-            version = ProgramVersion(harness.version_question(program, self._place), self._place)
-            self._programs[harness.name] = program, version
+            question = harness.version_question(program, self._place)
+            self._programs[harness.name] = program, cache(partial(program_version, question, self._place))
 
     def prepare_all(self, plans: Sequence[Plan]) -> list[PreparedRun]:
         """A record for every plan, or none that is left open; raises StoreError."""
@@ -218,7 +219,7 @@ class _Preparer:
             environ=self._environ,
             profile=plan.profile,
             conversation=plan.conversation,
-            version=lambda: version.value,
+            version=version,
         )
         invocation = plan.harness.invocation(launch)
         redactor = Redactor(invocation.secrets)

@@ -87,6 +87,13 @@ class Answers(Generic[T]):
         entry = self._entries().get(key)
         return entry.answer if entry is not None and 0 <= time.time() - entry.at < MAX_AGE_S else None
 
+    def recall(self, key: Callable[[], str], asked: Callable[[], T | None]) -> T | None:
+        """The same, or what is said if it is asked now."""
+        known = self.get(key())
+        if known is None and (known := asked()) is not None:
+            self.keep(key(), known)  # by now: a program that is started for the first time writes its configuration
+        return known
+
     def keep(self, key: str, answer: T) -> None:
         """Remember an answer; where that is not possible, the next call asks again."""
         entries = {name: entry for name, entry in self._entries().items() if name != key}
@@ -104,30 +111,17 @@ class Answers(Generic[T]):
         return entries
 
 
-class ProgramVersion:
-    """The version of one program, found out when it is first looked at."""
+def program_version(question: Question | None, place: Place) -> Version | None:
+    """The version of a program; None where it does not say, or where nobody knows how to ask."""
+    if question is None:
+        return None
 
-    def __init__(self, question: Question | None, place: Place) -> None:
-        self._question = question
-        self._place = place
-        self._known: Answers[Version] = Answers(place.agent_dir / "subagents" / VERSIONS_FILE, Version)
-
-    @cached_property
-    def value(self) -> Version | None:
-        """The version, or None where the program does not say, or where nobody knows how to ask."""
-        if self._question is None:
-            return None
-        key = fingerprint(self._question.argv, self._question.environ["PATH"])
-        version = self._known.get(key)
-        if version is None:
-            version = self._ask(self._question)
-            if version is not None:
-                self._known.keep(key, version)
-        return version
-
-    def _ask(self, question: Question) -> Version | None:
-        answer = ask(question.argv, environ=question.environ, timeout_s=_TIMEOUT_S, cwd=self._place.cwd)
+    def asked() -> Version | None:
+        answer = ask(question.argv, environ=question.environ, timeout_s=_TIMEOUT_S, cwd=place.cwd)
         return version_in(answer.text) if answer.ok else None
+
+    known: Answers[Version] = Answers(place.agent_dir / "subagents" / VERSIONS_FILE, Version)
+    return known.recall(lambda: fingerprint(question.argv, question.environ["PATH"]), asked)
 
 
 @dataclass(frozen=True)
@@ -186,17 +180,12 @@ class OfferedModels:
 
     def default(self) -> str | None:
         """The model that the program takes here if it is told none, as it says itself; None if it has or says none."""
-        key = self._key()
-        known = self._defaults.get(key)
-        if known is None:
-            known = default_in(self._asked(*ANSWER_REQUESTS, *self._approval(), stdin=GET_STATE).text)
-            if known is not None:
-                self._defaults.keep(self._key(), known)
-        return known
+        requests = *ANSWER_REQUESTS, *self._approval()
+        return self._defaults.recall(self._key, lambda: default_in(self._asked(*requests, stdin=GET_STATE).text))
 
     def default_of(self, provider: str) -> str | None:
         """The model to name with a provider, for a version of the program that wants both; raises UnknownModel."""
-        version = ProgramVersion(Pi().version_question(self._program, self._place), self._place).value
+        version = program_version(Pi().version_question(self._program, self._place), self._place)
         if not line_of(version).provider_needs_model:
             return None
         return self._obvious_of(provider)
@@ -241,7 +230,6 @@ class OfferedModels:
         models = parse_models(answer.text) if answer.ok else ()
         if not models:
             return _Listing((), True, self._problem(answer))
-        # By now: a program that is started for the first time writes its configuration.
         self._known.keep(self._key(), models)
         return _Listing(models, True)
 

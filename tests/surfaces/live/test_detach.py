@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 
 from pi_subagents.offline import Call, Script, Turn
 from pi_subagents.store import load_run
+from tests.kit.processes import command_line, parent_of, working_in
 from tests.kit.waiting import until
 from tests.pi.stage import Play, Stage, processes_below
 from tests.surfaces.live.tmux import Terminal
@@ -110,13 +110,5 @@ def test_kill_9_of_what_the_shell_waits_for_ends_the_agents_too(play: Play, open
 
 def _job(stage: Stage) -> int:
     """The child of the shell: the command as the shell knows it."""
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = process.joinpath("cmdline").read_bytes().split(b"\0")
-            if b"pi_subagents" in command and process.joinpath("cwd").readlink() == stage.project:
-                parent = int(process.joinpath("stat").read_text().rpartition(")")[2].split()[1])
-                if b"bash" in Path(f"/proc/{parent}/cmdline").read_bytes():
-                    return int(process.name)
-        except OSError:
-            continue
-    raise AssertionError("the command is not running")
+    commands = [pid for pid, words in working_in(stage.project).items() if "pi_subagents" in words]
+    return next(pid for pid in commands if b"bash" in command_line(parent_of(pid)))

@@ -7,11 +7,11 @@ import re
 import shlex
 import signal
 import sys
-from pathlib import Path
 
 import pytest
 
 from pi_subagents.offline import Fail, Script, Turn
+from tests.kit.processes import working_in
 from tests.kit.waiting import until
 from tests.pi.stage import Play, Stage
 from tests.surfaces.live.watching import (
@@ -84,14 +84,7 @@ def test_sigterm_leaves_a_sane_terminal(play: Play, open_terminal: Open) -> None
 
 
 def _pid_of_command(stage: Stage) -> int:
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = process.joinpath("cmdline").read_bytes().split(b"\0")
-            if b"pi_subagents" in command and process.joinpath("cwd").readlink() == stage.project:
-                return int(process.name)
-        except OSError:
-            continue
-    raise AssertionError("the command is not running")
+    return next(pid for pid, words in working_in(stage.project).items() if "pi_subagents" in words)
 
 
 def test_no_color_takes_the_colours_away_and_not_the_windows(play: Play, open_terminal: Open) -> None:
