@@ -9,11 +9,14 @@ for, and at the end every figure that the agents printed must have arrived.
 from __future__ import annotations
 
 import argparse
+import asyncio
 import fcntl
 import json
 import os
 import re
+import resource
 import select
+import shlex
 import statistics
 import struct
 import subprocess
@@ -25,7 +28,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.flood_subject import agent_command
+from benchmarks.figures import Figure
+from benchmarks.machine import resident_mb
 from pi_subagents.harness.pi.programs import PI_VARIABLE
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -40,6 +44,8 @@ _BEGIN_FRAME = b"\x1b[?2026h"
 _SELECTED = re.compile(rb"\xe2\x96\x8c[^\n]*?flood-(\d+)")
 _LAST_WORDS = re.compile(r"Printed (\d+) records in (\d+) turns\.")
 _WAIT_S = 120.0
+_SAMPLE_S = 0.25
+_AGENT = shlex.join([sys.executable, "-I", "-S", str(Path(__file__).with_name("flood_agent.py"))])
 
 
 @dataclass
@@ -91,10 +97,10 @@ def flood(folder: Path, *, seconds: float, rate: int, agents: int, view: bool, r
     (folder / "agent").mkdir()
     # The agent that floods hears its task and nothing more.
     (folder / "agent" / "settings.json").write_text('{"subagents": {"warmAgents": false}}', encoding="utf-8")
-    environ = {**os.environ, PI_VARIABLE: agent_command(), "PI_AGENT_DIR": str(folder / "agent"), "TERM": "xterm"}
+    environ = {**os.environ, PI_VARIABLE: _AGENT, "PI_AGENT_DIR": str(folder / "agent"), "TERM": "xterm"}
     terminal, end = os.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
-    command = [sys.executable, "-m", "benchmarks.flood_subject", str(folder / "order.json")]
+    command = [sys.executable, "-m", "benchmarks.flood", "--subject", str(folder / "order.json")]
     with subprocess.Popen(command, cwd=ROOT, env=environ, stdin=end, stdout=end, stderr=end) as process:
         os.close(end)
         flooded = Flooded({})
@@ -143,42 +149,96 @@ def _read(terminal: int) -> bytes | None:
         return None
 
 
-def table(blind: Flooded, seen: Flooded) -> str:
-    """The figures for people."""
+def figures(blind: Flooded, seen: Flooded) -> list[Figure]:
+    """What was measured, for people."""
     wall, blind_wall = seen.report["wall_s"], blind.report["wall_s"]
-    frame_bytes = seen.drawn_bytes / max(seen.frames, 1)
     view_cpu = 100 * (seen.report["cpu_s"] - blind.report["cpu_s"]) / wall
-    rows = [
-        f"{'records a second':<34}{seen.records / wall:>10.0f}  (without windows {blind.records / blind_wall:.0f})",
-        f"{'CPU of the engine, % of one core':<34}{100 * blind.report['cpu_s'] / blind_wall:>10.1f}",
-        f"{'frames a second':<34}{seen.frames / wall:>10.1f}  ({frame_bytes:.0f} bytes each)",
-        _verdict("CPU of the view, % of one core", view_cpu, GOAL_VIEW_CPU),
-        _verdict("slowest of all keys, ms", max(seen.key_ms, default=-1.0), GOAL_KEY_MS),
-        f"{'median of all keys, ms':<34}{statistics.median(seen.key_ms or [-1.0]):>10.1f}  ({len(seen.key_ms)} keys)",
-        _verdict("growth of memory, MB", seen.growth_mb, GOAL_GROWTH_MB),
-        f"{'memory, MB':<34}{seen.report['memory'][-1][1]:>10.1f}",
-        f"{'the last state is right':<34}{'yes' if seen.is_right and blind.is_right else 'NO':>10}",
+    frame = f"{seen.drawn_bytes / max(seen.frames, 1):.0f} bytes each"
+    keys = seen.key_ms or [-1.0]
+    return [
+        Figure("records", seen.records / wall, "/s", note=f"without windows {blind.records / blind_wall:.0f}"),
+        Figure("CPU of the engine, of one core", 100 * blind.report["cpu_s"] / blind_wall, "%"),
+        Figure("frames", seen.frames / wall, "/s", note=frame),
+        Figure("CPU of the view, of one core", view_cpu, "%", GOAL_VIEW_CPU),
+        Figure("slowest of all keys", max(keys), "ms", GOAL_KEY_MS),
+        Figure("median of all keys", statistics.median(keys), "ms", note=f"{len(seen.key_ms)} keys"),
+        Figure("growth of memory", seen.growth_mb, "MB", GOAL_GROWTH_MB),
+        Figure("memory", seen.report["memory"][-1][1], "MB"),
     ]
-    return "\n".join(rows)
 
 
-def _verdict(label: str, value: float, goal: float) -> str:
-    return f"{label:<34}{value:>10.1f}  {'✓' if value <= goal else '✗'} (goal: at most {goal:g})"
+# --- the subject --------------------------------------------------------------------------------------------
+
+
+async def agents_at_work(order: dict[str, Any]) -> dict[str, Any]:
+    """Run the agents to their end, with windows if the order says so."""
+    from pi_subagents.delegation.delegation import Delegation
+    from pi_subagents.models import Task
+    from pi_subagents.place import Place
+    from pi_subagents.surfaces.live import LiveView
+
+    view = LiveView() if order["view"] else None
+    each = {
+        "rate": order["rate"] / order["agents"],
+        "records": order["records"] and order["records"] // order["agents"],
+    }
+    prompt = json.dumps({"seconds": order["seconds"], **each})
+    tasks = [Task(f"flood-{number}", prompt) for number in range(order["agents"])]
+    place = Place.here(Path(order["folder"]))
+    delegation = Delegation(tasks, place=place, concurrency=order["agents"], observer=view.observe if view else None)
+    memory: list[tuple[float, float]] = []
+    sampling = asyncio.create_task(_sample(memory))
+    start = time.monotonic()
+    if view:
+        async with view.showing(delegation):
+            results = await delegation
+    else:
+        results = await delegation
+    sampling.cancel()
+    return {
+        "wall_s": time.monotonic() - start,
+        "memory": memory,
+        "states": [[run.state.message_count, run.state.tool_count] for run in delegation.runs],
+        "outputs": [result.output for result in results],
+        "completed": sum(result.ok for result in results),
+    }
+
+
+async def _sample(memory: list[tuple[float, float]]) -> None:
+    start = time.monotonic()
+    while True:
+        memory.append((time.monotonic() - start, resident_mb()))
+        await asyncio.sleep(_SAMPLE_S)
+
+
+def _obey(order: dict[str, Any]) -> None:
+    """Do what the order says, and report CPU time, memory over time, and the last states."""
+    measured = asyncio.run(agents_at_work(order))
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    report = {**measured, "cpu_s": used.ru_utime + used.ru_stime}
+    Path(order["report"]).write_text(json.dumps(report), encoding="utf-8")
 
 
 def main() -> None:
-    """Measure without and with the view, print the table, and keep every figure."""
+    """Measure without and with the view, print the figures, and keep all of them; or be the subject."""
     parser = argparse.ArgumentParser(description="What the windows cost while agents print as fast as they can.")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--rate", type=int, default=20_000)
     parser.add_argument("--agents", type=int, default=4)
-    options = parser.parse_args()
+    parser.add_argument("--subject", type=Path, help=argparse.SUPPRESS)
+    options = vars(parser.parse_args())
+    if subject := options.pop("subject"):
+        _obey(json.loads(subject.read_text(encoding="utf-8")))
+        return
     with tempfile.TemporaryDirectory(prefix="flood-") as scratch:
-        runs = {name: flood(Path(scratch) / name, **vars(options), view=name == "seen") for name in ("blind", "seen")}
-    sys.stdout.write(table(runs["blind"], runs["seen"]) + "\n")
+        runs = {name: flood(Path(scratch) / name, **options, view=name == "seen") for name in ("blind", "seen")}
+    right = all(run.is_right for run in runs.values())
+    lines = [figure.line() for figure in figures(runs["blind"], runs["seen"])]
+    lines.append(f"{'✓' if right else '✗'} every run counted what its agent printed")
+    sys.stdout.write("\n".join(lines) + "\n")
     RESULTS.parent.mkdir(exist_ok=True)
     kept = {name: {**run.report, "frames": run.frames, "key_ms": run.key_ms} for name, run in runs.items()}
-    RESULTS.write_text(json.dumps({"options": vars(options), **kept}, indent=2) + "\n", encoding="utf-8")
+    RESULTS.write_text(json.dumps({"options": options, **kept}, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -11,34 +11,20 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from pi_subagents.models import Reason, Status, is_run_id
+from pi_subagents.models import Reason, Status
 from pi_subagents.models.run import transition
 from pi_subagents.place import Place
 from pi_subagents.runs.roster import Roster
-from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, load_run, read_journal
+from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, load_run
 from tests.kit.command import called, called_json
 from tests.kit.sessions import Shelf
 
 SESSION = "a3f7b9c2d1e8f4a1"
 RUN = f"20261101T140322000-{SESSION}"
-CREATED = {
-    **{
-        "type": "created",
-        "at": 1793541802000,
-        "runId": RUN,
-        "sessionId": SESSION,
-        "name": "newer",
-        "prompt": "Save it",
-    },
-    **{
-        "cwd": "/",
-        "harness": "acp",
-        "resumeMode": "fork",
-        "background": True,
-        "owner": "terminal",
-        "mood": {"good": 1},
-    },
-}
+CREATED = (
+    f'{{"type":"created","at":1793541802000,"runId":"{RUN}","sessionId":"{SESSION}","name":"newer","prompt":"Save it",'
+    '"harness":"acp","resumeMode":"fork","background":true,"owner":"terminal","mood":{"good":1},"cwd":'
+)
 NEWER = (
     '{"type":"reserved","at":1793541802001,"tokens":5000}',
     '{"type":"started","at":1793541802002,"pid":7,"containment":"microvm","host":"other"}',
@@ -57,7 +43,7 @@ def shelf(shelf_here: Shelf) -> Shelf:
     shelf_here.add(name="sound")
     run_dir = shelf_here.folder / RUN
     run_dir.mkdir()
-    created = json.dumps(CREATED | {"cwd": str(shelf_here.project)})
+    created = f"{CREATED}{json.dumps(str(shelf_here.project))}}}"
     (run_dir / JOURNAL_FILE).write_text("\n".join([created, *NEWER, ""]))
     (run_dir / "lease").touch()
     shelf_here.index.rebuild()
@@ -186,8 +172,3 @@ def test_nothing_follows_the_end_of_another_version() -> None:
     assert transition(Status.RUNNING, Status("paused_forever")) == "paused_forever"
     with pytest.raises(ValueError, match="cannot go from paused_forever to running"):
         transition(Status("paused_forever"), Status.RUNNING)
-
-
-def test_the_run_of_these_tests_is_named_as_runs_are(shelf: Shelf) -> None:
-    assert is_run_id(RUN)
-    assert all(read_journal(shelf.folder / RUN / JOURNAL_FILE))

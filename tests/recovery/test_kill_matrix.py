@@ -20,7 +20,7 @@ from tests.recovery.holders import POINTS
 from tests.recovery.kit import Holders, check_truth, kill_after
 
 KILLS_PER_TEST = 20
-TESTS = 10
+TESTS = 6
 
 
 def work(steps: int = 3, pause_s: float = 0.01) -> list[Action]:

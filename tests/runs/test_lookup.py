@@ -22,20 +22,12 @@ def test_an_id_or_its_beginning_is_enough(shelf: Shelf, text: str) -> None:
     assert find(shelf, text) == "abcd1111aaaaaaaa"
 
 
-def test_one_character_is_enough_where_no_other_id_begins_with_it(shelf: Shelf) -> None:
-    shelf.add(session_id="abcd1111aaaaaaaa")
+@pytest.mark.parametrize("where", ["here", "in another project", "missing in the index"])
+def test_one_character_is_enough_where_no_other_id_begins_with_it(where: str, shelf: Shelf, tmp_path: Path) -> None:
+    home = Shelf(tmp_path / "other", shelf.agent_dir) if where == "in another project" else shelf
+    home.add(session_id="abcd1111aaaaaaaa", indexed=where != "missing in the index")
     shelf.add(session_id="bbcd1111aaaaaaaa")
     assert find(shelf, "a") == "abcd1111aaaaaaaa"
-
-
-def test_a_session_of_another_project_is_found(shelf: Shelf, tmp_path: Path) -> None:
-    Shelf(tmp_path / "other", shelf.agent_dir).add(session_id="abcd1111aaaaaaaa")
-    assert find(shelf, "abcd") == "abcd1111aaaaaaaa"
-
-
-def test_a_session_that_is_not_in_the_index_is_found(shelf: Shelf) -> None:
-    shelf.add(session_id="abcd1111aaaaaaaa", indexed=False)
-    assert find(shelf, "abcd") == "abcd1111aaaaaaaa"
 
 
 def test_a_beginning_that_fits_several_is_an_error_that_names_them(shelf: Shelf) -> None:

@@ -30,6 +30,11 @@ def shelf(shelf_here: Shelf) -> Shelf:
     return shelf_here
 
 
+def keep_for_a_month(shelf: Shelf) -> None:
+    (shelf.project / ".pi" / "settings.json").write_text('{"subagents": {"keepRunsDays": 30}}')
+    shelf.folder.mkdir(parents=True, exist_ok=True)
+
+
 def dispensable(shelf: Shelf, *, older_than_s: float | None = None, keep: int = 0) -> list[str]:
     before = None if older_than_s is None else now_ms() - int(older_than_s * 1000)
     return [session.name for session in find_dispensable(shelf.project, Rule(before, keep))]
@@ -95,17 +100,12 @@ def test_without_a_setting_nothing_is_ever_deleted(shelf: Shelf) -> None:
     assert not (shelf.folder / ".retention").exists()
 
 
-def test_old_runs_and_their_rows_go_when_the_setting_says_so(shelf: Shelf) -> None:
-    shelf.add(name="old", age_s=40 * DAY_S)
-    shelf.add(name="new", age_s=HOUR_S)
-    assert apply(shelf, keep_runs_days=30) == ["new"]
-    assert len(shelf.runs) == 1
-
-
-def test_the_number_of_sessions_can_be_bounded(shelf: Shelf) -> None:
-    for number in range(5):
-        shelf.add(name=str(number), age_s=100 - number)
-    assert apply(shelf, keep_sessions=2) == ["3", "4"]
+@pytest.mark.parametrize("setting", [{"keep_runs_days": 30}, {"keep_sessions": 2}])
+def test_old_runs_and_their_rows_go_when_a_setting_says_so(setting: dict[str, int], shelf: Shelf) -> None:
+    for days in (41, 40, 20, 10):
+        shelf.add(name=f"{days} days", age_s=days * DAY_S)
+    assert apply(shelf, **setting) == ["20 days", "10 days"]
+    assert len(shelf.runs) == 2
 
 
 def test_it_is_done_at_most_once_a_day(shelf: Shelf) -> None:
@@ -146,7 +146,7 @@ def test_abandoned_drafts_go_too(shelf: Shelf) -> None:
 
 
 async def test_a_delegation_tidies_up_after_its_runs(shelf: Shelf) -> None:
-    (shelf.project / ".pi" / "settings.json").write_text('{"subagents": {"keepRunsDays": 30}}')
+    keep_for_a_month(shelf)
     old = shelf.add(name="old", age_s=40 * DAY_S)
     (result,) = await Delegation([Task("new", "Say something")])
     assert result.ok
@@ -164,8 +164,7 @@ def test_a_delegation_and_its_program_do_not_wait_for_tidying_that_never_ends(
         return []
 
     monkeypatch.setattr("pi_subagents.runs.retention.find_dispensable", find_none)
-    (shelf.project / ".pi" / "settings.json").write_text('{"subagents": {"keepRunsDays": 30}}')
-    shelf.folder.mkdir(parents=True)
+    keep_for_a_month(shelf)
     try:
         (result,) = asyncio.run(_delegate())
         assert result.ok
@@ -178,8 +177,7 @@ async def _delegate() -> list[RunResult]:
 
 
 async def test_a_delegation_does_not_suffer_from_tidying_that_fails(shelf: Shelf) -> None:
-    (shelf.project / ".pi" / "settings.json").write_text('{"subagents": {"keepRunsDays": 30}}')
-    shelf.folder.mkdir(parents=True)
+    keep_for_a_month(shelf)
     (shelf.folder / ".retention").mkdir()
     (result,) = await Delegation([Task("new", "Say something")])
     assert result.ok

@@ -33,7 +33,6 @@ from pi_subagents.store import (
     RESULT_FILE,
     list_runs,
     load_run,
-    publish,
     read_file,
     request_stop,
     session_runs,
@@ -229,17 +228,13 @@ def test_its_end_is_announced_to_nobody(shelf: Shelf, elsewhere: Path) -> None:
     assert Registry(shelf.place, "terminal").unannounced() == []
 
 
-def test_a_file_of_a_record_is_not_read_through_a_link(shelf: Shelf, elsewhere: Path) -> None:
-    kept = shelf.add()
-    put(kept.run_dir / "child-session.jsonl", elsewhere)
-    assert read_file(kept.run_dir / "child-session.jsonl") == b""
-
-
 # --- the place decides ------------------------------------------------------------------------------------------
 
 
-def test_a_file_that_would_fill_the_memory_is_not_read(shelf: Shelf) -> None:
+def test_a_file_that_is_a_link_or_would_fill_the_memory_is_not_read(shelf: Shelf, elsewhere: Path) -> None:
     kept = shelf.add()
+    put(kept.run_dir / "child-session.jsonl", elsewhere)
+    assert read_file(kept.run_dir / "child-session.jsonl") == b""
     os.truncate(kept.run_dir / "meta.json", 64 * 1024 * 1024)
     assert len(read_file(kept.run_dir / "meta.json")) == 64 * 1024 * 1024
     os.truncate(kept.run_dir / "meta.json", 64 * 1024 * 1024 + 1)
@@ -448,11 +443,3 @@ def test_a_copied_record_does_not_say_where_else_an_agent_works(shelf: Shelf, el
     (shelf.project / "copy").rename(kept.run_dir)
     with pytest.raises(InvalidCall, match=f"{elsewhere}, where the session worked, is outside .*--cwd"):
         Run.load(kept.run_dir).resumed_task("Go on")
-
-
-def test_a_record_that_is_published_twice_is_refused(shelf: Shelf) -> None:
-    kept = shelf.add()
-    created = ev.Created(run_id="r", session_id=kept.session_id, name="n", prompt="p", cwd="/", harness="pi-json")
-    with pytest.raises(StoreError, match="cannot keep a record"):
-        publish(kept.run_dir, {}, created)
-    assert load_run(kept.run_dir).status is Status.COMPLETED

@@ -18,8 +18,8 @@ from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 from pi_subagents.models.part import MAX_NESTING
-from pi_subagents.store import Journal, read_journal
-from pi_subagents.store.reading import DAMAGED_BYTES, decode_event
+from pi_subagents.store import Journal, read_journal, reading
+from pi_subagents.store.reading import DAMAGED_BYTES, JournalTail, decode_event
 
 MESSAGE = ev.Message(
     at=3,
@@ -73,10 +73,7 @@ def test_a_torn_last_line_is_left_out(tmp_path: Path) -> None:
         assert list(read_journal(path)) == EVENTS[:-1]
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [b"\0" * 100, b"\xff\xfe", b"{}", b'{"type":"from the future","at":1}', b"[" * 100_000, b'{"type":"exited"}'],
-)
+@pytest.mark.parametrize("damage", [b"\0" * 100, b"\xff\xfe", b"{}", b'{"type":"from the future","at":1}'])
 def test_a_damaged_line_is_kept_as_unknown_and_hides_nothing(damage: bytes, tmp_path: Path) -> None:
     path = written(tmp_path / "j", EVENTS[:2])
     path.write_bytes(path.read_bytes() + damage + b"\n")
@@ -123,7 +120,8 @@ def test_whatever_an_agent_prints_can_be_journalled_and_read_back(
     tmp_path_factory: pytest.TempPathFactory, frame: bytes
 ) -> None:
     events: list[ev.Event] = list(PiDecoder().decode(frame, 5))
-    path = tmp_path_factory.mktemp("j") / "j"
+    path = tmp_path_factory.getbasetemp() / "journal"
+    path.unlink(missing_ok=True)
     read = list(read_journal(written(path, events)))
     assert read == events
     path.read_bytes().decode()
@@ -250,3 +248,59 @@ def test_what_is_no_event_is_damage(line: bytes) -> None:
     assert isinstance(event, ev.Unknown)
     assert event.is_damage
     assert msgspec.json.decode(event.record) == (line + b"\n")[:DAMAGED_BYTES].decode("utf-8", "replace")
+
+
+# --- lines that are too long take little memory to find out ------------------------------------------------------
+
+
+MEBI = 1024 * 1024
+SETTLED_LINE, EXITED_LINE = b'{"type":"agent_settled"}\n', b'{"type":"exited","exitCode":0}\n'
+
+
+@pytest.fixture
+def path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A journal for which a mebibyte is too long for a line."""
+    monkeypatch.setattr(reading, "MAX_LINE_BYTES", MEBI)
+    monkeypatch.setattr(reading, "_PIECE_BYTES", MEBI // 4)
+    monkeypatch.setattr(reading, "_MAX_PIECES", 4)
+    return tmp_path / "events.jsonl"
+
+
+def kinds(events: list[ev.AnyEvent]) -> list[str]:
+    assert all(len(event.record) < MEBI for event in events if isinstance(event, ev.Unknown))
+    return [event.kind if isinstance(event, ev.Unknown) else type(event).__name__ for event in events]
+
+
+def read_tail(path: Path) -> list[ev.AnyEvent]:
+    tail, events = JournalTail(path), list[ev.AnyEvent]()
+    while not tail.at_end:
+        events += tail.read()
+    return events
+
+
+@pytest.mark.parametrize("size", [MEBI, MEBI + 1, 2 * MEBI - 1, 2 * MEBI, 2 * MEBI + 1, 7 * MEBI])
+def test_a_line_longer_than_any_event_is_told_as_damaged_once_and_what_follows_is_read(path: Path, size: int) -> None:
+    path.write_bytes(SETTLED_LINE + b"x" * size + b"\n" + EXITED_LINE)
+    expected = ["AgentSettled", "damaged", "Exited"]
+    assert kinds(list(read_journal(path))) == expected
+    assert kinds(read_tail(path)) == expected
+
+
+def test_several_of_them_are_told_one_by_one_and_none_that_is_not_complete(path: Path) -> None:
+    path.write_bytes((b"x" * 3 * MEBI + b"\n") * 2 + EXITED_LINE)
+    assert kinds(list(read_journal(path))) == ["damaged", "damaged", "Exited"]
+    assert kinds(read_tail(path)) == ["damaged", "damaged", "Exited"]
+    path.write_bytes(SETTLED_LINE + b"x" * 3 * MEBI)
+    assert kinds(list(read_journal(path))) == ["AgentSettled"]
+
+
+def test_a_hole_is_passed_over_however_long_it_is(path: Path) -> None:
+    path.write_bytes(SETTLED_LINE)
+    os.truncate(path, 1 << 40)
+    with path.open("ab") as file:
+        file.write(b"\n" + EXITED_LINE)
+    expected = ["AgentSettled", "damaged", "Exited"]
+    assert kinds(list(read_journal(path))) == expected
+    assert kinds(read_tail(path)) == expected
+    os.truncate(path, 1 << 41)
+    assert kinds(list(read_journal(path))) == expected

@@ -97,24 +97,6 @@ def test_a_directory_without_a_journal_is_not_ours_to_delete(shelf: Shelf) -> No
     assert kept.run_dir.is_dir()
 
 
-def test_a_run_that_is_a_link_to_another_place_is_left_alone(shelf: Shelf, tmp_path: Path) -> None:
-    kept = shelf.add()
-    kept.run_dir.rename(tmp_path / "moved")
-    kept.run_dir.symlink_to(tmp_path / "moved")
-    with pytest.raises(StoreError, match="link"):
-        remove(shelf, kept.session_id)
-    assert (tmp_path / "moved" / JOURNAL_FILE).exists()
-
-
-def test_links_inside_a_run_are_not_followed(shelf: Shelf, tmp_path: Path) -> None:
-    (tmp_path / "precious").write_text("x")
-    kept = shelf.add()
-    (kept.run_dir / "agent-dir").mkdir()
-    (kept.run_dir / "agent-dir" / "skills").symlink_to(tmp_path)
-    remove(shelf, kept.session_id)
-    assert (tmp_path / "precious").read_text() == "x"
-
-
 def test_what_cannot_be_deleted_is_an_error_in_words(shelf: Shelf, monkeypatch: pytest.MonkeyPatch) -> None:
     kept = shelf.add()
 

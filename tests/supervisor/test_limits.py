@@ -9,8 +9,8 @@ import pytest
 
 from pi_subagents.models import Usage
 from pi_subagents.supervisor import Limits, Supervisor
+from pi_subagents.testing import VirtualClockLoop
 from pi_subagents.testing.records import Record, answer, assistant, tool_call
-from pi_subagents.testing.virtual_clock import VirtualClockLoop
 from tests.supervisor.kit import COMPLETED, Step, printing, see_through, staying
 
 TIMED_OUT = ("failed", "timeout", "Timed out after 60s. Consider resuming with a longer timeout.")

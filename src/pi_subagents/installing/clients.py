@@ -48,7 +48,8 @@ SHARED_LAUNCH = ServerCommand(PROGRAM, (ARGUMENT,))
 
 def find_launch(environ: Mapping[str, str]) -> ServerCommand:
     """This installation, by its path: a client may have another PATH than the shell."""
-    env = {name: _absolute(name, environ[name]) for name in VARIABLES if environ.get(name)}
+    env = {name: environ[name] for name in VARIABLES if environ.get(name)}
+    env |= {name: str(directory_named_by(name, env[name])) for name in _DIRECTORY_VARIABLES if name in env}
     # Beside the interpreter, not beside what it is a link to: that one knows nothing of this environment.
     beside = Path(sys.executable).absolute().with_name(PROGRAM)
     program = str(beside) if os.access(beside, os.X_OK) else shutil.which(PROGRAM, path=environ.get("PATH"))
@@ -56,10 +57,6 @@ def find_launch(environ: Mapping[str, str]) -> ServerCommand:
         # -P: the directory that the client happens to be in is no place to look for our modules.
         return ServerCommand(sys.executable, ("-P", "-m", "pi_subagents", ARGUMENT), env)
     return ServerCommand(str(Path(program).absolute()), (ARGUMENT,), env)
-
-
-def _absolute(name: str, value: str) -> str:
-    return str(directory_named_by(name, value)) if name in _DIRECTORY_VARIABLES else value
 
 
 @dataclass(frozen=True, slots=True)

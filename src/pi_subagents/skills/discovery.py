@@ -22,7 +22,6 @@ from pi_subagents.models import Profile
 from pi_subagents.paths import home_dir, is_part_of
 from pi_subagents.profiles.frontmatter import (
     Effort,
-    Entry,
     FrontmatterError,
     Scalar,
     parse_frontmatter,
@@ -164,15 +163,12 @@ def _read_skill(path: Path, effort: Effort) -> Skill | None:
         entries = parse_frontmatter(frontmatter)
     except (OSError, FrontmatterError):
         return None
-    values = {entry.key: _text(entry) for entry in entries}
-    description = values.get("description") or ""
+    scalars = ((entry.key, entry.value) for entry in entries if isinstance(entry.value, Scalar))
+    values = {key: scalar.text for key, scalar in scalars if scalar.kind == "text"}
+    description = values.get("description", "")
     if not description.strip():
         return None
     return Skill(values.get("name") or path.parent.name, path, description)
-
-
-def _text(entry: Entry) -> str | None:
-    return entry.value.text if isinstance(entry.value, Scalar) and entry.value.kind == "text" else None
 
 
 def _read(path: Path) -> str:

@@ -8,9 +8,8 @@ runner starts no process at all; with the virtual clock, an hour of its life tak
 """
 
 from pi_subagents.testing.agent import MODELS_VARIABLE, SCRIPT_VARIABLE, SCRIPTED_AGENT, Action, prints, script
-from pi_subagents.testing.fakes import FakeProcess, FakeRunner
+from pi_subagents.testing.fakes import FakeProcess, FakeRunner, VirtualClockLoop, run_on_virtual_clock
 from pi_subagents.testing.records import answer, assistant, tool_call, tool_result
-from pi_subagents.testing.virtual_clock import VirtualClockLoop, run_on_virtual_clock
 
 __all__ = [
     "MODELS_VARIABLE",

@@ -39,16 +39,15 @@ def main() -> None:
 
 
 def _perform(prompt: str) -> None:
-    for verb, *arguments in _script(prompt):
-        _VERBS[verb](*arguments)
-
-
-def _script(prompt: str) -> list[list[Any]]:
     try:
         actions = json.loads(prompt)
     except ValueError:
         actions = None
-    return actions if isinstance(actions, list) else [["write", _echo(prompt), 1]]
+    if not isinstance(actions, list):
+        _print(_answer(prompt), {"type": "agent_end"}, {"type": "agent_settled"})
+        return
+    for verb, *arguments in actions:
+        _VERBS[verb](*arguments)
 
 
 class _Conversation:
@@ -97,23 +96,21 @@ def _print(*records: dict[str, Any]) -> None:
     _write_all(1, "".join(f"{json.dumps(record)}\n" for record in records).encode())
 
 
+def _answer(text: str) -> dict[str, Any]:
+    message = {"role": "assistant", "content": [{"type": "text", "text": text}], "stopReason": "stop"}
+    return {"type": "message_end", "message": message}
+
+
 def _repeat_steering() -> None:
     while not _heard:
         time.sleep(_POLL_S)
-    content = [{"type": "text", "text": _heard.pop(0)}]
-    _print({"type": "message_end", "message": {"role": "assistant", "content": content, "stopReason": "stop"}})
+    _print(_answer(_heard.pop(0)))
 
 
 def _list_models(names: list[str]) -> None:
     rows = [("provider", "model"), *(name.split("/", 1) for name in names)]
     table = "".join(f"{provider}  {model}  200K  8.2K  yes  no\n" for provider, model in rows)
     _write_all(1, (table if names else "No models available.\n").encode())
-
-
-def _echo(prompt: str) -> str:
-    message = {"role": "assistant", "content": [{"type": "text", "text": prompt}], "stopReason": "stop"}
-    records = [{"type": "message_end", "message": message}, {"type": "agent_end"}, {"type": "agent_settled"}]
-    return "".join(f"{json.dumps(record)}\n" for record in records)
 
 
 def _write_all(fd: int, data: bytes, times: int = 1) -> None:
@@ -126,10 +123,6 @@ def _write_all(fd: int, data: bytes, times: int = 1) -> None:
         times -= count
 
 
-def _touch(path: str) -> None:
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
-
-
 def _wait_for(path: str) -> None:
     while not os.path.exists(path):  # noqa: PTH110 - pathlib would double the start-up time
         time.sleep(_POLL_S)
@@ -140,10 +133,6 @@ def _pause(seconds: float) -> None:
     end = time.monotonic() + seconds
     while (left := end - time.monotonic()) > 0:
         time.sleep(min(left, _NAP_S))
-
-
-def _ignore_sigterm() -> None:
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def _answer_sigterm(record: str, exit_code: int) -> None:
@@ -220,14 +209,14 @@ def _close_output() -> None:
     os.close(null)
 
 
-_VERBS: dict[str, Callable[..., None]] = {
+_VERBS: dict[str, Callable[..., object]] = {
     "write": lambda text, times: _write_all(1, text.encode(), times),
     "write_bytes": lambda data, times: _write_all(1, bytes.fromhex(data), times),
     "complain": lambda text, times: _write_all(2, text.encode(), times),
     "pause": _pause,
-    "touch": _touch,
+    "touch": lambda path: os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600)),
     "wait_for": _wait_for,
-    "ignore_sigterm": _ignore_sigterm,
+    "ignore_sigterm": lambda: signal.signal(signal.SIGTERM, signal.SIG_IGN),
     "answer_sigterm": _answer_sigterm,
     "leave_behind": _leave_behind,
     "count_input": _count_input,

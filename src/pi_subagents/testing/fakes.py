@@ -1,17 +1,22 @@
-"""A runner without processes: what an agent does is a coroutine of the test."""
+"""A runner without processes, where an agent is a coroutine of the test, and a loop in which time passes at once."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Awaitable, Callable
+import selectors
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from concurrent.futures import Executor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar, TypeVarTuple
 
 from pi_subagents.harness import Invocation
 from pi_subagents.testing.records import Record
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
 
 
 class _Sink(Protocol):
@@ -118,3 +123,51 @@ class FakeSlot:
     """Room for one fake agent."""
 
     start: Callable[[_Sink], FakeProcess]
+
+
+class VirtualClockLoop(asyncio.SelectorEventLoop):
+    """Leaps to the next timer when nothing is ready; starts at zero.
+
+    Work for threads is done on the spot, so that no real time can slip in.
+    """
+
+    def __init__(self) -> None:
+        self._now = 0.0
+        super().__init__(_Leaping(self.pass_time))
+
+    def time(self) -> float:
+        """Seconds of virtual time since the loop was made."""
+        return self._now
+
+    def run_in_executor(self, executor: Executor | None, func: Callable[[*Ts], T], *args: *Ts) -> asyncio.Future[T]:
+        """Call the function now and return its outcome as a future."""
+        outcome: asyncio.Future[T] = self.create_future()
+        try:
+            outcome.set_result(func(*args))
+        except Exception as error:  # noqa: BLE001 - handed on to whoever awaits it
+            outcome.set_exception(error)
+        return outcome
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass in which nothing can happen, as it does for a program that is stopped."""
+        self._now += seconds
+
+
+class _Leaping(selectors.DefaultSelector):
+    def __init__(self, leap: Callable[[float], None]) -> None:
+        super().__init__()
+        self._leap = leap
+
+    def select(self, timeout: float | None = None) -> list[tuple[selectors.SelectorKey, int]]:
+        ready = super().select(0)
+        if not ready:
+            if timeout is None:
+                raise RuntimeError("everything waits and no timer is set: this would hang for ever")
+            self._leap(timeout)
+        return ready
+
+
+def run_on_virtual_clock(work: Coroutine[Any, Any, T]) -> T:
+    """Run `work` to its end, however long it takes, in no time."""
+    with asyncio.Runner(loop_factory=VirtualClockLoop) as runner:
+        return runner.run(work)

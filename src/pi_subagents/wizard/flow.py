@@ -165,6 +165,11 @@ class _Work:
         """The first step."""
         self.aim_at(await _ask_scope(step_title(1, "Scope"), self.scopes, questions, self.host.place, self.scope))
 
+    def step(self, number: int, words: str) -> Callable[[Questions], Awaitable[None]]:
+        """One of the steps between the first and the last."""
+        title = step_title(number, words)
+        return lambda questions: STEPS[words](Step(title, self.draft, questions, self.host))
+
     async def review(self, questions: Questions) -> None:
         """The last step; raises Cancelled if the profile is not to be saved."""
         if self.is_copy:
@@ -200,7 +205,7 @@ async def _converse(work: _Work, questions: Questions, scope: Scope | None) -> N
     """Go through the steps, back and forth, until all of them are answered."""
     if scope is not None:
         work.aim_at(scope)
-    middle = [_about_draft(step, work) for step in STEPS]
+    middle = [work.step(number, words) for number, words in enumerate(STEPS, start=2)]
     steps = [*([] if scope else [work.ask_scope]), *middle, work.review]
     number = 0
     while number < len(steps):
@@ -213,10 +218,6 @@ async def _converse(work: _Work, questions: Questions, scope: Scope | None) -> N
             number += 1
         else:
             number += 1
-
-
-def _about_draft(step: Step, work: _Work) -> Callable[[Questions], Awaitable[None]]:
-    return lambda questions: step(work.draft, questions, work.host)
 
 
 def _warnings(profile: Profile, trust: Trust) -> Iterator[str]:
