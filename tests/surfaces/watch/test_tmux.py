@@ -51,7 +51,7 @@ def test_a_run_of_another_process_is_seen_read_and_stopped(desk: Desk, terminal:
     terminal.run("watch")
     terminal.until_shown("✓ yesterday •")
     call = prints(assistant("I begin.", tool_call("bash", command="make tea")), delta("Pouring the wat"))
-    holder = desk.start("run", "--json", script(call, pauses(300)))
+    holder = desk.start_command("run", "--json", script(call, pauses(300)))
     screen = terminal.until_shown("Sub-agents: 1 running, 1 completed", "q Quit")
     assert len(screen.splitlines()) <= 24
     terminal.press("Home")
