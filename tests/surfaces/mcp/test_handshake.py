@@ -148,4 +148,5 @@ def test_a_text_is_an_id_too() -> None:
 def test_nothing_that_is_needed_for_it_loads_the_sdk(desk: Desk) -> None:
     answer, loaded = desk.first_answer(request())
     assert answer["serverInfo"]["name"] == "pi-subagents"
-    assert not {"mcp", "mcp_types", "pydantic", "rich", "pi_subagents.tools"} & loaded
+    unwanted = {"mcp", "mcp_types", "pydantic", "rich", "asyncio", "pi_subagents.tools"}
+    assert unwanted & loaded == set()
