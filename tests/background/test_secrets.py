@@ -13,6 +13,7 @@ from pi_subagents.testing import Action, prints
 from pi_subagents.testing.agent import tells, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, assistant
 from tests.background.kit import Yard
+from tests.kit.processes import all_pids, read
 from tests.kit.waiting import until
 from tests.pi.stage import files_below
 
@@ -22,14 +23,7 @@ KEY = f"sk-background-{uuid4().hex}-a-very-secret-value"
 
 def _holders(what: str) -> list[int]:
     """The processes in whose `what` the key is."""
-    found = []
-    for path in Path("/proc").glob("[0-9]*"):
-        try:
-            if KEY.encode() in (path / what).read_bytes():
-                found.append(int(path.name))
-        except OSError:
-            continue
-    return found
+    return [pid for pid in all_pids() if KEY.encode() in read(pid, what)]
 
 
 def end_at(gate: Path) -> list[Action]:

@@ -17,7 +17,7 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import Action, pauses, waits_for
 from tests.background.kit import WAIT_S, Yard, answer_of, descriptors, tell
-from tests.kit.processes import kill
+from tests.kit.processes import kill, state_of
 from tests.kit.waiting import until, until_async
 
 RUNS = 32
@@ -145,7 +145,7 @@ async def test_ended_keepers_are_collected(yard: Yard, tmp_path: Path) -> None:
     run_dirs = [await yard.launch(waits_for(tmp_path / "go"), prints(*answer("done"))) for _ in range(4)]
     (tmp_path / "go").touch()  # not before: whoever launches a run collects those that have ended
     until(lambda: all(load_run(run_dir).status.is_terminal for run_dir in run_dirs))
-    until(lambda: all(_is_zombie(pid) for pid in _children() - of_others))
+    until(lambda: all(state_of(pid) == "Z" for pid in _children() - of_others))
     assert _children() - of_others  # nobody has asked yet
     await yard.status()
     assert not _children() - of_others
@@ -154,10 +154,3 @@ async def test_ended_keepers_are_collected(yard: Yard, tmp_path: Path) -> None:
 def _children() -> set[int]:
     tasks = Path("/proc/self/task").iterdir()
     return {int(pid) for task in tasks for pid in (task / "children").read_text().split()}
-
-
-def _is_zombie(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
-    except OSError:
-        return False

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -13,6 +12,7 @@ from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.store import load_run
 from tests.extension.conftest import PlayWithExtension
 from tests.extension.rpc import WAIT_S, Event, Pi, results, text_of
+from tests.kit.processes import working_in
 from tests.kit.waiting import until
 from tests.pi.stage import Stage, processes_below
 
@@ -30,16 +30,7 @@ def stage(play_with_extension: PlayWithExtension) -> Stage:
 
 
 def _bridges(stage: Stage) -> list[int]:
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            command = process.joinpath("cmdline").read_bytes().split(b"\0")
-            cwd = process.joinpath("cwd").readlink()
-        except OSError:
-            continue
-        if b"pi_subagents" in command and b"bridge" in command and cwd == stage.project:
-            found.append(int(process.name))
-    return found
+    return [pid for pid, words in working_in(stage.project).items() if {"pi_subagents", "bridge"} <= {*words}]
 
 
 def _children(stage: Stage) -> list[str]:

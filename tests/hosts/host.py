@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 import pi_subagents
 from pi_subagents.offline import Call, Request
 from scripts.bootstrap import HOSTS
+from tests.kit.processes import command_line, pids_with
 from tests.pi.stage import Stage
 
 TOOL = "delegate_to_subagents"
@@ -56,15 +56,7 @@ def offers_tool(request: Request) -> bool:
 
 def processes_of(stage: Stage) -> list[str]:
     """The command lines of everything that was started in this stage, wherever it has moved since."""
-    mark = os.fsencode(stage.root)
-    found = []
-    for process in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark in process.joinpath("environ").read_bytes():
-                found.append(process.joinpath("cmdline").read_bytes().replace(b"\0", b" ").decode())
-        except OSError:  # it ended meanwhile, or it is somebody else's
-            continue
-    return found
+    return [command_line(pid).replace(b"\0", b" ").decode() for pid in pids_with(str(stage.root))]
 
 
 def _is_tool(name: str) -> bool:

@@ -38,6 +38,16 @@ def command_line(pid: int) -> bytes:
     return read(pid, "cmdline")
 
 
+def working_in(folder: Path) -> dict[int, list[str]]:
+    """Everybody whose working directory is in a folder, with the words that they were started with."""
+    found = {}
+    for pid in all_pids():
+        with suppress(OSError):  # it ended meanwhile, or it is somebody else's
+            if Path(f"/proc/{pid}/cwd").readlink().is_relative_to(folder):
+                found[pid] = command_line(pid).decode("utf-8", "replace").split("\0")
+    return found
+
+
 def open_files(pid: int) -> set[str]:
     """Where the descriptors of a process lead."""
     found = set()
@@ -49,8 +59,13 @@ def open_files(pid: int) -> set[str]:
 
 
 def state_of(pid: int) -> str:
-    """`R`, `S`, `T`, `Z` and so on; empty if it is gone."""
+    """The kernel's letter for what a process does, Z for one that only waits to be collected; empty if it is gone."""
     return _status_fields(pid)[0]
+
+
+def is_alive(pid: int) -> bool:
+    """Whether it is there and not dead: a process may be there long after its end, until somebody collects it."""
+    return state_of(pid) not in ("", "Z", "X")
 
 
 def parent_of(pid: int) -> int:

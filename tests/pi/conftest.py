@@ -6,12 +6,20 @@ import pytest
 
 from pi_subagents.agents import agent
 from pi_subagents.delegation import program_facts
+from pi_subagents.offline import Say, Script
 from pi_subagents.runs import control
 from pi_subagents.supervisor import limits, supervisor
 from tests.kit.waiting import PATIENCE_S
 from tests.pi.fixtures import pi, play
+from tests.pi.stage import Play, Stage
 
 __all__ = ["pi", "play"]
+
+
+@pytest.fixture
+def stage(play: Play) -> Stage:
+    """Where the model says "Ok." to everything."""
+    return play(Script().otherwise([Say("Ok.")]))
 
 
 @pytest.fixture(autouse=True)

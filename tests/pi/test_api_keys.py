@@ -28,7 +28,7 @@ def files_with(secret: str, directory: Path) -> list[Path]:
     return [path for path in files_below(directory) if secret.encode() in path.read_bytes()]
 
 
-async def test_the_provider_sees_the_profiles_key_however_the_profile_names_its_model(play: Play) -> None:
+async def test_the_provider_sees_the_profiles_key_however_the_profile_names_its_model(stage: Stage) -> None:
     forms = {
         "provider": ["provider: offline", "model: scripted"],
         "slash": ["model: offline/scripted"],
@@ -36,7 +36,6 @@ async def test_the_provider_sees_the_profiles_key_however_the_profile_names_its_
         "default": [],
         "alone": ["noExtensions: true", "noSkills: true", "noContextFiles: true", "noTools: true"],
     }
-    stage = play(Script().otherwise([Say("Ok.")]))
     stored = store_other_key(stage)
     before = stored.read_bytes()
     for name, fields in forms.items():

@@ -8,7 +8,7 @@ import pytest
 
 from pi_subagents.offline import Call, Say, Script
 from tests.kit.waiting import PATIENCE_S
-from tests.pi.stage import Play
+from tests.pi.stage import Play, Stage
 
 WINDOW_KEYS = {
     *("name", "sessionId", "status", "lines", "allMessages", "exitCode", "model", "stopReason", "errorMessage"),
@@ -21,8 +21,7 @@ def task(name: str, **fields: Any) -> dict[str, Any]:
     return {"name": name, "prompt": "Go.", **fields}
 
 
-async def test_an_unknown_profile_fails_its_task_and_the_summary_says_how_each_ended(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_an_unknown_profile_fails_its_task_and_the_summary_says_how_each_ended(stage: Stage) -> None:
     stage.write_profile("researcher", "model: offline/scripted", "thinkingLevel: low", "tools: read", body="Look.")
     stage.write_profile("writer", "provider: offline", "excludeTools: bash", "appendSystemPrompt: Write.")
     answer = await stage.call(
@@ -56,8 +55,7 @@ async def test_a_task_without_a_possible_profile_leaves_a_record_of_its_failure(
     assert b'"status": "failed"' in (run_dir / "result.json").read_bytes()
 
 
-async def test_a_task_is_one_line_of_the_summary_whatever_its_name_and_its_error_look_like(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_a_task_is_one_line_of_the_summary_whatever_its_name_and_its_error_look_like(stage: Stage) -> None:
     answer = await stage.call(task("two\nlines\x1b[31m"), task("bad", profile="a\nb"), task("blank", prompt=" \n "))
     one, bad, blank = answer.details["sessionIds"]
     assert answer.text.splitlines() == [
@@ -113,8 +111,7 @@ BAD_DIRECTORIES = {
 }
 
 
-async def test_a_bad_directory_fails_its_task_alone_in_the_documented_words(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_a_bad_directory_fails_its_task_alone_in_the_documented_words(stage: Stage) -> None:
     stage.write("file.txt", "not a directory")
     (stage.root / "circle").symlink_to("circle")
     tasks = [task("t", cwd=cwd.format(root=stage.root)) for cwd in BAD_DIRECTORIES]

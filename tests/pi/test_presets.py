@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import json
 
-from pi_subagents.offline import Request, Say, Script
-from tests.pi.stage import Play, Stage
+import pytest
+
+from pi_subagents.offline import Request
+from tests.pi.stage import Stage
 
 PI_SAYS = "inside pi, a coding agent harness"
 
 
-def staged(play: Play) -> Stage:
-    """A stage where pi has two models, `offline/other` and `offline/scripted`."""
-    stage = play(Script().otherwise([Say("Ok.")]))
+@pytest.fixture
+def stage(stage: Stage) -> Stage:
+    """Where pi has two models, `offline/other` and `offline/scripted`."""
     path = stage.agent_dir / "models.json"
     document = json.loads(path.read_text())
     models = document["providers"]["offline"]["models"]
@@ -27,9 +29,8 @@ def asked(stage: Stage) -> dict[str, Request]:
 
 
 async def test_runs_have_the_tools_and_added_words_of_their_preset_and_the_calls_model_goes_before_its_own(
-    play: Play,
+    stage: Stage,
 ) -> None:
-    stage = staged(play)
     stage.write_preset("one", "model: offline/scripted", "tools: read,grep", body="You are one.")
     stage.write_preset("two", "model: offline/other", body="You are two.")
     stage.write_preset("bare", body="You are bare.")
@@ -54,8 +55,7 @@ async def test_runs_have_the_tools_and_added_words_of_their_preset_and_the_calls
     assert result.text.count("completed") == 4
 
 
-async def test_a_model_that_pi_does_not_offer_is_refused_with_what_was_meant_and_no_agent_starts(play: Play) -> None:
-    stage = staged(play)
+async def test_a_model_that_pi_does_not_offer_is_refused_with_what_was_meant_and_no_agent_starts(stage: Stage) -> None:
     stage.write_preset("p", "model: offline/scriptd")
     result = await stage.tool("subagent", preset="p", task="Look.")
     sentence = (
@@ -67,8 +67,7 @@ async def test_a_model_that_pi_does_not_offer_is_refused_with_what_was_meant_and
     assert not stage.model.requests
 
 
-async def test_pi_is_asked_for_its_models_once_and_again_when_its_configuration_changed(play: Play) -> None:
-    stage = staged(play)
+async def test_pi_is_asked_for_its_models_once_and_again_when_its_configuration_changed(stage: Stage) -> None:
     stage.write_preset("p", "model: scripted")
     cache = stage.agent_dir / "subagents" / "models-offered.json"
     await stage.tool("subagent", preset="p", task="a")
@@ -80,8 +79,7 @@ async def test_pi_is_asked_for_its_models_once_and_again_when_its_configuration_
     assert len(json.loads(cache.read_bytes())) == 2
 
 
-async def test_a_preset_with_a_key_of_its_own_may_use_a_model_that_others_are_not_offered(play: Play) -> None:
-    stage = staged(play)
+async def test_a_preset_with_a_key_of_its_own_may_use_a_model_that_others_are_not_offered(stage: Stage) -> None:
     path = stage.agent_dir / "models.json"
     document = json.loads(path.read_text())
     document["providers"]["private"] = {**document["providers"]["offline"], "apiKey": "$NOBODY_HAS_THIS"}

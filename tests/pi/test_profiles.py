@@ -21,8 +21,7 @@ async def ask(stage: Stage, *profiles: str | None) -> list[Request]:
     return [asked[str(name)] for name in profiles]
 
 
-async def test_what_excluding_leaves_is_computed_from_the_tools_of_the_caller(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_what_excluding_leaves_is_computed_from_the_tools_of_the_caller(stage: Stage) -> None:
     stage.write_profile("less", "excludeTools: bash")
     await stage.delegate(Task("t", "Go.", profile="less"), available_tools=["read", "bash", "ls"])
     (request,) = stage.model.requests
@@ -46,8 +45,7 @@ async def test_pis_grep_works_with_the_rg_that_came_with_it_and_does_not_find_ou
     assert stage.model.requests[-1].tool_results[0].text == "hay.txt:2: needle"
 
 
-async def test_the_body_replaces_pis_own_prompt_and_the_appended_text_follows_it(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_the_body_replaces_pis_own_prompt_and_the_appended_text_follows_it(stage: Stage) -> None:
     stage.write_profile("cat", body="You are a cat.")
     stage.write_profile("polite", "appendSystemPrompt: Always say please.")
     stage.write_profile("both", "appendSystemPrompt: Always say please.", body=LONG_BODY)
@@ -61,8 +59,7 @@ async def test_the_body_replaces_pis_own_prompt_and_the_appended_text_follows_it
     assert PI_SAYS not in both.system_text
 
 
-async def test_a_prompt_that_is_also_the_name_of_a_file_is_passed_on_as_text(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_a_prompt_that_is_also_the_name_of_a_file_is_passed_on_as_text(stage: Stage) -> None:
     stage.write("README.md", "Not these words.")
     stage.write_profile("odd", "appendSystemPrompt: README.md", body="README.md")
     (odd,) = await ask(stage, "odd")
@@ -70,8 +67,7 @@ async def test_a_prompt_that_is_also_the_name_of_a_file_is_passed_on_as_text(pla
     assert "Not these words." not in odd.system_text
 
 
-async def test_context_files_are_read_unless_the_profile_forbids_them(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_context_files_are_read_unless_the_profile_forbids_them(stage: Stage) -> None:
     stage.write("AGENTS.md", "Be nice to cats.")
     stage.write_profile("alone", "noContextFiles: true")
     plain, alone = await ask(stage, None, "alone")
@@ -79,8 +75,7 @@ async def test_context_files_are_read_unless_the_profile_forbids_them(play: Play
     assert "Be nice to cats." not in alone.system_text
 
 
-async def test_the_thinking_level_arrives_at_the_model(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_the_thinking_level_arrives_at_the_model(stage: Stage) -> None:
     stage.write_profile("quick", "thinkingLevel: off")
     stage.write_profile("deep", "thinkingLevel: high")
     stage.write_profile("short", "model: offline/scripted:low")
@@ -89,8 +84,7 @@ async def test_the_thinking_level_arrives_at_the_model(play: Play) -> None:
 
 
 @pytest.mark.parametrize("field", ["", "noExtensions: true"])
-async def test_the_users_extensions_are_loaded_unless_the_profile_forbids_them(play: Play, field: str) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_the_users_extensions_are_loaded_unless_the_profile_forbids_them(stage: Stage, field: str) -> None:
     extension = stage.agent_dir / "extensions" / "noise.ts"
     extension.parent.mkdir()
     extension.write_text("export default function (pi: any) { process.stderr.write('loaded the extension\\n'); }\n")
@@ -100,8 +94,7 @@ async def test_the_users_extensions_are_loaded_unless_the_profile_forbids_them(p
     assert stderr.exists() is not bool(field)
 
 
-async def test_an_extension_named_by_the_profile_is_loaded_and_further_arguments_are_passed_on(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_an_extension_named_by_the_profile_is_loaded_and_further_arguments_are_passed_on(stage: Stage) -> None:
     extension = stage.write("noise.ts", "export default (pi: any) => { process.stderr.write('loaded it\\n'); };\n")
     stage.write_profile("p", "noExtensions: true", f"extensions: {extension}", "extraArgs: [--tools, 'read,ls']")
     (request,) = await ask(stage, "p")
@@ -110,8 +103,7 @@ async def test_an_extension_named_by_the_profile_is_loaded_and_further_arguments
     assert (run_dir / "stderr.log").read_text() == "loaded it\n"
 
 
-async def test_the_tasks_own_profile_goes_before_that_of_the_call(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_the_tasks_own_profile_goes_before_that_of_the_call(stage: Stage) -> None:
     stage.write_profile("a", body="I am a.")
     stage.write_profile("b", body="I am b.")
     answer = await stage.call(

@@ -5,14 +5,12 @@ from __future__ import annotations
 import pytest
 
 from pi_subagents import FileSlice, Reason, Task
-from pi_subagents.offline import Say, Script
-from tests.pi.stage import Play, prompts
+from tests.pi.stage import Stage, prompts
 
 MEGABYTE = 1024 * 1024
 
 
-async def test_every_form_of_files_stands_before_the_prompt(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_every_form_of_files_stands_before_the_prompt(stage: Stage) -> None:
     stage.write("src/ten.txt", "".join(f"line {n}\n" for n in range(1, 11)))
     outside = stage.root / "outside.txt"
     outside.write_text("from elsewhere\n")
@@ -52,8 +50,7 @@ async def test_every_form_of_files_stands_before_the_prompt(play: Play) -> None:
     assert answer.details["windows"][0]["fileCount"] == 10
 
 
-async def test_files_are_looked_for_where_the_task_works(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_files_are_looked_for_where_the_task_works(stage: Stage) -> None:
     stage.write("note.txt", "of the project")
     stage.write("below/note.txt", "of the task")
     task = Task("t", "Go.", cwd=str(stage.project / "below"), files=("note.txt", FileSlice(path="../note.txt", head=1)))
@@ -77,8 +74,7 @@ ODD_BEGINNINGS = {
 }
 
 
-async def test_a_prompt_may_begin_with_what_means_something_to_pi(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_a_prompt_may_begin_with_what_means_something_to_pi(stage: Stage) -> None:
     stage.write("README.md", "Not these words.")
     template = stage.agent_dir / "prompts" / "review.md"
     template.parent.mkdir()
@@ -88,9 +84,8 @@ async def test_a_prompt_may_begin_with_what_means_something_to_pi(play: Play) ->
     assert sorted(prompts(stage)) == sorted(ODD_BEGINNINGS.values())
 
 
-async def test_a_prompt_that_names_a_command_of_an_extension_ends_in_the_truth(play: Play) -> None:
+async def test_a_prompt_that_names_a_command_of_an_extension_ends_in_the_truth(stage: Stage) -> None:
     # The command is carried out and pi exits with code 0, but no model has seen the task.
-    stage = play(Script().otherwise([Say("Ok.")]))
     extension = stage.write("ship.ts", "export default (pi: any) => pi.registerCommand('ship', { handler() {} });\n")
     stage.write_profile("p", f"extensions: {extension}")
     (result,) = await stage.delegate(Task("t", "/ship it", profile="p"))
@@ -103,8 +98,7 @@ async def test_a_prompt_that_names_a_command_of_an_extension_ends_in_the_truth(p
     [("before\0after", "before\0after"), ("before\ud800after", "before?after"), ("\udcff", "?")],
     ids=["null", "lone surrogate", "undecodable byte"],
 )
-async def test_text_that_is_no_proper_text_is_no_reason_to_fail(play: Play, prompt: str, arrives: str) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_text_that_is_no_proper_text_is_no_reason_to_fail(stage: Stage, prompt: str, arrives: str) -> None:
     answer = await stage.call({"name": prompt, "prompt": prompt})
     assert answer.text.startswith("✓")
     assert prompts(stage) == [arrives]

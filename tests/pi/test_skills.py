@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from pi_subagents import Task
-from pi_subagents.offline import Request, Say, Script
-from tests.pi.stage import Play, Stage
+from pi_subagents.offline import Request
+from tests.pi.stage import Stage
 
 SKILLS = "tea,coffee,milk"
 KINDS = ("plain", "suggests", "loads")
@@ -27,8 +27,7 @@ def by_prompt(stage: Stage) -> dict[str, Request]:
     return {request.first_user_text: request for request in stage.model.requests}
 
 
-async def test_a_loaded_skill_is_told_and_a_suggested_one_is_only_listed(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_a_loaded_skill_is_told_and_a_suggested_one_is_only_listed(stage: Stage) -> None:
     project_skill(stage, "tea", "Boil water first.\n\nThen wait.")
     coffee = project_skill(stage, "coffee", "Grind beans.")
     stage.write_profile("plain")
@@ -47,9 +46,8 @@ async def test_a_loaded_skill_is_told_and_a_suggested_one_is_only_listed(play: P
 @pytest.mark.parametrize("where", ["project", "elsewhere"])
 @pytest.mark.parametrize("pi_trusts", [True, False])
 async def test_of_several_skills_with_one_name_both_fields_mean_the_one_that_pi_takes_itself(
-    play: Play, where: str, pi_trusts: bool
+    stage: Stage, where: str, pi_trusts: bool
 ) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
     cwd = stage.root / where
     places = {
         stage.project / ".pi": "tea",
@@ -94,8 +92,7 @@ def merge(path: Path, members: dict[str, object]) -> None:
     path.write_text(json.dumps(known | members))
 
 
-async def test_no_skills_hides_those_that_pi_would_show(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_no_skills_hides_those_that_pi_would_show(stage: Stage) -> None:
     stage.write_skill("tea", "Boil water first.")
     stage.write_profile("none", "noSkills: true")
     await stage.delegate(Task("plain", "plain"), Task("none", "none", profile="none"))
@@ -104,8 +101,7 @@ async def test_no_skills_hides_those_that_pi_would_show(play: Play) -> None:
     assert "About tea." not in none
 
 
-async def test_an_unknown_skill_fails_its_task_alone_and_lists_what_there_is(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Ok.")]))
+async def test_an_unknown_skill_fails_its_task_alone_and_lists_what_there_is(stage: Stage) -> None:
     project_skill(stage, "tea", "Boil water first.")
     stage.write_skill("coffee", "Grind beans.")
     stage.write_profile("bad", "suggestedSkills: tea,bad-name", "loadSkills: worse")

@@ -15,6 +15,7 @@ from tempfile import NamedTemporaryFile
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import LocalProcess, LocalRunner, Mechanism, Stream
 from pi_subagents.runners.guard import children_of
+from tests.kit.processes import all_pids, command_line
 from tests.kit.waiting import PATIENCE_S
 
 _DAEMON = "trap '' TERM HUP INT; (exec sleep 900.$1 &); (setsid sleep 900.$1 &); kill -9 $2; exec sleep 900.$1"
@@ -78,22 +79,7 @@ def start(argv: list[str], mechanism: Mechanism = "guard", end: End | None = Non
 
 def alive(number: str) -> list[int]:
     """Everything of an attack that is not dead."""
-    return [int(path.name) for path in Path("/proc").iterdir() if path.name.isdecimal() and _is_of(path, number)]
-
-
-def state_of(pid: int) -> str:
-    """The kernel's letter for what a process does, Z for one that only waits to be collected; empty if it is gone."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return ""
-
-
-def _is_of(process: Path, number: str) -> bool:
-    try:
-        return number.encode() in (process / "cmdline").read_bytes() and int(process.name) != os.getpid()
-    except OSError:
-        return False
+    return [pid for pid in all_pids() if number.encode() in command_line(pid) and pid != os.getpid()]
 
 
 async def attack(name: str) -> tuple[bool, str]:

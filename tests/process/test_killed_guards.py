@@ -16,8 +16,9 @@ import pytest
 
 from pi_subagents.runners.guard import children_of
 from pi_subagents.runners.orphans import is_subreaper
+from tests.kit.processes import state_of
 from tests.kit.waiting import PATIENCE_S, until, until_async
-from tests.process.attacks import ATTACKS, alive, start, state_of
+from tests.process.attacks import ATTACKS, alive, start
 from tests.process.kit import Stage
 
 REPOSITORY = Path(__file__).parents[2]

@@ -17,8 +17,9 @@ from pi_subagents.models.event import Started
 from pi_subagents.runners import LocalRunner, Mechanism
 from pi_subagents.store import Slots, is_held, load_run
 from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, touches, writes
+from tests.kit.processes import is_alive
 from tests.kit.waiting import PATIENCE_S, until, until_async
-from tests.process.attacks import End, alive, start, state_of
+from tests.process.attacks import End, alive, start
 from tests.process.kit import DONE, FOREVER, READY, Stage, until_ready
 
 FAMILY = [
@@ -157,7 +158,7 @@ class Witness(End):
     left: tuple[int, ...] = ()
 
     def on_exit(self, exit_code: int) -> None:
-        self.left = tuple(pid for pid in self.agents if state_of(pid) not in ("", "Z"))
+        self.left = tuple(pid for pid in self.agents if is_alive(pid))
         super().on_exit(exit_code)
 
 

@@ -48,11 +48,11 @@ def _try(line: str, *more: str, **how: Any) -> Attempt:
     return Attempt((*line.split(), *more), **how)
 
 
-_MCP_INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
+MCP_INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
 _MCP_HELLO = "".join(
     json.dumps({"jsonrpc": "2.0", **message}) + "\n"
     for message in (
-        {"id": 1, "method": "initialize", "params": _MCP_INITIALIZE},
+        {"id": 1, "method": "initialize", "params": MCP_INITIALIZE},
         {"method": "notifications/initialized"},
         {"id": 2, "method": "resources/list"},
         {"id": 3, "method": "prompts/list"},
@@ -130,7 +130,7 @@ COMMANDS: dict[str, tuple[Attempt, ...]] = {
 }
 
 _HELLO = {"name": "hello", "prompt": "Say hello"}
-_CALLS: dict[str, tuple[dict[str, Any], ...]] = {
+CALLS: dict[str, tuple[dict[str, Any], ...]] = {
     "delegate_to_subagents": (
         {"tasks": [_HELLO]},
         {"tasks": [{"name": "again", "prompt": "Go on", "resume": "{session}"}]},
@@ -160,7 +160,7 @@ def attempts() -> list[Attempt]:
     """Every way in which the table calls a command or a tool that there is."""
     there = set(leaf_commands())
     found = [attempt for name, ways in COMMANDS.items() if name in there for attempt in ways]
-    for tool, calls in _CALLS.items():
+    for tool, calls in CALLS.items():
         if tool in TOOLS:
             found += [Attempt(("call", tool, json.dumps(arguments))) for arguments in calls]
     return found
@@ -169,7 +169,7 @@ def attempts() -> list[Attempt]:
 def not_attempted() -> list[str]:
     """Commands and tools that nobody has written down here."""
     commands = [name for name in leaf_commands() if name not in COMMANDS]
-    return commands + [f"call {name}" for name in TOOLS if name not in _CALLS]
+    return commands + [f"call {name}" for name in TOOLS if name not in CALLS]
 
 
 def name_of(attempt: Attempt) -> str:

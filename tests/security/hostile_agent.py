@@ -31,6 +31,10 @@ def _write(data: bytes, fd: int = 1) -> None:
         view = view[os.write(fd, view) :]
 
 
+def _touch(path: str) -> None:
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+
+
 def _say(*records: Any) -> None:
     _write("".join(json.dumps(record) + "\n" for record in records).encode())
 
@@ -41,6 +45,10 @@ def _message(content: Any, **more: Any) -> dict[str, Any]:
 
 def _text(text: str) -> list[dict[str, Any]]:
     return [{"type": "text", "text": text}]
+
+
+def _delta(text: str) -> dict[str, Any]:
+    return {"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "delta": text}}
 
 
 # --- what it prints ---------------------------------------------------------
@@ -61,15 +69,11 @@ def _long_lines() -> None:
 
 
 def _escapes() -> None:
-    call = {
-        "type": "toolCall",
-        "id": _ESCAPE,
-        "name": f"bash{_ESCAPE}",
-        "arguments": {_ESCAPE: _ESCAPE, "command": _ESCAPE},
-    }
+    arguments = {_ESCAPE: _ESCAPE, "command": _ESCAPE}
+    call = {"type": "toolCall", "id": _ESCAPE, "name": f"bash{_ESCAPE}", "arguments": arguments}
     _say(_message([*_text(_ESCAPE), call], model=_ESCAPE, provider=_ESCAPE, stopReason="toolUse"))
     _say({"type": "tool_execution_start", "toolCallId": _ESCAPE, "toolName": _ESCAPE, "args": {"path": _ESCAPE}})
-    _say({"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "delta": _ESCAPE}})
+    _say(_delta(_ESCAPE))
     _write(f"{_ESCAPE}\nError: {_ESCAPE}\n".encode(), 2)
     _write(f"{_ESCAPE}\n".encode())
 
@@ -86,44 +90,23 @@ def _absurd_numbers() -> None:
 
 
 def _wrong_kinds() -> None:
-    kinds: list[Any] = [
-        None,
-        1,
-        "text",
-        [],
-        {},
-        [[]],
-        [None],
-        [{"type": None}],
-        [{"type": "text"}],
-        [{"type": "text", "text": 1}],
-    ]
+    texts: list[Any] = [[None], [{"type": None}], [{"type": "text"}], [{"type": "text", "text": 1}]]
+    kinds: list[Any] = [None, 1, "text", [], {}, [[]], *texts]
     for kind in kinds:
-        _say(
-            {"type": kind},
-            {"type": "message_end", "message": kind},
-            _message(kind),
-            {"type": "agent_end", "messages": kind},
-        )
+        _say({"type": kind}, {"type": "message_end", "message": kind}, _message(kind))
+        _say({"type": "agent_end", "messages": kind})
         _say({"type": "tool_execution_end", "toolCallId": kind, "toolName": kind, "result": kind})
     _write(b"[" * 200_000 + b"\n" + b'{"a":' * 50_000 + b"\n")
     _write(b'{"type":"message_end","message":{"role":"assistant","content":[{"type":"text","text":"\\ud800"}]}}\n')
 
 
 def _many_events() -> None:
-    line = (
-        json.dumps({"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "delta": "x" * 20}})
-        + "\n"
-    )
-    _write(line.encode() * 20_000)
+    _write(f"{json.dumps(_delta('x' * 20))}\n".encode() * 20_000)
 
 
 def _environment() -> None:
     text = "\n".join(f"{name}={value}" for name, value in os.environ.items())
-    _say(
-        _message(_text(text)),
-        {"type": "message_update", "assistantMessageEvent": {"type": "text_delta", "delta": text}},
-    )
+    _say(_message(_text(text)), _delta(text))
     _write(text.encode() + b"\n")
     _write(text.encode() + b"\n", 2)
     with open(sys.argv[sys.argv.index("--session") + 1], "a") as session:  # noqa: PTH123
@@ -187,19 +170,12 @@ def _lease(change: Callable[[str], Any]) -> Callable[[], None]:
     return lambda: change(f"{_run_dir()}/lease") and None
 
 
-def _put_another(path: str) -> None:
-    os.unlink(path)  # noqa: PTH108
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600))
+def _replaced(make: Callable[[str], Any]) -> Callable[[], None]:
+    def replace(path: str) -> None:
+        os.unlink(path)  # noqa: PTH108
+        make(path)
 
-
-def _put_a_directory(path: str) -> None:
-    os.unlink(path)  # noqa: PTH108
-    os.mkdir(path)  # noqa: PTH102
-
-
-def _put_a_link(path: str) -> None:
-    os.unlink(path)  # noqa: PTH108
-    os.symlink("/dev/null", path)  # noqa: PTH211
+    return _lease(replace)
 
 
 # --- what it does to processes ----------------------------------------------
@@ -261,9 +237,9 @@ ATTACKS: dict[str, Callable[[], None]] = {
     "empties its journal": _empty_journal,
     "fills its record": _fill_directory,
     "removes the lease": _lease(os.unlink),
-    "puts another lease in its place": _lease(_put_another),
-    "puts a directory in the place of the lease": _lease(_put_a_directory),
-    "puts a link in the place of the lease": _lease(_put_a_link),
+    "puts another lease in its place": _replaced(_touch),
+    "puts a directory in the place of the lease": _replaced(os.mkdir),
+    "puts a link in the place of the lease": _replaced(lambda path: os.symlink("/dev/null", path)),  # noqa: PTH211
     "closes the lease": _lease(lambda path: os.chmod(path, 0)),  # noqa: PTH101
     "kills its parent": _kill_parent,
     "stops its parent": _stop_parent,
@@ -294,7 +270,7 @@ def _work(prompt: str) -> None:
     _say({"type": "agent_start"})
     ATTACKS[order["attack"]]()
     if "ready" in order:
-        os.close(os.open(order["ready"], os.O_WRONLY | os.O_CREAT, 0o600))
+        _touch(order["ready"])
         while not os.path.exists(order["go"]):  # noqa: PTH110
             time.sleep(0.02)
     _say(_message(_text("Done.")), {"type": "agent_end", "messages": [], "willRetry": False}, {"type": "agent_settled"})

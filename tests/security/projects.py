@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from tests.security.kit import ESCAPE
 from tests.security.things import (
+    GIT,
     NEIGHBOUR,
     NEIGHBOUR_SESSION,
     OTHER_RUN,
@@ -32,21 +33,7 @@ _SNAPPED = "open('{tripwire}/' + __name__.replace('.', '-'), 'w').close()\n"
 _LOADED = "require('fs').writeFileSync('{tripwire}/node', '');\n"
 
 _PROGRAMS = (
-    "pi",
-    "node",
-    "npm",
-    "npx",
-    "uv",
-    "rg",
-    "fd",
-    "tmux",
-    "git",
-    "setpriv",
-    "unshare",
-    "sh",
-    "env",
-    "pip",
-    "tsc",
+    *("pi", "node", "npm", "npx", "uv", "rg", "fd", "tmux", "git", "setpriv", "unshare", "sh", "env", "pip", "tsc"),
 )
 _MODULES = ("click", "msgspec", "pi_subagents", "sitecustomize", "usercustomize", "pip", "runpy", "asyncio", "json")
 
@@ -60,7 +47,6 @@ class HostileProject:
     table: Table
     has_records: bool = True
     clone_name: str = "clone"
-    unchanged: tuple[str, ...] = field(default=())
 
 
 POWERFUL_FIELDS: dict[str, str] = {
@@ -112,7 +98,7 @@ def _commanding() -> Table:
         "evil.ts": _LOADED,
         "README.md": "# Nice\n",
         "src/main.py": "pass\n",
-        ".git/HEAD": "ref: refs/heads/main\n",
+        **GIT,
         ".git/config": "[core]\n\tfsmonitor = {clone}/evil\n\thooksPath = {clone}\n[alias]\n\tstatus = !{clone}/evil\n",
         ".git/hooks/post-checkout": Text(TRIPWIRE, 0o755),
         ".pi/settings.json": json.dumps(settings),
@@ -150,21 +136,13 @@ def _speaking() -> Table:
     """Escapes wherever a project has words, in several encodings of the same attack."""
     c1, bell = "\x9d0;PWNED\x9c\x9b31m", ESCAPE
     yaml_escape = r'"\e]0;PWNED\a\x9d0;PWNED\x9c"'
+    settings: dict[str, object] = {"maxLinesPerWindow": f"{bell}{c1}", "containment": f"none{c1}"}
+    settings |= {"piCommand": f"./{bell}{c1}", f"unknown{bell}{c1}": 1}
     manifest = {"version": f"9{bell}{c1}", "protocol": 1, "bridge": [f"no{bell}", "bridge"], "tools": []}
     return {
         "README.md": f"# {bell}{c1}\n",
-        ".git/HEAD": "ref: refs/heads/main\n",
-        ".pi/settings.json": json.dumps(
-            {
-                "subagents": {
-                    "maxLinesPerWindow": f"{bell}{c1}",
-                    "containment": f"none{c1}",
-                    "piCommand": f"./{bell}{c1}",
-                    f"unknown{bell}{c1}": 1,
-                }
-            },
-            ensure_ascii=False,
-        ),
+        **GIT,
+        ".pi/settings.json": json.dumps({"subagents": settings}, ensure_ascii=False),
         ".pi/agent-profiles/linked.md": (
             f"---\nname: linked\ndescription: {yaml_escape}\nmodel: {yaml_escape}\nprovider: {yaml_escape}\n"
             f"tools: [{yaml_escape}]\nappendSystemPrompt: {yaml_escape}\n{c1}odd: 1\n---\n{bell}{c1}\n"
@@ -205,7 +183,7 @@ def _odd_files() -> Table:
     many = "---\nname: many\n" + "".join(f"key{number}: 1\n" for number in range(50_000)) + "---\n"
     table: dict[str, Thing] = {
         "README.md": Link("/dev/zero"),
-        ".git/HEAD": "ref: refs/heads/main\n",
+        **GIT,
         ".pi/settings.json": Link("/dev/zero"),
         ".pi/prompts/pipe.md": Pipe(),
         ".pi/extensions/pi-subagents/tools.json": Pipe(),
@@ -290,9 +268,9 @@ def linked(*places: str, form: str) -> Table:
 
 def _linked_files() -> Table:
     """Single files that are links to something of the victim's, or to something that is not there yet."""
-    table: dict[str, Thing] = {
+    return {
         "README.md": "# Nice\n",
-        ".git/HEAD": "ref: refs/heads/main\n",
+        **GIT,
         ".pi/agent-profiles/linked.md": Link("{home}/other/.pi/agent-profiles/mine.md"),
         ".pi/agent-profiles/fresh.md": Link("{home}/made-by-link.md"),
         ".pi/agent-profiles/copied.md": Link("../../{up}/.bashrc"),
@@ -320,8 +298,9 @@ def _linked_files() -> Table:
         f"{RUNS}/.y.new": Link("{home}/checkout"),
         f"{RUNS}/.z.gone/deep": Link("{home}/checkout"),
     }
-    return table
 
+
+_PLACES = (".pi/agent-profiles", ".pi/extensions", ".pi/prompts", ".pi/subagents/runs/.sessions", ".git")
 
 PROJECTS: tuple[HostileProject, ...] = (
     HostileProject("commanding", "run its own programs", _commanding()),
@@ -331,14 +310,7 @@ PROJECTS: tuple[HostileProject, ...] = (
     HostileProject("odd files", "hang or exhaust whoever reads it", _odd_files()),
     HostileProject("odd places", "hang or exhaust whoever looks into it", _piped(), has_records=False),
     HostileProject("linked files", "have the victim's files written or deleted through links", _linked_files()),
-    HostileProject(
-        "linked places",
-        "have the victim's directories taken for its own",
-        linked(
-            *(".pi/agent-profiles", ".pi/extensions", ".pi/prompts", ".pi/subagents/runs/.sessions", ".git"),
-            form="a chain",
-        ),
-    ),
+    HostileProject("linked places", "have the victim's places taken for its own", linked(*_PLACES, form="a chain")),
     HostileProject(
         "linked runs",
         "pass off the runs of another project as its own",

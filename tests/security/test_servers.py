@@ -14,21 +14,11 @@ import pytest
 
 from pi_subagents.tools import TOOLS
 from tests.kit.waiting import PATIENCE_S
+from tests.security.commands import CALLS, MCP_INITIALIZE
 from tests.security.kit import PRIVATE, Done, Victim
 from tests.security.projects import PROJECTS
 from tests.security.records import FOREIGN, ODD, many
 from tests.security.things import GIT, NEIGHBOUR, NEIGHBOUR_SESSION
-
-_ABOUT = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "delegate_to_subagents": {"tasks": [{"name": "hello", "prompt": "Say hello"}]},
-    "get_subagent_output": {"sessionId": NEIGHBOUR_SESSION},
-    "get_subagent_session": {"sessionId": NEIGHBOUR_SESSION},
-    "list_subagent_profiles": {},
-    "subagent": {"preset": "steady", "task": "Say hello"},
-    "background_agent": {"preset": "steady", "task": "Say hello"},
-    "background_agent_status": {},
-}
 
 
 def conversation(*requests: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -36,14 +26,15 @@ def conversation(*requests: tuple[str, dict[str, Any]]) -> list[dict[str, Any]]:
     numbered = [
         {"id": number, "method": method, "params": params} for number, (method, params) in enumerate(requests, 2)
     ]
-    greeting: dict[str, Any] = {"id": 1, "method": "initialize", "params": _ABOUT}
+    greeting: dict[str, Any] = {"id": 1, "method": "initialize", "params": MCP_INITIALIZE}
     return [greeting, {"method": "notifications/initialized"}, *numbered]
 
 
 def calls() -> Iterator[tuple[str, dict[str, Any]]]:
     """Every tool there is, called."""
     for name in TOOLS:
-        yield "tools/call", {"name": name, "arguments": ARGUMENTS[name]}
+        arguments = json.dumps(CALLS[name][0]).replace("{session}", NEIGHBOUR_SESSION)
+        yield "tools/call", {"name": name, "arguments": json.loads(arguments)}
 
 
 @pytest.mark.parametrize("name", ["commanding", "linked files", "linked runs"])
@@ -98,7 +89,7 @@ def serving(victim: Victim, *options: str) -> Iterator[tuple[str, int]]:
 def ask(where: tuple[str, int], **headers: str) -> int:
     """Greet the server; the status of its answer."""
     connection = http.client.HTTPConnection(*where, timeout=PATIENCE_S)
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": _ABOUT})
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": MCP_INITIALIZE})
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     connection.request(
         "POST", "/mcp", body, accepted | {name.replace("_", "-"): value for name, value in headers.items()}

@@ -1,12 +1,10 @@
-"""Odd surroundings: a sentence and an exit code, never a traceback and never a hang."""
+"""Odd surroundings do no harm; `tests/surfaces/cli/test_troubles.py` has every command say a sentence about them."""
 
 from __future__ import annotations
 
 import os
-import resource
 import shutil
 import sqlite3
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -20,18 +18,11 @@ from tests.security.kit import ALL_PACKAGES, COMMAND, LIMIT_S, Done, Victim, fau
 from tests.security.projects import PROJECTS
 from tests.security.things import GIT, NEIGHBOUR_SESSION
 
-COMMANDS = (("sessions", "list"), ("run", "Say hello"), ("doctor",), ("profile", "list"))
-
 
 def program(victim: Victim, *argv: str, **options: Any) -> Done:
     """The command as a program of its own, started in any odd way."""
     with victim.begin(*argv, **{"preexec_fn": limit_memory, **options}) as process:
-        try:
-            out, err = process.communicate(timeout=LIMIT_S)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.communicate()
-            return Done(argv, None, b"", b"")
+        out, err = process.communicate(timeout=LIMIT_S)
     return Done(argv, process.returncode, out or b"", err or b"")
 
 
@@ -44,82 +35,39 @@ def guest(victim: Victim) -> Victim:
     return victim
 
 
-@pytest.mark.parametrize("argv", COMMANDS, ids=" ".join)
-def test_a_directory_whose_name_is_no_text(argv: tuple[str, ...], guest: Victim) -> None:
-    odd = os.path.join(os.fsencode(guest.root), b"n\xf6\x9b\xff")  # noqa: PTH118 - it is no text
-    os.rename(guest.clone, odd)  # noqa: PTH104
-    done = program(guest, *argv, cwd=odd)
-    assert faults(done) == [], str(done)
-
-
-@pytest.mark.parametrize("argv", COMMANDS, ids=" ".join)
-def test_a_directory_that_was_deleted(argv: tuple[str, ...], guest: Victim) -> None:
-    gone = guest.root / "gone"
-    gone.mkdir()
-    script = f'rmdir {gone}; exec {sys.executable} -P -m pi_subagents "$@"'
-    done = program(guest, *argv, command=("/bin/sh", "-c", script, "sh"), cwd=gone)
-    assert faults(done) == [], str(done)
-    assert done.err.strip() or done.out.strip(), "it says something"
-
-
 @pytest.mark.parametrize(
-    "argv", [*COMMANDS, ("tools",), ("sessions", "export", NEIGHBOUR_SESSION), ("--help",)], ids=" ".join
+    "argv", [("sessions", "list"), ("run", "Say hello"), ("doctor",), ("profile", "list")], ids=" ".join
 )
-def test_a_disk_that_is_full_where_the_output_goes(argv: tuple[str, ...], guest: Victim) -> None:
-    with Path("/dev/full").open("wb") as full:
-        done = program(guest, *argv, stdout=full)
+def test_a_directory_whose_name_would_command_the_terminal_if_it_were_text(
+    argv: tuple[str, ...], guest: Victim
+) -> None:
+    odd = guest.root / os.fsdecode(b"n\xf6\x9b\xff")
+    guest.clone.rename(odd)
+    done = guest.run(*argv, cwd=odd)
     assert faults(done) == [], str(done)
-    assert "Exception ignored" not in done.err, str(done)
-    if argv[0] != "run":
-        assert done.exit_code != 0, "what was asked for was not delivered"
 
 
-@pytest.mark.parametrize("argv", [*COMMANDS[:2], ("mcp",), ("bridge",)], ids=" ".join)
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
-def test_streams_that_are_closed(closed: str, argv: tuple[str, ...], guest: Victim) -> None:
-    script = f'exec {sys.executable} -P -m pi_subagents "$@" {closed}'
-    done = program(guest, *argv, command=("/bin/sh", "-c", script, "sh"))
-    assert faults(done) == [], str(done)
-    guest.is_unharmed_by(done)
-
-
-@pytest.mark.parametrize("argv", COMMANDS, ids=" ".join)
-def test_no_descriptors_left(argv: tuple[str, ...], guest: Victim) -> None:
-    def limit() -> None:
-        limit_memory()
-        resource.setrlimit(resource.RLIMIT_NOFILE, (12, 12))
-
-    done = program(guest, *argv, preexec_fn=limit)
-    assert faults(done) == [], str(done)
-    assert done.exit_code is not None
+@pytest.mark.parametrize("argv", [("sessions", "list"), ("run", "Say hello"), ("mcp",), ("bridge",)], ids=" ".join)
+def test_what_is_opened_in_the_place_of_closed_streams_is_not_written_into(
+    argv: tuple[str, ...], guest: Victim
+) -> None:
+    script = f'exec {sys.executable} -P -m pi_subagents "$@" <&- >&- 2>&-'
+    guest.is_unharmed_by(program(guest, *argv, command=("/bin/sh", "-c", script, "sh")))
 
 
 @pytest.mark.parametrize(
     "argv",
     [
-        ("run", b"\xff\xfe"),
-        ("run", "-p", b"\xff", "x"),
-        ("run", "--files", b"\xff", "x"),
-        ("call", b"\xff"),
         ("call", "get_subagent_output", b'{"sessionId": "\xff"}'),
         ("call", "get_subagent_output", '{"sessionId": "\\ud800"}'),
         ("call", "delegate_to_subagents", '{"tasks": [{"name": "\\udfff", "prompt": "\\ud800", "cwd": "/\\ud800"}]}'),
         ("call", "subagent", '{"preset": "\\ud800", "task": "\\ud800"}'),
-        ("sessions", "show", b"\xff\xff\xff\xff"),
         ("sessions", "resume", NEIGHBOUR_SESSION, b"\xff"),
         ("steer", NEIGHBOUR_SESSION, b"\xff"),
-        ("background", "start", b"\xff", b"\xff"),
-        ("background", "status", b"\xff\xff\xff\xff"),
-        ("profile", "show", b"\xff"),
-        ("profile", "create", b"\xff", "--model", "x", "--scope", "project"),
-        ("preset", "new", b"\xff"),
-        ("install", "mcp", "--client", b"\xff"),
-        ("trust", b"\xff"),
-        (b"\xff",),
     ],
     ids=repr,
 )
-def test_arguments_that_are_no_text(argv: tuple[Any, ...], guest: Victim) -> None:
+def test_words_for_a_model_or_an_agent_that_are_no_text(argv: tuple[Any, ...], guest: Victim) -> None:
     guest.survives([os.fsdecode(word) for word in argv])
 
 

@@ -242,23 +242,17 @@ def test_the_decision_is_kept_for_its_owner_alone(victim: Victim) -> None:
     assert [oct(path.stat().st_mode & 0o777) for path in made if "trust" in path.name] == ["0o600"]
 
 
-def test_trust_is_in_a_directory_and_not_in_whatever_has_its_name_later(victim: Victim) -> None:
+@pytest.mark.parametrize("is_link", [False, True])
+def test_trust_is_in_a_directory_and_not_in_what_has_its_name_or_what_it_leads_to_later(
+    is_link: bool, victim: Victim
+) -> None:
     clone_with_program(victim)
     assert victim.run("trust").exit_code == 0
     victim.clone.rename(victim.root / "the first clone")
-    victim.clone.mkdir()
-    clone_with_program(victim)
-    victim.run("run", "Say hello")
-    assert not was_executed(victim)
-
-
-def test_trust_in_a_project_is_not_trust_in_what_it_is_a_link_to_later(victim: Victim) -> None:
-    clone_with_program(victim)
-    assert victim.run("trust").exit_code == 0
-    victim.clone.rename(victim.root / "the first clone")
-    stranger = victim.root / "stranger"
+    stranger = victim.root / "stranger" if is_link else victim.clone
     stranger.mkdir()
-    victim.clone.symlink_to(stranger)
+    if is_link:
+        victim.clone.symlink_to(stranger)
     clone_with_program(victim)
     victim.run("run", "Say hello")
     assert not was_executed(victim)
@@ -300,20 +294,12 @@ def test_a_project_cannot_trust_itself(path: str, victim: Victim) -> None:
 # --- files of the user's own ------------------------------------------------
 
 
-@pytest.mark.parametrize("mode", [0o666, 0o622, 0o777])
-def test_settings_of_the_users_own_that_others_can_write_have_no_power(mode: int, victim: Victim) -> None:
+@pytest.mark.parametrize("mode", [0o644, 0o666, 0o622, 0o777])
+def test_settings_of_the_users_own_have_all_power_unless_others_can_write_them(mode: int, victim: Victim) -> None:
     victim.receives({**GIT, **EVIL})
     path = victim.agent_dir / "settings.json"
     path.write_text(json.dumps({"subagents": {"piCommand": str(victim.clone / "evil")}}))
     path.chmod(mode)
     done = victim.run("run", "Say hello")
-    assert not was_executed(victim), str(done)
-    assert "settings.json" in done.err, str(done)
-
-
-def test_settings_of_the_users_own_have_all_power(victim: Victim) -> None:
-    victim.receives({**GIT, **EVIL})
-    path = victim.agent_dir / "settings.json"
-    path.write_text(json.dumps({"subagents": {"piCommand": str(victim.clone / "evil")}}))
-    victim.run("run", "Say hello")
-    assert was_executed(victim)
+    assert was_executed(victim) is (mode == 0o644), str(done)
+    assert ("settings.json" in done.err) is (mode != 0o644), str(done)

@@ -34,12 +34,7 @@ class TmuxDesk(Desk):
     """A desk whose tmux is nobody else's."""
 
     def __init__(self, root: Path, sockets: Path) -> None:
-        super().__init__(root)
-        self.sockets = sockets
-
-    @property
-    def environ(self) -> dict[str, str]:
-        return {**super().environ, "TMUX_TMPDIR": str(self.sockets), "ANTHROPIC_API_KEY": KEY}
+        super().__init__(root, {"TMUX_TMPDIR": str(sockets), "ANTHROPIC_API_KEY": KEY})
 
     def tmux(self, *arguments: str) -> str:
         """Ask the server that the command has started."""
@@ -82,7 +77,7 @@ def working(desk: TmuxDesk, word: str) -> str:
 
 
 def test_every_run_has_a_pane_with_its_window_and_is_reported_as_usual(desk: TmuxDesk) -> None:
-    process = desk.start("run", "--tmux", "--json", working(desk, "alpha"), working(desk, "beta"))
+    process = desk.start_command("run", "--tmux", "--json", working(desk, "alpha"), working(desk, "beta"))
     alpha, beta = desk.pane_showing("Working on alpha."), desk.pane_showing("Working on beta.")
     assert alpha != beta
     until(lambda: "Sub-agents: 1 running" in desk.tmux("capture-pane", "-p", "-t", alpha), "it is counted")
@@ -101,7 +96,7 @@ def test_every_run_has_a_pane_with_its_window_and_is_reported_as_usual(desk: Tmu
 
 def test_the_setting_does_the_same_and_no_secret_reaches_the_tmux_server(desk: TmuxDesk) -> None:
     (desk.project / ".pi" / "settings.json").write_text('{"subagents": {"runner": "tmux"}}')
-    process = desk.start("run", working(desk, "alpha"))
+    process = desk.start_command("run", working(desk, "alpha"))
     desk.pane_showing("Working on alpha.")
     assert KEY not in desk.tmux("show-environment", "-g")
     assert "HOME=" in desk.tmux("show-environment", "-g")
@@ -111,7 +106,7 @@ def test_the_setting_does_the_same_and_no_secret_reaches_the_tmux_server(desk: T
 
 
 def test_a_closed_pane_aborts_its_run_and_no_other(desk: TmuxDesk) -> None:
-    process = desk.start("run", "--tmux", "--json", working(desk, "alpha"), working(desk, "beta"))
+    process = desk.start_command("run", "--tmux", "--json", working(desk, "alpha"), working(desk, "beta"))
     pane = desk.pane_showing("Working on alpha.")
     desk.pane_showing("Working on beta.")
     desk.tmux("kill-pane", "-t", pane)
@@ -125,7 +120,7 @@ def test_a_closed_pane_aborts_its_run_and_no_other(desk: TmuxDesk) -> None:
 
 
 def test_a_key_in_the_pane_stops_the_run(desk: TmuxDesk) -> None:
-    process = desk.start("run", "--tmux", "--json", working(desk, "alpha"))
+    process = desk.start_command("run", "--tmux", "--json", working(desk, "alpha"))
     desk.tmux("send-keys", "-t", desk.pane_showing("Working on alpha."), "x")
     desk.tmux("send-keys", "-t", desk.pane_showing("? y yes • any other key no"), "y")
     out, _ = process.communicate(timeout=TIMEOUT_S)
@@ -134,7 +129,7 @@ def test_a_key_in_the_pane_stops_the_run(desk: TmuxDesk) -> None:
 
 def test_ctrl_c_at_the_command_stops_running_and_waiting_runs(desk: TmuxDesk) -> None:
     tasks = [working(desk, "alpha"), script(pauses(300))]
-    process = desk.start("run", "--tmux", "--json", "-j", "1", *tasks)
+    process = desk.start_command("run", "--tmux", "--json", "-j", "1", *tasks)
     desk.pane_showing("Working on alpha.")
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=TIMEOUT_S)
@@ -144,7 +139,7 @@ def test_ctrl_c_at_the_command_stops_running_and_waiting_runs(desk: TmuxDesk) ->
 
 
 def test_the_death_of_the_command_stops_its_runs(desk: TmuxDesk) -> None:
-    process = desk.start("run", "--tmux", working(desk, "alpha"))
+    process = desk.start_command("run", "--tmux", working(desk, "alpha"))
     desk.pane_showing("Working on alpha.")
     process.kill()
     process.communicate(timeout=TIMEOUT_S)
@@ -155,7 +150,7 @@ def test_the_death_of_the_command_stops_its_runs(desk: TmuxDesk) -> None:
 
 
 def test_the_death_of_the_pane_program_is_a_lost_run(desk: TmuxDesk) -> None:
-    process = desk.start("run", "--tmux", "--json", working(desk, "alpha"))
+    process = desk.start_command("run", "--tmux", "--json", working(desk, "alpha"))
     pane = desk.pane_showing("Working on alpha.")
     pid = int(desk.tmux("display-message", "-p", "-t", pane, "#{pane_pid}"))
     subprocess.run(["kill", "-9", str(pid)], check=True)
@@ -165,7 +160,7 @@ def test_the_death_of_the_pane_program_is_a_lost_run(desk: TmuxDesk) -> None:
 
 def test_a_run_in_a_pane_can_be_steered_and_stopped_by_others(desk: TmuxDesk) -> None:
     (desk.project / ".pi" / "settings.json").write_text('{"subagents": {"harness": "pi-rpc"}}')
-    process = desk.start("run", "--tmux", "--json", working(desk, "alpha"))
+    process = desk.start_command("run", "--tmux", "--json", working(desk, "alpha"))
     desk.pane_showing("Working on alpha.")
     (run_dir,) = desk.run_dirs
     assert desk.call("steer", run_dir.name, "Hello").exit_code == 0

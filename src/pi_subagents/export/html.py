@@ -92,7 +92,9 @@ def _conversation(entries: Iterable[Entry], final_name: str) -> Iterator[str]:
     texts_left = sum(isinstance(entry, Said) for entry in entries)
     for are_calls, group in groupby(paired(entries), lambda placed: isinstance(placed.entry, Called | Returned)):
         if are_calls:
-            yield from ('<div class="calls">\n', *map(_call, group), "</div>\n")
+            yield '<div class="calls">\n'
+            yield from map(_call, group)  # one at a time: all of them can be larger than memory
+            yield "</div>\n"
             continue
         for placed in group:
             texts_left -= isinstance(placed.entry, Said)

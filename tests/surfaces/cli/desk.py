@@ -17,59 +17,28 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pi_subagents.paths import runs_dir
-from pi_subagents.store import is_held, list_runs, request_stop
-from pi_subagents.testing import MODELS_VARIABLE, SCRIPTED_AGENT, Action, answer, prints, script
+from pi_subagents.store import is_held, request_stop
+from pi_subagents.testing import MODELS_VARIABLE, Action, answer, prints, script
 from pi_subagents.testing.agent import touches, waits_for
-from pi_subagents.trust import Decisions
 from tests.kit import command
-from tests.kit.sessions import Shelf
 from tests.kit.waiting import PATIENCE_S, until
+from tests.kit.workplace import Workplace
 
-SOURCE = Path(__file__).parents[3] / "src"
 TIMEOUT_S = PATIENCE_S
 MODEL = "acme/large"
 
 
-class Desk:
-    """The project, the user's home, and the command; of the presets `worker` can be steered, and `deaf` cannot."""
+class Desk(Workplace):
+    """A workplace with two presets: `worker`, which can be steered, and `deaf`, which cannot."""
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
-        self.project = root / "project"
-        (self.project / ".pi").mkdir(parents=True)
-        self.home = root / "home"
-        self.home.mkdir()
-        Decisions(self.home / ".pi" / "agent").trust(self.project)
-        self.shelf = Shelf(self.project, self.home / ".pi" / "agent")
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.environ[MODELS_VARIABLE] = MODEL
         for name, harness in (("worker", "pi-rpc"), ("deaf", "pi-json")):
             self.write(
                 f".pi/subagents/{name}.md",
                 f"---\nname: {name}\ndescription: Works.\nmodel: {MODEL}\nharness: {harness}\n---\n",
             )
-
-    @property
-    def environ(self) -> dict[str, str]:
-        return {
-            "PYTHONPATH": str(SOURCE),
-            "PATH": os.environ["PATH"],
-            "HOME": str(self.home),
-            "PYTHONUTF8": "1",
-            "TERM": "xterm-256color",
-            MODELS_VARIABLE: MODEL,
-            **dict([SCRIPTED_AGENT]),
-        }
-
-    @property
-    def run_dirs(self) -> list[Path]:
-        return list_runs(runs_dir(self.project))
-
-    def write(self, name: str, text: str) -> Path:
-        """Write a file of the project."""
-        path = self.project / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
 
     def run(
         self, *arguments: str, stdin: str = "", cwd: Path | None = None, variables: Mapping[str, str] | None = None
@@ -81,21 +50,8 @@ class Desk:
         self, *arguments: str, stdin: str = "", cwd: Path | None = None, variables: Mapping[str, str] | None = None
     ) -> Done:
         """Run the command with these arguments."""
-        environ = {**self.environ, **(variables or {})}
-        done = command.run(*arguments, cwd=cwd or self.project, environ=environ, stdin=stdin)
+        done = self.command(*arguments, stdin=stdin, cwd=cwd, **(variables or {}))
         return Done(done.returncode, done.stdout, done.stderr)
-
-    def start(self, *arguments: str, cwd: Path | None = None) -> subprocess.Popen[str]:
-        """Start the command with these arguments and leave it running."""
-        return subprocess.Popen(
-            command.argv(*arguments),
-            cwd=cwd or self.project,
-            env=self.environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
 
     def at_terminal(
         self, *arguments: str, columns: int = 120, typed: str = "", variables: Mapping[str, str] | None = None
@@ -145,12 +101,13 @@ class Desk:
 
     def close(self) -> None:
         """Stop whatever still runs."""
-        self.shelf.close()
         for run_dir in self.run_dirs:
             if is_held(run_dir):
                 request_stop(run_dir, "the test is over")
+        self.shelf.close()
         for run_dir in self.run_dirs:
             self.until_over(run_dir)
+        super().close()
 
     def complete(self, *words: str) -> list[str]:
         """What zsh is told when Tab is pressed behind these words."""

@@ -20,10 +20,16 @@ from pathlib import Path
 
 import click
 
+from tests.kit.command import REPOSITORY
 from tests.kit.waiting import PATIENCE_S
 
 LIMIT_S = PATIENCE_S
 UNCAUGHT, UNFLUSHED = 70, 120
+NOT_RUN = {
+    ("demo",): "runs agents on a project of its own, for ten seconds",
+    ("install-pi",): "needs the network",
+    ("pi",): "is pi from then on",
+}
 
 
 class Trouble(StrEnum):
@@ -75,7 +81,7 @@ def run_all(
         input=asked,
         capture_output=True,
         text=True,
-        env=dict(environ),
+        env={**environ, "PYTHONPATH": os.pathsep.join((str(REPOSITORY / "src"), str(REPOSITORY)))},
         timeout=LIMIT_S * len(calls),
         check=False,
     )

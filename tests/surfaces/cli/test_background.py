@@ -122,7 +122,7 @@ def test_logs_tell_what_was_done_and_with_f_go_on_to_the_end(desk: Desk) -> None
     done = desk.background("logs", run_dir.name)
     assert (done.exit_code, done.out) == (0, "")
     assert "Still running; use -f to follow it." in done.err
-    following = desk.start("background", "logs", "-f", run_dir.name)
+    following = desk.start_command("background", "logs", "-f", run_dir.name)
     desk.go()
     out, _ = following.communicate(timeout=TIMEOUT_S)
     assert following.returncode == 0
@@ -134,7 +134,7 @@ def test_ctrl_c_ends_the_following_and_not_the_run(desk: Desk) -> None:
     ready = desk.root / "ready"
     run_dir = desk.launch(prints(*answer("Hello")[:-2]), touches(ready), pauses(300))
     until(ready.exists, "the agent is at work")
-    following = desk.start("background", "logs", "-f", run_dir.name)
+    following = desk.start_command("background", "logs", "-f", run_dir.name)
     assert following.stdout is not None
     assert following.stdout.readline() == "Hello\n"
     _, err = interrupt(following)
@@ -211,7 +211,7 @@ def test_attach_shows_the_live_window_and_q_leaves_the_run_alone(
 
 def test_attach_in_a_pipe_prints_lines_until_the_end(desk: Desk) -> None:
     run_dir = desk.launch_patient()
-    attached = desk.start("background", "attach", run_dir.name)
+    attached = desk.start_command("background", "attach", run_dir.name)
     assert attached.stderr is not None
     assert attached.stderr.readline().endswith(": Started\n")
     desk.go()

@@ -14,7 +14,6 @@ from pi_subagents.models import Reason, new_run_id, new_session_id
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import ending
 from pi_subagents.paths import runs_dir
-from pi_subagents.place import Place
 from pi_subagents.store import load_run, publish
 from pi_subagents.surfaces.cli.ends import tell_endings
 from pi_subagents.testing import answer, prints, script
@@ -26,7 +25,7 @@ NOTICE = "Background agent"
 
 def test_wait_ends_when_all_are_over_and_says_how_each_ended(desk: Desk) -> None:
     first, second = desk.launch_patient(word="one"), desk.launch_patient(word="two")
-    waiting = desk.start("background", "wait", first.name, second.name)
+    waiting = desk.start_command("background", "wait", first.name, second.name)
     desk.go("one")
     desk.until_over(first)
     assert waiting.poll() is None
@@ -88,7 +87,7 @@ def test_wait_gives_up_with_124_when_the_time_is_up(desk: Desk) -> None:
 def test_ctrl_c_ends_the_waiting_and_not_the_runs(desk: Desk) -> None:
     run_dir = desk.launch_patient(word="one")
     over = desk.launch(prints(*answer("Hello")))
-    waiting = desk.start("background", "wait", run_dir.name, over.name)
+    waiting = desk.start_command("background", "wait", run_dir.name, over.name)
     assert waiting.stdout is not None
     assert short(over) in waiting.stdout.readline()
     _, err = interrupt(waiting)
@@ -179,7 +178,7 @@ def test_racing_terminals_tell_every_end_once(desk: Desk) -> None:
     runs = [desk.launch(prints(*answer(f"{number}"))) for number in range(4)]
     for run_dir in runs:
         desk.until_over(run_dir)
-    commands = [desk.start("background", "list") for _ in range(6)]
+    commands = [desk.start_command("background", "list") for _ in range(6)]
     told = "".join(command.communicate(timeout=TIMEOUT_S)[1] for command in commands)
     assert [told.count(f"({short(run_dir)})") for run_dir in runs] == [1] * 4
 
@@ -201,7 +200,7 @@ _OVERLAP_S = 0.5
 
 def test_the_second_waits_until_the_first_has_told_and_noted_it(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.until_over(desk.launch(prints(*answer("Hello"))))
-    place = Place.here(desk.project, {**desk.environ, "PI_AGENT_DIR": str(desk.shelf.agent_dir)})
+    place = desk.place
     told: list[str] = []
     second = threading.Thread(target=tell_endings, args=(place,))
 

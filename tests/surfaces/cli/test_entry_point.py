@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit import command, warm
+from tests.kit import warm
 from tests.surfaces.cli.desk import TIMEOUT_S, Desk
-from tests.surfaces.cli.test_troubles import Place, usual_calls
+from tests.surfaces.cli.test_troubles import Furnished, usual_calls
 
 
 @pytest.mark.parametrize("call", usual_calls(), ids=" ".join)
@@ -21,9 +21,7 @@ def test_a_new_interpreter_ends_and_speaks_as_a_warm_one(
     ends = []
     for kind in ("cold", "warm"):
         monkeypatch.setattr(warm.Popen, "is_cold", kind == "cold")
-        (tmp_path / kind).mkdir()
-        place = Place(tmp_path / kind)
-        ends.append(_end(command.run(*call, cwd=place.project, environ=place.environ())))
+        ends.append(_end(Furnished(tmp_path / kind).command(*call)))
     assert ends[0] == ends[1]
 
 
@@ -34,10 +32,9 @@ def _end(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:
 
 
 def test_without_a_terminal_it_names_another_way(desk: Desk) -> None:
-    process = desk.start("watch")
-    out, err = process.communicate(timeout=TIMEOUT_S)
-    assert (process.returncode, out) == (1, "")
-    assert err == "error: watch needs a terminal; 'pi-subagents sessions list --all' lists the runs without one\n"
+    done = desk.call("watch")
+    assert (done.exit_code, done.out) == (1, "")
+    assert done.err == "error: watch needs a terminal; 'pi-subagents sessions list --all' lists the runs without one\n"
 
 
 def test_the_command_line_does_not_pay_for_it(desk: Desk) -> None:

@@ -9,7 +9,6 @@ import pytest
 
 from pi_subagents.paths import runs_dir
 from tests.kit.sessions import DAY_S, says
-from tests.kit.waiting import PATIENCE_S
 from tests.surfaces.cli.desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"
@@ -27,11 +26,6 @@ COMMANDS = (
     ("clean", "--keep", "0", "-y"),
     ("reindex",),
 )
-
-
-@pytest.fixture
-def desk(tmp_path: Path) -> Desk:
-    return Desk(tmp_path)
 
 
 @pytest.fixture
@@ -92,11 +86,10 @@ def test_a_call_behind_a_link_starts_nothing_and_deletes_nothing(name: str, desk
     (desk.project / name).rename(tmp_path / "moved")
     (desk.project / name).symlink_to(tmp_path / "moved")
     before = tree(tmp_path / "moved")
-    with desk.start("run", "[]") as run:
-        _out, err = run.communicate(timeout=PATIENCE_S)
-    assert run.returncode == 1
-    assert f"{desk.project / name} is a link" in err
-    assert "work in another directory" in err
+    run = desk.call("run", "[]")
+    assert run.exit_code == 1
+    assert f"{desk.project / name} is a link" in run.err
+    assert "work in another directory" in run.err
     cleaned = desk.run("clean", "--keep", "0", "-y")
     assert cleaned.out == "Nothing to delete.\n"
     assert cleaned.err.count("is a link") == 1
@@ -118,15 +111,13 @@ def test_cleaning_deletes_no_checkout_that_a_list_of_a_session_names(desk: Desk)
 def test_doctor_names_foreign_records_and_what_stands_in_the_way(desk: Desk, bashrc: Path) -> None:
     kept = desk.shelf.add(session_id=SESSION)
     os.link(bashrc, kept.run_dir / "stop")
-    with desk.start("doctor") as doctor:
-        out, _err = doctor.communicate(timeout=PATIENCE_S)
-    assert f"1 foreign: {kept.run_dir.name}" in out
-    assert WORDS in out
+    told = desk.call("doctor").out
+    assert f"1 foreign: {kept.run_dir.name}" in told
+    assert WORDS in told
     (desk.project / ".pi" / "subagents").rename(desk.root / "moved")
     (desk.project / ".pi" / "subagents").symlink_to(desk.root / "moved")
     before = tree(desk.root / "moved")
-    with desk.start("doctor") as doctor:
-        out, _err = doctor.communicate(timeout=PATIENCE_S)
-    assert "is a link" in out
-    assert doctor.returncode == 1
+    doctor = desk.call("doctor")
+    assert "is a link" in doctor.out
+    assert doctor.exit_code == 1
     assert tree(desk.root / "moved") == before

@@ -13,7 +13,7 @@ import click
 import pytest
 
 from pi_subagents.surfaces.cli import options
-from pi_subagents.surfaces.cli.app import LazyGroup, app
+from pi_subagents.surfaces.cli.app import app
 from pi_subagents.surfaces.cli.completion import completer
 from pi_subagents.surfaces.cli.help import EXAMPLES
 from tests.kit.waiting import PATIENCE_S
@@ -73,16 +73,6 @@ def test_commands_stand_under_headings_and_those_of_programs_come_last() -> None
     assert headings[:5] == ["Options", "Run agents", "Inspect runs", "Configure agents", "Set up"]
     assert headings[-2:] == ["For programs", "Examples"]
     assert app.list_commands(ALL[PROGRAM])[-3:] == ["bridge", "call", "tools"]
-
-
-def test_a_command_that_no_heading_names_is_listed_all_the_same() -> None:
-    group = LazyGroup(
-        table={"new": ("new", "Something new."), "old": ("old", "Something old.")},
-        headings={"Known": ("old", "planned"), "Commands": (), "Last": ()},
-    )
-    context = click.Context(group, info_name="program")
-    assert group.list_commands(context) == ["old", "new"]
-    assert "Known:\n  old  Something old.\n\nCommands:\n  new  Something new.\n" in group.get_help(context)
 
 
 def test_what_was_called_wrongly_is_told_as_every_other_error_is(machine: Machine) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 from pathlib import Path
@@ -14,9 +13,10 @@ import pytest
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.surfaces.cli.app import app
-from pi_subagents.testing import SCRIPTED_AGENT, answer, prints, script
+from pi_subagents.testing import answer, prints, script
 from tests.kit.sessions import Shelf, call, returns, says, was_told
-from tests.surfaces.cli.forked_commands import Ended, Trouble, leaves, run_all
+from tests.kit.workplace import Workplace
+from tests.surfaces.cli.forked_commands import NOT_RUN, Ended, Trouble, leaves, run_all
 
 TEXT = "\x1b]0;title\x07\x1b[2J\x1b]8;;http://e.x\x07link\x9b31m\x1b[8m\r\u202eabc\u2066\u200b\x00\x7f\x85"
 NAME = TEXT.replace("\x00", "").replace("/", "") + "\nFORGED"
@@ -28,11 +28,6 @@ CONCEALED = "\x1b[8m"
 OUR_OWN = re.compile(r"\x1b\[[0-9;]*m|\x1b\[\?(?:25|2026)[hl]|\x1b\[\d*A|\x1b\[(?:2K|J)|\r+(?=[\n\x1b])")
 """Colours, and what the windows of a live view are drawn with."""
 COMMANDS = dict(leaves(app))
-NOT_RUN = {
-    ("demo",): "runs agents on a project of its own, for ten seconds",
-    ("install-pi",): "needs the network",
-    ("pi",): "is pi from then on",
-}
 # What a command is told besides nothing at all and besides hostile words.
 SENSIBLE: dict[tuple[str, ...], list[list[str]]] = {
     ("run",): [["--plain", script(prints(*answer(TEXT)))], ["--plain", "-p", "odd", NAME], ["--json", NAME]],
@@ -125,19 +120,6 @@ def _calls(words: tuple[str, ...], command: click.Command) -> list[list[str]]:
     return [[*words, *more] for more in (*tried, *SENSIBLE.get(words, []))]
 
 
-def _environ(tmp_path: Path, **variables: str) -> dict[str, str]:
-    (tmp_path / "home").mkdir(exist_ok=True)
-    return {
-        "PATH": os.environ["PATH"],
-        "HOME": str(tmp_path / "home"),
-        "PI_AGENT_DIR": str(tmp_path / "agent"),
-        "PYTHONUTF8": "1",
-        "PYTHONPATH": os.pathsep.join(map(str, (Path(__file__).parents[3] / "src", Path(__file__).parents[3]))),
-        **dict([SCRIPTED_AGENT]),
-        **variables,
-    }
-
-
 @pytest.mark.parametrize("where", [Trouble.NONE, Trouble.TERMINAL], ids=["pipe", "terminal"])
 def test_no_command_prints_what_a_terminal_would_obey(where: Trouble, project: Path, tmp_path: Path) -> None:
     calls: list[tuple[Path, list[str]]] = []
@@ -146,7 +128,7 @@ def test_no_command_prints_what_a_terminal_would_obey(where: Trouble, project: P
             copy = tmp_path / "-".join(words) / NAME
             shutil.copytree(project, copy)
             calls += [(copy, call) for call in _calls(words, command)]
-    for ended in run_all(calls, _environ(tmp_path, TERM="xterm-256color"), where):
+    for ended in run_all(calls, Workplace(tmp_path).environ, where):
         _require_harmless(ended, where is Trouble.TERMINAL)
 
 
@@ -165,5 +147,5 @@ def _require_harmless(ended: Ended, terminal: bool) -> None:
 
 def test_the_log_is_harmless_too(project: Path, tmp_path: Path) -> None:
     calls = [(project, ["-vv", "doctor"]), (project, ["-vv", "sessions", "list"])]
-    for ended in run_all(calls, _environ(tmp_path)):
+    for ended in run_all(calls, Workplace(tmp_path).environ):
         _require_harmless(ended, terminal=False)

@@ -13,7 +13,7 @@ from pi_subagents.models import Reason
 from pi_subagents.testing import answer, assistant, prints, script, tool_call
 from pi_subagents.text import cell_width, clean
 from tests.kit.sessions import DAY_S, HOUR_S, Shelf, call, says
-from tests.surfaces.cli.desk import TIMEOUT_S, Desk
+from tests.surfaces.cli.desk import Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"
 
@@ -223,14 +223,13 @@ def test_the_rebuilt_index_is_identical_to_the_one_that_grew(desk: Desk) -> None
     good = script(prints(assistant("Looking", tool_call("ls")), *answer("Fine")))
     tasks = [{"name": "good", "prompt": good}, {"name": "bad", "prompt": script(["exit", 3])}]
     (desk.project / "tasks.json").write_text(json.dumps(tasks))
-    out, _ = desk.start("run", "--json", "--tasks", "tasks.json").communicate(timeout=TIMEOUT_S)
-    session_id = json.loads(out)[0]["sessionId"]
+    session_id = desk.call("run", "--json", "--tasks", "tasks.json").json()[0]["sessionId"]
     refused = json.dumps({"tasks": [{"name": "refused", "prompt": "x", "profile": "nobody"}]})
-    desk.start("call", "delegate_to_subagents", refused).communicate(timeout=TIMEOUT_S)
+    desk.call("call", "delegate_to_subagents", refused)
     desk.run("resume", session_id, "Go on")
     other.add(name="there")
     resumed = json.dumps({"tasks": [{"name": "from elsewhere", "prompt": "And on", "resume": session_id}]})
-    desk.start("call", "delegate_to_subagents", resumed, cwd=other.project).communicate(timeout=TIMEOUT_S)
+    desk.call("call", "delegate_to_subagents", resumed, cwd=other.project)
     desk.shelf.add(says("x"), name="running", ends=None)
     before = desk.shelf.index.rows()
     assert len(before) == 7

@@ -122,7 +122,7 @@ def test_programs_are_told_the_end_of_a_lost_run(desk: Desk) -> None:
 
 
 def follow(desk: Desk, *options: str) -> subprocess.Popen[str]:
-    return desk.start("sessions", "show", "--follow", *options, SESSION)
+    return desk.start_command("sessions", "show", "--follow", *options, SESSION)
 
 
 def read_until(process: subprocess.Popen[str], words: str) -> str:

@@ -25,7 +25,7 @@ SESSION = "a3f7b9c2d1e8f4a1"
 
 def start_run(desk: Desk, prompt: str) -> tuple[subprocess.Popen[str], str]:
     """A real run of the scripted agent, and its session's id."""
-    process = desk.start("run", "--json", prompt)
+    process = desk.start_command("run", "--json", prompt)
     until(lambda: (desk.root / "ready").exists(), "the agent is at work")
     (session,) = desk.run("list", "--json", "--status", "running").json()
     return process, session["sessionId"]
@@ -65,7 +65,7 @@ def test_a_lost_session_is_said_to_be_lost(desk: Desk) -> None:
 
 def test_a_run_that_completes_meanwhile_is_not_called_stopped(desk: Desk) -> None:
     kept = desk.shelf.add(says("Done."), session_id=SESSION, ends=None)
-    process = desk.start("sessions", "stop", SESSION)
+    process = desk.start_command("sessions", "stop", SESSION)
     until(lambda: stop_request(kept.run_dir) is not None, "the request is made")
     kept.append(ending(Reason.SETTLED, None, 5))
     kept.let_go()
@@ -96,9 +96,7 @@ def test_a_session_that_is_not_there_cannot_be_stopped(desk: Desk) -> None:
 
 
 def test_an_agent_that_has_answered_is_not_stopped(desk: Desk) -> None:
-    process = desk.start("run", "--json", script(prints(*answer("Hello"))))
-    out, _ = process.communicate(timeout=TIMEOUT_S)
-    (result,) = json.loads(out)
+    (result,) = desk.call("run", "--json", script(prints(*answer("Hello")))).json()
     assert (
         desk.run("stop", result["sessionId"]).out
         == f"Session {result['sessionId'][:8]} has already ended: ✓ completed\n"
@@ -209,7 +207,7 @@ def test_several_runs_of_one_command_are_steered_apart(desk: Desk) -> None:
     (desk.project / ".pi" / "settings.json").write_text('{"subagents": {"harness": "pi-rpc"}}')
     settled = prints({"type": "agent_end"}, {"type": "agent_settled"})
     tasks = [script(touches(desk.root / name), repeats_steering(), settled) for name in ("one", "two")]
-    process = desk.start("run", "--json", *tasks)
+    process = desk.start_command("run", "--json", *tasks)
     until(lambda: all((desk.root / name).exists() for name in ("one", "two")), "both are at work")
     for run_dir in desk.run_dirs:
         assert desk.call("steer", run_dir.name, f"for {run_dir.name}").exit_code == 0

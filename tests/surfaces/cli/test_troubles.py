@@ -5,25 +5,20 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
 import pytest
 
 from pi_subagents.surfaces.cli.app import app
-from pi_subagents.testing import SCRIPTED_AGENT
-from tests.kit.sessions import Shelf, says
+from tests.kit.sessions import says
 from tests.kit.waiting import PATIENCE_S
-from tests.surfaces.cli.forked_commands import UNCAUGHT, UNFLUSHED, Ended, Trouble, leaves, run_all
+from tests.kit.workplace import Workplace
+from tests.surfaces.cli.forked_commands import NOT_RUN, UNCAUGHT, UNFLUSHED, Ended, Trouble, leaves, run_all
 
-ROOT = Path(__file__).parents[3]
 SESSION = "a3f7b9c2d1e8f4a1"
 COMMANDS = dict(leaves(app))
-NOT_RUN = {
-    ("demo",): "runs agents on a project of its own, for ten seconds",
-    ("install-pi",): "needs the network",
-    ("pi",): "is pi from then on",
-}
 USUAL: dict[tuple[str, ...], list[str]] = {
     ("run",): ["--plain", "Do it"],
     ("background", "start"): ["good", "Do it"],
@@ -45,36 +40,28 @@ USUAL: dict[tuple[str, ...], list[str]] = {
 }
 
 
-class Place:
-    """A project with a profile, a preset and a session, and somebody who works there."""
+class Furnished(Workplace):
+    """A workplace with a profile, a preset and a session."""
 
     def __init__(self, root: Path, name: str = "project") -> None:
-        self.root = root
-        self.project = root / name
-        (root / "home").mkdir()
+        self._name = "project"
+        super().__init__(root, {"PI_SUBAGENTS_MODELS": "offline/scripted", "TERM": "dumb"})
+        self.project.rename(root / name)
+        self._name = name
         for folder in ("agent-profiles", "subagents"):
-            path = self.project / ".pi" / folder / "good.md"
-            path.parent.mkdir(parents=True)
-            path.write_text("---\nname: good\ndescription: Good.\nmodel: offline/scripted\n---\n")
-        shelf = Shelf(self.project, self.agent_dir)
-        shelf.add(says("Done."), session_id=SESSION, cwd=root)
-        shelf.close()
+            text = "---\nname: good\ndescription: Good.\nmodel: offline/scripted\n---\n"
+            self.write(f".pi/{folder}/good.md", text)
+        self.shelf.add(says("Done."), session_id=SESSION, cwd=root)
 
     @property
-    def agent_dir(self) -> Path:
-        return self.root / "agent"
+    def project(self) -> Path:
+        return self.root / self._name
 
-    def environ(self, **variables: str) -> dict[str, str]:
-        return {
-            "PATH": os.environ["PATH"],
-            "HOME": str(self.root / "home"),
-            "PI_AGENT_DIR": str(self.agent_dir),
-            "PI_SUBAGENTS_MODELS": "offline/scripted",
-            "PYTHONUTF8": "1",
-            "PYTHONPATH": os.pathsep.join(map(str, (ROOT / "src", ROOT))),
-            **dict([SCRIPTED_AGENT]),
-            **variables,
-        }
+    def try_all(
+        self, calls: Sequence[list[str]], trouble: Trouble = Trouble.NONE, variables: Mapping[str, str] | None = None
+    ) -> list[Ended]:
+        """Run commands in the project, each as a process of its own."""
+        return run_all([(self.project, call) for call in calls], {**self.environ, **(variables or {})}, trouble)
 
     def shell(self, words: str, *arguments: str | bytes, **variables: str) -> subprocess.CompletedProcess[bytes]:
         """Run the command in a shell that says `words` around it."""
@@ -82,7 +69,7 @@ class Place:
         return subprocess.run(
             ["sh", "-c", words, "sh", *command],
             cwd=self.project,
-            env=self.environ(**variables),
+            env={**self.environ, **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=PATIENCE_S,
@@ -91,8 +78,8 @@ class Place:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    return Place(tmp_path)
+def place(tmp_path: Path) -> Furnished:
+    return Furnished(tmp_path)
 
 
 def usual_calls() -> list[list[str]]:
@@ -126,75 +113,68 @@ def require_decent(ended: Ended, *, can_speak: bool = True) -> None:
         Trouble.FULL_ERRORS,
     ],
 )
-def test_no_command_hangs_or_shows_a_traceback(trouble: Trouble, place: Place) -> None:
-    calls = [(place.project, call) for call in usual_calls()]
-    for ended in run_all(calls, place.environ(), trouble):
+def test_no_command_hangs_or_shows_a_traceback(trouble: Trouble, place: Furnished) -> None:
+    for ended in place.try_all(usual_calls(), trouble):
         require_decent(ended, can_speak=trouble not in (Trouble.CLOSED_ERRORS, Trouble.FULL_ERRORS))
 
 
 @pytest.mark.parametrize("descriptors", [6, 12, 16, 20])
-def test_without_descriptors_there_is_still_a_sentence(descriptors: int, place: Place) -> None:
-    calls = [(place.project, call) for call in usual_calls()]
-    for ended in run_all(calls, place.environ(DESCRIPTORS=str(descriptors)), Trouble.FEW_DESCRIPTORS):
+def test_without_descriptors_there_is_still_a_sentence(descriptors: int, place: Furnished) -> None:
+    for ended in place.try_all(usual_calls(), Trouble.FEW_DESCRIPTORS, {"DESCRIPTORS": str(descriptors)}):
         require_decent(ended)
 
 
-def test_words_that_are_no_text_are_taken_as_far_as_they_go(place: Place) -> None:
+def test_words_that_are_no_text_are_taken_as_far_as_they_go(place: Furnished) -> None:
     broken = os.fsdecode(b"a\xffb")
-    calls: list[tuple[Path, list[str]]] = []
+    calls: list[list[str]] = []
     for words, command in COMMANDS.items():
         if words in NOT_RUN:
             continue
         arguments = [one for one in command.params if isinstance(one, click.Argument)]
-        calls.append((place.project, [*words, *(broken for _ in arguments)]))
+        calls.append([*words, *(broken for _ in arguments)])
         for option in command.params:
             if isinstance(option, click.Option) and not option.is_flag:
                 known = USUAL.get(words, _arguments(words, command))
-                calls.append((place.project, [*words, *known, option.opts[-1], broken]))
-    for ended in run_all(calls, place.environ()):
+                calls.append([*words, *known, option.opts[-1], broken])
+    for ended in place.try_all(calls):
         require_decent(ended)
         assert b"a\xffb" not in ended.data
 
 
 @pytest.mark.parametrize("flag", [[], ["--json"]])
 def test_a_directory_whose_name_is_no_text_is_a_place_like_any_other(tmp_path: Path, flag: list[str]) -> None:
-    place = Place(tmp_path, os.fsdecode(b"pro\xffject"))
+    place = Furnished(tmp_path, os.fsdecode(b"pro\xffject"))
     calls = []
     for words, command in COMMANDS.items():
         has_flag = any("--json" in one.opts for one in command.params)
         if words not in NOT_RUN and (has_flag or not flag):
-            calls.append((place.project, [*words, *_arguments(words, command), *flag]))
-    ended = run_all(calls, place.environ())
+            calls.append([*words, *_arguments(words, command), *flag])
+    ended = place.try_all(calls)
     for one in ended:
         require_decent(one)
     codes = {one.arguments[:2]: one.code for one in ended}
     assert codes["profile", "list"] == codes["sessions", "list"] == 0
 
 
-def test_a_list_of_projects_that_is_no_text_hides_nothing_else(place: Place) -> None:
+def test_a_broken_list_of_projects_and_a_command_for_pi_with_an_open_quote_hide_nothing_else(place: Furnished) -> None:
     with (place.agent_dir / "subagents" / "projects.jsonl").open("ab") as file:
         file.write(b'{"project": "/\xff\xfe"}\n\xff\xff\n"\n[]\n{"project": 1}\n')
-    for ended in run_all([(place.project, call) for call in usual_calls()], place.environ()):
+    run, reindex, listing = ["run", "--plain", "Do it"], ["sessions", "reindex"], ["sessions", "list", "--all"]
+    *others, run_end, reindexed, listed = place.try_all(
+        [*usual_calls(), run, reindex, listing], variables={"PI_SUBAGENTS_PI": 'pi "and so on'}
+    )
+    for ended in others:
         require_decent(ended)
-    (reindexed,) = run_all([(place.project, ["sessions", "reindex"])], place.environ())
+    assert run_end.code == 1
+    assert "PI_SUBAGENTS_PI" in run_end.text
+    assert "quot" in run_end.text
     assert reindexed.code == 0, reindexed.text
-    (listed,) = run_all([(place.project, ["sessions", "list", "--all"])], place.environ())
     assert SESSION[:8] in listed.text
-
-
-def test_a_command_for_pi_with_an_open_quote_is_an_error_that_names_it(place: Place) -> None:
-    variables = place.environ(PI_SUBAGENTS_PI='pi "and so on')
-    for ended in run_all([(place.project, call) for call in usual_calls()], variables):
-        require_decent(ended)
-    (run,) = run_all([(place.project, ["run", "--plain", "Do it"])], variables)
-    assert run.code == 1
-    assert "PI_SUBAGENTS_PI" in run.text
-    assert "quot" in run.text
 
 
 @pytest.mark.parametrize("arguments", [["tools"], ["profile", "list"], ["sessions", "list"], ["doctor"], ["--help"]])
 @pytest.mark.parametrize("words", ['exec "$@" >/dev/full', 'exec "$@" >&-'])
-def test_output_that_cannot_be_written_is_an_error(place: Place, words: str, arguments: list[str]) -> None:
+def test_output_that_cannot_be_written_is_an_error(place: Furnished, words: str, arguments: list[str]) -> None:
     done = place.shell(words, *arguments)
     assert done.returncode == 1, done
     assert done.stderr.count(b"\n") == 1
@@ -203,13 +183,15 @@ def test_output_that_cannot_be_written_is_an_error(place: Place, words: str, arg
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
 @pytest.mark.parametrize("arguments", [["doctor"], ["sessions", "list"], ["sessions", "show", SESSION]])
-def test_a_terminal_of_an_old_encoding_gets_what_it_can_show(place: Place, encoding: str, arguments: list[str]) -> None:
+def test_a_terminal_of_an_old_encoding_gets_what_it_can_show(
+    place: Furnished, encoding: str, arguments: list[str]
+) -> None:
     done = place.shell('exec "$@"', *arguments, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
     assert done.stdout.startswith((b"? ", b"status", b"# task")), done
     assert done.stderr == b""
 
 
-def test_a_deleted_directory_is_named_as_what_is_wrong(place: Place) -> None:
+def test_a_deleted_directory_is_named_as_what_is_wrong(place: Furnished) -> None:
     done = place.shell('mkdir gone && cd gone && rmdir ../gone && exec "$@"', "sessions", "list")
     assert (done.returncode, done.stdout) == (1, b"")
     assert done.stderr.startswith(b"error: the current directory no longer exists"), done.stderr
@@ -217,13 +199,13 @@ def test_a_deleted_directory_is_named_as_what_is_wrong(place: Place) -> None:
 
 @pytest.mark.parametrize("server", ["mcp", "bridge"])
 @pytest.mark.parametrize("closed", ["<&-", ">&-", "<&- >&-", "<&- >&- 2>&-"])
-def test_a_server_without_anybody_to_speak_to_ends_at_once(place: Place, server: str, closed: str) -> None:
+def test_a_server_without_anybody_to_speak_to_ends_at_once(place: Furnished, server: str, closed: str) -> None:
     done = place.shell(f'exec "$@" {closed}', server)
     assert done.returncode == 1
     assert b"Traceback" not in done.stderr
 
 
-def test_what_is_opened_later_does_not_become_a_standard_stream(place: Place) -> None:
+def test_what_is_opened_later_does_not_become_a_standard_stream(place: Furnished) -> None:
     done = place.shell('exec "$@" <&- >&- 2>&-', "sessions", "reindex")
     assert done.returncode == 1  # its report could not be written
     for file in (place.agent_dir / "subagents").iterdir():
@@ -231,42 +213,42 @@ def test_what_is_opened_later_does_not_become_a_standard_stream(place: Place) ->
 
 
 @pytest.mark.parametrize(
-    ("variable", "value"),
+    "variables",
     [
-        ("HOME", "."),
-        ("PI_AGENT_DIR", "~nosuchuser/x"),
-        ("PI_CODING_AGENT_DIR", "~nosuchuser/x"),
-        ("PI_SUBAGENTS_DATA_DIR", "~nosuchuser/x"),
-        ("CLAUDE_CONFIG_DIR", "~nosuchuser/x"),
-        ("XDG_DATA_HOME", "."),
-        ("PI_SUBAGENTS_DEPTH", "9" * 5000),
+        {"HOME": "."},
+        {"PI_AGENT_DIR": "~nosuchuser/x"},
+        {"PI_AGENT_DIR": "", "PI_CODING_AGENT_DIR": "~nosuchuser/x"},
+        {"PI_SUBAGENTS_DATA_DIR": "~nosuchuser/x"},
+        {"XDG_DATA_HOME": "."},
+        {"CLAUDE_CONFIG_DIR": "~nosuchuser/x", "PI_SUBAGENTS_DEPTH": "9" * 5000},  # nobody needs both
     ],
+    ids=lambda variables: " ".join(variables),
 )
 def test_a_variable_that_makes_no_sense_ends_no_command_with_a_traceback(
-    place: Place, variable: str, value: str
+    place: Furnished, variables: dict[str, str]
 ) -> None:
     calls = [*usual_calls(), ["install", "mcp", "--client", "claude", "--scope", "user"]]
-    for ended in run_all([(place.project, call) for call in calls], place.environ(**{variable: value})):
+    for ended in place.try_all(calls, variables=variables):
         require_decent(ended)
 
 
 @pytest.mark.parametrize("arguments", [["doctor"], ["profile", "list"], ["run", "--plain", "Do it"], ["mcp"]])
 @pytest.mark.parametrize("named", ["", "~/agent"])
-def test_a_home_that_every_project_could_bring_is_refused(place: Place, arguments: list[str], named: str) -> None:
+def test_a_home_that_every_project_could_bring_is_refused(place: Furnished, arguments: list[str], named: str) -> None:
     done = place.shell('exec "$@"', *arguments, HOME=".", PI_AGENT_DIR=named)
     assert done.returncode == 1
     assert done.stdout == b""
     assert done.stderr == b'error: HOME is ".", which is not an absolute path; set it to your home directory\n'
 
 
-def test_a_directory_of_a_user_who_does_not_exist_is_an_error_that_names_the_variable(place: Place) -> None:
+def test_a_directory_of_a_user_who_does_not_exist_is_an_error_that_names_the_variable(place: Furnished) -> None:
     for variable, arguments in (("PI_AGENT_DIR", ["profile", "list"]), ("PI_SUBAGENTS_DATA_DIR", ["doctor"])):
         done = place.shell('exec "$@"', *arguments, **{variable: "~nosuchuser/x"})
         assert done.returncode == 1
         assert f'error: {variable} is "~nosuchuser/x", but there is no such user'.encode() in done.stderr
 
 
-def test_a_depth_that_no_agent_could_have_is_too_deep_and_nothing_else(place: Place) -> None:
+def test_a_depth_that_no_agent_could_have_is_too_deep_and_nothing_else(place: Furnished) -> None:
     done = place.shell('exec "$@"', "run", "--plain", "Do it", PI_SUBAGENTS_DEPTH="9" * 5000)
     assert done.returncode == 1
     assert done.stderr.startswith(b"error: A sub-agent at depth 9"), done.stderr

@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.testing import SCRIPTED_AGENT
-from tests.kit.command import run as run_command
 from tests.surfaces.cli.desk import Desk
 
 EVIL = '#!/bin/sh\ntouch {mark}\nexec {agent} "$@"\n'
@@ -24,6 +21,7 @@ class Clone:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = desk
+        self.command = desk.command
         self.project = desk.project
         self.mark = desk.root / "mark"
         self.command("trust", "--revoke")
@@ -34,15 +32,8 @@ class Clone:
         self.settings = self.project / ".pi" / "settings.json"
         self.settings.write_text(json.dumps({"subagents": {"piCommand": "./pi.sh"}}))
 
-    def command(self, *arguments: str, environ: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-        environ = {**self.desk.environ, **(environ or {})}
-        return run_command(*arguments, cwd=self.project, environ=environ)
-
     def profile(self, *lines: str) -> Path:
-        path = self.project / ".pi" / "agent-profiles" / "helpful.md"
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("\n".join(["---", "name: helpful", *lines, "---", "Help."]))
-        return path
+        return self.desk.write_profile("helpful", *lines, body="Help.")
 
 
 @pytest.fixture
@@ -101,7 +92,7 @@ def test_it_can_be_trusted_for_one_call(clone: Clone, command: tuple[str, ...]) 
 
 @pytest.mark.parametrize("arguments", [("trust",), ("trust", "--revoke"), ("run", "--trust", "x")])
 def test_a_sub_agent_cannot_do_it_for_a_person(clone: Clone, arguments: tuple[str, ...]) -> None:
-    done = clone.command(*arguments, environ={"PI_SUBAGENTS_DEPTH": "1"})
+    done = clone.command(*arguments, PI_SUBAGENTS_DEPTH="1")
     assert done.returncode == 1
     assert done.stderr == "error: A sub-agent cannot trust a project; only a person can.\n"
 
@@ -139,9 +130,9 @@ def test_a_directory_of_another_user_cannot_be_trusted(clone: Clone) -> None:
 
 
 def test_what_is_no_directory_cannot_be_trusted(clone: Clone) -> None:
-    done = clone.command("trust", "/proc/self/fd/0")
+    done = clone.command("trust", "/dev/null")
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "error: cannot trust /proc/self/fd/0: Not a directory\n"
+    assert done.stderr == "error: cannot trust /dev/null: Not a directory\n"
     assert clone.command("trust", "--list").stdout == "No trusted directories.\n"
 
 

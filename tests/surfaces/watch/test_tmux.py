@@ -18,6 +18,7 @@ from pi_subagents.testing import SCRIPT_VARIABLE, answer, script
 from pi_subagents.testing.agent import pauses, prints, touches, waits_for
 from pi_subagents.testing.records import assistant, delta, tool_call
 from scripts.bootstrap import PROGRAMS
+from tests.kit.processes import is_alive
 from tests.kit.sessions import says
 from tests.kit.waiting import until
 from tests.surfaces.cli.desk import TIMEOUT_S, Desk
@@ -50,7 +51,7 @@ def test_a_run_of_another_process_is_seen_read_and_stopped(desk: Desk, terminal:
     terminal.run("watch")
     terminal.until_shown("✓ yesterday •")
     call = prints(assistant("I begin.", tool_call("bash", command="make tea")), delta("Pouring the wat"))
-    holder = desk.start("run", "--json", script(call, pauses(300)))
+    holder = desk.start_command("run", "--json", script(call, pauses(300)))
     screen = terminal.until_shown("Sub-agents: 1 running, 1 completed", "q Quit")
     assert len(screen.splitlines()) <= 24
     terminal.press("Home")
@@ -104,7 +105,7 @@ def test_what_was_resumed_there_goes_on_when_it_is_killed(desk: Desk) -> None:
         terminal.until(ready.exists, "the agent is at work")
         (watch,) = _children(int((desk.root / "shell").read_text()))
         os.kill(watch, signal.SIGKILL)
-        terminal.until(lambda: not _is_alive(watch), "watch is gone")
+        terminal.until(lambda: not is_alive(watch), "watch is gone")
     finally:
         terminal.close()
     _earlier, run_dir = session_runs(kept.run_dir.parent, kept.session_id)
@@ -126,15 +127,8 @@ def test_it_ends_with_its_terminal_however_much_it_has_to_draw(desk: Desk, termi
     closing = threading.Thread(target=terminal.close)
     closing.start()
     deadline = time.monotonic() + TIMEOUT_S
-    while _is_alive(watch):
+    while is_alive(watch):
         assert time.monotonic() < deadline, "it outlives its terminal"
         kept.append(ev.Delta(kind="text", text="Still talking. " * 20))
         time.sleep(0.02)
     closing.join()
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
-    except OSError:
-        return False

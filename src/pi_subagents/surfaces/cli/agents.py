@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -37,15 +37,10 @@ from pi_subagents.profiles import (
     require_writable,
     write_new_file,
 )
-from pi_subagents.surfaces.cli.options import complete_model, complete_preset, json_option
+from pi_subagents.surfaces.cli.options import Complete, complete_preset, json_option, model_option
 from pi_subagents.surfaces.cli.output import echo, echo_text, print_json
 from pi_subagents.text.harmless import clean
 from pi_subagents.text.wording import closest
-
-if TYPE_CHECKING:
-    from click.shell_completion import CompletionItem
-
-Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 _NO_AGENTS = "No agents yet. Run 'pi-subagents init --presets' for examples, or 'pi-subagents profile create NAME'."
 _NO_PRESETS = (
@@ -103,7 +98,7 @@ def _print_table(found: list[Agent], place: Place) -> None:
     columns: list[Column[Agent]] = [
         Column("name", lambda agent: agent.profile.name),
         Column("kind", lambda agent: agent.kind.word),
-        Column("scope", lambda agent: _scope(agent, place)),
+        Column("scope", lambda agent: _scope(agent.profile, place)),
         Column("model", lambda agent: _model(agent) or "–"),
         Column("description", lambda agent: agent.profile.description or "", may_wrap=True),
     ]
@@ -115,10 +110,8 @@ def _print_table(found: list[Agent], place: Place) -> None:
         echo(f"hint: {shared}; 'run -p' uses the profile, 'background start' the preset", err=True)
 
 
-def _scope(agent: Agent, place: Place) -> str:
-    return (
-        f"{agent.profile.scope}, not trusted" if objection_to(agent.profile, place.trust) else f"{agent.profile.scope}"
-    )
+def _scope(profile: Profile, place: Place) -> str:
+    return f"{profile.scope}{', not trusted' if objection_to(profile, place.trust) else ''}"
 
 
 def _model(agent: Agent) -> str | None:
@@ -200,8 +193,7 @@ def _print_catalog(catalog: ProfileCatalog, *, as_json: bool, if_none: str) -> N
         print_json(_catalog_as_json(catalog))
         return
     for found in catalog.profiles.values():
-        objection = objection_to(found, Place.here().trust)
-        echo(f"{profile_summary(found, catalog.kind)}  [{found.scope}{', not trusted' if objection else ''}]")
+        echo(f"{profile_summary(found, catalog.kind)}  [{_scope(found, Place.here())}]")
         if found.description:
             echo(f"  {found.description}")
     if not catalog.profiles:
@@ -265,12 +257,7 @@ def new_preset(name: str, is_global: bool) -> None:
 @click.option("--presets", is_flag=True, help="Copy only the presets.")
 @click.option("--prompts", is_flag=True, help="Copy only the prompt templates.")
 @click.option("--global", "is_global", is_flag=True, help="Write them for all your projects, not just this one.")
-@click.option(
-    "--model",
-    metavar="PROVIDER/ID",
-    shell_complete=complete_model,
-    help="Use this model in all presets; see 'pi-subagents models'.",
-)
+@model_option("Use this model in all presets; see 'pi-subagents models'.")
 def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> None:
     """Copy example presets and prompt templates into this project, for you to use and edit.
 
@@ -278,11 +265,11 @@ def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> No
     """
     place = Place.here()
     scope: Scope = "global" if is_global else "project"
-    both = presets == prompts
+    presets, prompts = presets or not prompts, prompts or not presets
     copies: dict[Path, str] = {}
-    if presets or both:
+    if presets:
         copies |= _preset_copies(presets_dir(scope, place.cwd, place.agent_dir), _model_line(model, place))
-    if prompts or both:
+    if prompts:
         base = place.agent_dir if is_global else place.project / ".pi"
         copies |= {base / "prompts" / example.name: _text(example) for example in sorted(EXAMPLE_PROMPTS.glob("*.md"))}
     for path in copies:
@@ -290,7 +277,7 @@ def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> No
     for path, text in copies.items():
         is_new = write_new_file(path, text, scope)
         echo(f"wrote {path}" if is_new else f"kept  {path} (already exists)")
-    for hint in _hints(is_global, with_presets=presets or both, with_prompts=prompts or both, model=model):
+    for hint in _hints(is_global, with_presets=presets, with_prompts=prompts, model=model):
         echo(f"hint: {hint}", err=True)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
@@ -15,35 +15,26 @@ from pi_subagents.surfaces.cli.help import HelpContext, write_examples
 from pi_subagents.surfaces.cli.process import run_to_exit_code
 from pi_subagents.text.wording import closest
 
-REST = "Commands"
 _WHOLE = 1000
 """More characters than a first sentence has: click cuts what is longer than it is told."""
 
 
 class LazyGroup(click.Group):
-    """Knows of each command its module, and what `--help` says of it.
+    """Knows of each command its module, and what `--help` says of it, by the heading that it stands under.
 
     A command's function has its name, with `_` for `-`, and `_command` behind it where that would hide a builtin.
-    `headings` says which commands stand together in `--help`, and in which order. It may name commands that are not in
-    the table; those that it does not name stand under `REST`, which it must have.
     """
 
     context_class = HelpContext
 
-    def __init__(
-        self,
-        *args: Any,
-        table: Mapping[str, tuple[str, str]],
-        headings: Mapping[str, Sequence[str]] | None = None,
-        **kwargs: Any,
-    ) -> None:
+    def __init__(self, *args: Any, headings: Mapping[str, Mapping[str, tuple[str, str]]], **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self._table = table
-        self._headings = _place(table, headings or {REST: ()})
+        self._headings = headings
+        self._table = {name: entry for commands in headings.values() for name, entry in commands.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The commands in the order of the headings."""
-        return [name for names in self._headings.values() for name in names]
+        return list(self._table)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Load a command."""
@@ -58,9 +49,9 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the table, heading by heading."""
         width = max(map(len, self._table))
-        for heading, names in self._headings.items():
+        for heading, commands in self._headings.items():
             with formatter.section(heading):
-                formatter.write_dl([(f"{name:{width}}", self._table[name][1]) for name in names])
+                formatter.write_dl([(f"{name:{width}}", about) for name, (_module, about) in commands.items()])
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """End with examples."""
@@ -80,13 +71,6 @@ class LazyGroup(click.Group):
         return f"Did you mean '{close}'?" if close else f"Run '{ctx.command_path} --help' for the list."
 
 
-def _place(table: Mapping[str, Any], headings: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    named = {name for names in headings.values() for name in names}
-    placed = {heading: [name for name in names if name in table] for heading, names in headings.items()}
-    placed[REST] += [name for name in table if name not in named]
-    return {heading: names for heading, names in placed.items() if names}
-
-
 def _with_examples(command: click.Command) -> click.Command:
     """The command, and the commands below it, with examples at the end of their help."""
     if isinstance(command, LazyGroup):
@@ -100,45 +84,45 @@ def _with_examples(command: click.Command) -> click.Command:
 
 
 _COMMANDS = {
-    "run": ("run", "Run tasks in sub-agents and print their answers."),
-    "background": ("app", "Start, watch and stop background agents."),
-    "steer": ("sessions", "Send a message to a running agent."),
-    "watch": ("surfaces", "Watch every run on this machine, full-screen."),
-    "mcp": ("surfaces", "Serve the tools to an MCP client."),
-    "bridge": ("surfaces", "Serve the extension in pi; started by pi."),
-    "call": ("call", "Call a tool with JSON arguments, as a model would."),
-    "tools": ("call", "Print the tools' names, descriptions and schemas."),
-    "sessions": ("app", "List, read, resume, stop, export and delete sessions."),
-    "agents": ("agents", "List all agents: profiles and presets."),
-    "models": ("agents", "List the models that agents can use."),
-    "trust": ("trust", "Trust a project's settings, profiles and presets."),
-    "profile": ("profile", "List, show, create, edit and delete profiles."),
-    "preset": ("agents", "List, show and create presets."),
-    "init": ("agents", "Copy example presets and prompt templates."),
-    "demo": ("demo", "Watch three sub-agents work, with no key and no network."),
-    "setup": ("setup", "Install pi, set up a model, add the tools to your agents, run a task."),
-    "doctor": ("doctor", "Check that this machine is ready for sub-agents."),
-    "pi": ("surfaces", "Start the pi that sub-agents use, for example to log in."),
-    "install-pi": ("install_pi", "Install the pi coding agent; setup does this too."),
-    "install": ("install", "Add pi-subagents to pi or an MCP client."),
-    "uninstall": ("install", "Remove pi-subagents from pi or an MCP client."),
-    "completion": ("completion", "Print shell completion for bash, zsh or fish."),
-}
-
-_HEADINGS = {
-    "Run agents": ("run", "background", "steer"),
-    "Inspect runs": ("watch", "sessions"),
-    "Configure agents": ("agents", "profile", "preset", "models", "trust"),
-    "Set up": ("setup", "demo", "doctor", "init", "install-pi", "install", "uninstall", "pi", "completion"),
-    REST: (),
-    "For programs": ("mcp", "bridge", "call", "tools"),
+    "Run agents": {
+        "run": ("run", "Run tasks in sub-agents and print their answers."),
+        "background": ("app", "Start, watch and stop background agents."),
+        "steer": ("sessions", "Send a message to a running agent."),
+    },
+    "Inspect runs": {
+        "watch": ("surfaces", "Watch every run on this machine, full-screen."),
+        "sessions": ("app", "List, read, resume, stop, export and delete sessions."),
+    },
+    "Configure agents": {
+        "agents": ("agents", "List all agents: profiles and presets."),
+        "profile": ("profile", "List, show, create, edit and delete profiles."),
+        "preset": ("agents", "List, show and create presets."),
+        "models": ("agents", "List the models that agents can use."),
+        "trust": ("trust", "Trust a project's settings, profiles and presets."),
+    },
+    "Set up": {
+        "setup": ("setup", "Install pi, set up a model, add the tools to your agents, run a task."),
+        "demo": ("demo", "Watch three sub-agents work, with no key and no network."),
+        "doctor": ("doctor", "Check that this machine is ready for sub-agents."),
+        "init": ("agents", "Copy example presets and prompt templates."),
+        "install-pi": ("install_pi", "Install the pi coding agent; setup does this too."),
+        "install": ("install", "Add pi-subagents to pi or an MCP client."),
+        "uninstall": ("install", "Remove pi-subagents from pi or an MCP client."),
+        "pi": ("surfaces", "Start the pi that sub-agents use, for example to log in."),
+        "completion": ("completion", "Print shell completion for bash, zsh or fish."),
+    },
+    "For programs": {
+        "mcp": ("surfaces", "Serve the tools to an MCP client."),
+        "bridge": ("surfaces", "Serve the extension in pi; started by pi."),
+        "call": ("call", "Call a tool with JSON arguments, as a model would."),
+        "tools": ("call", "Print the tools' names, descriptions and schemas."),
+    },
 }
 
 
 @click.group(
     cls=LazyGroup,
-    table=_COMMANDS,
-    headings=_HEADINGS,
+    headings=_COMMANDS,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__, prog_name="pi-subagents")
@@ -168,7 +152,7 @@ _SESSIONS = {
 }
 
 
-@click.group(cls=LazyGroup, table=_SESSIONS)
+@click.group(cls=LazyGroup, headings={"Commands": _SESSIONS})
 def sessions() -> None:
     """List, read, resume, stop, export and delete sessions.
 
@@ -187,7 +171,7 @@ _BACKGROUND = {
 }
 
 
-@click.group(cls=LazyGroup, table=_BACKGROUND)
+@click.group(cls=LazyGroup, headings={"Commands": _BACKGROUND})
 @click.pass_context
 def background(context: click.Context) -> None:
     """Start, watch and stop background agents.

@@ -22,9 +22,12 @@ from pi_subagents.runs.sessions import short_run_id, short_run_ids
 from pi_subagents.surfaces.cli.ends import count_as_told, ending_words, stop_runs, tell_where_to_read
 from pi_subagents.surfaces.cli.options import (
     Duration,
+    all_option,
     complete_run,
     find_run,
-    pager_option,
+    json_option,
+    list_options,
+    plain_option,
     run_argument,
 )
 from pi_subagents.surfaces.cli.output import echo, echo_text, markdown_printer, print_json
@@ -40,10 +43,8 @@ _NAME_CELLS = 40
 
 
 @click.command("list")
-@click.option("--all", "everywhere", is_flag=True, help="Include all projects.")
-@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="Show at most N.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, newest first.")
-@pager_option
+@all_option
+@list_options
 def list_command(everywhere: bool, limit: int, as_json: bool, pager: bool) -> None:
     """List the latest background runs of this project, whoever started them, newest last.
 
@@ -76,7 +77,7 @@ def _show_list(runs: Sequence[Run], *, with_project: bool, pager: bool) -> None:
 
 @click.command()
 @run_argument
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@json_option
 def status(run: str, as_json: bool) -> None:
     """Show the status of RUN and, once it has ended, its final text or error.
 
@@ -221,7 +222,7 @@ def stop(run: str) -> None:
 
 @click.command()
 @run_argument
-@click.option("--plain", is_flag=True, help="Print one line per event; never redraw.")
+@plain_option
 def attach(run: str, plain: bool) -> None:
     """Watch RUN in a live window: x stops it, after confirmation; q or Ctrl+C leaves it running.
 

@@ -24,7 +24,7 @@ from pi_subagents.runs.retention import (
     remove,
 )
 from pi_subagents.runs.sessions import Session
-from pi_subagents.surfaces.cli.options import complete_session, find_session, moment
+from pi_subagents.surfaces.cli.options import all_option, complete_session, find_session, moment
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.text import age, clean, counted, data_size
 
@@ -77,7 +77,7 @@ def _dispensable(session: Session) -> Dispensable:
     help="Delete sessions that ended before this: 30d, 12h or 2026-11-01.",
 )
 @click.option("--keep", type=click.IntRange(min=0), metavar="N", help="Keep the newest N sessions of each project.")
-@click.option("--all", "everywhere", is_flag=True, help="Include all projects.")
+@all_option
 @click.option("--dry-run", is_flag=True, help="Show what would be deleted, and delete nothing.")
 @_yes
 def clean_command(before: int | None, keep: int | None, everywhere: bool, dry_run: bool, yes: bool) -> None:

@@ -25,6 +25,7 @@ from pi_subagents.offline import (
 from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import Wanted, list_sessions
+from pi_subagents.surfaces.cli.options import plain_option
 from pi_subagents.surfaces.cli.output import echo_text
 from pi_subagents.surfaces.cli.report import Report
 from pi_subagents.surfaces.cli.run import run_and_report
@@ -43,7 +44,7 @@ _SESSIONS_ALL = "sessions list --all      what ran anywhere, and how it ended"
 
 @click.command()
 @click.option("--live", is_flag=True, help="Use your own model instead of the scripted one; this costs tokens.")
-@click.option("--plain", is_flag=True, help="Print one line per event; never redraw.")
+@plain_option
 def demo(live: bool, plain: bool) -> None:
     """Watch three sub-agents work in parallel: real pi processes and real tools, about ten seconds.
 

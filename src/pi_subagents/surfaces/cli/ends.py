@@ -33,10 +33,13 @@ def stop_runs(what: str, runs: Sequence[Run]) -> int:
     deadline = time.monotonic() + _WAIT_S
     for run in running:
         try:
-            echo(_report(what, run.wait(deadline - time.monotonic()).state))
+            state = run.wait(deadline - time.monotonic()).state
         except TimeoutError:
-            echo(_too_long(what, run.session_id), err=True)
+            follow = f"'pi-subagents sessions show --follow {short_id(run.session_id)}'"
+            echo(f"{what} was asked to stop but has not ended within {_WAIT_S:g} s; watch it with {follow}.", err=True)
             return 1
+        has_ended = f"has ended: {ending_words(state)}"
+        echo(f"{what} {'completed before it could be stopped.' if state.status is Status.COMPLETED else has_ended}")
     return 0
 
 
@@ -50,19 +53,6 @@ def ending_words(state: RunState) -> str:
 def tell_where_to_read(run: Run) -> None:
     """How to get at what an agent has said, for whoever was told only that it has ended."""
     echo(f"hint: see what it did with 'pi-subagents sessions show {short_run_id(run.run_dir)}'", err=True)
-
-
-def _report(what: str, state: RunState) -> str:
-    if state.status is Status.COMPLETED:
-        return f"{what} completed before it could be stopped."
-    return f"{what} has ended: {ending_words(state)}"
-
-
-def _too_long(what: str, session_id: str) -> str:
-    return (
-        f"{what} was asked to stop but has not ended within {_WAIT_S:g} s; "
-        f"watch it with 'pi-subagents sessions show --follow {short_id(session_id)}'."
-    )
 
 
 def tell_endings(place: Place) -> None:

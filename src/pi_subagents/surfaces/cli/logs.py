@@ -19,7 +19,7 @@ def set_up_logging(verbose: int, level_name: str | None) -> None:
     logger = logging.getLogger("pi_subagents")
     logger.propagate = False
     logger.handlers.clear()
-    level = _level(verbose, level_name)
+    level = int(getattr(logging, level_name.upper())) if level_name else _VERBOSITY.get(verbose, logging.DEBUG)
     _add(logger, logging.StreamHandler(), level)
     if path := os.environ.get("PI_SUBAGENTS_LOG"):
         try:
@@ -45,12 +45,6 @@ def log_to_file_too(path: Path) -> None:
         logger = logging.getLogger(name)
         _add(logger, handler, logging.INFO)
         logger.setLevel(min(logger.level or logging.INFO, logging.INFO))
-
-
-def _level(verbose: int, level_name: str | None) -> int:
-    if level_name:
-        return int(getattr(logging, level_name.upper()))
-    return _VERBOSITY.get(verbose, logging.DEBUG)
 
 
 def _private(path: Path) -> Path:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import click
 
@@ -19,11 +20,16 @@ from pi_subagents.errors import PiSubagentsError, SessionNotFound
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from pi_subagents.models import Profile
     from pi_subagents.place import Place
-    from pi_subagents.profiles import ProfileCatalog
     from pi_subagents.runs.run import Run
     from pi_subagents.runs.sessions import Session
 
+F = TypeVar("F", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
+Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+DIRECTORY = click.Path(exists=True, file_okay=False, path_type=Path)
 _TRUST = "Trust the project for this call only; 'pi-subagents trust' is permanent."
 _MAX_COMPLETIONS = 50
 _MENU_S = 5.0
@@ -139,39 +145,29 @@ def _ids(start: str, found: Iterable[tuple[str, str, str]]) -> list[CompletionIt
     return [CompletionItem(one, help=name or None) for one, name in offered.items()]
 
 
-def complete_profile(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """Names of profiles; shells that can do so show what each is for."""
-    from pi_subagents.profiles import load_profiles
+def _complete_names(*kinds: Literal["profiles", "presets"]) -> Complete:
+    """Names of agents of these kinds, the last first where two are alike; shells that can do so tell their purpose."""
 
-    place = _here()
-    return _names(start, load_profiles(place.cwd, place.agent_dir))
+    def complete(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
 
+        from pi_subagents.profiles import load_presets, load_profiles
+        from pi_subagents.text import clean
 
-def complete_preset(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """Names of presets."""
-    from pi_subagents.profiles import load_presets
+        place, loads = _here(), {"profiles": load_profiles, "presets": load_presets}
+        found: dict[str, Profile] = {}
+        for kind in kinds:
+            found |= loads[kind](place.cwd, place.agent_dir).profiles
+        # The shells read a menu by lines, so what it says of each is one.
+        purposes = {name: clean(profile.description or profile.model or "") for name, profile in found.items()}
+        return [CompletionItem(name, help=purposes[name]) for name in sorted(found) if name.startswith(start)]
 
-    place = _here()
-    return _names(start, load_presets(place.cwd, place.agent_dir))
-
-
-def complete_agent(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
-    """Names of both; of two with the same name the profile is meant."""
-    from pi_subagents.profiles import load_presets, load_profiles
-
-    place = _here()
-    return _names(start, load_presets(place.cwd, place.agent_dir), load_profiles(place.cwd, place.agent_dir))
+    return complete
 
 
-def _names(start: str, *catalogs: ProfileCatalog) -> list[CompletionItem]:
-    from click.shell_completion import CompletionItem
-
-    from pi_subagents.text import clean
-
-    found = {name: profile for catalog in catalogs for name, profile in catalog.profiles.items()}
-    # The shells read a menu by lines, so what it says of each is one.
-    purposes = {name: clean(profile.description or profile.model or "") for name, profile in found.items()}
-    return [CompletionItem(name, help=purposes[name]) for name in sorted(found) if name.startswith(start)]
+complete_profile = _complete_names("profiles")
+complete_preset = _complete_names("presets")
+complete_agent = _complete_names("presets", "profiles")
 
 
 def complete_model(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
@@ -194,10 +190,31 @@ def _here() -> Place:
     return Place.here()
 
 
+def model_option(meaning: str) -> Decorator:
+    """The option --model of a command that starts agents or makes them."""
+    return click.option("--model", metavar="PROVIDER/ID", shell_complete=complete_model, help=meaning)
+
+
+def cwd_option(default: str) -> Decorator:
+    """The option --cwd of a command that starts agents."""
+    return click.option("--cwd", type=DIRECTORY, help=f"Directory to work in (default: {default}).")
+
+
+def list_options(command: F) -> F:
+    """How much of a list is shown, and how."""
+    limit = click.option(
+        "--limit", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="Show at most N."
+    )
+    as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, newest first.")
+    pager = click.option(
+        "--no-pager", "pager", flag_value=False, default=True, help="Do not pipe long output into a pager."
+    )
+    return limit(as_json(pager(command)))
+
+
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-pager_option = click.option(
-    "--no-pager", "pager", flag_value=False, default=True, help="Do not pipe long output into a pager."
-)
+plain_option = click.option("--plain", is_flag=True, help="Print one line per event; never redraw.")
+all_option = click.option("--all", "everywhere", is_flag=True, help="Include all projects.")
 trust_option = click.option("--trust", is_flag=True, callback=_only_people, help=_TRUST)
 session_argument = click.argument("session", metavar="SESSION", shell_complete=complete_session)
 run_argument = click.argument("run", metavar="RUN", shell_complete=complete_run)

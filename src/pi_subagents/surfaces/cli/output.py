@@ -25,8 +25,7 @@ MAX_RENDERED = 40_000
 """Characters: rendering takes about a second for each 50,000, and whoever has that much to read wants it at once."""
 
 Say = Callable[[str], None]
-"""Takes a remark."""
-Printer = Callable[[str], None]
+"""Takes a remark, or prints a text."""
 
 
 def echo(line: object = "", *, err: bool = False, nl: bool = True) -> None:
@@ -85,7 +84,7 @@ def obeys_escapes() -> bool:
     return os.environ.get("TERM", "dumb") not in ("", "dumb")
 
 
-def markdown_printer(*, plain: bool = False) -> Printer:
+def markdown_printer(*, plain: bool = False) -> Say:
     """Prints texts; on a terminal rendered up to a bound for all of them together, the rest as it is."""
     if plain or not _can_render():
         return echo_text

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Callable, Coroutine
+from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import click
 import msgspec
@@ -26,7 +26,7 @@ from pi_subagents.profiles import (
 )
 from pi_subagents.surfaces.cli.agents import add_list_and_show
 from pi_subagents.surfaces.cli.dialogs import HINT, TerminalDialogs, ask_hidden
-from pi_subagents.surfaces.cli.options import complete_model, complete_profile
+from pi_subagents.surfaces.cli.options import Decorator, complete_model, complete_profile
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.wizard import (
     CANCELLED,
@@ -43,8 +43,6 @@ from pi_subagents.wizard import create as create_with
 from pi_subagents.wizard import delete as delete_with
 from pi_subagents.wizard import edit as edit_with
 
-_Decorator = Callable[[Any], Any]
-
 _existing_name = click.argument("name", required=False, shell_complete=complete_profile)
 _api_key = click.option(
     "--api-key", "with_key", is_flag=True, help="Also ask for an API key, which is not shown as you type."
@@ -52,7 +50,7 @@ _api_key = click.option(
 _description = click.option("--description", metavar="TEXT", help="What the agent is for, in one line.")
 
 
-def _scope(meaning: str) -> _Decorator:
+def _scope(meaning: str) -> Decorator:
     return click.option("--scope", type=click.Choice(["global", "project"]), help=meaning)
 
 
@@ -94,7 +92,7 @@ def create_profile(
         _write_new(name, scope or "project", source, model=model, description=description)
         return
     _require_terminal("create", "in a script, use --model or --from")
-    _converse(_create(name, scope, with_key, description))
+    _converse(_write("create", name, scope, with_key, description))
 
 
 @profile.command("edit")
@@ -105,7 +103,7 @@ def create_profile(
 def edit_profile(name: str | None, scope: Scope | None, with_key: bool, description: str | None) -> None:
     """Edit a profile step by step; comments and whatever you skip are kept."""
     _require_terminal("edit", "in a script, edit the file")
-    _converse(_edit(name, scope, with_key, description))
+    _converse(_write("edit", name, scope, with_key, description))
 
 
 @profile.command("delete")
@@ -125,19 +123,16 @@ def delete_command(name: str | None, scope: Scope | None, yes: bool) -> None:
     echo(f"deleted {delete_profile(name, which, cwd=place.cwd, agent_dir=place.agent_dir)}")
 
 
-async def _create(name: str | None, scope: Scope | None, with_key: bool, description: str | None) -> None:
+async def _write(
+    action: Literal["create", "edit"], name: str | None, scope: Scope | None, with_key: bool, description: str | None
+) -> None:
     dialogs, host = TerminalDialogs(), _host()
     echo(HINT, err=True)
-    name = name or await choose_name("create", dialogs, host)
-    await create_with(name, dialogs, host, scope=scope, api_key=_ask_key(with_key), description=description)
-    echo(f'Try it: pi-subagents run -p {name} "What can you do?"', err=True)
-
-
-async def _edit(name: str | None, scope: Scope | None, with_key: bool, description: str | None) -> None:
-    dialogs, host = TerminalDialogs(), _host()
-    echo(HINT, err=True)
-    name = name or await choose_name("edit", dialogs, host)
-    await edit_with(name, dialogs, host, scope=scope, api_key=_ask_key(with_key), description=description)
+    name = name or await choose_name(action, dialogs, host)
+    write = create_with if action == "create" else edit_with
+    await write(name, dialogs, host, scope=scope, api_key=_ask_key(with_key), description=description)
+    if action == "create":
+        echo(f'Try it: pi-subagents run -p {name} "What can you do?"', err=True)
 
 
 async def _delete(name: str | None, scope: Scope | None) -> None:

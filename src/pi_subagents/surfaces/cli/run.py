@@ -23,8 +23,10 @@ from pi_subagents.surfaces.cli.ends import tell_endings
 from pi_subagents.surfaces.cli.options import (
     Duration,
     complete_agent,
-    complete_model,
+    cwd_option,
     find_session,
+    model_option,
+    plain_option,
     session_argument,
     trust_option,
 )
@@ -44,12 +46,7 @@ from pi_subagents.surfaces.cli.views import Detaching, View, begin_detachable, c
     shell_complete=complete_agent,
     help="Profile or preset for tasks that do not set one.",
 )
-@click.option(
-    "--model",
-    metavar="PROVIDER/ID",
-    shell_complete=complete_model,
-    help="Model for tasks that do not set one, instead of the agent's own.",
-)
+@model_option("Model for tasks that do not set one, instead of the agent's own.")
 @click.option(
     "--thinking",
     type=click.Choice([level.value for level in ThinkingLevel]),
@@ -67,11 +64,7 @@ from pi_subagents.surfaces.cli.views import Detaching, View, begin_detachable, c
     type=Duration(min_s=1),
     help=f"Timeout of each task: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).",
 )
-@click.option(
-    "--cwd",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Directory to work in (default: this one).",
-)
+@cwd_option("this one")
 @click.option(
     "-j",
     "--jobs",
@@ -165,13 +158,9 @@ def _with_choice(task: Task, model: str | None, thinking: str | None) -> Task:
 @click.option("-p", "--profile", help="Use another profile or preset than before.", shell_complete=complete_agent)
 @click.option("--files", multiple=True, metavar="PATH", help="Prepend a file to the prompt; - is standard input.")
 @click.option("--timeout", type=Duration(min_s=1), help=f"Timeout: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
-@click.option(
-    "--cwd",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Directory to work in (default: the same as before).",
-)
+@cwd_option("the same as before")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
-@click.option("--plain", is_flag=True, help="Print one line per event; never redraw.")
+@plain_option
 @trust_option
 def resume(
     session: str,

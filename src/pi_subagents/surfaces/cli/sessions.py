@@ -34,11 +34,13 @@ from pi_subagents.runs.run import PageKind, Run, entries, facts_of
 from pi_subagents.runs.sessions import Session
 from pi_subagents.surfaces.cli.ends import ending_words, stop_runs
 from pi_subagents.surfaces.cli.options import (
+    DIRECTORY,
+    all_option,
     complete_agent,
     find_run,
     find_session,
+    list_options,
     moment,
-    pager_option,
     session_argument,
 )
 from pi_subagents.surfaces.cli.output import echo, echo_text, markdown_printer, print_block, print_json, print_json_line
@@ -66,16 +68,10 @@ _INTERRUPTED = 130
     shell_complete=complete_agent,
     help="Only sessions with this profile or preset.",
 )
-@click.option(
-    "--project",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="List the sessions of another project.",
-)
-@click.option("--all", "everywhere", is_flag=True, help="Include all projects.")
+@click.option("--project", type=DIRECTORY, help="List the sessions of another project.")
+@all_option
 @click.option("--since", type=moment, metavar="TIME", help="Only sessions started since: 2h, 3d or 2026-11-01.")
-@click.option("--limit", type=click.IntRange(min=1), default=30, show_default=True, metavar="N", help="Show at most N.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON, newest first.")
-@pager_option
+@list_options
 def list_command(
     status: str | None,
     agent: str | None,

@@ -19,7 +19,7 @@ from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, UnknownProfile, find_agent
 from pi_subagents.runs.background import TERMINAL, Registry, counts
 from pi_subagents.runs.forms import background_row, run_row
-from pi_subagents.surfaces.cli.options import complete_agent, complete_model, trust_option
+from pi_subagents.surfaces.cli.options import complete_agent, cwd_option, model_option, trust_option
 from pi_subagents.surfaces.cli.output import echo, print_json
 from pi_subagents.surfaces.cli.tasks import read_asked
 
@@ -35,14 +35,8 @@ _FOREGROUND_ONLY = {
 @click.command()
 @click.argument("agent", shell_complete=complete_agent)
 @click.argument("task")
-@click.option(
-    "--model", metavar="PROVIDER/ID", shell_complete=complete_model, help="Use this model instead of the agent's own."
-)
-@click.option(
-    "--cwd",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Directory to work in (default: this one).",
-)
+@model_option("Use this model instead of the agent's own.")
+@cwd_option("this one")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and the run counts as JSON.")
 @trust_option
 def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: bool, trust: bool) -> None:

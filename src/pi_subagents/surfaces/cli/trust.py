@@ -12,13 +12,13 @@ from pi_subagents.paths import project_root
 from pi_subagents.place import Place
 from pi_subagents.profiles import home_of, load_presets, load_profiles, powers_of
 from pi_subagents.settings import load_settings
-from pi_subagents.surfaces.cli.options import refuse_sub_agents
+from pi_subagents.surfaces.cli.options import DIRECTORY, refuse_sub_agents
 from pi_subagents.surfaces.cli.output import echo, print_json
 from pi_subagents.trust import SETTINGS, TRUST_COMMAND, Decisions
 
 
 @click.command()
-@click.argument("directory", required=False, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("directory", required=False, type=DIRECTORY)
 @click.option("--revoke", is_flag=True, help="Revoke the trust.")
 @click.option("--list", "as_list", is_flag=True, help="List trusted directories.")
 @click.option("--json", "as_json", is_flag=True, help="Print the list as JSON.")
