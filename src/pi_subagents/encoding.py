@@ -3,6 +3,8 @@
 Only LF ends a record (U+2028 and friends are legal inside JSON strings), and bytes are never decoded while they are
 split, so a record that is cut inside a multi-byte character arrives whole. A record beyond the limit is dropped while
 it streams in; its first bytes are kept so that a reader can still say what it was.
+
+msgspec is imported by the functions that need it: the bridge frames its first message, and answers it, without.
 """
 
 from __future__ import annotations
@@ -11,13 +13,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import msgspec
-
 MAX_RECORD_BYTES = 32 * 1024 * 1024
 """A conversation of many large tool results repeated in one `agent_end` stays below this."""
 
 _HEAD_BYTES = 256
-_ENCODER = msgspec.json.Encoder()
 
 T = TypeVar("T")
 
@@ -32,6 +31,8 @@ def decode_json(data: bytes | str, kind: type[T]) -> T:
     Half of a surrogate pair is wrong, too; `json.loads` takes it, where `pi` may have cut a character in two or a path
     is no UTF-8.
     """
+    import msgspec
+
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
@@ -40,6 +41,8 @@ def decode_json(data: bytes | str, kind: type[T]) -> T:
 
 def encode_any(value: Any) -> bytes:
     """A value as JSON; what is not UTF-8 in a path or an argument is replaced, since JSON cannot say it."""
+    import msgspec
+
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -58,6 +61,8 @@ def _camel(name: str) -> str:
 
 def is_encodable(value: Any) -> bool:
     """Whether JSON can say the value: half of a surrogate pair is no character."""
+    import msgspec
+
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -80,8 +85,10 @@ def as_utf8(text: str) -> str:
 
 def size_of(value: object) -> int:
     """How many bytes a value takes as JSON."""
+    import msgspec
+
     try:
-        return len(_ENCODER.encode(value))
+        return len(msgspec.json.encode(value))
     except UnicodeEncodeError:  # half of a surrogate pair: it comes from no journal
         return len(repr(value))
 

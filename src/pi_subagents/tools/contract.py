@@ -274,8 +274,12 @@ class WaitingCall(ABC):
         """Something happened in a run."""
 
     @abstractmethod
-    def update(self) -> Update:
+    def details(self) -> Details:
         """How the call stands."""
+
+    def windows(self) -> Sequence[Window]:
+        """What is shown of it, if it has windows."""
+        return ()
 
     async def see_through(self) -> bool:
         """Wait until all runs are over; whether the call was cancelled, for a caller who wants an answer even then."""
@@ -298,7 +302,7 @@ class WaitingCall(ABC):
     def _tell_update(self) -> None:
         self._timer = None
         if self._tell is not None:
-            self._tell(self.update())
+            self._tell(Update(self.details, self.windows()))
 
     def speak(self, state: RunState, events: Sequence[Event]) -> bool:
         """Tell the latest of what these events are in words, and the end of a run; whether there is something new."""

@@ -298,10 +298,10 @@ class WatchApp(App[None]):
         self._show_all()
 
     def action_enter(self) -> None:
-        self.conversation.focus_conversation()
+        self.conversation.timeline.focus()
 
     def action_toggle_folds(self) -> None:
-        self.conversation.toggle_folds()
+        self.conversation.timeline.toggle_folds()
 
     # --- doing ----------------------------------------------------------------------------------------------
 
