@@ -224,10 +224,7 @@ async def test_escape_also_offers_to_skip_the_step_and_to_go_back(desk: Desk, wa
 
 @pytest.mark.parametrize(
     ("answers", "ways"),
-    [
-        ({"Scope": ["Project", ESC], "2 of 10": ESC, "Leave": BACK}, []),
-        ({"Scope": "Project", "Review": ESC}, [BACK]),
-    ],
+    [({"Scope": ["Project", ESC], "2 of 10": ESC, "Leave": BACK}, []), ({"Scope": "Project", "Review": ESC}, [BACK])],
 )
 async def test_neither_the_scope_nor_the_review_can_be_skipped(
     desk: Desk, answers: dict[str, Any], ways: list[str]
