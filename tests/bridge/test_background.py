@@ -16,7 +16,9 @@ from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import exits, waits_for
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
-from tests.bridge.kit import DONE, SESSION, Desk, Extension, Message, plain
+from tests.bridge.kit import SESSION, Desk, Extension, plain
+from tests.kit.desks import DONE
+from tests.kit.json_lines import Message
 from tests.kit.waiting import until
 from tests.process.kit import PRESET
 

@@ -96,7 +96,7 @@ def test_no_output_of_an_agent_can_move_the_cursor() -> None:
 def test_paths_are_relative_to_where_the_agent_works() -> None:
     read = assistant(call("1", "read", path="/home/ann/project/a.ts"))
     assert texts(window_of(CREATED, read)) == ["→ read → a.ts"]
-    assert texts(window_of(read, home="/home/ann")) == ["→ read → ~/project/a.ts"]
+    assert texts(window_of(read)) == ["→ read → ~/project/a.ts"]
 
 
 def test_what_is_missing_is_admitted() -> None:

@@ -147,7 +147,7 @@ def test_parallel_calls_keep_their_own_context() -> None:
 
 
 def test_paths_and_commands_are_shortened() -> None:
-    place = {"cwd": "/home/ann/project", "home": "/home/ann"}
+    place = {"cwd": "/home/ann/project"}
     assert said(started("read", {"path": "/home/ann/project/a.ts"}), **place) == ["Reading a.ts"]
     assert said(started("bash", {"command": "cd ~/project && make\nmake install"}), **place) == ["make …"]
     [line] = said(started("bash", {"command": "echo " + "x" * 500}))

@@ -20,7 +20,7 @@ from textual.widgets import Footer, Input, Static
 from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import FATES, fate, status_segments
-from pi_subagents.runs.following import POLL_S
+from pi_subagents.runs.live import POLL_S
 from pi_subagents.runs.roster import Roster, WatchedRun
 from pi_subagents.surfaces.watch.actions import RunActions
 from pi_subagents.surfaces.watch.blocks import painted
@@ -298,10 +298,10 @@ class WatchApp(App[None]):
         self._show_all()
 
     def action_enter(self) -> None:
-        self.conversation.focus_conversation()
+        self.conversation.timeline.focus()
 
     def action_toggle_folds(self) -> None:
-        self.conversation.toggle_folds()
+        self.conversation.timeline.toggle_folds()
 
     # --- doing ----------------------------------------------------------------------------------------------
 
