@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,7 @@ from tests.background.kit import Yard
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.test_killed_guards import ORDINARY_USER
 
-Break = Callable[[Path], object]
+Break = Callable[[Path], AbstractContextManager[None]]
 
 
 @contextmanager
@@ -60,10 +60,7 @@ def forgetful(path: Path) -> Iterator[None]:
     yield
 
 
-DAMAGES = [locked, replaced_by_a_directory, corrupt, forgetful]
-
-
-@pytest.fixture(params=DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.fixture(params=[locked, replaced_by_a_directory, corrupt, forgetful], ids=lambda damage: damage.__name__)
 def damage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Break:
     monkeypatch.setattr(index, "_BUSY_S", 0.05)
     return request.param  # type: ignore[no-any-return]  # pytest does not know
@@ -74,7 +71,7 @@ async def test_runs_are_counted_and_waited_for(damage: Break, yard: Yard, tmp_pa
     await yard.see_the_end(done)
     until(lambda: not yard.keepers(), "nobody writes to the index any more")
     patient = await yard.launch(waits_for(tmp_path / "go"), prints(*answer("in the end")))
-    with damage(Index(yard.place.agent_dir).path):  # type: ignore[attr-defined]  # a context
+    with damage(Index(yard.place.agent_dir).path):
         details = await yard.status(includeCompleted=True)
         assert details["counts"] == {"running": 1, "completed": 1, "failed": 0, "aborted": 0, "total": 2}
         assert [row["runId"] for row in details["runs"]] == [done.name, patient.name]
@@ -107,7 +104,7 @@ async def test_runs_of_other_projects_are_found_by_their_id(damage: Break, yard:
     until(lambda: not yard.keepers(), "nobody writes to the index any more")
     elsewhere = tmp_path / "elsewhere"
     (elsewhere / ".pi").mkdir(parents=True)
-    with damage(Index(yard.place.agent_dir).path):  # type: ignore[attr-defined]  # a context
+    with damage(Index(yard.place.agent_dir).path):
         registry = Registry(type(yard.place).here(elsewhere, yard.environ), "anybody")
         assert registry.runs() == []
         found = registry.find(run_dir.name)

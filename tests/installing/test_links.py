@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import os
 import stat
@@ -112,17 +113,12 @@ def other_kind(path: Path, aside: Path) -> None:
 OBSTACLES: tuple[Callable[[Path, Path], None], ...] = (link, dangling, pipe, device, other_kind)
 
 
-@pytest.mark.parametrize("obstacle", OBSTACLES, ids=lambda obstacle: obstacle.__name__)
 @pytest.mark.parametrize("writer", WRITERS)
 def test_whatever_is_in_the_way_is_named_and_nothing_is_written_or_deleted(
-    writer: str,
-    obstacle: Callable[[Path, Path], None],
-    project: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    writer: str, project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     does, undoes = WRITERS[writer]
-    for path in made_by(does, project):
+    for path, obstacle in itertools.product(made_by(does, project), OBSTACLES):
         aside = tmp_path / "elsewhere" / path.name
         aside.mkdir()
         obstacle(path, aside)
@@ -131,9 +127,9 @@ def test_whatever_is_in_the_way_is_named_and_nothing_is_written_or_deleted(
             capsys.readouterr()
             code = run(arguments)
             said = capsys.readouterr().err
-            assert snapshot(tmp_path) == before, (arguments, path)
+            assert snapshot(tmp_path) == before, (arguments, path, obstacle)
             # A profile that cannot be reached is one that is not there, which is no reason to look further.
-            assert code == 1, (arguments, path, said)
+            assert code == 1, (arguments, path, obstacle, said)
             assert str(path) in said or "Unknown profile" in said
             assert "Traceback" not in said
         put_back(path, aside)

@@ -20,7 +20,7 @@ from textual.widgets import Footer, Input, Static
 from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import FATES, fate, status_segments
-from pi_subagents.runs.following import POLL_S
+from pi_subagents.runs.live import POLL_S
 from pi_subagents.runs.roster import Roster, WatchedRun
 from pi_subagents.surfaces.watch.actions import RunActions
 from pi_subagents.surfaces.watch.blocks import painted
