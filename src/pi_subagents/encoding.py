@@ -3,6 +3,8 @@
 Only LF ends a record (U+2028 and friends are legal inside JSON strings), and bytes are never decoded while they are
 split, so a record that is cut inside a multi-byte character arrives whole. A record beyond the limit is dropped while
 it streams in; its first bytes are kept so that a reader can still say what it was.
+
+msgspec is imported by the functions that need it: the bridge frames its first message, and answers it, without.
 """
 
 from __future__ import annotations
@@ -11,13 +13,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import msgspec
-
 MAX_RECORD_BYTES = 32 * 1024 * 1024
 """A conversation of many large tool results repeated in one `agent_end` stays below this."""
 
+MAX_NESTING = 100
+"""Levels of a tool call's arguments: whoever walks through them must not run out of stack. No tool needs a tenth."""
+
 _HEAD_BYTES = 256
-_ENCODER = msgspec.json.Encoder()
 
 T = TypeVar("T")
 
@@ -32,6 +34,8 @@ def decode_json(data: bytes | str, kind: type[T]) -> T:
     Half of a surrogate pair is wrong, too; `json.loads` takes it, where `pi` may have cut a character in two or a path
     is no UTF-8.
     """
+    import msgspec
+
     try:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
@@ -40,6 +44,8 @@ def decode_json(data: bytes | str, kind: type[T]) -> T:
 
 def encode_any(value: Any) -> bytes:
     """A value as JSON; what is not UTF-8 in a path or an argument is replaced, since JSON cannot say it."""
+    import msgspec
+
     try:
         return msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -58,6 +64,8 @@ def _camel(name: str) -> str:
 
 def is_encodable(value: Any) -> bool:
     """Whether JSON can say the value: half of a surrogate pair is no character."""
+    import msgspec
+
     try:
         msgspec.json.encode(value)
     except UnicodeEncodeError:
@@ -78,10 +86,28 @@ def as_utf8(text: str) -> str:
     return text.encode("utf-8", "replace").decode()
 
 
+def is_shallow(value: object) -> bool:
+    """Whether JSON is nested no deeper than can be walked through anywhere."""
+    level = [value]
+    for _ in range(MAX_NESTING):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return True
+    return False
+
+
+def _inside(value: object) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
+
+
 def size_of(value: object) -> int:
     """How many bytes a value takes as JSON."""
+    import msgspec
+
     try:
-        return len(_ENCODER.encode(value))
+        return len(msgspec.json.encode(value))
     except UnicodeEncodeError:  # half of a surrogate pair: it comes from no journal
         return len(repr(value))
 

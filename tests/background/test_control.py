@@ -15,8 +15,8 @@ import pytest
 from pi_subagents import paths
 from pi_subagents.models.event import SteerRequested
 from pi_subagents.paths import runtime_dir
-from pi_subagents.runs import control
-from pi_subagents.runs.control import ask_holder, serving
+from pi_subagents.runs import live
+from pi_subagents.runs.live import ask_holder, serving
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.supervisor import Supervisor
 from pi_subagents.testing import answer, prints
@@ -54,7 +54,9 @@ def send(address: Path, data: bytes) -> bytes:
             return b""
 
 
-async def test_the_socket_is_private_short_and_gone_when_the_run_is_over(yard: Yard, tmp_path: Path) -> None:
+async def test_the_socket_is_private_short_and_gone_with_its_run_although_somebody_says_nothing_to_it(
+    yard: Yard, tmp_path: Path
+) -> None:
     gate = tmp_path / "gate"
     run_dir = await yard.launch(waits_for(gate), prints(*answer("done")))
     address = socket_of(run_dir)
@@ -62,8 +64,11 @@ async def test_the_socket_is_private_short_and_gone_when_the_run_is_over(yard: Y
     assert stat.S_IMODE(address.lstat().st_mode) == 0o600
     assert stat.S_IMODE(address.parent.lstat().st_mode) == 0o700
     assert len(str(address)) < 100
-    gate.touch()
-    await yard.see_the_end(run_dir)
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.connect(str(address))
+        gate.touch()
+        assert (await yard.see_the_end(run_dir))["status"] == "completed"
+        until(lambda: not yard.keepers())
     until(lambda: not address.exists() and not (run_dir / "control").exists())
     assert ask_holder(run_dir, {"op": "steer", "text": "too late"}) is None
 
@@ -88,19 +93,9 @@ async def test_a_request_without_end_is_cut_off_without_a_word(tmp_path: Path) -
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: problems.append(context))
     async with serving({tmp_path: cast(Supervisor, None)}):
         address = socket_of(tmp_path)
-        assert await asyncio.to_thread(send, address, b"x" * (control._MAX_REQUEST_BYTES + 1024)) == b""
+        assert await asyncio.to_thread(send, address, b"x" * (live._MAX_REQUEST_BYTES + 1024)) == b""
         assert json.loads(await asyncio.to_thread(send, address, b"\n"))["ok"] is False
     assert problems == []
-
-
-async def test_a_client_that_says_nothing_holds_nobody_up(yard: Yard, tmp_path: Path) -> None:
-    gate = tmp_path / "gate"
-    run_dir = await yard.launch(waits_for(gate), prints(*answer("done")))
-    with socket.socket(socket.AF_UNIX) as silent:
-        silent.connect(str(socket_of(run_dir)))
-        gate.touch()
-        assert (await yard.see_the_end(run_dir))["status"] == "completed"
-        until(lambda: not yard.keepers())
 
 
 @pytest.mark.parametrize("stubborn", [False, True], ids=["polite", "stubborn"])

@@ -14,9 +14,9 @@ from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Reason, Status, Task
 from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.runs.sessions import Sessions
-from pi_subagents.store import JOURNAL_FILE, is_held, read_journal
-from pi_subagents.testing.agent import Action, leaves_behind, pauses, prints
-from pi_subagents.testing.records import AGENT_SETTLED, agent_end, assistant
+from pi_subagents.store import JOURNAL_FILE, LEASE_FILE, is_held, load_run, read_journal
+from pi_subagents.testing.agent import Action, leaves_behind, pauses, prints, waits_for
+from pi_subagents.testing.records import answer, assistant
 from tests.background.kit import Yard, descriptors
 from tests.kit.processes import kill
 from tests.kit.waiting import until, until_async
@@ -33,11 +33,15 @@ WORK: list[Action] = [
     pauses(0.05),
     prints(assistant("step 2")),
     pauses(0.1),
-    prints(assistant("finished"), agent_end(), AGENT_SETTLED),
+    prints(*answer("finished")),
 ]
 
 
 ENDLESS: list[Action] = [*WORK[:-1], pauses(300)]
+
+
+def ends_in(journal: bytes) -> int:
+    return sum(b'"type":"ended"' in line for line in journal.splitlines())
 
 
 def complete_lines(run_dir: Path) -> bytes:
@@ -83,7 +87,7 @@ async def _launch_and_kill(yard: Yard, endless: bool, begins: bool, delay_s: flo
 def _check_truth(row: dict[str, object], run_dir: Path, before: bytes) -> None:
     after = (run_dir / JOURNAL_FILE).read_bytes()
     assert after.startswith(before), "a journalled event is missing"
-    assert sum(b'"type":"ended"' in line for line in after.splitlines()) == 1
+    assert ends_in(after) == 1
     assert list(read_journal(run_dir / JOURNAL_FILE))
     assert not is_held(run_dir)
     if b'"reason":"settled"' in before:  # it was quicker than the kill
@@ -117,15 +121,39 @@ async def test_after_a_reboot_nothing_is_running_and_everything_can_be_read_and_
         assert (run_dir / JOURNAL_FILE).read_bytes().startswith(before)
     await _resume(yard, details["runs"][0]["sessionId"])
     await _resume(yard, details["runs"][-1]["sessionId"])
-    again = await yard.launch(prints(assistant("after"), agent_end(), AGENT_SETTLED))
+    again = await yard.launch(prints(*answer("after")))
     assert (await yard.see_the_end(again))["status"] == "completed"
 
 
 @pytest.mark.parametrize("yard", [1], indirect=True)
 async def test_the_place_of_a_killed_keeper_is_free_again(yard: Yard) -> None:
     first = await yard.launch(pauses(300))
-    second = await yard.launch(prints(assistant("my turn"), agent_end(), AGENT_SETTLED))
+    second = await yard.launch(prints(*answer("my turn")))
     yard.kill_keeper(first)
     assert (await yard.see_the_end(second))["finalText"] == "my turn"
     (run,) = [run for run in yard.registry.runs() if run.run_dir == first]
     assert (run.state.status, run.state.reason) == (Status.FAILED, Reason.LOST)
+
+
+@pytest.mark.parametrize("yard", [1], indirect=True)
+async def test_background_runs_at_work_and_in_the_queue_are_alive_without_their_lease_files(
+    yard: Yard, tmp_path: Path
+) -> None:
+    gate = tmp_path / "gate"
+    working, waiting = [await yard.launch(waits_for(gate), prints(*answer("finished"))) for _ in range(2)]
+    until(lambda: yard.keeper_of(working) is not None)
+    for run_dir in (working, waiting):
+        (run_dir / LEASE_FILE).unlink()
+        assert not load_run(run_dir).status.is_terminal
+    gate.touch()
+    for run_dir in (working, waiting):
+        assert (await yard.see_the_end(run_dir))["status"] == "completed"
+        assert ends_in((run_dir / JOURNAL_FILE).read_bytes()) == 1
+
+
+async def test_a_killed_keeper_without_its_lease_file_is_lost_and_not_alive(yard: Yard) -> None:
+    run_dir = await yard.launch_at_work()
+    (run_dir / LEASE_FILE).unlink()
+    yard.kill_keeper(run_dir)
+    assert load_run(run_dir).reason is Reason.LOST
+    assert ends_in((run_dir / JOURNAL_FILE).read_bytes()) == 1

@@ -24,18 +24,31 @@ def slots(tmp_path: Path) -> BackgroundSlots:
     return BackgroundSlots(tmp_path / "agent", 1)
 
 
+class Keepers:
+    """Notes whose keeper is started, where the machine does not refuse to start one."""
+
+    def __init__(self) -> None:
+        self.started: list[str] = []
+        self.refusals = 0
+
+    def start(self, lease: int, order: int, slot: int) -> None:
+        if self.refusals:
+            self.refusals -= 1
+            raise BlockingIOError("no more processes")
+        self.started.append(Path(f"/proc/self/fd/{lease}").readlink().parent.name)
+
+
+@pytest.fixture
+def keepers(monkeypatch: pytest.MonkeyPatch) -> Keepers:
+    keepers = Keepers()
+    monkeypatch.setattr(queue, "start_keeper", keepers.start)
+    return keepers
+
+
 def test_who_waits_keeps_their_turn_when_no_process_can_be_started(
-    tmp_path: Path, slots: BackgroundSlots, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, slots: BackgroundSlots, keepers: Keepers
 ) -> None:
-    started: list[str] = []
-    refusals = [BlockingIOError("no more processes")] * 3
-
-    def start(lease: int, order: int, slot: int) -> None:
-        if refusals:
-            raise refusals.pop()
-        started.append(Path(f"/proc/self/fd/{lease}").readlink().parent.name)
-
-    monkeypatch.setattr(queue, "start_keeper", start)
+    keepers.refusals = 3
     address = slots.new_queue_address()
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(str(address))
@@ -50,7 +63,31 @@ def test_who_waits_keeps_their_turn_when_no_process_can_be_started(
         before = len(list(Path("/proc/self/fd").iterdir()))
         queue.Queue(listening, slots).serve()
         assert len(list(Path("/proc/self/fd").iterdir())) == before
-    assert started == ["first", "second"]
+    assert keepers.started == ["first", "second"]
+    assert (slots.queue_address, address.exists()) == (None, False)
+
+
+class LateGuest(socket.socket):
+    """A socket to which somebody connects at the very last moment."""
+
+    guest: Path
+
+    def shutdown(self, how: int) -> None:
+        bring(Path(self.getsockname()), self.guest)
+        super().shutdown(how)
+
+
+def test_who_comes_past_the_lock_while_the_queue_ends_is_not_forgotten(
+    tmp_path: Path, slots: BackgroundSlots, keepers: Keepers
+) -> None:
+    address = slots.new_queue_address()
+    with LateGuest(socket.AF_UNIX) as listener:
+        listener.guest = tmp_path / "late"
+        listener.guest.mkdir()
+        listener.bind(str(address))
+        listener.listen()
+        queue.Queue(listener, slots).serve()
+    assert keepers.started == ["late"]
     assert (slots.queue_address, address.exists()) == (None, False)
 
 

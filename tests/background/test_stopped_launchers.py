@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -13,14 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.background import queue
-from pi_subagents.runs.control import ask_holder
-from pi_subagents.store import BackgroundSlots, load_run, slots
+from pi_subagents.runs.live import ask_holder
+from pi_subagents.store import load_run, slots
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, waits_for
 from tests.background.kit import Yard
 from tests.background.test_control import socket_of
-from tests.background.test_queue import bring
 from tests.background.test_slots import overlap
 from tests.kit.processes import kill
 from tests.kit.waiting import PATIENCE_S, until
@@ -68,37 +65,6 @@ async def test_a_launcher_stopped_with_the_lock_is_overtaken_and_the_limit_is_ke
         await yard.launch(prints(*answer("as ever")))
     assert caplog.text.count("going ahead without it") == 4
     until(lambda: not yard.queues())
-
-
-class LateGuest(socket.socket):
-    """A socket to which somebody connects at the very last moment."""
-
-    guest: Path
-
-    def shutdown(self, how: int) -> None:
-        bring(Path(self.getsockname()), self.guest)
-        super().shutdown(how)
-
-
-def test_who_comes_past_the_lock_while_the_queue_ends_is_not_forgotten(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    started: list[str] = []
-
-    def start(lease: int, order: int, slot: int) -> None:
-        started.append(Path(f"/proc/self/fd/{lease}").readlink().parent.name)
-
-    monkeypatch.setattr(queue, "start_keeper", start)
-    places = BackgroundSlots(tmp_path / "agent", 1)
-    address = places.new_queue_address()
-    with LateGuest(socket.AF_UNIX) as listener:
-        listener.guest = tmp_path / "late"
-        listener.guest.mkdir()
-        listener.bind(str(address))
-        listener.listen()
-        queue.Queue(listener, places).serve()
-    assert started == ["late"]
-    assert (places.queue_address, address.exists()) == (None, False)
 
 
 async def test_the_socket_of_a_killed_keeper_is_removed_by_whoever_asks(yard: Yard) -> None:

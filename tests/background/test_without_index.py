@@ -10,7 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ import pytest
 from pi_subagents.models import new_run_id, new_session_id, short_id
 from pi_subagents.models.event import Created, Detached, Started
 from pi_subagents.paths import runs_dir
+from pi_subagents.place import Place
 from pi_subagents.runs.background import Registry, newest_runs
 from pi_subagents.store import Index, index, publish, session_of
 from pi_subagents.testing import answer, prints
@@ -26,7 +27,7 @@ from tests.background.kit import Yard
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.test_killed_guards import ORDINARY_USER
 
-Break = Callable[[Path], object]
+Break = Callable[[Path], AbstractContextManager[None]]
 
 
 @contextmanager
@@ -60,21 +61,20 @@ def forgetful(path: Path) -> Iterator[None]:
     yield
 
 
-DAMAGES = [locked, replaced_by_a_directory, corrupt, forgetful]
-
-
-@pytest.fixture(params=DAMAGES, ids=lambda damage: damage.__name__)
+@pytest.fixture(params=[locked, replaced_by_a_directory, corrupt, forgetful], ids=lambda damage: damage.__name__)
 def damage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Break:
     monkeypatch.setattr(index, "_BUSY_S", 0.05)
     return request.param  # type: ignore[no-any-return]  # pytest does not know
 
 
-async def test_runs_are_counted_and_waited_for(damage: Break, yard: Yard, tmp_path: Path) -> None:
+async def test_runs_are_counted_waited_for_told_and_found_from_elsewhere(
+    damage: Break, yard: Yard, tmp_path: Path
+) -> None:
     done = await yard.launch(prints(*answer("at once")))
     await yard.see_the_end(done)
     until(lambda: not yard.keepers(), "nobody writes to the index any more")
     patient = await yard.launch(waits_for(tmp_path / "go"), prints(*answer("in the end")))
-    with damage(Index(yard.place.agent_dir).path):  # type: ignore[attr-defined]  # a context
+    with damage(Index(yard.place.agent_dir).path):
         details = await yard.status(includeCompleted=True)
         assert details["counts"] == {"running": 1, "completed": 1, "failed": 0, "aborted": 0, "total": 2}
         assert [row["runId"] for row in details["runs"]] == [done.name, patient.name]
@@ -88,6 +88,11 @@ async def test_runs_are_counted_and_waited_for(damage: Break, yard: Yard, tmp_pa
         assert [run.run_dir for run in newest_runs(yard.place, 2, everywhere=True)] == [launched, patient]
         assert Registry(yard.place, "somebody else").runs() == []
         assert [run.run_dir for run in yard.registry.unannounced()] == [done, patient, launched], "no notice is lost"
+        (tmp_path / "elsewhere" / ".pi").mkdir(parents=True)
+        registry = Registry(Place.here(tmp_path / "elsewhere", yard.environ), "anybody")
+        assert registry.runs() == []
+        ids = (done.name, "../../etc", f"{done.name[:-1]}x")
+        assert [run and run.run_dir for run in map(registry.find, ids)] == [done, None, None]
 
 
 def test_a_run_that_was_detached_is_found_on_disk(yard: Yard) -> None:
@@ -99,22 +104,6 @@ def test_a_run_that_was_detached_is_found_on_disk(yard: Yard) -> None:
     (run,) = Registry(yard.place, "terminal").runs()
     assert (run.run_dir, run.state.background) == (record.path, True)
     record.close()
-
-
-async def test_runs_of_other_projects_are_found_by_their_id(damage: Break, yard: Yard, tmp_path: Path) -> None:
-    run_dir = await yard.launch(prints(*answer("here")))
-    await yard.see_the_end(run_dir)
-    until(lambda: not yard.keepers(), "nobody writes to the index any more")
-    elsewhere = tmp_path / "elsewhere"
-    (elsewhere / ".pi").mkdir(parents=True)
-    with damage(Index(yard.place.agent_dir).path):  # type: ignore[attr-defined]  # a context
-        registry = Registry(type(yard.place).here(elsewhere, yard.environ), "anybody")
-        assert registry.runs() == []
-        found = registry.find(run_dir.name)
-        assert found is not None
-        assert found.run_dir == run_dir
-        assert registry.find("../../etc") is None
-        assert registry.find(f"{run_dir.name[:-1]}x") is None
 
 
 async def test_where_nothing_may_be_written_the_commands_see_and_wait_for_a_run_too(yard: Yard, tmp_path: Path) -> None:

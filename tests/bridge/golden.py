@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents import __version__
-from tests.bridge.kit import Desk, Extension, Message
+from tests.bridge.kit import Desk, Extension
 from tests.bridge.patching import fold_patches
+from tests.kit.json_lines import Message
 from tests.process.kit import make_stage
 
 FOLDER = Path(__file__).with_name("transcripts")
@@ -83,7 +84,7 @@ def replay(transcript: list[tuple[str, Message]], desk: Desk) -> list[Message]:
         neutral = Neutral(desk, bridge)
         for direction, message in transcript:
             if direction == ">":
-                bridge.send_raw(neutral.real(json.dumps(message)).encode() + b"\n")
+                bridge.write(neutral.real(json.dumps(message)).encode() + b"\n")
             elif message.get("method") != "tool/update":
                 _wait_for(message, neutral, bridge)
         bridge.hang_up()
@@ -122,7 +123,7 @@ def record(path: Path) -> None:
             neutral = Neutral(desk, bridge)
             for line in kept:
                 if line[0] == ">":
-                    bridge.send_raw(neutral.real(line[2:]).encode() + b"\n")
+                    bridge.write(neutral.real(line[2:]).encode() + b"\n")
                 if line[0] != "<":
                     written.append(line)
                     written += _until_silence(bridge)

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import queue
-import subprocess
 import sys
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
 from pi_subagents import __version__
 from pi_subagents.testing import Action
-from tests.kit.desks import DONE, HostDesk
+from tests.kit.desks import HostDesk
+from tests.kit.json_lines import JsonLines, Message
 from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import tasks
 
 WAIT_S = PATIENCE_S
 SESSION = "01990000-0000-7000-8000-000000000001"
 HELLO = {"protocol": 1, "extension": __version__, "pi": "0.87.1", "path": "", "mode": "rpc"}
-
-__all__ = ["DONE", "HELLO", "SESSION", "WAIT_S", "Desk", "Extension", "Message", "plain"]
-
-Message = dict[str, Any]
 
 
 def plain(line: list[list[str]]) -> str:
@@ -40,15 +33,8 @@ class Desk(HostDesk):
     @contextmanager
     def bridge(self, *, greet: bool = True, **session: Any) -> Iterator[Extension]:
         """A bridge that has been greeted and knows of a session; it is gone at the end of the block."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "pi_subagents", "bridge"],
-            cwd=self.stage.project,
-            env=self.environ,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-        )
-        extension = Extension(process)
+        argv = [sys.executable, "-m", "pi_subagents", "bridge"]
+        extension = Extension(argv, self.stage.project, self.environ)
         try:
             if greet:
                 extension.ask("hello", HELLO)
@@ -67,36 +53,17 @@ class Desk(HostDesk):
         return self.bridge(reason="resume", entries=[{"type": "pi-subagents", "data": run} for run in runs])
 
 
-class Extension:
-    """Speaks for the extension; everything the bridge says is kept in `said`, in order."""
+class Extension(JsonLines):
+    """Speaks for the extension; requests of the bridge are answered as `answers` says."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
-        self.process = process
-        self.said: list[Message] = []
+    def __init__(self, argv: list[str], cwd: Path, environ: Mapping[str, str]) -> None:
+        super().__init__(argv, cwd, environ)
         self.answers: dict[str, Callable[[Message], Any]] = {}
-        self._unheard: queue.SimpleQueue[Message | None] = queue.SimpleQueue()
         self._number = 0
-        self._is_deaf = False
-        self._reading = threading.Thread(target=self._read, daemon=True)
-        self._reading.start()
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            if self._is_deaf:
-                self.process.stdout.close()
-                return
-            self._unheard.put(json.loads(line))
-        self._unheard.put(None)
 
     def send(self, message: Message) -> None:
         """Put a message on the wire."""
-        self.send_raw(json.dumps({"jsonrpc": "2.0", **message}).encode() + b"\n")
-
-    def send_raw(self, data: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
+        super().send({"jsonrpc": "2.0", **message})
 
     def tell(self, method: str, params: Message) -> None:
         """A notification."""
@@ -134,19 +101,13 @@ class Extension:
         for message in list(self.said):
             if wanted(message):
                 return message
-        deadline = time.monotonic() + WAIT_S
-        while (latest := self.next(deadline - time.monotonic())) is not None:
-            if wanted(latest):
-                return latest
-        raise AssertionError(f"the bridge hung up after {self.said}")
+        return self.hear_next(wanted)
 
     def next(self, within_s: float = WAIT_S) -> Message | None:
         """The next message; None at the end of the conversation."""
-        message = self._unheard.get(timeout=max(within_s, 0.001))
-        if message is not None:
-            self.said.append(message)
-            if "id" in message and (reply := self.answers.get(message.get("method", ""))):
-                self.send({"id": message["id"], "result": reply(message["params"])})
+        message = super().next(within_s)
+        if message and "id" in message and (reply := self.answers.get(message.get("method", ""))):
+            self.send({"id": message["id"], "result": reply(message["params"])})
         return message
 
     def told(self, method: str) -> list[Message]:
@@ -188,24 +149,9 @@ class Extension:
 
     def deafen(self) -> None:
         """Read no more of what the bridge says, as if pi were gone, while its input stays open."""
-        assert self.process.stdout is not None
-        self._is_deaf = True
+        self.is_deaf = True
         with suppress(BrokenPipeError):  # the bridge may be the first to notice
             while self._reading.is_alive():
                 self.tell("unheard/of", {})
                 self.begin("no/such", {})
                 self._reading.join(0.05)
-
-    def close(self) -> None:
-        """Make sure that nothing is left of the bridge."""
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        with suppress(OSError):
-            self.process.stdin.close()
-        try:
-            self.process.wait(PATIENCE_S)
-        finally:
-            self.process.kill()
-            self.process.wait(PATIENCE_S)
-            self._reading.join(PATIENCE_S)
-            self.process.stdout.close()

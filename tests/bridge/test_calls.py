@@ -25,8 +25,10 @@ from pi_subagents.testing.records import (
     tool_result,
 )
 from pi_subagents.trust import Decisions
-from tests.bridge.kit import DONE, HELLO, Desk, Message, plain
+from tests.bridge.kit import HELLO, Desk, plain
 from tests.bridge.patching import fold_patches
+from tests.kit.desks import DONE
+from tests.kit.json_lines import Message
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import MODEL, PRESET, tasks
 from tests.progress.windows_kit import CREATED, STARTED, feed, window_of
@@ -309,7 +311,7 @@ def test_a_stray_print_or_a_complaint_reaches_nobody_but_the_window(desk: Desk) 
 
 def test_messages_that_are_not_understood_do_no_harm(desk: Desk) -> None:
     with desk.bridge() as bridge:
-        bridge.send_raw(b"{no json\n")
+        bridge.write(b"{no json\n")
         assert bridge.hear(lambda message: message.get("id", 0) is None)["error"]["code"] == -32700
         bridge.tell("unheard/of", {})
         bridge.tell("session/start", {"nothing": "of use"})
@@ -322,7 +324,7 @@ def test_messages_that_are_not_understood_do_no_harm(desk: Desk) -> None:
 
 def test_a_message_that_is_too_long_is_refused_and_the_next_one_heard(desk: Desk) -> None:
     with desk.bridge() as bridge:
-        bridge.send_raw(b'"' + b"x" * (32 * 1024 * 1024) + b'"\n')
+        bridge.write(b'"' + b"x" * (32 * 1024 * 1024) + b'"\n')
         assert "too large" in bridge.hear(lambda message: message.get("id", 0) is None)["error"]["message"]
         assert not bridge.call("list_subagent_profiles", {})["isError"]
 
@@ -339,7 +341,8 @@ def test_nothing_that_the_handshake_does_not_need_is_loaded_for_it(desk: Desk) -
     said = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "hello", "params": HELLO}).encode()
     answer, loaded = desk.first_answer(said)
     assert answer["protocol"] == 1
-    assert not {"mcp", "textual", "rich", "asyncio", "msgspec", "pi_subagents.tools", "ruamel"} & loaded
+    unwanted = {"mcp", "textual", "rich", "asyncio", "msgspec", "pi_subagents.tools", "ruamel"}
+    assert unwanted & loaded == set()
 
 
 def test_pi_saying_yes_below_a_project_says_nothing_about_the_project(desk: Desk) -> None:

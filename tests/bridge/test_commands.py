@@ -14,7 +14,8 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import pauses, repeats_steering, touches
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, answer, assistant, tool_call
-from tests.bridge.kit import DONE, Desk, Extension, plain
+from tests.bridge.kit import Desk, Extension, plain
+from tests.kit.desks import DONE
 from tests.kit.waiting import until
 
 

@@ -12,7 +12,8 @@ from pi_subagents.store import load_run
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import ignores_abort, ignores_sigterm, leaves_behind, pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START
-from tests.bridge.kit import DONE, WAIT_S, Desk, Extension
+from tests.bridge.kit import WAIT_S, Desk, Extension
+from tests.kit.desks import DONE
 from tests.kit.waiting import until
 from tests.process.kit import PRESET, tasks
 

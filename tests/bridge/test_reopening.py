@@ -15,7 +15,9 @@ from pi_subagents.testing.records import (
     tool_call,
     tool_result,
 )
-from tests.bridge.kit import DONE, Desk, Extension, Message
+from tests.bridge.kit import Desk, Extension
+from tests.kit.desks import DONE
+from tests.kit.json_lines import Message
 from tests.process.kit import tasks
 
 LOOKED = prints(

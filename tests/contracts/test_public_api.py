@@ -15,29 +15,9 @@ import pi_subagents
 from pi_subagents import Event
 
 PUBLIC = [
-    "AgentNotFound",
-    "Delegation",
-    "Event",
-    "FileSlice",
-    "InvalidCall",
-    "PiSubagentsError",
-    "Profile",
-    "ProfileError",
-    "Reason",
-    "Run",
-    "RunResult",
-    "RunState",
-    "RunUpdate",
-    "Session",
-    "SessionBusy",
-    "SessionNotFound",
-    "SettingsError",
-    "Status",
-    "StoreError",
-    "Task",
-    "Usage",
-    "delegate",
-    "sessions",
+    *("AgentNotFound", "Delegation", "Event", "FileSlice", "InvalidCall", "PiSubagentsError", "Profile"),
+    *("ProfileError", "Reason", "Run", "RunResult", "RunState", "RunUpdate", "Session", "SessionBusy"),
+    *("SessionNotFound", "SettingsError", "Status", "StoreError", "Task", "Usage", "delegate", "sessions"),
 ]
 
 

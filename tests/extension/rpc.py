@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
-import queue
 import shlex
-import subprocess
-import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
-from types import TracebackType
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from pi_subagents.harness.pi.programs import PI_VARIABLE
+from tests.kit.json_lines import JsonLines, Message
 from tests.kit.waiting import PATIENCE_S
 from tests.pi.stage import Stage
 
+Event = Message
 WAIT_S = PATIENCE_S
 """Far beyond what anything here takes, even on a busy machine."""
 
-Event = dict[str, Any]
 
-
-class Pi:
+class Pi(JsonLines):
     """A pi that is told what to do; every dialog is answered as `answers` says, or cancelled.
 
     Where there is a choice, the first option is taken that begins with one of `choices`.
@@ -31,97 +25,48 @@ class Pi:
     def __init__(self, stage: Stage, *arguments: str, environ: Mapping[str, str] | None = None) -> None:
         self.answers: dict[str, dict[str, Any]] = {}
         self.choices: tuple[str, ...] = ()
-        self.seen: list[Event] = []
-        self.process = subprocess.Popen(
-            [*shlex.split(stage.environ[PI_VARIABLE]), "--mode", "rpc", *arguments],
-            cwd=stage.project,
-            env={**stage.environ, **(environ or {})},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
-        self._arrived: queue.Queue[Event | None] = queue.Queue()
         self._next = 0
-        self._said: list[str] = []
-        self._readers = [threading.Thread(target=work, daemon=True) for work in (self._read, self._listen)]
-        for reader in self._readers:
-            reader.start()
-
-    def __enter__(self) -> Pi:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is not None:
-            self.process.kill()
-        self.close()
-
-    def close(self) -> int:
-        """Take its input away and wait for its end."""
-        assert self.process.stdin is not None
-        self.process.stdin.close()
-        try:
-            return self.process.wait(WAIT_S)
-        finally:
-            self.process.kill()
-            for reader in self._readers:
-                reader.join(WAIT_S)
-            with self.process:  # closes the pipes
-                pass
-
-    def send(self, **command: Any) -> None:
-        """Write a command."""
-        assert self.process.stdin is not None
-        self.process.stdin.write(json.dumps(command) + "\n")
-        self.process.stdin.flush()
+        argv = [*shlex.split(stage.environ[PI_VARIABLE]), "--mode", "rpc", *arguments]
+        self._log = stage.root / "pi-errors.txt"
+        super().__init__(argv, stage.project, {**stage.environ, **(environ or {})}, self._log)
 
     def ask(self, **command: Any) -> Any:
         """Send a command and return the data of its answer."""
         self._next += 1
         name = f"ask-{self._next}"
-        self.send(id=name, **command)
-        answer = self.until(lambda event: event["type"] == "response" and event.get("id") == name)
+        self.send({"id": name, **command})
+        answer = self.hear_next(lambda event: event["type"] == "response" and event.get("id") == name)
         assert answer["success"], answer
         return answer.get("data")
 
-    def until(self, condition: Callable[[Event], bool]) -> Event:
-        """Read on until an event; returns it."""
-        deadline = time.monotonic() + WAIT_S
-        while True:
-            try:
-                event = self._arrived.get(timeout=max(0.1, deadline - time.monotonic()))
-            except queue.Empty:
-                event = None
-            assert event is not None, f"pi has ended or is silent; it said:\n{''.join(self._said)}\n{self._tail()}"
-            self.seen.append(event)
-            if event["type"] == "extension_ui_request" and (answer := self._answer(event)):
-                self.send(type="extension_ui_response", id=event["id"], **answer)
-            if condition(event):
-                return event
+    def next(self, within_s: float = WAIT_S) -> Event | None:
+        event = super().next(within_s)
+        assert event is not None, f"pi has ended; it said:\n{self._log.read_text()}\n{self.said[-8:]}"
+        if event["type"] == "extension_ui_request" and (answer := self._answer(event)):
+            self.send({"type": "extension_ui_response", "id": event["id"], **answer})
+        return event
 
     def until_type(self, kind: str) -> Event:
         """Read on until an event of a type."""
-        return self.until(lambda event: event["type"] == kind)
+        return self.hear_next(lambda event: event["type"] == kind)
 
     def notice(self) -> str:
         """The next notice for the person."""
-        notice: str = self.until(lambda event: event.get("method") == "notify")["message"]
+        notice: str = self.hear_next(lambda event: event.get("method") == "notify")["message"]
         return notice
 
     def prompt(self, message: str) -> list[Event]:
         """Say something and wait until the agent has nothing more to do; returns what happened."""
-        start = len(self.seen)
+        start = len(self.said)
         self.ask(type="prompt", message=message)
         self.until_type("agent_settled")
-        return self.seen[start:]
+        return self.said[start:]
 
     def command(self, line: str) -> list[Event]:
         """Run a command of an extension to its end."""
-        start = len(self.seen)
+        start = len(self.said)
         self.ask(type="prompt", message=line)
-        return self.seen[start:]
+        return self.said[start:]
 
     def _answer(self, event: Event) -> dict[str, Any] | None:
         if event["method"] not in ("select", "confirm", "input", "editor"):
@@ -130,19 +75,6 @@ class Pi:
             if option.startswith(self.choices):
                 return {"value": option}
         return self.answers.get(event["method"], {"cancelled": True})
-
-    def _tail(self) -> str:
-        return "\n".join(json.dumps(event)[:300] for event in self.seen[-8:])
-
-    def _read(self) -> None:
-        assert self.process.stdout is not None
-        for line in self.process.stdout:
-            self._arrived.put(json.loads(line))
-        self._arrived.put(None)
-
-    def _listen(self) -> None:
-        assert self.process.stderr is not None
-        self._said.extend(self.process.stderr)
 
 
 def results(events: list[Event]) -> Iterator[Event]:

@@ -38,9 +38,13 @@ def _children(stage: Stage) -> list[str]:
 
 
 def _start_slow_call(pi: Pi, stage: Stage, requests: int) -> None:
-    pi.send(type="prompt", message="Delegate.")
+    pi.send({"type": "prompt", "message": "Delegate."})
     stage.model.wait_for_requests(requests, WAIT_S)
-    pi.until(lambda event: event["type"] == "tool_execution_update" and "Thinking" in str(event["partialResult"]))
+    pi.hear_next(_is_thinking)
+
+
+def _is_thinking(event: Event) -> bool:
+    return event["type"] == "tool_execution_update" and "Thinking" in str(event["partialResult"])
 
 
 def test_an_abort_leaves_no_child_and_what_was_seen_stays(stage: Stage) -> None:
@@ -49,7 +53,7 @@ def test_an_abort_leaves_no_child_and_what_was_seen_stays(stage: Stage) -> None:
         assert _children(stage)
         pi.ask(type="abort")
         assert not _children(stage)
-        (result,) = results(pi.seen)
+        (result,) = results(pi.said)
         assert "✗ slow: error — Cancelled (session: " in text_of(result)
         assert result["isError"]
         (window,) = result["result"]["details"]["windows"]
@@ -70,11 +74,11 @@ def test_a_bridge_that_is_killed_in_a_call_is_started_again_and_tells_the_truth(
             "The pi-subagents bridge stopped: killed by SIGKILL. The call did not finish, and its sub-agents were "
             f"stopped. Read what they said so far with get_subagent_output: {session_id}."
         )
-        notices = [event["message"] for event in pi.seen if _is_notice(event)]
+        notices = [event["message"] for event in pi.said if _is_notice(event)]
         assert notices == ["pi-subagents: the bridge stopped (killed by SIGKILL) and was restarted."]
         until(lambda: not _children(stage))
         # The model calls again, and gets another bridge.
-        pi.until(lambda event: event["type"] == "tool_execution_update" and "Thinking" in str(event["partialResult"]))
+        pi.hear_next(_is_thinking)
         assert load_run(stage.run_dirs[0]).reason is Reason.LOST
         (second,) = _bridges(stage)
         assert second != first
@@ -83,7 +87,7 @@ def test_a_bridge_that_is_killed_in_a_call_is_started_again_and_tells_the_truth(
         assert pi.until_type("tool_execution_end")["isError"]
         assert not pi.until_type("tool_execution_end")["isError"]
         pi.until_type("agent_settled")
-        _, notice = [event["message"] for event in pi.seen if _is_notice(event)]
+        _, notice = [event["message"] for event in pi.said if _is_notice(event)]
         assert notice.startswith(
             "pi-subagents: the bridge stopped (killed by SIGKILL); the next call restarts it. Log: "
         )
@@ -94,7 +98,7 @@ def test_a_bridge_that_is_killed_between_calls_is_there_again_before_the_next(st
         pi.command("/profile list")
         (first,) = _bridges(stage)
         os.kill(first, signal.SIGKILL)
-        assert "was restarted" in pi.until(_is_notice)["message"]
+        assert "was restarted" in pi.hear_next(_is_notice)["message"]
         (second,) = until(lambda: _bridges(stage))
         assert second != first
 

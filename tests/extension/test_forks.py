@@ -48,14 +48,14 @@ def test_a_fork_finds_the_sessions_and_only_the_owner_is_told_of_an_end(
         gate.touch()
         (first,) = stage.run_dirs
         until(lambda: load_run(first).status.is_terminal)
-        start = len(pi.seen)
+        start = len(pi.said)
         found = list(results(pi.prompt("Go on.")))
         assert "Waited." in text_of(found[1])
-        if not _told(pi.seen[start:]):
-            pi.until(tells_of_an_end)
+        if not _told(pi.said[start:]):
+            pi.hear_next(tells_of_an_end)
         (_, second) = stage.run_dirs
-        assert _told(pi.seen) == [second.name], "the fork launched only the second"
+        assert _told(pi.said) == [second.name], "the fork launched only the second"
     with Pi(stage, "--session", parent) as owner:
-        owner.until(tells_of_an_end)
-        assert _told(owner.seen) == [first.name]
+        owner.hear_next(tells_of_an_end)
+        assert _told(owner.said) == [first.name]
     until(lambda: not processes_below(stage.root))

@@ -55,7 +55,7 @@ def stage(play_with_extension: PlayWithExtension) -> Stage:
 
 def _state(pi: Pi) -> dict[str, Any]:
     pi.command("/tools")
-    notice = next(event for event in reversed(pi.seen) if event.get("method") == "notify")
+    notice = next(event for event in reversed(pi.said) if event.get("method") == "notify")
     state: dict[str, Any] = json.loads(notice["message"])
     return {"active": set(state["active"]) & set(TOOLS), "models": state["models"]}
 

@@ -82,7 +82,7 @@ def test_a_parent_uses_all_seven_tools_and_finds_their_sessions_after_a_restart(
         _check_updates(list(updates(events)))
         notice = _custom_message(pi)
         stats = pi.ask(type="get_session_stats")
-        entries = [event["entry"] for event in pi.seen if event["type"] == "entry_appended"]
+        entries = [event["entry"] for event in pi.said if event["type"] == "entry_appended"]
     _check_entries(entries)
     run_id = next(entry["data"]["runId"] for entry in entries if entry["customType"] == "pi-subagents:bg-run")
     assert notice["details"]["runId"] == run_id
@@ -93,7 +93,7 @@ def test_a_parent_uses_all_seven_tools_and_finds_their_sessions_after_a_restart(
         assert "It is done." in text_of(found)
         # A run that was told of is not told of again.
         again.ask(type="new_session")
-        assert not [event for event in again.seen if tells_of_an_end(event)]
+        assert not [event for event in again.said if tells_of_an_end(event)]
     until(lambda: not processes_below(stage.root))
 
 
@@ -116,7 +116,7 @@ def test_the_end_of_a_background_agent_is_told_without_a_turn_of_the_model(
         assert words.startswith('Background agent "scout" completed: Work. (run ')
         assert result == "It is done.", "the model reads it in its next turn"
         assert not pi.ask(type="get_state")["isStreaming"]
-        assert [event["type"] for event in pi.seen].count("agent_start") == 1
+        assert [event["type"] for event in pi.said].count("agent_start") == 1
 
 
 def _check_results(found: list[Event]) -> None:
@@ -155,7 +155,7 @@ def _check_updates(found: list[Event]) -> None:
 
 
 def _custom_message(pi: Pi) -> dict[str, Any]:
-    seen = next((event for event in pi.seen if tells_of_an_end(event)), None) or pi.until(tells_of_an_end)
+    seen = next((event for event in pi.said if tells_of_an_end(event)), None) or pi.hear_next(tells_of_an_end)
     message: dict[str, Any] = seen["message"]
     return message
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.models import Task
-from pi_subagents.models.event import AnyEvent, Output
+from pi_subagents.models.event import AnyEvent, Event, Output
 from pi_subagents.place import Place
 from pi_subagents.runs.run import RunResult
 from pi_subagents.store import JOURNAL_FILE, read_journal
@@ -73,13 +73,13 @@ class Stage(Workplace):
         return {**self.environ, **(more or {})}
 
 
-async def until_ready(delegation: Delegation, count: int = 1) -> asyncio.Task[None]:
-    """Start a delegation and wait until `count` of its agents have said so; returns the rest of its work."""
+async def until_ready(delegation: Delegation, count: int = 1, sign: type[Event] = Output) -> asyncio.Task[None]:
+    """Start a delegation and wait until `count` of its agents have given that sign; returns the rest of its work."""
     ready = asyncio.Semaphore(0)
 
     async def follow() -> None:
         async for update in delegation:
-            if isinstance(update.event, Output) and update.event.text == "ready":
+            if isinstance(update.event, sign):
                 ready.release()
 
     work = asyncio.ensure_future(follow())

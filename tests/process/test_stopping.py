@@ -117,15 +117,7 @@ async def test_a_cancel_soon_after_the_start_is_never_completed_and_needs_no_kil
     # It finishes at the very moment of the cancel, if that does not reach it sooner.
     finishing = [prints(AGENT_START), waits_for(tmp_path / "cancelled"), DONE]
     delegation = stage.delegation(finishing, [prints(AGENT_START), FOREVER])
-    started = asyncio.Event()
-
-    async def follow() -> None:
-        async for update in delegation:
-            if isinstance(update.event, Started):
-                started.set()
-
-    work = asyncio.ensure_future(follow())
-    await asyncio.wait_for(started.wait(), PATIENCE_S)
+    work = await until_ready(delegation, sign=Started)
     await asyncio.sleep(delay_ms / 1000)
     delegation.stop()
     (tmp_path / "cancelled").touch()

@@ -74,8 +74,9 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def test_the_exit_code_is_the_workers(start: Start, tmp_path: Path) -> None:
-    parent, worker = start()
+@pytest.mark.parametrize("before", [(), (sys.executable, "-c", _DEAF)], ids=["", "where ends of children are ignored"])
+def test_the_exit_code_is_the_workers(before: tuple[str, ...], start: Start, tmp_path: Path) -> None:
+    parent, worker = start(*before)
     assert worker != parent.pid
     (tmp_path / "go").write_text("end")
     assert parent.wait(PATIENCE_S) == 7
@@ -138,9 +139,3 @@ def test_nobody_but_the_worker_can_tell_the_parent_that_it_has_left(start: Start
     os.kill(parent.pid, signal.SIGUSR1)
     assert parent.wait(PATIENCE_S) == -signal.SIGUSR1
     until(lambda: not is_alive(worker), "the worker is gone")
-
-
-def test_the_end_of_the_worker_is_heard_also_where_ends_of_children_are_ignored(start: Start, tmp_path: Path) -> None:
-    parent, _ = start(sys.executable, "-c", _DEAF)
-    (tmp_path / "go").write_text("end")
-    assert parent.wait(PATIENCE_S) == 7

@@ -12,7 +12,7 @@ CWD = "/home/ann/project"
 
 def bash(command: str, width: int = 100) -> list[str]:
     arguments = {"command": command}
-    return preview_tool_call("bash", arguments, width=width, cwd=CWD, home="/home/ann").split("\n")
+    return preview_tool_call("bash", arguments, width=width, cwd=CWD).split("\n")
 
 
 @pytest.mark.parametrize(
@@ -35,8 +35,8 @@ def test_a_cd_to_where_the_agent_is_already_goes(command: str) -> None:
 
 def test_home_is_where_the_agent_may_be_too() -> None:
     arguments = {"command": "cd ~ && ls"}
-    assert preview_tool_call("bash", arguments, width=80, cwd="/home/ann", home="/home/ann") == "bash → ls"
-    assert preview_tool_call("bash", arguments, width=80, cwd="/home/ann") == "bash → cd ~ && ls"
+    assert preview_tool_call("bash", arguments, width=80, cwd="/home/ann") == "bash → ls"
+    assert preview_tool_call("bash", arguments, width=80, cwd="/home/bob") == "bash → cd ~ && ls"
 
 
 @pytest.mark.parametrize(

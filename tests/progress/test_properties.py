@@ -111,7 +111,7 @@ def test_a_cut_never_goes_through_a_character(text: str, width: int) -> None:
 
 @given(NAMES, ARGUMENTS, st.integers(min_value=1, max_value=120))
 def test_a_preview_never_raises_and_keeps_its_width(name: str, arguments: Any, width: int) -> None:
-    preview = preview_tool_call(name, arguments, width=width, cwd="/home/ann/project", home="/home/ann")
+    preview = preview_tool_call(name, arguments, width=width, cwd="/home/ann/project")
     for line in preview.split("\n"):
         assert cell_width(line) <= width
         assert obeyed(line) == []

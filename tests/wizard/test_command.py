@@ -49,21 +49,14 @@ async def test_a_profile_is_shown_with_its_key_masked(stocked: Desk, arguments: 
     ]
 
 
-@pytest.mark.parametrize("word", ["create", "new"])
-async def test_a_profile_is_created(desk: Desk, word: str) -> None:
-    await say(desk, f"{word} fresh", Person({"Scope": "Project"}))
-    assert desk.path("fresh").read_text() == "---\nname: fresh\n---\n"
-
-
-async def test_a_profile_is_edited(stocked: Desk) -> None:
-    await say(stocked, "edit writer", Person({"3 of 10": "m"}))
-    assert stocked.path("writer", "global").read_text() == "---\nname: writer\nmodel: m\n---\n"
-
-
-@pytest.mark.parametrize("word", ["delete", "rm", "remove"])
-async def test_a_profile_is_deleted(stocked: Desk, word: str) -> None:
-    await say(stocked, f"{word} writer", Person({"Delete": True}))
-    assert not stocked.path("writer", "global").exists()
+async def test_a_profile_is_created_edited_and_deleted_by_every_word_for_it(desk: Desk) -> None:
+    for creates, deletes in (("create", "delete"), ("new", "rm"), ("new", "remove")):
+        await say(desk, f"{creates} fresh", Person({"Scope": "Project"}))
+        assert desk.path("fresh").read_text() == "---\nname: fresh\n---\n"
+        await say(desk, "edit fresh", Person({"3 of 10": "m"}))
+        assert desk.path("fresh").read_text() == "---\nname: fresh\nmodel: m\n---\n"
+        await say(desk, f"{deletes} fresh", Person({"Delete": True}))
+        assert not desk.path("fresh").exists()
 
 
 async def test_a_name_that_was_not_said_is_asked_for(stocked: Desk) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Generator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,7 +31,7 @@ from pi_subagents.paths import project_of
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
 from pi_subagents.runners.detached import TmuxPanes
-from pi_subagents.runs.control import serving
+from pi_subagents.runs.live import serving
 from pi_subagents.runs.retention import apply_retention_aside
 from pi_subagents.runs.run import Run, RunResult
 from pi_subagents.runs.sessions import Remembered, nothing_remembered
@@ -103,14 +104,20 @@ class Delegation:
         self.runs: list[DelegatedRun] = []
         self._prepared: list[PreparedRun] = []
         self._index = Index(self.place.agent_dir)
-        self._tasks = list(tasks)
-        self._profile = profile
+        self.task_count = len(tasks)
         self.concurrency = concurrency
         self._observers = [observer] if observer is not None else []
-        self._available_tools = available_tools
-        self._remembered = remembered
-        self._check = check
-        self._harness = harness or harness_named(self.settings.harness_name)
+        self._prepare_runs = partial(
+            prepare_runs,
+            list(tasks),
+            self.place,
+            self.settings,
+            harness=harness or harness_named(self.settings.harness_name),
+            default_profile=profile,
+            available_tools=available_tools,
+            remembered=remembered,
+            check=check,
+        )
         in_panes = (runner or ("local" if agents is not None else self.settings.runner)) == "tmux"
         self._panes = TmuxPanes(self.place.environ) if in_panes else None
         self._shared_agents = agents
@@ -143,10 +150,6 @@ class Delegation:
         while (update := await updates.get()) is not None:
             yield update
         await self._results()
-
-    @property
-    def task_count(self) -> int:
-        return len(self._tasks)
 
     @property
     def results(self) -> list[RunResult]:
@@ -189,16 +192,7 @@ class Delegation:
         if self.runs:
             return
         self.check_runner()
-        prepared = prepare_runs(
-            self._tasks,
-            self.place,
-            self.settings,
-            harness=self._harness,
-            default_profile=self._profile,
-            available_tools=self._available_tools,
-            remembered=self._remembered,
-            check=self._check,
-        )
+        prepared = self._prepare_runs()
         with answering_for(prepared):
             self.runs = [DelegatedRun(run.plan, run.record.path, self._hold(run)) for run in prepared]
             self._take_note(self.runs)

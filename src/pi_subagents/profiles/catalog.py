@@ -37,29 +37,11 @@ class UnknownProfile(ProfileError):  # noqa: N818 - reads as a sentence where it
 
 
 @dataclass(frozen=True, slots=True)
-class BrokenProfile:
-    """A profile file that could not be used."""
-
-    path: Path
-    name_guess: str
-    line: int
-    message: str
-    scope: Scope
-
-    def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}"
-
-    def answers_to(self, name: str) -> bool:
-        """Whether somebody who asks for `name` means this file."""
-        return name in (self.name_guess, self.path.stem)
-
-
-@dataclass(frozen=True, slots=True)
 class ProfileCatalog:
     """What loading found; treat it as read-only, it is shared by everybody within the cache's time."""
 
     profiles: dict[str, Profile] = field(default_factory=dict)
-    broken: list[BrokenProfile] = field(default_factory=list)
+    broken: list[ProfileFileError] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     kind: Format = PROFILE
 
@@ -189,7 +171,8 @@ def _add_file(path: Path, scope: Scope, catalog: ProfileCatalog, effort: Effort)
     try:
         profile, warnings = read_profile(path, scope, catalog.kind, effort)
     except ProfileFileError as error:
-        catalog.broken.append(BrokenProfile(path, error.name_guess, error.line, error.sentence, scope))
+        error.scope = scope
+        catalog.broken.append(error.with_traceback(None))
         return
     catalog.warnings.extend(warnings)
     other = catalog.profiles.get(profile.name)

@@ -36,14 +36,20 @@ _TOOL_LISTS = ("tools", "excludeTools")
 
 
 class ProfileFileError(ProfileError):
-    """A file that holds no usable profile; its text begins with `path:line:`."""
+    """A file that holds no usable profile; its text begins with `path:line:`. Where files are listed it has a scope."""
 
-    def __init__(self, path: Path, line: int, sentence: str, name_guess: str | None = None) -> None:
-        super().__init__(f"{path}:{line}: {sentence}")
+    scope: Scope | None = None
+
+    def __init__(self, path: Path, line: int, message: str, name_guess: str | None = None) -> None:
+        super().__init__(f"{path}:{line}: {message}")
         self.path = path
         self.line = line
-        self.sentence = sentence
+        self.message = message
         self.name_guess = name_guess or path.stem
+
+    def answers_to(self, name: str) -> bool:
+        """Whether somebody who asks for `name` means this file."""
+        return name in (self.name_guess, self.path.stem)
 
 
 def read_profile(

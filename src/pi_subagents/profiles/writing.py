@@ -118,7 +118,7 @@ def find_profile_file(name: str, directory: Path, kind: Format = PROFILE) -> Pat
             if read_profile(path, kind=kind)[0].name == name:
                 found = path  # the last one is the one that loading takes
         except ProfileFileError as error:
-            if name in (error.name_guess, path.stem):
+            if error.answers_to(name):
                 broken = path
     return found or broken
 

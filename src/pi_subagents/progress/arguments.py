@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections import deque
 from collections.abc import Iterable, Mapping
@@ -17,6 +18,15 @@ MAX_VALUE_CHARS = 4096
 """More than any line shows; longer values are cut before they are looked at closely."""
 _MAX_NUMBER = 10**12
 """Beyond any line of any file, so it is no line number."""
+MAX_COMMAND_LINES = 4
+"""One long command must not push everything else out of a window of fifteen lines."""
+CONTINUATION = "│ "
+
+_CD = re.compile(r"""\s*cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))[^\S\n]*(?:&&|;|\n)\s*""")
+_LONE_CD = re.compile(r"""cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))\s*;?""")
+_MOVES = re.compile(r"(?<![\w./-])(?:cd|pushd|popd)(?![\w./-])")
+_PATH = re.compile(r"""(?<![^\s'"=(<>:,])/(?!/)[^\s'"`;&|<>()$\\:,]*(?![^\s'"`;&|<>():,])""")
+_TOKEN = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|`[^`]*`|&&|[()]""", re.DOTALL)
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), skipkeys=True, default=lambda value: "?")
 
 
@@ -26,7 +36,6 @@ class Arguments:
 
     values: Mapping[str, object]
     cwd: str | None = None
-    home: str | None = None
 
     def text(self, *keys: str) -> str | None:
         """The first of `keys` that holds text worth showing, on one line."""
@@ -35,7 +44,7 @@ class Arguments:
     def path(self, *keys: str) -> str | None:
         """The first of `keys` that holds a path, in its shortest form."""
         text = self.text(*keys)
-        return None if text is None else shorten_path(text, cwd=self.cwd, home=self.home)
+        return None if text is None else shorten_path(text, cwd=self.cwd, home=_home())
 
     def number(self, *keys: str) -> int | None:
         """The first of `keys` that holds a whole number from zero up."""
@@ -54,10 +63,14 @@ class Arguments:
 
     def paths(self, key: str) -> list[str]:
         """The paths in the list under `key`, each in its shortest form."""
-        return [shorten_path(text, cwd=self.cwd, home=self.home) for text in self.texts(key)]
+        return [shorten_path(text, cwd=self.cwd, home=_home()) for text in self.texts(key)]
 
     def is_absent(self, key: str) -> bool:
         return self.values.get(key) in (None, "")
+
+
+def _home() -> str:
+    return os.path.expanduser("~")  # noqa: PTH111 - a text among texts, and never an error
 
 
 def text_of(value: object) -> str | None:
@@ -114,25 +127,14 @@ def unique(values: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(values))
 
 
-MAX_COMMAND_LINES = 4
-"""One long command must not push everything else out of a window of fifteen lines."""
-CONTINUATION = "│ "
-
-_CD = re.compile(r"""\s*cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))[^\S\n]*(?:&&|;|\n)\s*""")
-_LONE_CD = re.compile(r"""cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))\s*;?""")
-_MOVES = re.compile(r"(?<![\w./-])(?:cd|pushd|popd)(?![\w./-])")
-_PATH = re.compile(r"""(?<![^\s'"=(<>:,])/(?!/)[^\s'"`;&|<>()$\\:,]*(?![^\s'"`;&|<>():,])""")
-_TOKEN = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|`[^`]*`|&&|[()]""", re.DOTALL)
-
-
-def first_line(command: str, *, cwd: str | None = None, home: str | None = None) -> str:
+def first_line(command: str, *, cwd: str | None = None) -> str:
     """The command's first line without redundant `cd`s, with `…` if more follows; empty for a blank one."""
-    text = _drop_cd(clean(bounded(command), keep_newlines=True).strip(), cwd, home)
+    text = _drop_cd(clean(bounded(command), keep_newlines=True).strip(), cwd)
     lines = deque(line for each in text.split("\n") if (line := each.strip()))
     first = lines.popleft() if lines else ""
     while lines and (first.endswith(("&&", "\\")) or lines[0].startswith("&&")):
         first = " ".join((first.removesuffix("\\").rstrip(), lines.popleft()))
-    first = _shorten_paths(first, cwd, home)
+    first = _shorten_paths(first, cwd)
     return f"{first} {ELLIPSIS}" if lines else first
 
 
@@ -173,21 +175,21 @@ def _fill(parts: list[str], rooms: tuple[int, int]) -> list[str]:
     return lines
 
 
-def _shorten_paths(command: str, cwd: str | None, home: str | None) -> str:
+def _shorten_paths(command: str, cwd: str | None) -> str:
     """Absolute paths as they are seen from where the command stands; beyond a `cd` that is somewhere else."""
     if cwd and (lone := _LONE_CD.fullmatch(command)):
         target = next(group for group in lone.groups() if group is not None)
-        return "cd ." if same_directory(target, cwd, home) else command
+        return "cd ." if same_directory(target, cwd, _home()) else command
     moves = _MOVES.search(command)
     here = len(command) if moves is None else moves.start()
-    return _PATH.sub(lambda path: shorten_path(path[0], cwd=cwd, home=home), command[:here]) + command[here:]
+    return _PATH.sub(lambda path: shorten_path(path[0], cwd=cwd, home=_home()), command[:here]) + command[here:]
 
 
-def _drop_cd(command: str, cwd: str | None, home: str | None) -> str:
+def _drop_cd(command: str, cwd: str | None) -> str:
     while cwd and (found := _CD.match(command)):
         target = next(group for group in found.groups() if group is not None)
         rest = command[found.end() :]
-        if not rest or not same_directory(target, cwd, home):
+        if not rest or not same_directory(target, cwd, _home()):
             break
         command = rest
     return command

@@ -17,17 +17,21 @@ _NARROW = 8
 """With fewer cells than this left for the subject, the line is cut at its end like any other text."""
 _MAX_NAMED = 3
 _NON_EMPTY_LINE = re.compile(r"\S[^\n]*")
+_MAX_CHARACTERS = 1024 * 1024
+"""`pi` cuts its lists long before; what is larger is not counted line by line."""
+_FIRST_LINES, _LAST_LINES = 8, 12
+"""The end of an output tells how it went, its beginning what it is about."""
+_MAX_CELLS = 500
+_NOTHING = {"ls": "(empty directory)", "find": "No files found matching pattern"}
 
 Row = Callable[[str, Arguments, int], str | None]
 
 
-def preview_tool_call(
-    name: str, arguments: object, *, width: int, cwd: str | None = None, home: str | None = None
-) -> str:
+def preview_tool_call(name: str, arguments: object, *, width: int, cwd: str | None = None) -> str:
     """What a tool is called for, in lines of at most `width` cells; only a long command has several."""
     if isinstance(arguments, Mapping):
         row = _ROWS.get(name) or (_lsp if name.startswith("lsp_") else None)
-        preview = row(name, Arguments(arguments, cwd, home), width) if row else None
+        preview = row(name, Arguments(arguments, cwd), width) if row else None
         if preview is not None:
             return preview
     return _generic(name, arguments, width)
@@ -118,7 +122,7 @@ def _ls(name: str, arguments: Arguments, width: int) -> str | None:
 
 def _bash(name: str, arguments: Arguments, width: int) -> str | None:
     command = arguments.values.get("command")
-    line = first_line(command, cwd=arguments.cwd, home=arguments.home) if isinstance(command, str) else ""
+    line = first_line(command, cwd=arguments.cwd) if isinstance(command, str) else ""
     return "\n".join(layout(line, head=name + ARROW, width=width)) if line else None
 
 
@@ -238,25 +242,15 @@ _ROWS: dict[str, Row] = {
 }
 
 
-_CUT_KEYS = ("entryLimitReached", "resultLimitReached", "truncation", "truncated")
-_MAX_CHARACTERS = 1024 * 1024
-"""`pi` cuts its lists long before; what is larger is not counted line by line."""
-_FIRST_LINES, _LAST_LINES = 8, 12
-"""The end of an output tells how it went, its beginning what it is about."""
-_MAX_CELLS = 500
-_NOTHING = {"ls": "(empty directory)", "find": "No files found matching pattern"}
-
-
-def summarise_tool_result(name: str, text: str, details: object = None) -> str | None:
+def summarise_tool_result(name: str, text: str, *, was_cut: bool = False) -> str | None:
     """`2 files, 1 dir`, `(empty)`, `3 matches`, with `+` if the list was cut; None for every other tool."""
     if name not in _NOTHING or len(text) > _MAX_CHARACTERS:
         return None
     listed, noticed = _split_notice(text)
-    cut = noticed or (isinstance(details, Mapping) and any(details.get(key) for key in _CUT_KEYS))
     found = "" if listed.strip() == _NOTHING[name] else listed
     entries = [line for line in found.split("\n") if line.strip()]
     summary = _files_and_dirs(entries) if name == "ls" else counted(len(entries), "match", "matches")
-    return summary + ("+" if cut else "")
+    return summary + ("+" if noticed or was_cut else "")
 
 
 def output_lines(text: str) -> list[str]:

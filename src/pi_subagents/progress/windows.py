@@ -171,13 +171,11 @@ class Window:
         *,
         max_lines: int = DEFAULT_MAX_LINES,
         preview_width: int = DEFAULT_PREVIEW_WIDTH,
-        home: str | None = None,
     ) -> None:
         self.state = state
         self.max_lines = max_lines
         self.preview_width = preview_width
         self.run_dir: str | None = None
-        self._home = home
         self._history = History()
         self._live = LiveArea()
         self._calls: dict[str, WindowLine] = {}
@@ -269,7 +267,7 @@ class Window:
         call = self._calls.get(event.tool_call_id or "")
         nested = [self._preview(made.name, made.arguments)[0] for made in event.nested_calls[:_MAX_NESTED_CALLS]]
         below = [WindowLine(f"  → {preview}", "tool") for preview in nested]
-        summary = summarise_tool_result(event.tool_name or "", event.text, {"truncated": event.truncated})
+        summary = summarise_tool_result(event.tool_name or "", event.text, was_cut=event.truncated)
         if summary is not None and not event.is_error:
             below.insert(0, WindowLine(f"  {summary}", "tool"))
         self._history.insert_below(call, *below)
@@ -313,8 +311,7 @@ class Window:
         return self._live.show("tool line", None)
 
     def _preview(self, name: str, arguments: object) -> list[str]:
-        width, cwd = self.preview_width, self.state.cwd
-        return preview_tool_call(name, arguments, width=width, cwd=cwd, home=self._home).split("\n")
+        return preview_tool_call(name, arguments, width=self.preview_width, cwd=self.state.cwd).split("\n")
 
     def _started(self, _event: ev.Started) -> bool:
         self._live.show("notice", None)

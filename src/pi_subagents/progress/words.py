@@ -125,12 +125,10 @@ class ProgressWords:
         *,
         width: int | None = None,
         cwd: str | None = None,
-        home: str | None = None,
         multiline: bool = False,
     ) -> None:
         self._width = width
         self._cwd = cwd
-        self._home = home
         self._multiline = multiline
         self._subjects: dict[str, str | None] = {}
         self._told: dict[str, type[ev.Event]] = {}
@@ -187,9 +185,9 @@ class ProgressWords:
             return None
         if phrases.key == "command":
             command = arguments.get("command")
-            line = first_line(command, cwd=self._cwd, home=self._home) if isinstance(command, str) else ""
+            line = first_line(command, cwd=self._cwd) if isinstance(command, str) else ""
             return clip(line, COMMAND_CELLS) or None
-        reader = Arguments(arguments, self._cwd, self._home)
+        reader = Arguments(arguments, self._cwd)
         return reader.path("path", "file_path") if phrases.key == "path" else reader.text(phrases.key)
 
     def _stderr(self, event: ev.Stderr) -> None:

@@ -15,7 +15,7 @@ from pi_subagents.progress import Window, documented_status
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import Settings, preview_width
 from pi_subagents.text import clean
-from pi_subagents.tools.contract import Detachable, Details, Tool, ToolContext, ToolResult, Update, WaitingCall
+from pi_subagents.tools.contract import Detachable, Details, Tool, ToolContext, ToolResult, WaitingCall
 from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
 
 _Line = Annotated[int, msgspec.Meta(ge=1)]
@@ -137,9 +137,6 @@ class _Call(WaitingCall):
         if any(changed):
             self.changed()
         self.speak(state, events)
-
-    def update(self) -> Update:
-        return Update(self.details, self.windows())
 
     def details(self) -> Details:
         return _details(self.windows(), self.delegation.settings, self.delegation.warnings)

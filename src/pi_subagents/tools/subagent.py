@@ -23,7 +23,6 @@ from pi_subagents.tools.contract import (
     Tool,
     ToolContext,
     ToolResult,
-    Update,
     WaitingCall,
 )
 from pi_subagents.tools.outputs import TASKS, run_lines, tasks_content, warnings_of
@@ -98,9 +97,6 @@ class _Call(WaitingCall):
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
         if self.speak(state, events):
             self.changed()
-
-    def update(self) -> Update:
-        return Update(self.details)
 
     def details(self) -> Details:
         """`progress` is what there is to say at the moment, a line for each run."""

@@ -7,11 +7,10 @@ import signal
 
 from pi_subagents.offline import Call, Script, Turn
 from pi_subagents.store import load_run
-from tests.kit.processes import command_line, parent_of, working_in
 from tests.kit.waiting import until
 from tests.pi.stage import Play, Stage, processes_below
 from tests.surfaces.live.tmux import Terminal
-from tests.surfaces.live.watching import WAITING, Open, assert_shell_is_sane, needs_tmux, start
+from tests.surfaces.live.watching import WAITING, Open, assert_shell_is_sane, needs_tmux, pid_of_command, start
 
 pytestmark = needs_tmux
 
@@ -103,12 +102,6 @@ def test_kill_9_of_what_the_shell_waits_for_ends_the_agents_too(play: Play, open
     stage = play(WAITING)
     terminal = open_terminal(stage, 80, 24)
     start(terminal)
-    os.kill(_job(stage), signal.SIGKILL)
+    os.kill(pid_of_command(stage), signal.SIGKILL)
     until(lambda: statuses(stage) == ["failed"] * 3, "every run has ended", lambda: str(statuses(stage)))
     assert {str(load_run(folder).reason) for folder in stage.run_dirs} == {"lost"}
-
-
-def _job(stage: Stage) -> int:
-    """The child of the shell: the command as the shell knows it."""
-    commands = [pid for pid, words in working_in(stage.project).items() if "pi_subagents" in words]
-    return next(pid for pid in commands if b"bash" in command_line(parent_of(pid)))

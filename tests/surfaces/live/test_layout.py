@@ -62,6 +62,11 @@ def test_a_window_with_little_to_say_leaves_its_rows_to_the_others() -> None:
     assert sum("1 says" in line for line in lines) >= 14
 
 
+def test_a_long_line_goes_on_in_the_next_row_so_that_its_end_is_seen() -> None:
+    lines = shown(scene(window(0, STARTED, assistant("word " * 30 + "the end."))))
+    assert lines[3].strip() == "the end."
+
+
 def test_the_expanded_window_gets_all_rows_and_the_others_keep_their_headers() -> None:
     lines = shown(scene(*(running(number, lines=60) for number in range(3)), expanded=True, selected="run-1"))
     assert len(lines) == 23

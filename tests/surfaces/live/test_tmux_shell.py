@@ -8,12 +8,9 @@ import shlex
 import signal
 import sys
 
-import pytest
-
 from pi_subagents.offline import Fail, Script, Turn
-from tests.kit.processes import working_in
 from tests.kit.waiting import until
-from tests.pi.stage import Play, Stage
+from tests.pi.stage import Play
 from tests.surfaces.live.watching import (
     NAMES,
     TALK,
@@ -25,6 +22,7 @@ from tests.surfaces.live.watching import (
     marked,
     needs_tmux,
     once,
+    pid_of_command,
     start,
 )
 
@@ -72,49 +70,35 @@ def test_with_stdout_in_a_file_and_the_prompt_from_a_pipe_the_view_still_works(p
     assert "\x1b" not in (stage.project / "out.txt").read_text()
 
 
-def test_sigterm_leaves_a_sane_terminal(play: Play, open_terminal: Open) -> None:
+def test_sigterm_leaves_a_sane_terminal_and_no_color_takes_the_colours_away_and_not_the_windows(
+    play: Play, open_terminal: Open
+) -> None:
     stage = play(WAITING)
     terminal = open_terminal(stage, 80, 24)
-    start(terminal)
-    os.kill(_pid_of_command(stage), signal.SIGTERM)
+    start(terminal, before="export NO_COLOR=1; seq 101 130; ")
+    assert count(terminal.screen(), *NAMES) == once(*NAMES)
+    during = terminal.painted()
+    os.kill(pid_of_command(stage), signal.SIGTERM)
     everything = terminal.until_prompt()
+    assert re.search("\x1b\\[[0-9;]*(3[0-7]|9[0-7])", during + terminal.painted()) is None
     assert_history_is_whole(everything)
     assert "select" not in everything
     assert_shell_is_sane(terminal)
 
 
-def _pid_of_command(stage: Stage) -> int:
-    return next(pid for pid, words in working_in(stage.project).items() if "pi_subagents" in words)
-
-
-def test_no_color_takes_the_colours_away_and_not_the_windows(play: Play, open_terminal: Open) -> None:
-    terminal = open_terminal(play(WAITING), 80, 24)
-    start(terminal, before="export NO_COLOR=1; seq 101 130; ")
-    assert count(terminal.screen(), *NAMES) == once(*NAMES)
-    during = terminal.painted()
-    terminal.press("C-c")
-    terminal.until_prompt()
-    assert re.search("\x1b\\[[0-9;]*(3[0-7]|9[0-7])", during + terminal.painted()) is None
-
-
-@pytest.mark.parametrize(("variables", "options"), [("TERM=dumb ", ()), ("", ("--plain",))])
-def test_plain_lines_on_a_terminal_have_no_escapes(
-    play: Play, open_terminal: Open, variables: str, options: tuple[str, ...]
-) -> None:
+def test_plain_lines_on_a_terminal_have_no_escapes(play: Play, open_terminal: Open) -> None:
     stage = play(Script().when("bad", [Fail(400, "no")]).otherwise([TALK, Turn("Done.")]))
     terminal = open_terminal(stage, 100, 30)
     recording = stage.root / "recording"
-    terminal.type(f"{variables}script -qec {_quoted(*options, 'good', 'bad')} {recording}")
-    terminal.until_prompt()
-    # `script` writes two lines of its own around what it recorded.
-    recorded = b"".join(recording.read_bytes().splitlines(keepends=True)[1:-1])
-    assert b"\x1b" not in recorded
-    assert not [byte for byte in recorded if byte < 0x20 and byte not in b"\r\n"]
-    text = recorded.decode().replace("\r\n", "\n")
-    for line in ("1: good: Started", "1: good: Listing .", "1: good: Completed", "Sub-agents: 1 completed, 1 failed"):
-        assert f"{line}\n" in text
-    assert "ready" not in text
-
-
-def _quoted(*arguments: str) -> str:
-    return shlex.quote(shlex.join([sys.executable, "-m", "pi_subagents", "run", *arguments]))
+    for variables, options in (("TERM=dumb ", ()), ("", ("--plain",))):
+        command = shlex.join([sys.executable, "-m", "pi_subagents", "run", *options, "good", "bad"])
+        terminal.type(f"{variables}script -qec {shlex.quote(command)} {recording}")
+        terminal.until_prompt()
+        # `script` writes two lines of its own around what it recorded.
+        recorded = b"".join(recording.read_bytes().splitlines(keepends=True)[1:-1])
+        assert b"\x1b" not in recorded
+        assert not [byte for byte in recorded if byte < 0x20 and byte not in b"\r\n"]
+        text = recorded.decode().replace("\r\n", "\n")
+        said = ("1: good: Started", "1: good: Listing .", "1: good: Completed", "Sub-agents: 1 completed, 1 failed")
+        assert not [line for line in said if f"{line}\n" not in text]
+        assert "ready" not in text

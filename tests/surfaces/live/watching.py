@@ -9,6 +9,7 @@ import pytest
 
 from pi_subagents.offline import Call, Hang, Script, Turn, Usage
 from scripts.bootstrap import PROGRAMS
+from tests.kit.processes import command_line, parent_of, working_in
 from tests.pi.stage import Stage
 from tests.surfaces.live.tmux import Terminal
 
@@ -72,3 +73,9 @@ def assert_shell_is_sane(terminal: Terminal) -> None:
     terminal.type("echo to''gether", clear=False)
     terminal.until_shown("echo to''gether", "\ntogether")
     terminal.until_prompt()
+
+
+def pid_of_command(stage: Stage) -> int:
+    """The child of the shell: the command as the shell knows it."""
+    commands = [pid for pid, words in working_in(stage.project).items() if "pi_subagents" in words]
+    return next(pid for pid in commands if b"bash" in command_line(parent_of(pid)))

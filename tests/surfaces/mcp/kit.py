@@ -19,10 +19,9 @@ import mcp_types as types
 from mcp import Client, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-from tests.kit.desks import DONE, HostDesk
+from tests.kit.desks import HostDesk
+from tests.kit.json_lines import JsonLines
 from tests.kit.waiting import PATIENCE_S
-
-__all__ = ["DONE", "ERAS", "INTRODUCTION", "WAIT_S", "Desk", "Era", "post", "request", "text_in", "text_of"]
 
 Era = Literal["legacy", "2026-07-28"]
 ERAS: tuple[Era, ...] = ("legacy", "2026-07-28")
@@ -125,3 +124,25 @@ def text_in(read: types.ReadResourceResult) -> str:
     (content,) = read.contents
     assert isinstance(content, types.TextResourceContents)
     return content.text
+
+
+class RawClient(JsonLines):
+    """A client over stdio that writes what it likes."""
+
+    def __init__(self, desk: Desk) -> None:
+        super().__init__(desk.argv(), desk.stage.project, desk.environ)
+
+    def request(self, request_id: int, method: str, **parameters: Any) -> None:
+        self.write(request(id=request_id, method=method, params=parameters) + b"\n")
+
+    def answer(self) -> dict[str, Any]:
+        """The next message that is no notification."""
+        return self.hear_next(lambda message: "id" in message)
+
+    def shake_hands(self) -> None:
+        self.request(0, "initialize", **INTRODUCTION)
+        assert self.answer()["result"]["serverInfo"]["name"] == "pi-subagents"
+        self.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
+
+    def call(self, request_id: int, tool: str, arguments: dict[str, Any]) -> None:
+        self.request(request_id, "tools/call", name=tool, arguments=arguments)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import subprocess
 from typing import Any
 
 import anyio
@@ -24,7 +23,7 @@ from pi_subagents.surfaces.mcp.handshake import (
 )
 from pi_subagents.surfaces.mcp.server import SubagentServer
 from pi_subagents.tools import TOOLS
-from tests.surfaces.mcp.kit import INTRODUCTION, Desk, request
+from tests.surfaces.mcp.kit import INTRODUCTION, Desk, RawClient, request
 
 VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
 MODERN: dict[str, Any] = {
@@ -129,18 +128,14 @@ def test_what_the_sdk_refuses_was_answered_all_the_same(desk: Desk) -> None:
 
 def _answers(desk: Desk, *batches: list[bytes]) -> list[dict[str, Any]]:
     """One answer to each request, and no more; every batch is sent when those before it are answered."""
-    answers = []
-    with subprocess.Popen(desk.argv(), cwd=desk.stage.project, env=desk.environ, stdin=-1, stdout=-1) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
+    with RawClient(desk) as client:
         for batch in batches:
-            process.stdin.write(b"".join(line + b"\n" for line in batch))
-            process.stdin.flush()
+            client.write(b"".join(line + b"\n" for line in batch))
             # Hanging up before the last answer would be taking back the question.
-            answers += [json.loads(process.stdout.readline()) for line in batch if b'"id"' in line]
-        process.stdin.close()
-        assert process.stdout.read() == b""
-    return answers
+            for line in batch:
+                assert b'"id"' not in line or client.next()
+    assert client.next() is None
+    return client.said
 
 
 def test_a_text_is_an_id_too() -> None:
@@ -153,4 +148,5 @@ def test_a_text_is_an_id_too() -> None:
 def test_nothing_that_is_needed_for_it_loads_the_sdk(desk: Desk) -> None:
     answer, loaded = desk.first_answer(request())
     assert answer["serverInfo"]["name"] == "pi-subagents"
-    assert not {"mcp", "mcp_types", "pydantic", "rich", "pi_subagents.tools"} & loaded
+    unwanted = {"mcp", "mcp_types", "pydantic", "rich", "asyncio", "pi_subagents.tools"}
+    assert unwanted & loaded == set()

@@ -15,9 +15,10 @@ import pytest
 from mcp.client.streamable_http import streamable_http_client
 
 from pi_subagents.testing.agent import pauses, touches
+from tests.kit.desks import DONE
 from tests.kit.waiting import until, until_async
 from tests.process.kit import tasks
-from tests.surfaces.mcp.kit import DONE, Desk, post, request, text_of
+from tests.surfaces.mcp.kit import Desk, post, request, text_of
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 INITIALIZE = request()

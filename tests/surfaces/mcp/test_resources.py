@@ -15,9 +15,10 @@ from pi_subagents.models.event import Created
 from pi_subagents.runs.sessions import Session
 from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.surfaces.mcp import resources
+from tests.kit.desks import DONE
 from tests.kit.sessions import Shelf, says
 from tests.process.kit import MODEL, PRESET, tasks
-from tests.surfaces.mcp.kit import DONE, WAIT_S, Desk, text_in
+from tests.surfaces.mcp.kit import WAIT_S, Desk, text_in
 
 
 async def test_a_session_can_be_read_in_every_form(either_desk: Desk) -> None:

@@ -17,10 +17,11 @@ from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import complains, exits, ignores_sigterm, leaves_behind, pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
 from pi_subagents.tools import TOOLS
+from tests.kit.desks import DONE
 from tests.kit.waiting import until_async
 from tests.pi.stage import Play
 from tests.process.kit import PRESET, tasks
-from tests.surfaces.mcp.kit import DONE, WAIT_S, Desk, text_in, text_of
+from tests.surfaces.mcp.kit import WAIT_S, Desk, text_in, text_of
 
 FOREVER = pauses(300)
 

@@ -18,9 +18,10 @@ from pi_subagents.surfaces.mcp.handshake import TASKS_EXTENSION
 from pi_subagents.testing import prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
+from tests.kit.desks import DONE
 from tests.kit.waiting import until_async
 from tests.process.kit import PRESET, tasks
-from tests.surfaces.mcp.kit import DONE, WAIT_S, Desk, text_of
+from tests.surfaces.mcp.kit import WAIT_S, Desk, text_of
 
 BEGIN = prints(AGENT_START)
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,42 +17,7 @@ from pi_subagents.testing.agent import ignores_sigterm, leaves_behind, pauses, t
 from pi_subagents.testing.records import answer
 from tests.kit.waiting import PATIENCE_S, until
 from tests.process.kit import tasks
-from tests.surfaces.mcp.kit import INTRODUCTION, Desk, text_of
-
-
-class RawClient:
-    """Writes what it likes."""
-
-    def __init__(self, desk: Desk) -> None:
-        pipe = subprocess.PIPE
-        self.process = subprocess.Popen(
-            desk.argv(), cwd=desk.stage.project, env=desk.environ, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL
-        )
-
-    def write(self, data: bytes) -> None:
-        assert self.process.stdin is not None
-        self.process.stdin.write(data)
-        self.process.stdin.flush()
-
-    def request(self, request_id: int, method: str, **parameters: Any) -> None:
-        self.write(json.dumps({"jsonrpc": "2.0", "id": request_id, "method": method, "params": parameters}).encode())
-        self.write(b"\n")
-
-    def answer(self) -> dict[str, Any]:
-        """The next message that is no notification."""
-        assert self.process.stdout is not None
-        while True:
-            message: dict[str, Any] = json.loads(self.process.stdout.readline())
-            if "id" in message:
-                return message
-
-    def shake_hands(self) -> None:
-        self.request(0, "initialize", **INTRODUCTION)
-        assert self.answer()["result"]["serverInfo"]["name"] == "pi-subagents"
-        self.write(b'{"jsonrpc": "2.0", "method": "notifications/initialized"}\n')
-
-    def call(self, request_id: int, tool: str, arguments: dict[str, Any]) -> None:
-        self.request(request_id, "tools/call", name=tool, arguments=arguments)
+from tests.surfaces.mcp.kit import INTRODUCTION, Desk, RawClient, request, text_of
 
 
 @pytest.fixture
@@ -64,11 +27,7 @@ def raw(desk: Desk) -> Iterator[RawClient]:
     client.shake_hands()
     yield client
     client.process.kill()
-    client.process.wait()
-    for stream in (client.process.stdin, client.process.stdout):
-        assert stream is not None
-        with suppress(BrokenPipeError):
-            stream.close()
+    client.close()
 
 
 NO_MESSAGES: dict[str, tuple[bytes, int | str | None, int]] = {
@@ -155,21 +114,25 @@ def test_a_signal_stops_the_agents_before_the_server_ends(raw: RawClient, desk: 
     assert load_run(run_dir).status == "aborted"
 
 
-def test_a_client_that_does_not_read_does_not_keep_the_server_from_ending(raw: RawClient) -> None:
-    raw.request(9, "ping")
-    assert raw.answer()["id"] == 9
-    for number in range(10, 40):
-        raw.request(number, "tools/list")
-    raw.process.send_signal(signal.SIGTERM)
-    assert raw.process.wait(PATIENCE_S) == 128 + signal.SIGTERM
+def test_a_client_that_does_not_read_does_not_keep_the_server_from_ending(desk: Desk) -> None:
+    with subprocess.Popen(desk.argv(), cwd=desk.stage.project, env=desk.environ, stdin=-1, stdout=-1) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(request() + b"\n" + request(method="ping", params={}) + b"\n")
+        process.stdin.flush()
+        assert process.stdout.readline()
+        assert process.stdout.readline()
+        with suppress(BrokenPipeError):
+            process.stdin.write((request(method="tools/list", params={}) + b"\n") * 30)
+            process.stdin.flush()
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(PATIENCE_S) == 128 + signal.SIGTERM
 
 
 def test_the_server_ends_with_its_input_and_logs_to_a_file(raw: RawClient, desk: Desk) -> None:
     raw.write(b"nonsense\n")
     raw.answer()
-    assert raw.process.stdin is not None
-    raw.process.stdin.close()
-    assert raw.process.wait(PATIENCE_S) == 0
+    assert raw.close() == 0
     log = Path(desk.environ["PI_AGENT_DIR"]) / "subagents" / "mcp.log"
     assert "could not be understood" in log.read_text()
     assert log.stat().st_mode & 0o077 == 0

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
@@ -61,8 +61,7 @@ def mcp(address: str | None, tools: str | None, token_file: Path | None, no_toke
         _check_streams()
         from pi_subagents.surfaces.mcp.handshake import serve_stdio
 
-        _until_signalled(lambda: serve_stdio(names, lambda: _log_to(log)))
-        return
+        _exit_after(lambda: serve_stdio(names, lambda: _log_to(log)))
     _log_to(log)
     _serve_http(address, names, token_file, no_token, silence)
 
@@ -80,7 +79,7 @@ def _serve_http(address: str, names: list[str] | None, token_file: Path | None, 
         echo(f"serving on {url}", err=True)
         _explain_token(url, file, token if is_new or token is None else f"<the token in {file}>")
 
-    _until_signalled(lambda: serve_http(where, names, token, silence or None, announce))
+    _exit_after(lambda: serve_http(where, names, token, silence or None, announce))
 
 
 def _explain_token(url: str, file: Path, token: str | None) -> None:
@@ -128,16 +127,12 @@ def bridge() -> None:
     require_open_streams("pi")
     from pi_subagents.surfaces.bridge import serve
 
-    _until_signalled(lambda: sys.exit(serve(lambda: _log_to(_log_file("bridge.log")))))
+    _exit_after(lambda: serve(lambda: _log_to(_log_file("bridge.log"))))
 
 
-def _until_signalled(serve: Callable[[], None]) -> None:
-    from pi_subagents.processes.interrupts import Interrupted
-
+def _exit_after(serve: Callable[[], int]) -> NoReturn:
     try:
-        serve()
-    except Interrupted as interrupted:
-        sys.exit(interrupted.exit_code)
+        sys.exit(serve())
     except KeyboardInterrupt:  # nobody had said a word yet
         sys.exit(130)
 

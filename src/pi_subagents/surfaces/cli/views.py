@@ -25,7 +25,7 @@ from pi_subagents.text import clip, counted
 if TYPE_CHECKING:
     from pi_subagents.delegation.delegation import Delegation
     from pi_subagents.processes.foreground import Worker
-    from pi_subagents.surfaces.live import Shown
+    from pi_subagents.surfaces.live import OneRun
 
 _LINE_CELLS = 200
 _NAME_CELLS = 40
@@ -38,7 +38,7 @@ class View(Protocol):
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None: ...
 
-    def showing(self, shown: Shown) -> AbstractAsyncContextManager[None]: ...
+    def showing(self, shown: Delegation | OneRun) -> AbstractAsyncContextManager[None]: ...
 
 
 def choose_view(
@@ -73,7 +73,7 @@ class NoView:
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
         """Say nothing."""
 
-    def showing(self, shown: Shown) -> AbstractAsyncContextManager[None]:
+    def showing(self, shown: Delegation | OneRun) -> AbstractAsyncContextManager[None]:
         """Nothing to set up."""
         return nullcontext()
 
@@ -98,7 +98,7 @@ class PlainView:
                 self._say_standing()
 
     @asynccontextmanager
-    async def showing(self, shown: Shown) -> AsyncIterator[None]:
+    async def showing(self, shown: Delegation | OneRun) -> AsyncIterator[None]:
         """Nothing to set up."""
         self._total = shown.task_count
         yield

@@ -13,7 +13,7 @@ import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from pi_subagents.clock import now_ms
 from pi_subagents.fold import RunState
@@ -27,6 +27,9 @@ from pi_subagents.surfaces.live.screen import Interjections, LiveScreen, diverte
 from pi_subagents.text import Line, Style
 from pi_subagents.text.harmless import clean, painted, wants_colours
 
+if TYPE_CHECKING:
+    from pi_subagents.delegation.delegation import Delegation
+
 FRAME_S = 0.05
 IDLE_FRAME_S = 0.2
 """Without news only clocks and spinners move; five times a second is enough for those."""
@@ -34,36 +37,9 @@ IDLE_FRAME_S = 0.2
 _log = logging.getLogger(__name__)
 
 
-class ShownRun(Protocol):
-    """A run that has a state."""
-
-    @property
-    def state(self) -> RunState: ...
-
-
-class Shown(Protocol):
-    """All that a view needs to know, and the one thing that it can ask for."""
-
-    @property
-    def runs(self) -> Sequence[ShownRun]: ...
-
-    @property
-    def settings(self) -> Settings: ...
-
-    @property
-    def concurrency(self) -> int: ...
-
-    @property
-    def task_count(self) -> int: ...
-
-    def stop(self, session_id: str | None = None) -> None:
-        """Ask one run, or all of them, to end."""
-        ...
-
-
 @dataclass(frozen=True)
 class OneRun:
-    """A single run, and how to stop it."""
+    """A single run that somebody else holds, and how to stop it: as much of a delegation as a view needs."""
 
     state: RunState
     settings: Settings
@@ -72,7 +48,7 @@ class OneRun:
     task_count: int = 1
 
     @property
-    def runs(self) -> Sequence[ShownRun]:
+    def runs(self) -> Sequence[OneRun]:
         return (self,)
 
     def stop(self, session_id: str | None = None) -> None:
@@ -98,7 +74,7 @@ class LiveView:
         self._interjections = Interjections()
         self._windows: dict[str, Window] = {}
         self._in_history: set[str] = set()
-        self._shown: Shown | None = None
+        self._shown: Delegation | OneRun | None = None
         self._news = asyncio.Event()
         self._is_over = False
 
@@ -112,7 +88,7 @@ class LiveView:
             self._news.set()
 
     @asynccontextmanager
-    async def showing(self, shown: Shown) -> AsyncIterator[None]:
+    async def showing(self, shown: Delegation | OneRun) -> AsyncIterator[None]:
         """Draw while the block runs; afterwards only history is left on the terminal."""
         self._shown = shown
         # On a resize at once, not with the next frame: while a window is dragged, each step is small enough to leave no

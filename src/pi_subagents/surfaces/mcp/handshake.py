@@ -41,19 +41,23 @@ _SERVER_KEY = "io.modelcontextprotocol/serverInfo"
 _CLIENT_KEYS = ("io.modelcontextprotocol/clientInfo", "io.modelcontextprotocol/clientCapabilities")
 
 
-def serve_stdio(tools: Sequence[str] | None, once_greeted: Callable[[], None]) -> None:
-    """Serve the client that started this process until it hangs up; raises Interrupted at a signal.
+def serve_stdio(tools: Sequence[str] | None, once_greeted: Callable[[], None]) -> int:
+    """Serve the client that started this process until it hangs up, or a signal comes; the exit code.
 
     `once_greeted` is called when the client has its first answer: what can wait until then, should.
     """
     wire = Wire(MAX_MESSAGE_BYTES)
     greeting = Greeting(tools)
     if not _greet(wire, greeting):
-        return
+        return 0
     once_greeted()
-    from pi_subagents.processes.interrupts import run_until_signalled
+    from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 
-    run_until_signalled(_serve(wire, tools, greeting.answered))
+    try:
+        run_until_signalled(_serve(wire, tools, greeting.answered))
+    except Interrupted as interrupted:
+        return interrupted.exit_code
+    return 0
 
 
 async def _serve(wire: Wire, tools: Sequence[str] | None, answered: set[Id]) -> None:

@@ -26,7 +26,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.files import Directory
-from pi_subagents.processes.interrupts import run_until_signalled
+from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.surfaces.mcp.connections import BACKLOG, BoundedProtocol, Bounds, Gate, SaidOnce
 from pi_subagents.surfaces.mcp.handshake import MAX_MESSAGE_BYTES
 from pi_subagents.surfaces.mcp.server import SubagentServer
@@ -116,8 +116,8 @@ def serve_http(
     silence_s: float | None,
     announce: Callable[[str], None],
     bounds: Bounds | None = None,
-) -> None:
-    """Serve until a signal; raises Interrupted then, and InvalidCall for an address that cannot be used."""
+) -> int:
+    """Serve until a signal; the exit code then. Raises InvalidCall for an address that cannot be used."""
     if token is None and not address.is_loopback:
         raise InvalidCall(
             f"{address.host} can be reached from other machines, which could start agents here: "
@@ -125,7 +125,11 @@ def serve_http(
         )
     listening, address = _listen(address)
     announce(f"http://{address.netloc}{PATH}")
-    run_until_signalled(_serve(listening, address, tools, token, silence_s, bounds or Bounds()))
+    try:
+        run_until_signalled(_serve(listening, address, tools, token, silence_s, bounds or Bounds()))
+    except Interrupted as interrupted:
+        return interrupted.exit_code
+    return 0
 
 
 def _listen(address: Address) -> tuple[socket.socket, Address]:

@@ -20,7 +20,7 @@ from pi_subagents.export import Added, Called, Entry, Given, Noticed, Returned, 
 from pi_subagents.export.entries import Placed, Places
 from pi_subagents.export.facts import argument_blocks, call_remarks
 from pi_subagents.export.prose import answer_parser, is_too_deep
-from pi_subagents.text import Line, Style, counted, plain, printable, style_tool_line
+from pi_subagents.text import Line, Style, counted, printable, style_tool_line
 
 MAX_MARKDOWN_CHARACTERS = 60_000
 """Longer texts are shown as they are: laying them out would hold the screen up."""
@@ -193,11 +193,6 @@ class CallBlock(Fold):
         if self._result is not None:
             self._texts.append(("Result", self._result.text))
         self.set_class(failed, "failed")
-
-    @property
-    def title(self) -> str:
-        """The first line in plain words."""
-        return plain(self._title_lines[0])
 
 
 @dataclass(slots=True)

@@ -22,7 +22,7 @@ from pi_subagents.export import Added, Conversation, Entry, Noticed
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.progress import Window, header_segments
-from pi_subagents.runs.following import POLL_S, RunFollower
+from pi_subagents.runs.live import POLL_S, RunFollower
 from pi_subagents.surfaces.watch.blocks import Fold, Item, Items, Pressable, painted_lines
 from pi_subagents.text import Line, Style, counted, printable
 
@@ -35,28 +35,18 @@ MAX_BLOCKS = 3 * PART
 
 
 class Reading:
-    """One run from its beginning on; `look` is for a thread, `take` for the program's own."""
+    """One run from its beginning on; its follower looks in a thread, `take` is for the program's own."""
 
     def __init__(self, run_dir: Path) -> None:
-        self.run_dir = run_dir
         self.state = RunState.of_run(run_dir.name)
         self.window = Window(self.state)
-        self._follower = RunFollower(run_dir)
+        self.follower = RunFollower(run_dir)
         self._conversation = Conversation()
 
     @property
     def is_over(self) -> bool:
         """Whether the run's end has been read."""
-        return self._follower.ended
-
-    @property
-    def at_end(self) -> bool:
-        """Whether everything that was there at the last look has been read."""
-        return self._follower.ended or self._follower.at_end
-
-    def look(self) -> list[AnyEvent]:
-        """What is new in the journal; raises StoreError."""
-        return self._follower.look()
+        return self.follower.ended
 
     def take(self, events: list[AnyEvent]) -> list[Entry]:
         """The entries that the events complete."""
@@ -172,11 +162,11 @@ class ConversationView(Vertical):
         self._wanted: Path | None = None
         self._header = Static(id="header", markup=False)
         self._painted = Content()
-        self._timeline = Timeline()
+        self.timeline = Timeline()
 
     def compose(self) -> ComposeResult:
         yield self._header
-        yield self._timeline
+        yield self.timeline
 
     def read(self, run_dir: Path | None, origin: Line) -> None:
         """Show a run from now on, or nothing; `origin` says below its header where it comes from."""
@@ -191,17 +181,17 @@ class ConversationView(Vertical):
         if run_dir is None:
             self._painted = Content()
             self._header.update("")
-            await self._timeline.begin(Items())
+            await self.timeline.begin(Items())
             return
         reading, items = Reading(run_dir), Items()
         try:
-            while not reading.at_end:
-                items.take(reading.take(await asyncio.to_thread(reading.look)))
+            while not (reading.is_over or reading.follower.at_end):
+                items.take(reading.take(await asyncio.to_thread(reading.follower.look)))
                 items.forget(len(items.held) - PART)
             await self._begin(reading, items)
             while not reading.is_over:
                 await asyncio.sleep(POLL_S)
-                if events := await asyncio.to_thread(reading.look):
+                if events := await asyncio.to_thread(reading.follower.look):
                     await self._go_on(reading, reading.take(events))
         except StoreError as error:
             items.take([Noticed(printable(str(error)), "error")])
@@ -213,13 +203,13 @@ class ConversationView(Vertical):
             items.put_first(Added("Task", printable(reading.state.prompt)))
         with self.app.batch_update():
             self.paint_header()
-            self._timeline.show_live(_live_lines(reading))
-            await self._timeline.begin(items)
+            self.timeline.show_live(_live_lines(reading))
+            await self.timeline.begin(items)
 
     async def _go_on(self, reading: Reading, entries: list[Entry]) -> None:
         with self.app.batch_update():
-            self._timeline.show_live(_live_lines(reading))
-            await self._timeline.go_on(entries)
+            self.timeline.show_live(_live_lines(reading))
+            await self.timeline.go_on(entries)
             self.paint_header()
 
     def paint_header(self) -> None:
@@ -235,14 +225,6 @@ class ConversationView(Vertical):
 
     def on_resize(self) -> None:
         self.call_after_refresh(self.paint_header)
-
-    def toggle_folds(self) -> None:
-        """Unfold every tool call, or fold them again."""
-        self._timeline.toggle_folds()
-
-    def focus_conversation(self) -> None:
-        """Let the keys scroll it."""
-        self._timeline.focus()
 
 
 def _live_lines(reading: Reading) -> list[Line]:

@@ -155,26 +155,17 @@ class RunList(ScrollView, can_focus=True):
 
     def __init__(self) -> None:
         super().__init__()
-        self._runs: list[WatchedRun] = []
-        self._chosen: WatchedRun | None = None
+        self.runs: list[WatchedRun] = []
+        self.chosen: WatchedRun | None = None
         self._wanted: str | None = None
         self._rows: dict[WatchedRun, list[Line]] = {}
         self._name_cells = 0
 
     @property
-    def chosen(self) -> WatchedRun | None:
-        return self._chosen
-
-    @property
-    def runs(self) -> list[WatchedRun]:
-        """All in the list, from the top."""
-        return list(self._runs)
-
-    @property
     def visible_runs(self) -> list[WatchedRun]:
         """Those on the screen."""
         first = int(self.scroll_offset.y) // self.row_height
-        return self._runs[first : first + self.size.height // self.row_height + 2]
+        return self.runs[first : first + self.size.height // self.row_height + 2]
 
     def choose_when_listed(self, session_id: str) -> None:
         """Choose a session as soon as it is in the list."""
@@ -182,23 +173,23 @@ class RunList(ScrollView, can_focus=True):
 
     def show(self, runs: Sequence[WatchedRun]) -> None:
         """Replace the runs."""
-        before = self._chosen
-        self._runs = list(runs)
-        self._chosen = self._of_session(self._wanted) or (self._of_session(before.session_id) if before else None)
-        if self._chosen is not None and self._chosen.session_id == self._wanted:
+        before = self.chosen
+        self.runs = list(runs)
+        self.chosen = self._of_session(self._wanted) or (self._of_session(before.session_id) if before else None)
+        if self.chosen is not None and self.chosen.session_id == self._wanted:
             self._wanted = None
-        if self._chosen is None and runs:
-            self._chosen = runs[0]
+        if self.chosen is None and runs:
+            self.chosen = runs[0]
         self._measure()
-        if self._chosen is not before:
-            self.post_message(self.Chosen(self._chosen))
+        if self.chosen is not before:
+            self.post_message(self.Chosen(self.chosen))
 
     def _of_session(self, session_id: str | None) -> WatchedRun | None:
-        return next((run for run in self._runs if run.session_id == session_id), None)
+        return next((run for run in self.runs if run.session_id == session_id), None)
 
     def show_news(self, runs: Collection[WatchedRun]) -> None:
         """Draw those again that have changed; of those that are active at least the time has."""
-        for position, run in enumerate(self._runs):
+        for position, run in enumerate(self.runs):
             if run in runs:
                 self.refresh_lines(position * self.row_height, self.row_height)
             elif run.is_active:
@@ -210,10 +201,10 @@ class RunList(ScrollView, can_focus=True):
         """One line of one row."""
         width = self.scrollable_content_region.width
         position, line = divmod(int(self.scroll_offset.y) + y, self.row_height)
-        if position >= len(self._runs):
+        if position >= len(self.runs):
             return Strip.blank(width, self.rich_style)
-        run = self._runs[position]
-        style = self._chosen_style if run is self._chosen else self.visual_style
+        run = self.runs[position]
+        style = self._chosen_style if run is self.chosen else self.visual_style
         content = painted([(Style.TEXT, " "), *self._row(run, max(width - 2, 0))[line]])
         return Visual.to_strips(self, content, width, 1, style, pad=True, apply_selection=False)[0]
 
@@ -248,19 +239,19 @@ class RunList(ScrollView, can_focus=True):
         self._measure()
 
     def _measure(self) -> None:
-        height = len(self._runs) * self.row_height
+        height = len(self.runs) * self.row_height
         self.virtual_size = Size(self.scrollable_content_region.width, height)
-        self._name_cells = name_cells(self._runs, self.scrollable_content_region.width - 2)
+        self._name_cells = name_cells(self.runs, self.scrollable_content_region.width - 2)
         self.refresh()
-        if self._chosen in self._runs:
+        if self.chosen in self.runs:
             self._bring_into_view()
 
     # --- choosing -------------------------------------------------------------------------------------------
 
     def action_move(self, step: int) -> None:
         """Choose a neighbour."""
-        if self._runs:
-            self._choose(min(max(self._position() + step, 0), len(self._runs) - 1))
+        if self.runs:
+            self._choose(min(max(self._position() + step, 0), len(self.runs) - 1))
 
     def action_page(self, step: int) -> None:
         """Choose a run about a screen away."""
@@ -268,24 +259,24 @@ class RunList(ScrollView, can_focus=True):
 
     def action_choose(self, position: int) -> None:
         """Choose the first run, or with -1 the last."""
-        if self._runs:
-            self._choose(position % len(self._runs))
+        if self.runs:
+            self._choose(position % len(self.runs))
 
     def on_click(self, event: Click) -> None:
         """Choose the run under the pointer."""
         position = (int(self.scroll_offset.y) + event.y) // self.row_height
-        if position < len(self._runs):
+        if position < len(self.runs):
             self._choose(position)
 
     def _position(self) -> int:
-        return self._runs.index(self._chosen) if self._chosen in self._runs else 0
+        return self.runs.index(self.chosen) if self.chosen in self.runs else 0
 
     def _choose(self, position: int) -> None:
-        before, self._chosen = self._chosen, self._runs[position]
+        before, self.chosen = self.chosen, self.runs[position]
         self._bring_into_view()
         self.refresh()
-        if self._chosen is not before:
-            self.post_message(self.Chosen(self._chosen))
+        if self.chosen is not before:
+            self.post_message(self.Chosen(self.chosen))
 
     def _bring_into_view(self) -> None:
         region = Region(0, self._position() * self.row_height, 1, self.row_height)

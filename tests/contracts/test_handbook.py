@@ -1,7 +1,11 @@
-"""What the handbook shows works: Python is run with the real pi and a scripted model, the rest is read as input."""
+"""What the handbook shows works, what it names exists, and what is made from the code is up to date.
+
+Python is run with the real pi and a scripted model, the rest is read as input.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 import sys
@@ -15,6 +19,7 @@ from pi_subagents.offline import Say, Script, write_sample_project
 from pi_subagents.profiles import PRESET, PROFILE, read_profile
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.surfaces.cli.task_files import read_tasks
+from scripts.reference import FOLDER, pages
 from tests.contracts.handbook import ROOT, Block, all_pages, blocks, links
 from tests.kit.waiting import PATIENCE_S
 from tests.pi.fixtures import pi, play
@@ -88,3 +93,39 @@ def test_the_documentation_lists_every_guide_and_concept() -> None:
     contents = ROOT / "docs" / "README.md"
     listed = {contents.parent / target for origin, target in links() if origin == contents}
     assert {page for folder in ("guides", "concepts") for page in (ROOT / "docs" / folder).glob("*.md")} <= listed
+
+
+# --- the reference, made from the code ---------------------------------------
+
+MADE = pages()
+WRITTEN = {"bridge.md"}
+"""A contract between two programs is not made from the code of one."""
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_a_reference_page_is_up_to_date(name: str) -> None:
+    written = (FOLDER / name).read_text(encoding="utf-8")
+    assert written == MADE[name], f"docs/reference/{name} is not what the code says; run ./scripts/docs"
+
+
+def test_no_other_page_of_the_reference_is_written_by_hand() -> None:
+    assert {path.name for path in FOLDER.iterdir()} == set(MADE) | WRITTEN
+
+
+# --- the page about security promises nothing without a test ----------------
+
+SECURITY = ROOT / "docs" / "concepts" / "security.md"
+NAMED = sorted(set(re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", SECURITY.read_text(encoding="utf-8"))))
+
+
+@pytest.mark.parametrize(("file", "name"), NAMED)
+def test_a_test_that_the_page_names_exists(file: str, name: str) -> None:
+    assert re.search(rf"^(async )?def {name}\(", (ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_every_line_of_a_table_of_promises_names_a_test() -> None:
+    tables = SECURITY.read_text(encoding="utf-8").split("| | test |\n| --- | --- |\n")[1:]
+    assert len(tables) >= 5
+    for table in tables:
+        rows = table.split("\n\n")[0].splitlines()
+        assert not [row for row in rows if "`tests/" not in row]

@@ -1,4 +1,4 @@
-"""Whatever a process prints, its run goes on, memory stays bounded and the journal says what came."""
+"""Whatever a process prints or does not read, its run goes on, memory stays bounded and the journal says what came."""
 
 from __future__ import annotations
 
@@ -7,10 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.models import Task
 from pi_subagents.models import event as ev
+from pi_subagents.place import Place
+from pi_subagents.runs.run import RunResult
 from pi_subagents.store import JOURNAL_FILE, Journal, read_journal
-from pi_subagents.testing import Action, prints, script
-from pi_subagents.testing.agent import closes_output, complains, pauses, writes
+from pi_subagents.testing import SCRIPT_VARIABLE, Action, prints, script
+from pi_subagents.testing.agent import closes_output, complains, counts_input, exits, pauses, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
 from tests.background.kit import KEEPER_MARK, make_yard
 from tests.process.kit import DONE, Stage, make_stage
@@ -49,14 +53,6 @@ REST = prints(agent_end(), AGENT_SETTLED)
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
-async def test_a_record_that_arrives_byte_by_byte_is_whole(plain_stage: Stage) -> None:
-    record = _line("héllo €😀\u2028 and more")
-    pieces = [writes(record[at : at + 1]) for at in range(len(record))]
-    pieces[60:60] = [pauses(0.02)]
-    result = await plain_stage.run(*pieces, REST)
-    assert (result.status, result.output) == ("completed", "héllo €😀\u2028 and more")
-
-
 ODD_TEXT = [
     (_line("windows")[:-1] + b"\r\n", "windows"),
     (_line("a line\u2028and\u2029another\x85"), "a line\u2028and\u2029another\x85"),
@@ -75,13 +71,6 @@ async def test_odd_text_in_a_record_does_not_lose_its_message(plain_stage: Stage
     assert said == [text for _, text in ODD_TEXT]
 
 
-async def test_the_last_record_needs_no_line_ending(plain_stage: Stage) -> None:
-    last = json.dumps(AGENT_SETTLED).encode()
-    result = await plain_stage.run(prints(AGENT_START, assistant("Done."), agent_end()), writes(last))
-    assert (result.status, result.output) == ("completed", "Done.")
-    assert any(isinstance(event, ev.AgentSettled) for event in plain_stage.events())
-
-
 @pytest.mark.usefixtures("unhurried")
 async def test_an_agent_that_closes_its_output_and_works_on_is_waited_for(plain_stage: Stage) -> None:
     result = await plain_stage.run(DONE, closes_output(), pauses(0.3))
@@ -89,7 +78,7 @@ async def test_an_agent_that_closes_its_output_and_works_on_is_waited_for(plain_
 
 
 async def test_a_flood_of_stderr_neither_stops_the_agent_nor_fills_the_disk(plain_stage: Stage) -> None:
-    result = await plain_stage.run(complains("warning: x\n" * 1000, times=3000), complains("at last\n"), DONE)
+    result = await plain_stage.run(complains("warning: x\n" * 1000, times=2000), complains("at last\n"), DONE)
     assert result.status == "completed"
     assert (result.run_dir / "stderr.log").stat().st_size < 17 * 1024 * 1024
     said = [event.text for event in plain_stage.events() if isinstance(event, ev.Stderr)]
@@ -116,7 +105,7 @@ asyncio.run(main())
     ("flood", "kept", "most_mb"),
     [
         (writes(b"x" * 1024, times=200 * 1024), {b"dropped": 1}, 100),
-        (writes(b"tiny\n", times=200_000), {b"output": 200_000}, 16),
+        (writes(b"tiny\n", times=100_000), {b"output": 100_000}, 16),
     ],
     ids=["one line of 200 MB", "many lines"],
 )
@@ -168,3 +157,38 @@ def test_who_goes_on_with_a_journal_counts_what_is_in_it(tmp_path: Path) -> None
         journal.append([ev.Output(text="x" * 1000), ev.Exited(exit_code=0)])
         assert journal.size == path.stat().st_size
         journal.close()
+
+
+# --- the prompt goes to standard input, whether the agent reads it gladly, slowly or not at all ------------------
+
+TEN_MB = 10 * 1024 * 1024
+
+
+async def told(stage: Stage, *actions: Action, size: int = TEN_MB) -> RunResult:
+    """See an agent through that is told `size` bytes and does `actions` meanwhile."""
+    environ = stage.full_environ({SCRIPT_VARIABLE: script(*actions)})
+    (result,) = await Delegation([Task("task", "x" * size)], place=Place.here(stage.project, environ))
+    return result
+
+
+async def test_ten_megabytes_arrive_at_an_agent_that_reads_slowly(stage: Stage) -> None:
+    result = await told(stage, counts_input(chunk_bytes=1 << 16, pause_s=0.001), DONE)
+    assert result.status == "completed"
+    outputs = [event.text for event in stage.events() if isinstance(event, ev.Output)]
+    assert outputs == [f"read {TEN_MB} bytes"]
+
+
+async def test_an_agent_that_never_reads_its_prompt_is_not_in_the_way(stage: Stage) -> None:
+    result = await told(stage, pauses(0.2), DONE)
+    assert (result.status, result.output) == ("completed", "Done.")
+
+
+async def test_an_agent_that_exits_at_once_does_not_make_the_holder_fail(stage: Stage) -> None:
+    result = await told(stage, exits(3))
+    assert (result.status, result.reason, result.exit_code) == ("failed", "exit", 3)
+
+
+async def test_the_prompt_ends_so_that_an_agent_that_waits_for_its_end_goes_on(plain_stage: Stage) -> None:
+    result = await told(plain_stage, counts_input(), DONE, size=5)
+    assert result.status == "completed"
+    assert [event.text for event in plain_stage.events() if isinstance(event, ev.Output)] == ["read 5 bytes"]
