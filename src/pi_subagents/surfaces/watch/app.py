@@ -27,7 +27,6 @@ from pi_subagents.surfaces.watch.blocks import painted
 from pi_subagents.surfaces.watch.conversation import ConversationView
 from pi_subagents.surfaces.watch.dialogs import Help
 from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
-from pi_subagents.surfaces.watch.stylesheet import STYLESHEET
 from pi_subagents.text import Line, Style, clean, money, shorten_path
 
 IDLE_S = 1.0
@@ -153,7 +152,7 @@ async def watch(place: Place, project: Path | None = None) -> None:
 class WatchApp(App[None]):
     """The program; it only reads what others write, save for what the user asks for."""
 
-    CSS = STYLESHEET
+    CSS_PATH = "watch.tcss"
     TITLE = "pi-subagents watch"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [*KEYS, *ALSO]
