@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.encoding import Oversized
 from pi_subagents.harness.pi.decoder import NORMALISERS, PiDecoder
 from pi_subagents.harness.pi.rpc import PiRpc
+from pi_subagents.jsonl import Oversized
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
 from pi_subagents.models.part import MAX_NESTING
