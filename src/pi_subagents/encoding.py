@@ -6,6 +6,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
+MAX_NESTING = 100
+"""Levels of a tool call's arguments: whoever walks through them must not run out of stack. No tool needs a tenth."""
+
 T = TypeVar("T")
 
 
@@ -63,6 +66,22 @@ def _encodable(value: Any) -> Any:
 def as_utf8(text: str) -> str:
     """The text with a `?` for what no file or pipe can hold: half of a surrogate pair, a byte of another encoding."""
     return text.encode("utf-8", "replace").decode()
+
+
+def is_shallow(value: object) -> bool:
+    """Whether JSON is nested no deeper than can be walked through anywhere."""
+    level = [value]
+    for _ in range(MAX_NESTING):
+        level = [inner for outer in level for inner in _inside(outer)]
+        if not level:
+            return True
+    return False
+
+
+def _inside(value: object) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
 
 
 def size_of(value: object) -> int:

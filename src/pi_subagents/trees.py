@@ -76,28 +76,18 @@ class Tree:
         """
         with self._folder_of(path, make=folder_mode) as (folder, name):
             folder.require_regular(name)
-            draft = folder.draft(name, content, mode=mode if like is None else 0o600)
-            try:
+            with _drafting(folder, name, content, mode if like is None else 0o600) as draft:
                 if like is not None:
                     _resemble(folder, draft, like)
-                folder.rename(draft, name)
-            except BaseException:
-                folder.unlink(draft)
-                raise
 
     @contextmanager
     def writing(self, path: Path) -> Iterator[BinaryIO]:
         """A file that is filled piece by piece, and gets its name when all of it is there; raises OSError."""
         with self._folder_of(path) as (folder, name):
             like = folder.require_regular(name)
-            draft = folder.draft(name, b"", mode=0o666 if like is None else stat.S_IMODE(like.st_mode))
-            try:
-                with os.fdopen(folder.open(draft, os.O_WRONLY), "wb") as file:
-                    yield file
-                folder.rename(draft, name)
-            except BaseException:
-                folder.unlink(draft)
-                raise
+            mode = 0o666 if like is None else stat.S_IMODE(like.st_mode)
+            with _drafting(folder, name, b"", mode) as draft, os.fdopen(folder.open(draft, os.O_WRONLY), "wb") as file:
+                yield file
 
     def create(self, path: Path, content: bytes) -> bool:
         """Make a file unless there is one, which is left alone: then False; raises OSError."""
@@ -150,6 +140,18 @@ class Tree:
             path = _own_target(path)
         with self.folder(path.parent, make) as folder:
             yield folder, path.name
+
+
+@contextmanager
+def _drafting(folder: Directory, name: str, content: bytes, mode: int) -> Iterator[str]:
+    """A draft that gets the name when all went well, and else is gone."""
+    draft = folder.draft(name, content, mode=mode)
+    try:
+        yield draft
+        folder.rename(draft, name)
+    except BaseException:
+        folder.unlink(draft)
+        raise
 
 
 def writing_to(path: Path, project: Path) -> AbstractContextManager[BinaryIO]:

@@ -13,7 +13,7 @@ import errno
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,9 +24,10 @@ import msgspec
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory, belongs_to_us, read_bounded
-from pi_subagents.paths import ancestors
+from pi_subagents.paths import ancestors, home_dir
 
 DECISIONS_FILE = "trust.json"
+_TRUSTED_ONLY = ("settings.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md")
 
 _AT_FDCWD = -100
 _STATX_BTIME = 0x800
@@ -126,6 +127,17 @@ def pi_decision(folder: Path, agent_dir: Path) -> bool | None:
         if isinstance(decision, bool):
             return decision
     return True if _read_object(agent_dir / "settings.json").get("defaultProjectTrust") == "always" else None
+
+
+def pi_protects(cwd: Path) -> Iterator[Path]:
+    """What `pi` loads from a directory only if its user trusts it."""
+    folder = cwd.resolve()
+    yield from (folder / ".pi" / name for name in _TRUSTED_ONLY if (folder / ".pi" / name).exists())
+    users_own = home_dir().resolve() / ".agents" / "skills"
+    for ancestor in ancestors(folder):
+        skills = ancestor / ".agents" / "skills"
+        if skills.exists() and skills != users_own:
+            yield skills
 
 
 def _read_object(path: Path) -> dict[str, Any]:

@@ -15,8 +15,8 @@ import pytest
 from pi_subagents import paths
 from pi_subagents.models.event import SteerRequested
 from pi_subagents.paths import runtime_dir
-from pi_subagents.runs import control
-from pi_subagents.runs.control import ask_holder, serving
+from pi_subagents.runs import live
+from pi_subagents.runs.live import ask_holder, serving
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.supervisor import Supervisor
 from pi_subagents.testing import answer, prints
@@ -93,7 +93,7 @@ async def test_a_request_without_end_is_cut_off_without_a_word(tmp_path: Path) -
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: problems.append(context))
     async with serving({tmp_path: cast(Supervisor, None)}):
         address = socket_of(tmp_path)
-        assert await asyncio.to_thread(send, address, b"x" * (control._MAX_REQUEST_BYTES + 1024)) == b""
+        assert await asyncio.to_thread(send, address, b"x" * (live._MAX_REQUEST_BYTES + 1024)) == b""
         assert json.loads(await asyncio.to_thread(send, address, b"\n"))["ok"] is False
     assert problems == []
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.runs.control import ask_holder
+from pi_subagents.runs.live import ask_holder
 from pi_subagents.store import load_run, slots
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, waits_for

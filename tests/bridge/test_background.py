@@ -83,28 +83,6 @@ def test_the_end_of_a_run_is_an_entry_a_status_a_notice_and_a_message(desk: Desk
         until(lambda: mark(good).exists() and mark(bad).exists())
 
 
-def test_what_a_run_has_spent_is_counted_once_and_in_the_conversation_that_launched_it(
-    desk: Desk, tmp_path: Path
-) -> None:
-    spent = {"input": 100, "output": 20, "cacheRead": 3, "cacheWrite": 0, "totalTokens": 123, "cost": {"total": 0.5}}
-    costly = prints(AGENT_START, assistant("Done.", usage=spent), agent_end(), AGENT_SETTLED)
-    with desk.bridge() as first:
-        row = launch(first, waits_for(tmp_path / "go"), costly)
-    with desk.bridge(sessionId=OTHER, parentSession="/somewhere.jsonl", entries=entries(first)) as fork:
-        (tmp_path / "go").touch()
-        row_at_the_end(fork, row)
-        settle(fork)
-        assert not fork.told("usage/append")
-    with desk.bridge(entries=entries(first)) as owner:
-        shown(owner, row)
-        (told,) = owner.told("usage/append")
-        assert told["model"]
-        assert (told["usage"]["input"], told["usage"]["cost"]["total"]) == (100, 0.5)
-    with desk.bridge(entries=entries(first, owner)) as again:
-        shown(again, row)
-        assert not again.told("usage/append")
-
-
 def row_at_the_end(bridge: Extension, row: Message) -> list[str]:
     """What the call that launched a run shows of its end."""
     update = bridge.hear(
@@ -128,17 +106,6 @@ def test_the_row_of_a_launch_says_how_the_run_has_ended_and_how_long_it_took(des
             assert re.fullmatch(rf"{icon} {PRESET} • .* • {status} • [\d.]+s", first)
             assert bool(error) == (status == "failed")
             assert last == f"  run {row['runId']} • session {row['sessionId']}"
-
-
-def test_in_a_fork_the_row_of_a_launch_ends_too(desk: Desk, tmp_path: Path) -> None:
-    with desk.bridge() as first:
-        row = launch(first, waits_for(tmp_path / "go"), DONE)
-    with desk.bridge(sessionId=OTHER, parentSession="/somewhere.jsonl", entries=entries(first)) as fork:
-        fork.heard("ui/status", text=None)
-        (tmp_path / "go").touch()
-        assert "completed" in row_at_the_end(fork, row)[0]
-        assert not fork.told("message/show")
-        assert not mark(row).exists()
 
 
 def test_a_launch_that_the_search_of_the_disk_found_sooner_is_written_down_once() -> None:
@@ -184,19 +151,28 @@ def test_a_crash_between_message_and_mark_neither_loses_nor_repeats_the_message(
         assert third.heard("message/show")["details"]["runId"] == row["runId"]
 
 
-def test_nobody_but_the_owner_is_told_and_a_fork_is_not_the_owner(desk: Desk, tmp_path: Path) -> None:
+def test_a_fork_shows_how_a_run_ended_but_only_the_owner_is_told_and_pays_once(desk: Desk, tmp_path: Path) -> None:
+    spent = {"input": 100, "output": 20, "cacheRead": 3, "cacheWrite": 0, "totalTokens": 123, "cost": {"total": 0.5}}
+    costly = prints(AGENT_START, assistant("Done.", usage=spent), agent_end(), AGENT_SETTLED)
     with desk.bridge() as first:
-        row = launch(first, waits_for(tmp_path / "go"), DONE)
+        row = launch(first, waits_for(tmp_path / "go"), costly)
     with desk.bridge(sessionId=OTHER, parentSession="/somewhere.jsonl", entries=entries(first)) as fork:
         (tmp_path / "go").touch()
-        until((Path(row["paths"]["runDir"]) / "result.json").exists)
+        assert "completed" in row_at_the_end(fork, row)[0]
         settle(fork)
         assert not fork.told("message/show")
+        assert not fork.told("usage/append")
         assert fork.told("ui/status") == [{"text": None}]
-        found = fork.call("background_agent_status", {"runId": row["runId"]})
-        assert "All is well." in found["text"]
+        assert "Done." in fork.call("background_agent_status", {"runId": row["runId"]})["text"]
+        assert not mark(row).exists()
     with desk.bridge(entries=entries(first)) as owner:
-        assert owner.heard("message/show")["details"]["runId"] == row["runId"]
+        shown(owner, row)
+        (told,) = owner.told("usage/append")
+        assert told["model"]
+        assert (told["usage"]["input"], told["usage"]["cost"]["total"]) == (100, 0.5)
+    with desk.bridge(entries=entries(first, owner)) as again:
+        shown(again, row)
+        assert not again.told("usage/append")
 
 
 def test_an_end_is_told_where_the_index_cannot_be_used(desk: Desk) -> None:

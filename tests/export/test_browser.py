@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from scripts.bootstrap import PROGRAMS
-from tests.export.kit import html_of
+from tests.export.kit import Page, html_of
 from tests.kit.sessions import call, returns, run_of, says
 from tests.kit.waiting import PATIENCE_S
 
@@ -34,16 +33,6 @@ ATTACK = (
 )
 
 
-class _Elements(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.found: list[tuple[str, dict[str, str | None]]] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.found.append((tag, dict(attrs)))
-
-
 def elements_in_browser(page: str, folder: Path) -> list[tuple[str, dict[str, str | None]]]:
     """The elements of the document after the browser has loaded the page and run whatever it would run."""
     file = folder / "page.html"
@@ -56,7 +45,7 @@ def elements_in_browser(page: str, folder: Path) -> list[tuple[str, dict[str, st
         timeout=PATIENCE_S,
         check=True,
     )
-    return _Elements(done.stdout).found
+    return Page(done.stdout).elements
 
 
 def test_script_and_markup_in_agent_output_stay_text(tmp_path: Path) -> None:

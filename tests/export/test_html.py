@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 from html import escape
-from html.parser import HTMLParser
 
 import pytest
 
 from pi_subagents.export.prose import prose_html
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
-from tests.export.kit import html_of
+from tests.export.kit import Page, html_of
 from tests.kit.sessions import call, returns, run_of, says, was_told
 
 EVIL = "<script>x()</script><img src=x onerror=x()><style>*{}</style></pre></details>\"'><iframe src=//e.x>"
@@ -21,25 +20,9 @@ ALLOWED = re.compile(
 )
 
 
-class _Page(HTMLParser):
-    """The elements of a page, with their attributes."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def test_everything_is_on_the_page() -> None:
     long = "\n".join(f"line {number}" for number in range(2000))
-    page = _Page(
+    page = Page(
         html_of(
             run_of(
                 was_told("=== a.py ===\n\nDo it"),
@@ -90,14 +73,14 @@ def test_a_failed_call_is_marked() -> None:
 
 
 def test_several_runs_have_a_section_each_and_links_to_them() -> None:
-    page = _Page(html_of(run_of(says("a")), run_of(says("b"), status=Status.FAILED)))
+    page = Page(html_of(run_of(says("a")), run_of(says("b"), status=Status.FAILED)))
     assert [attributes["id"] for tag, attributes in page.elements if tag == "section"] == ["run-1", "run-2"]
     assert [attributes["href"] for tag, attributes in page.elements if tag == "a"] == ["#run-1", "#run-2"]
 
 
 def test_the_page_loads_nothing_and_forbids_it() -> None:
     text = html_of(run_of(says("![x](https://example.org/x.png) [y](https://example.org)")))
-    page = _Page(text)
+    page = Page(text)
     policies = [attributes.get("content") for tag, attributes in page.elements if attributes.get("http-equiv")]
     assert policies == ["default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"]
     assert not [
@@ -129,7 +112,7 @@ def test_markup_stays_text_wherever_an_agent_can_put_it(ends: Status | None) -> 
             note=EVIL,
         )
     )
-    page = _Page(text)
+    page = Page(text)
     assert not [tag for tag, _ in page.elements if not ALLOWED.fullmatch(tag)]
     assert not [attributes for _, attributes in page.elements if any(name.startswith("on") for name in attributes)]
     assert page.text.count("<script>x()</script>") >= 10

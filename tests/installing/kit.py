@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,10 +12,10 @@ from pi_subagents.installing import (
     Installation,
     Scope,
     ServerCommand,
-    Surroundings,
     install,
     uninstall,
 )
+from pi_subagents.place import Place
 
 LAUNCH = ServerCommand("/opt/tools/bin/pi-subagents", ("mcp",), {"PI_AGENT_DIR": "/data/agent"})
 
@@ -29,6 +30,7 @@ class User:
 
     def __post_init__(self) -> None:
         self.home.mkdir()
+        os.environ["HOME"] = str(self.home)  # every test gets its own back
         self.project.mkdir()
 
     @property
@@ -40,7 +42,9 @@ class User:
         return self.root / "project"
 
     def installation(self, client: str = "claude", scope: Scope = "user") -> Installation:
-        return Installation(CLIENTS[client], scope, Surroundings(self.home, self.project, self.environ), self.launch)
+        return Installation(
+            CLIENTS[client], scope, Place(self.project, self.home / ".pi" / "agent", self.environ), self.launch
+        )
 
     def install(self, client: str = "claude", scope: Scope = "user") -> Change:
         return install(self.installation(client, scope))

@@ -115,7 +115,7 @@ def test_a_scope_that_a_client_has_not_is_an_error_that_names_the_one_it_has(use
 
 
 def present(user: User) -> list[str]:
-    return [name for name, client in CLIENTS.items() if client.is_present(user.installation(name).around)]
+    return [name for name, client in CLIENTS.items() if client.is_present(user.installation(name).place)]
 
 
 def test_a_client_is_found_by_its_program_or_by_what_it_keeps_in_the_home(user: User) -> None:

@@ -31,28 +31,22 @@ def test_the_files_of_a_user_are_renewed_and_that_is_said_once(place: Place) -> 
     assert refresh(folder, "1.1", place) is None
 
 
-def test_the_files_of_a_project_are_left_to_those_who_keep_them(place: Place) -> None:
-    install(place, "project", "1.0")
-    folder = extension_folder(place, "project")
-    before = {file.name: file.read_bytes() for file in folder.iterdir()}
-    said = refresh(folder, "1.1", place)
-    assert said is not None
-    assert said.endswith("To update it: pi-subagents install pi --project")
-    assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
-
-
-def test_a_projects_files_are_left_whatever_they_say_of_themselves(place: Place, tmp_path: Path) -> None:
+def test_a_projects_files_are_left_to_those_who_keep_them_whatever_they_say_of_themselves(
+    place: Place, tmp_path: Path
+) -> None:
     install(place, "project", "1.0")
     folder = extension_folder(place, "project")
     known = json.loads((folder / "tools.json").read_text())
-    (folder / "tools.json").write_text(json.dumps({**known, "scope": "user"}))
     (tmp_path / "precious").write_text("precious")
-    (folder / "index.ts").unlink()
-    (folder / "index.ts").symlink_to(tmp_path / "precious")
-    said = refresh(folder, "1.1", place)
-    assert said is not None
-    assert said.endswith("To update it: pi-subagents install pi --project")
-    assert (tmp_path / "precious").read_text() == "precious"
+    for scope in ("project", "user"):
+        (folder / "tools.json").write_text(json.dumps({**known, "scope": scope}))
+        before = {file.name: file.read_bytes() for file in folder.iterdir()}
+        said = refresh(folder, "1.1", place)
+        assert said is not None
+        assert said.endswith("To update it: pi-subagents install pi --project")
+        assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
+        (folder / "index.ts").unlink(missing_ok=True)
+        (folder / "index.ts").symlink_to(tmp_path / "precious")
 
 
 def test_a_folder_that_is_not_ours_or_cannot_be_written_is_no_reason_to_fail(place: Place, tmp_path: Path) -> None:

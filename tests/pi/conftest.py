@@ -7,7 +7,7 @@ import pytest
 from pi_subagents.agents import agent
 from pi_subagents.delegation import program_facts
 from pi_subagents.offline import Say, Script
-from pi_subagents.runs import control
+from pi_subagents.runs import live
 from pi_subagents.supervisor import limits, supervisor
 from tests.kit.waiting import PATIENCE_S
 from tests.pi.fixtures import pi, play
@@ -25,7 +25,7 @@ def stage(play: Play) -> Stage:
 @pytest.fixture(autouse=True)
 def _patience_with_pi(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pi that is slow because the machine is busy does what it would have done: it is not given up before."""
-    for module in (control, program_facts):
+    for module in (live, program_facts):
         monkeypatch.setattr(module, "_TIMEOUT_S", PATIENCE_S)
     for module, name in ((limits, "ABORT_GRACE_S"), (supervisor, "SETTLE_GRACE_S"), (limits, "STOP_GRACE_S")):
         monkeypatch.setattr(module, name, PATIENCE_S)

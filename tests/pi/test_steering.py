@@ -13,7 +13,7 @@ from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.offline.request import text_of
-from pi_subagents.runs.control import ask_holder
+from pi_subagents.runs.live import ask_holder
 from pi_subagents.store import JOURNAL_FILE, read_journal
 from pi_subagents.supervisor import Supervisor
 from tests.kit.waiting import until_async

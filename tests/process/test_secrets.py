@@ -83,15 +83,6 @@ async def test_a_key_streamed_in_two_halves_is_shown_to_nobody(keyed: Stage) -> 
     assert "".join(deltas) == "The key is [redacted], good."
 
 
-async def test_half_a_key_is_not_shown_when_the_agent_stops_there(keyed: Stage) -> None:
-    result = await run_keyed(keyed, prints(AGENT_START), tells("PI_API_KEY", "delta", half_only=True))
-    assert result.status == "failed"
-    half = KEY[: len(KEY) // 2]
-    journal = (result.run_dir / "events.jsonl").read_text()
-    assert half not in journal
-    assert MARK in journal
-
-
 async def test_a_key_that_is_spelt_in_numbers_is_found_too(keyed: Stage) -> None:
     spelt = "".join(f"\\u{ord(sign):04x}" for sign in KEY)
     message = f'{{"role":"assistant","stopReason":"stop","content":[{{"type":"text","text":"It is {spelt}."}}]}}'

@@ -53,14 +53,6 @@ REST = prints(agent_end(), AGENT_SETTLED)
 REPLACED = "\N{REPLACEMENT CHARACTER}"
 
 
-async def test_a_record_that_arrives_byte_by_byte_is_whole(plain_stage: Stage) -> None:
-    record = _line("héllo €😀\u2028 and more")
-    pieces = [writes(record[at : at + 1]) for at in range(len(record))]
-    pieces[60:60] = [pauses(0.02)]
-    result = await plain_stage.run(*pieces, REST)
-    assert (result.status, result.output) == ("completed", "héllo €😀\u2028 and more")
-
-
 ODD_TEXT = [
     (_line("windows")[:-1] + b"\r\n", "windows"),
     (_line("a line\u2028and\u2029another\x85"), "a line\u2028and\u2029another\x85"),
@@ -77,13 +69,6 @@ async def test_odd_text_in_a_record_does_not_lose_its_message(plain_stage: Stage
     assert result.status == "completed"
     said = [event.text for event in plain_stage.events() if isinstance(event, ev.Message)]
     assert said == [text for _, text in ODD_TEXT]
-
-
-async def test_the_last_record_needs_no_line_ending(plain_stage: Stage) -> None:
-    last = json.dumps(AGENT_SETTLED).encode()
-    result = await plain_stage.run(prints(AGENT_START, assistant("Done."), agent_end()), writes(last))
-    assert (result.status, result.output) == ("completed", "Done.")
-    assert any(isinstance(event, ev.AgentSettled) for event in plain_stage.events())
 
 
 @pytest.mark.usefixtures("unhurried")

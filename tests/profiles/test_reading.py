@@ -161,26 +161,17 @@ def test_no_message_repeats_an_api_key(tmp_path: Path) -> None:
     assert "sk-secret" not in str(caught.value)
 
 
-def test_a_flag_without_a_value_is_not_set_and_said_to_be_ignored(tmp_path: Path) -> None:
+def test_what_is_ignored_is_a_warning_with_its_line_and_a_hint(tmp_path: Path) -> None:
     path = tmp_path / "x.md"
-    path.write_text("---\nname: x\nnoTools:\nnoSkills: ''\n---\n")
-    profile, warnings = read_profile(path)
-    assert (profile.no_tools, profile.no_skills) == (False, False)
+    path.write_text("---\nname: x\nnoTools:\nnoSkills: ''\nthinking_level: low\ncolour: red\ntools: ''\n---\n")
+    profile, warnings = read_profile(path, "project")
+    assert (profile.scope, profile.path, profile.no_tools, profile.no_skills) == ("project", path, False, False)
     assert warnings == [
         f'{path}:3: "noTools" has no value and is ignored; write "noTools: true"',
         f'{path}:4: "noSkills" has no value and is ignored; write "noSkills: true"',
-    ]
-
-
-def test_an_unknown_field_is_a_warning_with_its_line_and_a_hint(tmp_path: Path) -> None:
-    path = tmp_path / "x.md"
-    path.write_text("---\nname: x\nthinking_level: low\ncolour: red\ntools: ''\n---\n")
-    profile, warnings = read_profile(path, "project")
-    assert (profile.scope, profile.path) == ("project", path)
-    assert warnings == [
-        f'{path}:3: unknown field "thinking_level" is ignored; did you mean thinkingLevel?',
-        f'{path}:4: unknown field "colour" is ignored',
-        f'{path}:5: "tools" is empty and ignored; to allow no tools, write "noTools: true"',
+        f'{path}:5: unknown field "thinking_level" is ignored; did you mean thinkingLevel?',
+        f'{path}:6: unknown field "colour" is ignored',
+        f'{path}:7: "tools" is empty and ignored; to allow no tools, write "noTools: true"',
     ]
 
 

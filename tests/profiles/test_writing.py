@@ -171,17 +171,23 @@ def test_a_file_that_cannot_be_edited_safely_is_left_alone(desk: Desk, text: str
     assert desk.file.read_text() == text
 
 
-def test_a_broken_file_is_not_overwritten(desk: Desk) -> None:
-    desk.write("---\nname: x\nnoTools: maybe\n---\nprecious")
-    with pytest.raises(ProfileError, match=r'x\.md:3: "noTools"'):
-        desk.save(Profile(name="x"))
-    assert "precious" in desk.file.read_text()
-
-
-def test_a_file_with_another_profile_is_not_overwritten(desk: Desk) -> None:
-    desk.write("---\nname: other\n---\n")
-    with pytest.raises(ProfileError, match='already contains the profile "other"'):
-        desk.save(Profile(name="x"))
+@pytest.mark.parametrize(
+    ("there", "profile", "words"),
+    [
+        ("---\nname: x\nnoTools: maybe\n---\nprecious", Profile(name="x"), r'x\.md:3: "noTools"'),
+        ("---\nname: other\n---\n", Profile(name="x"), 'already contains the profile "other"'),
+        ("---\nname: x\n---\n", Profile(name="x", model="\ud800"), "cannot be written"),
+        *(("precious", Profile(name=name), "may only contain letters") for name in ("", "a b", "../x", "a.b")),
+    ],
+)
+def test_what_cannot_be_saved_is_refused_and_overwrites_nothing(
+    desk: Desk, there: str, profile: Profile, words: str
+) -> None:
+    desk.write(there)
+    with pytest.raises(ProfileError, match=words):
+        desk.save(profile)
+    assert desk.file.read_text() == there
+    assert list(desk.file.parent.iterdir()) == [desk.file]
 
 
 def test_a_profile_in_a_file_of_another_name_is_changed_there(desk: Desk) -> None:
@@ -190,31 +196,14 @@ def test_a_profile_in_a_file_of_another_name_is_changed_there(desk: Desk) -> Non
     assert desk.file.read_text() == "---\nname: y\nmodel: m\n---\n"
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../x", "a.b"])
-def test_a_name_that_is_no_name_is_refused(desk: Desk, name: str) -> None:
-    with pytest.raises(ProfileError, match="may only contain letters"):
-        desk.save(Profile(name=name))
-
-
-def test_text_that_no_file_can_hold_is_refused(desk: Desk) -> None:
-    with pytest.raises(ProfileError, match="cannot be written"):
-        desk.save(Profile(name="x", model="\ud800"))
-    assert not desk.file.exists()
-
-
-def test_a_file_with_a_key_is_private_and_so_is_its_directory(desk: Desk) -> None:
-    desk.save(Profile(name="x"))
-    desk.file.chmod(0o644)
-    desk.file.parent.chmod(0o755)
-    desk.save(Profile(name="x", api_key=Secret("sk-1")))
-    assert (mode(desk.file), mode(desk.file.parent)) == (0o600, 0o700)
-
-
-def test_a_file_without_a_key_keeps_its_mode(desk: Desk) -> None:
+def test_a_file_keeps_its_mode_until_it_has_a_key_and_then_it_and_its_directory_are_private(desk: Desk) -> None:
     desk.save(Profile(name="x"))
     desk.file.chmod(0o640)
+    desk.file.parent.chmod(0o755)
     desk.save(Profile(name="x", model="m"))
-    assert mode(desk.file) == 0o640
+    assert (mode(desk.file), mode(desk.file.parent)) == (0o640, 0o755)
+    desk.save(Profile(name="x", api_key=Secret("sk-1")))
+    assert (mode(desk.file), mode(desk.file.parent)) == (0o600, 0o700)
 
 
 def test_a_linked_file_stays_a_link(desk: Desk, tmp_path: Path) -> None:

@@ -25,23 +25,62 @@ def live(window: Window) -> list[str]:
     return [text for _, text in window.live_lines]
 
 
-def test_text_and_tool_calls_stand_in_the_order_of_the_message() -> None:
-    window = window_of(CREATED, assistant("One\n\n  two  ", call("1", "read", path="/home/ann/project/a.ts"), "three"))
-    assert [(line.text, line.kind) for line in window.lines] == [
-        ("One", "text"),
-        ("  two", "text"),
-        ("→ read → a.ts", "tool"),
-        ("three", "text"),
-    ]
+_LS = ev.ToolStarted(id="1", name="ls", arguments={})
+_READ = call("1", "read", path="/home/ann/project/a.ts")
+_ATTACK = "a\x1b[2J\x1b]0;title\x07b\rc\u202e"
+LINES: dict[str, tuple[list[ev.Event], list[str]]] = {
+    "text and calls stand in the order of the message": (
+        [CREATED, assistant("One\n\n  two  ", _READ, "three")],
+        ["One", "  two", "→ read → a.ts", "three"],
+    ),
+    "only the agent's messages are shown": (
+        [
+            ev.Message(role="user", parts=(ev.TextPart("the prompt"),)),
+            assistant(ev.ThinkingPart("hm")),
+            result("1", "read", "contents"),
+        ],
+        [],
+    ),
+    "what a list held stands below its own call": (
+        [
+            assistant(call("1", "ls", path="src"), call("2", "find", pattern="*.py")),
+            result("2", "find", "No files found matching pattern"),
+            result("1", "ls", "a.py\nb.py\nsub/"),
+        ],
+        ["→ ls → src", "  2 files, 1 dir", "→ find → *.py", "  0 matches"],
+    ),
+    "a list that was cut or failed": (
+        [
+            assistant(call("1", "ls"), call("2", "ls", path="x")),
+            result("1", "ls", "a", truncated=True),
+            result("2", "ls", "Path not found", is_error=True),
+            result("unknown", "ls", "(empty directory)"),
+        ],
+        ["→ ls → .", "  1 file+", "→ ls → x", "  (empty)"],
+    ),
+    "a call is shown once: the message first": ([assistant(call("1", "ls")), _LS], ["→ ls → ."]),
+    "a call is shown once: its start first": ([_LS, assistant(call("1", "ls"))], ["→ ls → ."]),
+    "a call is shown once: only its start": ([_LS], ["→ ls → ."]),
+    "calls without an id are all shown": ([assistant(call("", "ls"), call("", "ls"))], ["→ ls → ."] * 2),
+    "other output of the process is shown": (
+        [ev.Output(text="npm notice\n"), ev.Stderr(text="oops\n\nagain\n")],
+        ["npm notice", "[stderr]: oops", "[stderr]: again"],
+    ),
+    "no output can move the cursor": (
+        [ev.Output(text=_ATTACK), assistant(_ATTACK), ev.Stderr(text=_ATTACK)],
+        ["ab", "c", "ab", "c", "[stderr]: ab", "[stderr]: c"],
+    ),
+    "where the agent works is not known": ([assistant(_READ)], ["→ read → ~/project/a.ts"]),
+    "what is missing is admitted": (
+        [ev.Dropped(size=9, head=""), ev.ExtensionFailed(path="x.ts", message="boom")],
+        ["Left out a record of 9 bytes: too large to keep", "Extension failed: x.ts: boom"],
+    ),
+}
 
 
-def test_only_the_agents_messages_are_shown() -> None:
-    window = window_of(
-        ev.Message(role="user", parts=(ev.TextPart("the prompt"),)),
-        assistant(ev.ThinkingPart("hm")),
-        result("1", "read", "contents"),
-    )
-    assert texts(window) == []
+@pytest.mark.parametrize(("events", "lines"), LINES.values(), ids=LINES)
+def test_a_window_has_a_line_for_what_an_agent_says_and_does(events: list[ev.Event], lines: list[str]) -> None:
+    assert texts(window_of(*events)) == lines
 
 
 def test_a_long_command_continues_below_its_line() -> None:
@@ -50,58 +89,9 @@ def test_a_long_command_continues_below_its_line() -> None:
     assert texts(window) == ["→ bash → npm ci", "  │ && npm run build", "  │ && npm test"]
 
 
-def test_what_a_list_held_stands_below_its_own_call() -> None:
-    window = window_of(
-        assistant(call("1", "ls", path="src"), call("2", "find", pattern="*.py")),
-        result("2", "find", "No files found matching pattern"),
-        result("1", "ls", "a.py\nb.py\nsub/"),
-    )
-    assert texts(window) == ["→ ls → src", "  2 files, 1 dir", "→ find → *.py", "  0 matches"]
-    assert {line.kind for line in window.lines} == {"tool"}
-
-
-def test_a_list_that_was_cut_or_failed() -> None:
-    window = window_of(
-        assistant(call("1", "ls"), call("2", "ls", path="x")),
-        result("1", "ls", "a", truncated=True),
-        result("2", "ls", "Path not found", is_error=True),
-        result("unknown", "ls", "(empty directory)"),
-    )
-    assert texts(window) == ["→ ls → .", "  1 file+", "→ ls → x", "  (empty)"]
-
-
-def test_a_call_is_shown_once_whichever_event_brings_it() -> None:
-    started = ev.ToolStarted(id="1", name="ls", arguments={})
-    assert texts(window_of(assistant(call("1", "ls")), started)) == ["→ ls → ."]
-    assert texts(window_of(started, assistant(call("1", "ls")))) == ["→ ls → ."]
-    assert texts(window_of(started)) == ["→ ls → ."]
-
-
-def test_calls_without_an_id_are_all_shown() -> None:
-    assert len(texts(window_of(assistant(call("", "ls"), call("", "ls"))))) == 2
-
-
-def test_other_output_of_the_process_is_shown() -> None:
-    window = window_of(ev.Output(text="npm notice\n"), ev.Stderr(text="oops\n\nagain\n"))
-    assert texts(window) == ["npm notice", "[stderr]: oops", "[stderr]: again"]
-
-
-def test_no_output_of_an_agent_can_move_the_cursor() -> None:
-    attack = "a\x1b[2J\x1b]0;title\x07b\rc\u202e"
-    assert texts(window_of(ev.Output(text=attack))) == ["ab", "c"]
-    assert texts(window_of(assistant(attack))) == ["ab", "c"]
-    assert texts(window_of(ev.Stderr(text=attack))) == ["[stderr]: ab", "[stderr]: c"]
-
-
-def test_paths_are_relative_to_where_the_agent_works() -> None:
-    read = assistant(call("1", "read", path="/home/ann/project/a.ts"))
-    assert texts(window_of(CREATED, read)) == ["→ read → a.ts"]
-    assert texts(window_of(read)) == ["→ read → ~/project/a.ts"]
-
-
-def test_what_is_missing_is_admitted() -> None:
-    window = window_of(ev.Dropped(size=9, head=""), ev.ExtensionFailed(path="x.ts", message="boom"))
-    assert texts(window) == ["Left out a record of 9 bytes: too large to keep", "Extension failed: x.ts: boom"]
+def test_lines_of_tools_and_of_text_can_be_told_apart() -> None:
+    window = window_of(assistant("One", call("1", "ls", path="src"), "two"), result("1", "ls", "a.py"))
+    assert [line.kind for line in window.lines] == ["text", "tool", "tool", "text"]
 
 
 def test_the_last_lines_and_the_last_five_hundred_are_kept() -> None:
@@ -112,9 +102,6 @@ def test_the_last_lines_and_the_last_five_hundred_are_kept() -> None:
 
 def test_fifteen_lines_unless_told_otherwise() -> None:
     assert len(window_of(ev.Output(text="x\n" * 40)).lines) == 15
-
-
-def test_a_window_can_be_closed_to_lines() -> None:
     assert window_of(ev.Output(text="x"), max_lines=0).lines == []
 
 
@@ -238,15 +225,13 @@ def test_a_stop_is_told_until_the_run_has_ended() -> None:
         (ev.TurnStarted(), False),
         (ev.AgentSettled(), False),
         (ev.ThinkingLevelChanged(level="high"), True),
+        (STARTED, True),
+        (COMPLETED, True),
+        (FAILED, True),
     ],
 )
 def test_a_surface_is_told_whether_to_paint_again(event: ev.Event, changed: bool) -> None:
     assert window_of().apply(event) is changed
-
-
-@pytest.mark.parametrize("event", [STARTED, COMPLETED, FAILED])
-def test_a_change_of_state_is_always_painted(event: ev.Event) -> None:
-    assert window_of().apply(event) is True
 
 
 @pytest.mark.parametrize("before", [RETRY, ev.Delta(kind="text", text="half")])

@@ -33,29 +33,18 @@ def assistant(*parts: ev.Part) -> ev.Message:
     return ev.Message(role="assistant", parts=parts)
 
 
-def test_what_the_agent_says_is_said_as_it_is() -> None:
-    assert said(assistant(ev.TextPart("I’m inspecting the auth flow now."))) == ["I’m inspecting the auth flow now."]
-
-
-def test_the_agents_words_come_before_the_tool_it_calls() -> None:
+def test_what_the_agent_says_is_said_on_one_line_before_the_tool_it_calls_and_a_transcript_keeps_its_lines() -> None:
     call = ev.ToolCallPart("1", "read", {"path": "src/auth.ts"})
-    message = assistant(ev.ThinkingPart("secret thoughts"), ev.TextPart("Looking."), call)
-    assert said(message, started("read", {"path": "src/auth.ts"})) == ["Looking.", "Reading src/auth.ts"]
+    message = assistant(ev.ThinkingPart("secret"), ev.TextPart("I’m\n\n  looking.\x1b]0;title\x07\n"), call)
+    begun = started("read", {"path": "src/auth.ts"})
+    assert said(message, begun) == ["I’m looking.", "Reading src/auth.ts"]
+    assert said(message, begun, multiline=True) == ["I’m\n\n  looking.", "Reading src/auth.ts"]
 
 
 @pytest.mark.parametrize("text", ["", "  \n\t ", "\x1b[0m\n"])
 def test_blank_text_gives_no_line(text: str) -> None:
     blanks = (assistant(ev.TextPart(text)), ev.Output(text=text))
     assert said(*blanks) == said(*blanks, multiline=True) == said(*blanks, width=9) == []
-
-
-def test_several_lines_of_text_become_one() -> None:
-    assert said(assistant(ev.TextPart("One.\n\n  Two.\x1b]0;title\x07\n"))) == ["One. Two."]
-
-
-def test_a_transcript_keeps_line_breaks() -> None:
-    text = assistant(ev.TextPart("\x1b[1mOne.\x1b[0m\n\nTwo.\n"))
-    assert said(text, multiline=True) == ["One.\n\nTwo."]
 
 
 @pytest.mark.parametrize(
@@ -107,12 +96,10 @@ def test_a_tool_is_told_when_it_starts_and_when_it_ends(
     assert said(started(name, arguments), ended(name, True), result(name, True)) == [doing, failed]
 
 
-@pytest.mark.parametrize("end", [ended, result])
-def test_one_of_the_two_signs_of_an_end_is_enough(end: Any) -> None:
-    assert said(started("read", {"path": "a"}), end("read")) == ["Reading a", "Finished reading a"]
-
-
-def test_an_end_is_told_once_in_either_order() -> None:
+def test_an_end_is_told_once_by_whichever_sign_comes_first() -> None:
+    begun = started("read", {"path": "a"})
+    for end in (ended("read"), result("read")):
+        assert said(begun, end) == ["Reading a", "Finished reading a"]
     assert said(result("read"), ended("read")) == ["read finished"]
     assert said(ended("read"), result("read")) == ["read finished"]
 
@@ -126,12 +113,8 @@ def test_calls_without_an_id_are_told_once_each(call_id: str | None) -> None:
     assert len(said(begin, end, begin, result("read", call_id=call_id))) == 4
 
 
-def test_a_result_without_its_call_is_told_by_the_tools_name() -> None:
-    assert said(ended("read")) == ["read finished"]
+def test_what_was_called_is_known_from_the_message_alone_and_without_it_only_the_tools_name() -> None:
     assert said(result("grep", True)) == ["grep failed"]
-
-
-def test_what_was_called_is_known_from_the_message_alone() -> None:
     message = assistant(ev.ToolCallPart("1", "edit", {"path": "src/tool.ts"}))
     assert said(message, result("edit", True)) == ["Edit failed: src/tool.ts"]
 

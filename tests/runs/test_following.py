@@ -10,7 +10,7 @@ from pi_subagents.errors import StoreError
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE, ending
-from pi_subagents.runs.following import POLL_S, follow_run
+from pi_subagents.runs.live import POLL_S, follow_run
 from pi_subagents.store import JOURNAL_FILE
 from tests.kit.sessions import Kept, Shelf, says
 

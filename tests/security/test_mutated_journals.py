@@ -24,9 +24,9 @@ from pi_subagents.models import event as ev
 from pi_subagents.place import Place
 from pi_subagents.progress import ProgressWords, Window, body_segments, header_segments
 from pi_subagents.runs.background import announcement, counts
-from pi_subagents.runs.following import follow_run
 from pi_subagents.runs.forms import run_row, session_row
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
+from pi_subagents.runs.live import follow_run
 from pi_subagents.runs.retention import Rule, find_dispensable
 from pi_subagents.runs.roster import WatchedRun
 from pi_subagents.runs.run import entries

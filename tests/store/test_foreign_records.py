@@ -18,10 +18,9 @@ from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE
 from pi_subagents.paths import runs_dir, runtime_dir
 from pi_subagents.runs.background import Registry, mark_announced
-from pi_subagents.runs.control import ask_holder
-from pi_subagents.runs.following import follow_run
 from pi_subagents.runs.forms import session_row
 from pi_subagents.runs.listing import Wanted, list_sessions
+from pi_subagents.runs.live import ask_holder, follow_run
 from pi_subagents.runs.retention import Rule, apply_retention, find_dispensable
 from pi_subagents.runs.run import Run, run_page
 from pi_subagents.runs.sessions import Sessions, claim_for_resume

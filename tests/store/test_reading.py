@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.clock import LAST_MS
+from pi_subagents.encoding import MAX_NESTING
 from pi_subagents.errors import StoreError
 from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
-from pi_subagents.models.part import MAX_NESTING
 from pi_subagents.store import Journal, read_journal, reading
 from pi_subagents.store.reading import DAMAGED_BYTES, JournalTail, decode_event
 

@@ -16,17 +16,13 @@ from pi_subagents.runners.detached import SERVER
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints, script
 from pi_subagents.testing.agent import pauses, touches, waits_for
-from scripts.bootstrap import PROGRAMS
 from tests.kit.waiting import PATIENCE_S, until
 from tests.surfaces.cli.desk import TIMEOUT_S, Desk
 from tests.surfaces.live.tmux import Terminal
+from tests.surfaces.live.watching import needs_tmux
 
-_TMUX = next(program for program in PROGRAMS if program.apt_package == "tmux")
+pytestmark = needs_tmux
 
-pytestmark = pytest.mark.skipif(
-    _TMUX.is_missing,
-    reason=f"not run, because the program is not installed: {_TMUX.commands[0]} ({_TMUX.used_for})",
-)
 KEY = "sk-of-somebody-0123456789"
 
 

@@ -20,7 +20,7 @@ import msgspec
 from pi_subagents.harness import Invocation, harness_named
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners import LocalRunner, Mechanism
-from pi_subagents.runs.control import serving
+from pi_subagents.runs.live import serving
 from pi_subagents.store import Index, Lease, Pace, Slots, adopt
 from pi_subagents.supervisor import Limits, Observer, Pacing, Supervisor
 

@@ -23,7 +23,7 @@ from pi_subagents.models.run import Reason
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.runners import SpawnFailed
 from pi_subagents.runners.detached import TmuxPanes
-from pi_subagents.runs.following import watch_run
+from pi_subagents.runs.live import watch_run
 from pi_subagents.store import is_held, request_stop
 from pi_subagents.store.slots import new_address
 from pi_subagents.supervisor import Observer, Supervisor

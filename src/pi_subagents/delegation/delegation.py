@@ -31,7 +31,7 @@ from pi_subagents.paths import project_of
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
 from pi_subagents.runners.detached import TmuxPanes
-from pi_subagents.runs.control import serving
+from pi_subagents.runs.live import serving
 from pi_subagents.runs.retention import apply_retention_aside
 from pi_subagents.runs.run import Run, RunResult
 from pi_subagents.runs.sessions import Remembered, nothing_remembered

@@ -4,27 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 from pi_subagents.errors import SettingsError
 from pi_subagents.harness import Inspection
 from pi_subagents.harness.pi.programs import TRUST_HERE
 from pi_subagents.installing.pi_extension import Installed, bridge_command, find_installed
 from pi_subagents.models.finding import Finding
-from pi_subagents.paths import ancestors, home_dir, tilde
+from pi_subagents.paths import tilde
 from pi_subagents.profiles import ProfileCatalog, load_presets, load_profiles, objection_to
 from pi_subagents.runners import Mechanism, choose_mechanism
 from pi_subagents.settings import settings_paths
-from pi_subagents.trust import pi_decision
+from pi_subagents.trust import pi_decision, pi_protects
 
 _MECHANISMS: dict[Mechanism, str] = {
     "namespace": "the kernel kills everything an agent started, through a PID namespace",
     "guard": "a guard process kills everything an agent started",
     "none": "an agent's process group is stopped; processes that left the group are not",
 }
-
-# What pi loads from a project only if the user trusts it.
-_TRUSTED_ONLY = ("settings.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md")
 
 _EXTENSION = "extension"
 _VERSION_TIMEOUT_S = 10.0
@@ -88,7 +84,7 @@ def check_power(inspection: Inspection) -> Iterator[Finding]:
 def check_trust(inspection: Inspection) -> Iterator[Finding]:
     """Whether agents load what the project brings for pi; without a saved decision they silently do not."""
     place = inspection.place
-    protected = [tilde(path) for path in _protected(place.cwd)]
+    protected = [tilde(path) for path in pi_protects(place.cwd)]
     if not protected:
         yield Finding("trust", True, "this directory has nothing that pi loads only when trusted")
         return
@@ -101,16 +97,6 @@ def check_trust(inspection: Inspection) -> Iterator[Finding]:
         f"agents do not load {', '.join(protected)}, because pi does not trust this directory",
         f"if you trust it, {TRUST_HERE}",
     )
-
-
-def _protected(cwd: Path) -> Iterator[Path]:
-    folder = cwd.resolve()
-    yield from (folder / ".pi" / name for name in _TRUSTED_ONLY if (folder / ".pi" / name).exists())
-    users_own = home_dir().resolve() / ".agents" / "skills"
-    for ancestor in ancestors(folder):
-        skills = ancestor / ".agents" / "skills"
-        if skills.exists() and skills != users_own:
-            yield skills
 
 
 def check_extension(inspection: Inspection) -> Iterator[Finding]:

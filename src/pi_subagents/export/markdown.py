@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
 from pi_subagents.export.facts import RunPage, argument_blocks, figures, session_facts, status_words, title
@@ -20,7 +20,6 @@ from pi_subagents.text import clean, printable
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-_EMPTY = "*(empty)*"
 _LANGUAGES = {"command": "sh"}
 _FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
 _BACKTICKS = re.compile(r"`+")
@@ -61,24 +60,24 @@ def run_ending(state: RunState) -> str:
 
 def entry_markdown(entry: Entry) -> str:
     """One entry as one block."""
-    return _WRITERS[type(entry)](entry)
-
-
-def _said(entry: Said) -> str:
-    text = contained(entry.text.strip())
-    return f"{text}\n\n*(unfinished)*" if entry.unfinished else text
-
-
-def _thought(entry: Thought) -> str:
-    return quoted(f"*Thinking:* {entry.text.strip()}")
-
-
-def _given(entry: Given) -> str:
-    return f"The agent got files or earlier runs with the task:\n\n{fenced(entry.text)}"
-
-
-def _added(entry: Added) -> str:
-    return f"**{inline(entry.role)}:**\n\n{quoted(entry.text.strip())}"
+    match entry:
+        case Said(text, unfinished):
+            return contained(text.strip()) + ("\n\n*(unfinished)*" if unfinished else "")
+        case Thought(text):
+            return quoted(f"*Thinking:* {text.strip()}")
+        case Given(text):
+            return f"The agent got files or earlier runs with the task:\n\n{fenced(text)}"
+        case Added(role, text):
+            return f"**{inline(role)}:**\n\n{quoted(text.strip())}"
+        case Called():
+            return _called(entry)
+        case Returned():
+            return _returned(entry)
+        case Noticed(text, "output"):
+            return f"Printed outside the conversation:\n\n{fenced(text)}"
+        case Noticed(text, kind):
+            return quoted(f"✗ {text}" if kind == "error" else text)
+    raise AssertionError(entry)
 
 
 def _called(entry: Called) -> str:
@@ -101,25 +100,8 @@ def _is_told_whole(entry: Called) -> bool:
 def _returned(entry: Returned) -> str:
     of = code_span(entry.call.preview.split("\n")[0] if entry.call else entry.name)
     head = f"✗ {of} failed:" if entry.is_error else f"↳ {of} returned:"
-    body = fenced(entry.text.removesuffix("\n")) if entry.text.strip() else _EMPTY
+    body = fenced(entry.text.removesuffix("\n")) if entry.text.strip() else "*(empty)*"
     return f"{head}\n\n{body}"
-
-
-def _noticed(entry: Noticed) -> str:
-    if entry.kind == "output":
-        return f"Printed outside the conversation:\n\n{fenced(entry.text)}"
-    return quoted(f"✗ {entry.text}" if entry.kind == "error" else entry.text)
-
-
-_WRITERS: dict[type[Entry], Callable[[Any], str]] = {
-    Said: _said,
-    Thought: _thought,
-    Given: _given,
-    Added: _added,
-    Called: _called,
-    Returned: _returned,
-    Noticed: _noticed,
-}
 
 
 def contained(text: str) -> str:

@@ -7,7 +7,6 @@ from pi_subagents.installing.clients import (
     Client,
     Scope,
     ServerCommand,
-    Surroundings,
     find_launch,
 )
 from pi_subagents.installing.mcp import Installation, generic_configuration, hints, install, snippet, uninstall
@@ -21,7 +20,6 @@ __all__ = [
     "Scope",
     "ServerCommand",
     "Status",
-    "Surroundings",
     "find_launch",
     "generic_configuration",
     "hints",

@@ -14,7 +14,8 @@ from pi_subagents.harness.pi.programs import PI_VARIABLE
 from pi_subagents.installing.formats import Format
 from pi_subagents.installing.jsonc import Jsonc
 from pi_subagents.installing.toml import Toml
-from pi_subagents.paths import AGENT_DIR_VARIABLES, directory_named_by
+from pi_subagents.paths import AGENT_DIR_VARIABLES, directory_named_by, home_dir
+from pi_subagents.place import Place
 
 Scope = Literal["user", "project"]
 SERVER_NAME = "pi-subagents"
@@ -60,15 +61,6 @@ def find_launch(environ: Mapping[str, str]) -> ServerCommand:
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
-    """Whose configuration is meant: a user's and a project's directories."""
-
-    home: Path
-    project: Path
-    environ: Mapping[str, str] = field(repr=False)
-
-
-@dataclass(frozen=True, slots=True)
 class Location:
     """Files below a directory: the one that a variable names, else `default`. The first is made if there is none."""
 
@@ -97,17 +89,17 @@ class Client:
     program: str = ""
     """What it is called on the PATH, if not by its name here."""
 
-    def paths(self, scope: Scope, around: Surroundings) -> tuple[Path, ...]:
-        """The files in which servers of that scope can stand."""
-        base = around.home if scope == "user" else around.project
-        return self.locations[scope].paths(base, around.environ)
+    def paths(self, scope: Scope, place: Place) -> tuple[Path, ...]:
+        """The files in which servers of that scope can stand; raises SettingsError."""
+        base = home_dir() if scope == "user" else place.project
+        return self.locations[scope].paths(base, place.environ)
 
-    def is_present(self, around: Surroundings) -> bool:
+    def is_present(self, place: Place) -> bool:
         """Whether the user seems to have it: its program is on the PATH, or a directory or file of its own is there."""
-        if shutil.which(self.program or self.name, path=around.environ.get("PATH")):
+        if shutil.which(self.program or self.name, path=place.environ.get("PATH")):
             return True
-        paths = self.paths("user", around)
-        return any(path.exists() or (path.parent != around.home and path.parent.is_dir()) for path in paths)
+        paths = self.paths("user", place)
+        return any(path.exists() or (path.parent != home_dir() and path.parent.is_dir()) for path in paths)
 
 
 def generic_entry(launch: ServerCommand) -> dict[str, Any]:

@@ -18,10 +18,10 @@ from pi_subagents.installing.clients import (
     Client,
     Scope,
     ServerCommand,
-    Surroundings,
     generic_entry,
 )
 from pi_subagents.installing.formats import CannotEdit, value_at
+from pi_subagents.place import Place
 from pi_subagents.trees import Tree, explain
 
 
@@ -31,7 +31,7 @@ class Installation:
 
     client: Client
     scope: Scope
-    around: Surroundings
+    place: Place
     launch: ServerCommand
 
     @property
@@ -42,7 +42,7 @@ class Installation:
     @property
     def tree(self) -> Tree:
         """Where its files are."""
-        return Tree() if self.scope == "user" else Tree.of_project(self.around.project)
+        return Tree() if self.scope == "user" else Tree.of_project(self.place.project)
 
     def entry_in(self, text: str) -> Any:
         """What a text of the client has at the place of our entry, or None; raises CannotEdit."""
@@ -100,7 +100,7 @@ def _change(
 
 def _choose_file(installation: Installation) -> Path:
     """The file that has our entry, else the first there is, else the first of all."""
-    paths = installation.client.paths(installation.scope, installation.around)
+    paths = installation.client.paths(installation.scope, installation.place)
     there = [path for path in paths if os.path.lexists(path)]
     return next((path for path in there if _has_entry(installation, path)), next(iter(there), paths[0]))
 

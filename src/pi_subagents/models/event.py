@@ -13,13 +13,6 @@ from typing import Annotated, Any
 import msgspec
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.models.part import ImagePart as ImagePart
-from pi_subagents.models.part import NestedCall as NestedCall
-from pi_subagents.models.part import OtherPart as OtherPart
-from pi_subagents.models.part import Part as Part
-from pi_subagents.models.part import TextPart as TextPart
-from pi_subagents.models.part import ThinkingPart as ThinkingPart
-from pi_subagents.models.part import ToolCallPart as ToolCallPart
 from pi_subagents.models.run import Reason, Status, Usage
 
 Time = Annotated[int, msgspec.Meta(ge=0, le=LAST_MS)]
@@ -30,6 +23,49 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field
     """Base of all events."""
 
     at: Time = 0
+
+
+class _Part(msgspec.Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
+    """Something that a message consists of."""
+
+
+class TextPart(_Part, frozen=True, tag="text"):
+    text: str
+
+
+class ThinkingPart(_Part, frozen=True, tag="thinking"):
+    text: str
+
+
+class ToolCallPart(_Part, frozen=True, tag="toolCall"):
+    id: str
+    name: str
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+
+
+class NestedCall(msgspec.Struct, frozen=True, omit_defaults=True):
+    """A call that a tool made of another one, such as a script that the agent wrote."""
+
+    name: str
+    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+    status: str = "ok"
+    duration_ms: int | None = None
+
+
+class ImagePart(_Part, frozen=True, tag="image"):
+    """An image's place in the conversation; its data stays in the agent's own session file."""
+
+    mime_type: str = ""
+    size: int = 0
+
+
+class OtherPart(_Part, frozen=True, tag="other"):
+    """Stands for a part of a kind that only another version knows."""
+
+    kind: str
+
+
+Part = TextPart | ThinkingPart | ToolCallPart | ImagePart | OtherPart
 
 
 # --- the run itself, written by us -------------------------------------------------------------------------
@@ -352,47 +388,12 @@ class Unknown(Event, frozen=True, tag="unknown"):
         return self.ours and self.kind == "damaged"
 
 
-AnyEvent = (
-    Created
-    | HeldBack
-    | Started
-    | Detached
-    | StopRequested
-    | DetailsDropped
-    | Exited
-    | Ended
-    | AgentSession
-    | AgentStarted
-    | AgentInstructed
-    | AgentEnded
-    | AgentSettled
-    | TurnStarted
-    | TurnEnded
-    | MessageStarted
-    | Delta
-    | Message
-    | ToolStarted
-    | ToolProgress
-    | ToolEnded
-    | RetryStarted
-    | RetryEnded
-    | CompactionStarted
-    | CompactionEnded
-    | QueueChanged
-    | ThinkingLevelChanged
-    | SessionRenamed
-    | EntryAppended
-    | ExtensionFailed
-    | PromptAccepted
-    | CommandRefused
-    | SteerRequested
-    | DialogDismissed
-    | ExtensionSpoke
-    | ShellOutput
-    | Output
-    | Stderr
-    | Dropped
-    | Repaired
-    | Unknown
-)
+OurEvent = Created | HeldBack | Started | Detached | StopRequested | DetailsDropped | Exited | Ended | SteerRequested
+_AgentEvent = AgentSession | AgentStarted | AgentInstructed | AgentEnded | AgentSettled | TurnStarted | TurnEnded
+_MessageEvent = MessageStarted | Delta | Message | ToolStarted | ToolProgress | ToolEnded | ShellOutput
+_SessionEvent = RetryStarted | RetryEnded | CompactionStarted | CompactionEnded | QueueChanged | ThinkingLevelChanged
+_ExtensionEvent = SessionRenamed | EntryAppended | ExtensionFailed | DialogDismissed | ExtensionSpoke
+_ProcessEvent = PromptAccepted | CommandRefused | Output | Stderr | Dropped | Repaired | Unknown
+
+AnyEvent = OurEvent | _AgentEvent | _MessageEvent | _SessionEvent | _ExtensionEvent | _ProcessEvent
 """Every event there is; what a journal is decoded into."""

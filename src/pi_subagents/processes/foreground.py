@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.runners.guard import SET_PDEATHSIG, prctl
+from pi_subagents.runners.guard import SET_PDEATHSIG, let_go_of_standard_streams, prctl
 
 _IGNORED_BY_PYTHON = (signal.SIGPIPE, signal.SIGXFSZ)
 
@@ -98,10 +98,7 @@ class Worker:
 
     def dismiss_parent(self) -> None:
         """Let the parent end with exit code 0; nothing can be printed any more."""
-        nowhere = os.open(os.devnull, os.O_RDWR)
-        for fd in (0, 1, 2):
-            os.dup2(nowhere, fd)
-        os.close(nowhere)
+        let_go_of_standard_streams()
         with suppress(ProcessLookupError):
             os.kill(self._parent, _LEFT)
 

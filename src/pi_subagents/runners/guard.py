@@ -32,7 +32,7 @@ def main() -> int:
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     child = _start(sys.argv[3:], mark)
-    _let_go_of_standard_streams()
+    let_go_of_standard_streams()  # holding the agent's pipes would hide that the agent closed them
     exit_code = _watch(child, lifeline, wake_read)
     _end_everything()
     return exit_code
@@ -63,8 +63,8 @@ def _start(argv: list[str], mark: int) -> int:
         os._exit(127)
 
 
-def _let_go_of_standard_streams() -> None:
-    # Holding the agent's pipes would hide that the agent closed them.
+def let_go_of_standard_streams() -> None:
+    """Nothing can be read or printed any more, and nobody else's pipe is held open."""
     null = os.open(os.devnull, os.O_RDWR)
     for fd in (0, 1, 2):
         os.dup2(null, fd)
@@ -133,13 +133,9 @@ def children_of(parent: int) -> list[int]:
     found: list[int] = []
     with suppress(OSError):  # it ended while being looked at
         for task in os.listdir(f"/proc/{parent}/task"):  # noqa: PTH208 - pathlib would double the start-up time
-            found += _read_numbers(f"/proc/{parent}/task/{task}/children")
+            with open(f"/proc/{parent}/task/{task}/children") as listing:  # noqa: PTH123
+                found += map(int, listing.read().split())
     return found
-
-
-def _read_numbers(path: str) -> list[int]:
-    with open(path) as listing:  # noqa: PTH123
-        return [int(number) for number in listing.read().split()]
 
 
 def prctl(option: int, value: object) -> None:

@@ -105,7 +105,10 @@ class LocalRunner:
 
     def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> LocalProcess:
         """Start an agent whose output goes to `sink`, and which has the lease until its end; raises SpawnFailed."""
-        _check_program(invocation)
+        program = invocation.argv[0]
+        # The wrapper would start and only then find out; the run would look like an agent that failed.
+        if shutil.which(program, path=invocation.environ.get("PATH")) is None:
+            raise SpawnFailed(f"{program}: not found or not executable")
         try:
             containment = contain(self._mechanism)
         except OSError as error:
@@ -127,13 +130,6 @@ class LocalRunner:
             raise SpawnFailed(str(error)) from error
         containment.started(popen.pid)
         return LocalProcess(popen, containment, invocation, sink, lease)
-
-
-def _check_program(invocation: Invocation) -> None:
-    # The wrapper would start and only then find out; the run would look like an agent that failed.
-    program = invocation.argv[0]
-    if shutil.which(program, path=invocation.environ.get("PATH")) is None:
-        raise SpawnFailed(f"{program}: not found or not executable")
 
 
 def _swept_sentence(left: list[int]) -> str:
@@ -167,7 +163,8 @@ class LocalProcess:
         self._drain_timer: asyncio.TimerHandle | None = None
         self._exit_code: int | None = None
         self._force_timer: asyncio.TimerHandle | None = None
-        self._watch_exit()
+        self._pidfd = os.pidfd_open(popen.pid)
+        self._loop.add_reader(self._pidfd, self._exited)
         self._watch_output("stdout", popen.stdout)
         self._watch_output("stderr", popen.stderr)
         os.set_blocking(self._stdin.fileno(), False)
@@ -226,10 +223,6 @@ class LocalProcess:
 
     # --- the end -----------------------------------------------------------------------------------------
 
-    def _watch_exit(self) -> None:
-        self._pidfd = os.pidfd_open(self._popen.pid)
-        self._loop.add_reader(self._pidfd, self._exited)
-
     def _exited(self) -> None:
         code = self._popen.poll()
         if code is None:
@@ -257,9 +250,6 @@ class LocalProcess:
             return
         if was_killed:
             self._sink.on_output("stderr", _swept_sentence(left).encode())
-        self._drain()
-
-    def _drain(self) -> None:
         self._drain_timer = self._loop.call_later(_DRAIN_S, self._finish)
         if not self._open:
             self._finish()
@@ -316,7 +306,8 @@ class LocalProcess:
         try:
             while self._unsent:
                 written = os.write(self._stdin.fileno(), self._unsent[0])
-                self._advance(written)
+                if rest := self._unsent.popleft()[written:]:
+                    self._unsent.appendleft(rest)
         except BlockingIOError:
             return
         except OSError:
@@ -326,11 +317,6 @@ class LocalProcess:
             self._stop_writing()
         else:
             self._loop.remove_writer(self._stdin.fileno())
-
-    def _advance(self, written: int) -> None:
-        rest = self._unsent.popleft()[written:]
-        if rest:
-            self._unsent.appendleft(rest)
 
     def _stop_writing(self) -> None:
         if not self._stdin.closed:

@@ -23,8 +23,8 @@ from pi_subagents.models.event import AnyEvent
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import Window, body_segments
-from pi_subagents.runs.following import RunFollower
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions, used_by
+from pi_subagents.runs.live import RunFollower
 from pi_subagents.runs.run import Run
 from pi_subagents.store import RESULT_FILE, Index, read_file
 from pi_subagents.text import Line, Style, clean

@@ -21,8 +21,7 @@ from pi_subagents.models import DEFAULT_TIMEOUT_S, Reason, Status, Task, Usage, 
 from pi_subagents.models.event import AnyEvent, Event
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of
-from pi_subagents.runs.control import ask_holder
-from pi_subagents.runs.following import follow_run, watch_run
+from pi_subagents.runs.live import ask_holder, follow_run, watch_run
 from pi_subagents.store import (
     JOURNAL_FILE,
     META_FILE,

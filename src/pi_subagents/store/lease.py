@@ -147,7 +147,8 @@ class Lease:
     def leave(self) -> None:
         """Close our end without freeing the lock: another process has it now."""
         fds, self._fds = self._fds, []
-        _close(fds)
+        for fd in fds:
+            os.close(fd)
 
 
 def is_held(run_dir: Path) -> bool:
@@ -285,10 +286,6 @@ def _free(fds: list[int]) -> None:
         # Closing alone would leave the lock to a child that was forked a moment ago and has not executed yet.
         with suppress(OSError):
             fcntl.flock(fd, fcntl.LOCK_UN)
-    _close(fds)
-
-
-def _close(fds: list[int]) -> None:
     for fd in fds:
         os.close(fd)
 

@@ -24,7 +24,6 @@ from pi_subagents.progress import ProgressWords, Window, excerpt_segments
 from pi_subagents.runners import Runner
 from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import Remembered, Sessions, nothing_remembered
-from pi_subagents.supervisor import Observer
 from pi_subagents.text import Line, clean
 from pi_subagents.text.wording import closest
 
@@ -187,18 +186,6 @@ class ToolContext:
     remembered: Remembered = nothing_remembered
     owner: str = "terminal"
 
-    def delegation(self, tasks: Sequence[Task], observer: Observer, profile: str | None = None) -> Delegation:
-        """The tasks of a call, to be waited for."""
-        return Delegation(
-            tasks,
-            profile=profile,
-            place=self.place,
-            observer=observer,
-            available_tools=self.available_tools,
-            agents=self.runner,
-            remembered=self.remembered,
-        )
-
 
 # --- tools ---------------------------------------------------------------------------------------------------
 
@@ -261,7 +248,15 @@ class WaitingCall(ABC):
     """Tells whoever listens what the runs do: in words at once, and how the call stands no oftener than people read."""
 
     def __init__(self, context: ToolContext, tasks: Sequence[Task], profile: str | None = None) -> None:
-        self.delegation = context.delegation(tasks, self.observe, profile)
+        self.delegation = Delegation(
+            tasks,
+            profile=profile,
+            place=context.place,
+            observer=self.observe,
+            available_tools=context.available_tools,
+            agents=context.runner,
+            remembered=context.remembered,
+        )
         self._context = context
         self._tell = context.on_progress
         self._timer: asyncio.TimerHandle | None = None

@@ -17,19 +17,14 @@ from pi_subagents.store import is_held, load_run, session_runs
 from pi_subagents.testing import SCRIPT_VARIABLE, answer, script
 from pi_subagents.testing.agent import pauses, prints, touches, waits_for
 from pi_subagents.testing.records import assistant, delta, tool_call
-from scripts.bootstrap import PROGRAMS
 from tests.kit.processes import is_alive
 from tests.kit.sessions import says
 from tests.kit.waiting import until
 from tests.surfaces.cli.desk import TIMEOUT_S, Desk
 from tests.surfaces.live.tmux import Terminal
+from tests.surfaces.live.watching import needs_tmux
 
-_PROGRAM = next(program for program in PROGRAMS if program.apt_package == "tmux")
-
-pytestmark = pytest.mark.skipif(
-    _PROGRAM.is_missing,
-    reason=f"not run, because the program is not installed: {_PROGRAM.commands[0]} ({_PROGRAM.used_for})",
-)
+pytestmark = needs_tmux
 
 
 @pytest.fixture

@@ -149,16 +149,14 @@ def check_search_programs(inspection: Inspection) -> Iterator[Finding]:
     """What pi's grep and find need, where pi looks for it: in its own directory, then on the PATH."""
     for name, commands, tool, package in _SEARCH_PROGRAMS:
         own = inspection.place.agent_dir / "bin" / name
-        found = str(own) if own.exists() else _first_on_path(commands, _environ(inspection.place)["PATH"])
+        path = _environ(inspection.place)["PATH"]
+        places = [str(own)] if own.exists() else [shutil.which(command, path=path) for command in commands]
+        found = next(filter(None, places), None)
         if found:
             yield Finding(name, True, f"{tilde(Path(found))}, for pi's {tool} tool")
         else:
             missing = f"not found; pi's {tool} tool will try to download it, and fails without a network"
             yield Finding(name, False, missing, f"install {package}")
-
-
-def _first_on_path(commands: tuple[str, ...], path: str) -> str | None:
-    return next(filter(None, (shutil.which(command, path=path) for command in commands)), None)
 
 
 def check_model(inspection: Inspection) -> Iterator[Finding]:

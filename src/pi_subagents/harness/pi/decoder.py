@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 
 from pi_subagents.clock import LAST_MS
+from pi_subagents.encoding import MAX_NESTING, is_shallow
 from pi_subagents.harness.pi import records as pi
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
-from pi_subagents.models.part import MAX_NESTING, is_shallow
 from pi_subagents.models.run import bounded
 
 _DELTA_KINDS = {"text_delta": "text", "thinking_delta": "thinking", "toolcall_delta": "toolCall"}

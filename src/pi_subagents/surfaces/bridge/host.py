@@ -9,13 +9,11 @@ from typing import Annotated, Any
 import msgspec
 
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
-from pi_subagents.paths import ancestors, home_dir
 from pi_subagents.place import Place
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.surfaces.bridge.entries import Log
 from pi_subagents.tools import TOOLS
-
-_NEEDS_TRUST = ("settings.json", "extensions", "skills", "prompts", "themes", "SYSTEM.md", "APPEND_SYSTEM.md")
+from pi_subagents.trust import pi_protects
 
 
 class SessionStart(msgspec.Struct, frozen=True, rename="camel"):
@@ -96,11 +94,4 @@ class PiHost:
 
 def _decided(trusted: bool | None, cwd: Path) -> bool | None:
     """What somebody decided; where there was nothing to decide, pi says yes, and that must not count for what comes."""
-    return trusted if trusted is not True or _needed_a_decision(cwd) else None
-
-
-def _needed_a_decision(cwd: Path) -> bool:
-    if any((cwd / ".pi" / name).exists() for name in _NEEDS_TRUST):
-        return True
-    skills = (above / ".agents" / "skills" for above in ancestors(cwd))
-    return any(folder.exists() and folder != home_dir() / ".agents" / "skills" for folder in skills)
+    return trusted if trusted is not True or any(pi_protects(cwd)) else None

@@ -14,7 +14,7 @@ from pi_subagents.export.transcripts import session_transcript
 from pi_subagents.fold import RunState, fold
 from pi_subagents.place import Place
 from pi_subagents.progress import header_segments
-from pi_subagents.runs.following import RunFollower
+from pi_subagents.runs.live import RunFollower
 from pi_subagents.runs.roster import Roster, WatchedRun
 from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import MAX_RUNS_IN_MEMORY, Session

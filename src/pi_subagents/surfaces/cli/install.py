@@ -16,14 +16,12 @@ from pi_subagents.installing import (
     Change,
     Installation,
     Scope,
-    Surroundings,
     find_launch,
     generic_configuration,
     hints,
 )
 from pi_subagents.installing import install as write_entry
 from pi_subagents.installing import uninstall as remove_entry
-from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
 from pi_subagents.surfaces.cli.options import json_option
@@ -142,8 +140,7 @@ def installation_for(client: str | None, scope: Scope) -> Installation:
     if client is None:
         raise InvalidCall(f"Choose a client: --client with one of {_NAMES}.")
     place = Place.here()
-    around = Surroundings(home_dir(), place.project, place.environ)
-    return Installation(CLIENTS[client], scope, around, find_launch(place.environ))
+    return Installation(CLIENTS[client], scope, place, find_launch(place.environ))
 
 
 def _print_change(change: Change, installation: Installation, *, dry_run: bool, as_json: bool) -> None:

@@ -90,7 +90,7 @@ def _set_up(setup: _Setup) -> int:
         with _going_on(setup, "tools in pi"):
             _offer_extension(setup)
         for installation in (installation_for(name, "user") for name in CLIENTS):
-            if installation.client.is_present(installation.around):
+            if installation.client.is_present(installation.place):
                 with _going_on(setup, installation.client.title):
                     _offer_client(setup, installation)
         code = _run_first_task(setup, has_model=has_model)

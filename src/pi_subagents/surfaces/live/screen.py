@@ -122,14 +122,12 @@ class LiveScreen:
         Row by row and upwards: erased all at once from its first row, a screen is moved into history by tmux. What is
         in the scrollback is out of reach; the terminal stops at its first row by itself.
         """
-        broken = [screen_rows(text, size.columns) if self._reflows else [text] for text in self._ours()]
+        ours = (*self._stranded, *self._texts)
+        broken = [screen_rows(text, size.columns) if self._reflows else [text] for text in ours]
         rows = sum(map(len, broken))
         cut = size != self._size and self._strand(broken, rows - (size.lines - 1))
         # The end of a line whose beginning has been moved away stays empty, or the next one would be part of it.
         return f"\r{_ERASE_ROW}" + f"\x1b[A{_ERASE_ROW}" * rows + ("\r\n" if cut else "")
-
-    def _ours(self) -> list[str]:
-        return [*self._stranded, *self._texts]
 
     def _strand(self, broken: Sequence[Sequence[str]], count: int) -> bool:
         """Remember what the first `count` of our rows say: they are in the scrollback now. True if a line was cut."""

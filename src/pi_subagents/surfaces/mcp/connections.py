@@ -86,7 +86,6 @@ class BoundedProtocol(H11Protocol):
         self._unread = 0
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as its base has it
-        """A client is there."""
         self._admitted = self._gate.admit(self)
         if not self._admitted:
             transport.abort()
@@ -96,29 +95,24 @@ class BoundedProtocol(H11Protocol):
         self._measure()
 
     def data_received(self, data: bytes) -> None:
-        """A client says something."""
         if self._admitted:
             super().data_received(data)
             self._measure()
 
     def on_response_complete(self) -> None:
-        """A client has its answer."""
         self._phase = ""
         super().on_response_complete()
         self._measure()
 
     def pause_writing(self) -> None:
-        """A client reads more slowly than we write."""
         super().pause_writing()
         self._measure()
 
     def resume_writing(self) -> None:
-        """A client has read most of it."""
         super().resume_writing()
         self._measure()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """A client is gone."""
         self._stop_timer()
         self._gate.forget(self)
         if self._admitted:

@@ -109,7 +109,7 @@ class RunActions:
                 self._attempt(self._stop(run))
 
         question = f"Stop {_quoted(run)}? What it has said and done so far is kept."
-        self._app.push_screen(Confirmation(question, "Stop it", "Keep it running"), answered)
+        self._app.push_screen(Confirmation(question), answered)
 
     async def _stop(self, run: WatchedRun) -> None:
         await asyncio.to_thread(run.run.stop)

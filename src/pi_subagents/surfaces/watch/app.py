@@ -20,14 +20,13 @@ from textual.widgets import Footer, Input, Static
 from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import FATES, fate, status_segments
-from pi_subagents.runs.following import POLL_S
+from pi_subagents.runs.live import POLL_S
 from pi_subagents.runs.roster import Roster, WatchedRun
 from pi_subagents.surfaces.watch.actions import RunActions
 from pi_subagents.surfaces.watch.blocks import painted
 from pi_subagents.surfaces.watch.conversation import ConversationView
 from pi_subagents.surfaces.watch.dialogs import Help
 from pi_subagents.surfaces.watch.run_list import FLAT, TALL, RunList
-from pi_subagents.surfaces.watch.stylesheet import STYLESHEET
 from pi_subagents.text import Line, Style, clean, money, shorten_path
 
 IDLE_S = 1.0
@@ -153,7 +152,7 @@ async def watch(place: Place, project: Path | None = None) -> None:
 class WatchApp(App[None]):
     """The program; it only reads what others write, save for what the user asks for."""
 
-    CSS = STYLESHEET
+    CSS_PATH = "watch.tcss"
     TITLE = "pi-subagents watch"
     ENABLE_COMMAND_PALETTE = False
     BINDINGS: ClassVar[list[BindingType]] = [*KEYS, *ALSO]

@@ -22,7 +22,7 @@ from pi_subagents.export import Added, Conversation, Entry, Noticed
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.progress import Window, header_segments
-from pi_subagents.runs.following import POLL_S, RunFollower
+from pi_subagents.runs.live import POLL_S, RunFollower
 from pi_subagents.surfaces.watch.blocks import Fold, Item, Items, Pressable, painted_lines
 from pi_subagents.text import Line, Style, counted, printable
 

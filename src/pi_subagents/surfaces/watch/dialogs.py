@@ -24,7 +24,7 @@ Start = Callable[[Place, Agent | None, str], Awaitable[None]]
 
 
 class Confirmation(ModalScreen[bool]):
-    """A question with yes and no; the harmless answer is the one that a hasty return key gives."""
+    """Whether to stop a run; the harmless answer is the one that a hasty return key gives."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "answer(True)", "Yes"),
@@ -32,18 +32,16 @@ class Confirmation(ModalScreen[bool]):
         Binding("left,right", "app.focus_next", "Other answer", show=False),
     ]
 
-    def __init__(self, question: str, yes: str, no: str) -> None:
+    def __init__(self, question: str) -> None:
         super().__init__()
         self._question = question
-        self._yes = yes
-        self._no = no
 
     def compose(self) -> ComposeResult:
         with Vertical(classes="dialog"):
             yield Static(self._question, markup=False)
             with Horizontal(classes="buttons"):
-                yield Button(Content(f"{self._no} (n)"), id="no", compact=True)
-                yield Button(Content(f"{self._yes} (y)"), id="yes", variant="error", compact=True)
+                yield Button(Content("Keep it running (n)"), id="no", compact=True)
+                yield Button(Content("Stop it (y)"), id="yes", variant="error", compact=True)
 
     def on_mount(self) -> None:
         self.query_one("#no").focus()
