@@ -12,14 +12,7 @@ from typing import Any
 from pi_subagents.errors import ClientConfigError, InvalidCall
 from pi_subagents.installing import changes
 from pi_subagents.installing.changes import Change, Status
-from pi_subagents.installing.clients import (
-    SERVER_NAME,
-    SHARED_LAUNCH,
-    Client,
-    Scope,
-    ServerCommand,
-    generic_entry,
-)
+from pi_subagents.installing.clients import SERVER_NAME, SHARED_LAUNCH, Client, Scope, ServerCommand, generic_entry
 from pi_subagents.installing.formats import CannotEdit, value_at
 from pi_subagents.place import Place
 from pi_subagents.trees import Tree, explain
