@@ -316,9 +316,10 @@ def _choose_wal(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    # After an exception the connection is closed, which undoes it.
     connection.execute("BEGIN IMMEDIATE")
-    with connection:  # commits, or rolls back
-        yield
+    yield
+    connection.execute("COMMIT")
 
 
 def _is_damage(error: Exception) -> bool:
