@@ -156,11 +156,7 @@ def figures(found: Mapping[str, float]) -> list[Figure]:
     return [
         Figure(f"decode, {size}", found["decode"], "/s"),
         Figure(
-            f"decode → journal → fold, {size}",
-            found["decode_journal_fold"],
-            "/s",
-            GOAL_EVENTS_A_SECOND,
-            at_least=True,
+            f"decode → journal → fold, {size}", found["decode_journal_fold"], "/s", GOAL_EVENTS_A_SECOND, at_least=True
         ),
         Figure("the same with logs, transcript and window", found["everything"], "/s"),
         *(

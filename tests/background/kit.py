@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -146,10 +146,14 @@ class Yard:
 
     # --- launchers of their own ----------------------------------------------------------------------------------
 
-    def order(self, *actions: Action, owner: str | None = None) -> str:
-        """A line for a launcher."""
-        order = {"project": str(self.stage.project), "environ": self.environ, "owner": owner or self.owner}
-        return json.dumps({**order, "preset": PRESET, "task": script(BEGIN, *actions)}) + "\n"
+    def launch_by(self, launcher: subprocess.Popen[str], *actions: Action) -> Path:
+        """Have a launcher start a script in the background; returns its run directory."""
+        assert launcher.stdin is not None
+        assert launcher.stdout is not None
+        order = {"project": str(self.stage.project), "environ": self.environ, "owner": self.owner}
+        launcher.stdin.write(json.dumps({**order, "preset": PRESET, "task": script(BEGIN, *actions)}) + "\n")
+        launcher.stdin.flush()
+        return Path(json.loads(launcher.stdout.readline())["paths"]["runDir"])
 
     @contextmanager
     def launcher(self, **options: Any) -> Iterator[subprocess.Popen[str]]:
@@ -171,20 +175,6 @@ def make_yard(folder: Path, limit: int = 8, **settings: Any) -> Yard:
     yard = Yard(make_stage(folder, choose_mechanism(), maxBackground=limit, **settings), limit)
     yard.preset(PRESET)
     return yard
-
-
-def tell(launcher: subprocess.Popen[str], order: str) -> None:
-    """Give a launcher an order."""
-    assert launcher.stdin is not None
-    launcher.stdin.write(order)
-    launcher.stdin.flush()
-
-
-def answer_of(launcher: subprocess.Popen[str]) -> Mapping[str, Any]:
-    """The row of the run that it launched."""
-    assert launcher.stdout is not None
-    row: dict[str, Any] = json.loads(launcher.stdout.readline())
-    return row
 
 
 def descriptors() -> int:

@@ -12,7 +12,7 @@ import pytest
 from pi_subagents.runs.background import mark_announced
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import pauses, repeats_steering, touches, waits_for
-from tests.background.kit import Yard, answer_of, tell
+from tests.background.kit import Yard
 from tests.kit.waiting import PATIENCE_S, until
 
 
@@ -26,11 +26,8 @@ async def test_a_launch_returns_at_once_and_the_run_completes_after_its_launcher
 ) -> None:
     gate = tmp_path / "gate"
     with yard.launcher() as launcher:
-        tell(launcher, yard.order(prints(*answer("warm"))))
-        await yard.see_the_end(Path(answer_of(launcher)["paths"]["runDir"]))
-        tell(launcher, yard.order(waits_for(gate), prints(*answer("I went on"))))
-        row = answer_of(launcher)
-        run_dir = Path(row["paths"]["runDir"])
+        await yard.see_the_end(yard.launch_by(launcher, prints(*answer("warm"))))
+        run_dir = yard.launch_by(launcher, waits_for(gate), prints(*answer("I went on")))
         assert (await yard.row(run_dir))["status"] == "running"
         launcher.kill()
         launcher.wait()
@@ -55,8 +52,7 @@ async def test_a_keeper_has_a_session_of_its_own_and_no_terminal(yard: Yard) -> 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 async def test_a_signal_to_the_launchers_group_does_not_reach_the_run(yard: Yard, number: int) -> None:
     with yard.launcher(start_new_session=True) as launcher:
-        tell(launcher, yard.order(repeats_steering()))
-        run_dir = Path(answer_of(launcher)["paths"]["runDir"])
+        run_dir = yard.launch_by(launcher, repeats_steering())
         os.killpg(launcher.pid, number)
         launcher.wait(PATIENCE_S)
     until(lambda: (run_dir / "control").exists())
@@ -69,8 +65,7 @@ async def test_a_closed_terminal_does_not_reach_the_run(yard: Yard, tmp_path: Pa
     # The launcher leads a session whose terminal is the pseudo-terminal: closing our end hangs it up.
     with yard.launcher(start_new_session=True, stderr=theirs, preexec_fn=_take_terminal) as launcher:
         os.close(theirs)
-        tell(launcher, yard.order(touches(begun), waits_for(gate), prints(*answer("still here"))))
-        run_dir = Path(answer_of(launcher)["paths"]["runDir"])
+        run_dir = yard.launch_by(launcher, touches(begun), waits_for(gate), prints(*answer("still here")))
         until(begun.exists)
         os.close(ours)
         assert launcher.wait(PATIENCE_S) == -signal.SIGHUP

@@ -16,7 +16,7 @@ from pi_subagents.runs.run import Run
 from pi_subagents.store import load_run
 from pi_subagents.testing import answer, prints
 from pi_subagents.testing.agent import Action, pauses, waits_for
-from tests.background.kit import WAIT_S, Yard, answer_of, descriptors, tell
+from tests.background.kit import WAIT_S, Yard, descriptors
 from tests.kit.processes import kill, state_of
 from tests.kit.waiting import until, until_async
 
@@ -59,8 +59,7 @@ async def test_many_runs_of_several_launchers_share_the_places_in_the_order_they
 
 def _launch_many(yard: Yard, launcher: subprocess.Popen[str], number: int, script: list[Action]) -> None:
     for _ in range(number, RUNS, LAUNCHERS):
-        tell(launcher, yard.order(*script))
-        answer_of(launcher)
+        yard.launch_by(launcher, *script)
 
 
 async def _watch(yard: Yard) -> set[Path]:

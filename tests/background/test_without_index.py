@@ -18,6 +18,7 @@ import pytest
 from pi_subagents.models import new_run_id, new_session_id, short_id
 from pi_subagents.models.event import Created, Detached, Started
 from pi_subagents.paths import runs_dir
+from pi_subagents.place import Place
 from pi_subagents.runs.background import Registry, newest_runs
 from pi_subagents.store import Index, index, publish, session_of
 from pi_subagents.testing import answer, prints
@@ -66,7 +67,9 @@ def damage(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> B
     return request.param  # type: ignore[no-any-return]  # pytest does not know
 
 
-async def test_runs_are_counted_and_waited_for(damage: Break, yard: Yard, tmp_path: Path) -> None:
+async def test_runs_are_counted_waited_for_told_and_found_from_elsewhere(
+    damage: Break, yard: Yard, tmp_path: Path
+) -> None:
     done = await yard.launch(prints(*answer("at once")))
     await yard.see_the_end(done)
     until(lambda: not yard.keepers(), "nobody writes to the index any more")
@@ -85,6 +88,11 @@ async def test_runs_are_counted_and_waited_for(damage: Break, yard: Yard, tmp_pa
         assert [run.run_dir for run in newest_runs(yard.place, 2, everywhere=True)] == [launched, patient]
         assert Registry(yard.place, "somebody else").runs() == []
         assert [run.run_dir for run in yard.registry.unannounced()] == [done, patient, launched], "no notice is lost"
+        (tmp_path / "elsewhere" / ".pi").mkdir(parents=True)
+        registry = Registry(Place.here(tmp_path / "elsewhere", yard.environ), "anybody")
+        assert registry.runs() == []
+        ids = (done.name, "../../etc", f"{done.name[:-1]}x")
+        assert [run and run.run_dir for run in map(registry.find, ids)] == [done, None, None]
 
 
 def test_a_run_that_was_detached_is_found_on_disk(yard: Yard) -> None:
@@ -96,22 +104,6 @@ def test_a_run_that_was_detached_is_found_on_disk(yard: Yard) -> None:
     (run,) = Registry(yard.place, "terminal").runs()
     assert (run.run_dir, run.state.background) == (record.path, True)
     record.close()
-
-
-async def test_runs_of_other_projects_are_found_by_their_id(damage: Break, yard: Yard, tmp_path: Path) -> None:
-    run_dir = await yard.launch(prints(*answer("here")))
-    await yard.see_the_end(run_dir)
-    until(lambda: not yard.keepers(), "nobody writes to the index any more")
-    elsewhere = tmp_path / "elsewhere"
-    (elsewhere / ".pi").mkdir(parents=True)
-    with damage(Index(yard.place.agent_dir).path):
-        registry = Registry(type(yard.place).here(elsewhere, yard.environ), "anybody")
-        assert registry.runs() == []
-        found = registry.find(run_dir.name)
-        assert found is not None
-        assert found.run_dir == run_dir
-        assert registry.find("../../etc") is None
-        assert registry.find(f"{run_dir.name[:-1]}x") is None
 
 
 async def test_where_nothing_may_be_written_the_commands_see_and_wait_for_a_run_too(yard: Yard, tmp_path: Path) -> None:

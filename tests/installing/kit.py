@@ -6,15 +6,7 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pi_subagents.installing import (
-    CLIENTS,
-    Change,
-    Installation,
-    Scope,
-    ServerCommand,
-    install,
-    uninstall,
-)
+from pi_subagents.installing import CLIENTS, Change, Installation, Scope, ServerCommand, install, uninstall
 from pi_subagents.place import Place
 
 LAUNCH = ServerCommand("/opt/tools/bin/pi-subagents", ("mcp",), {"PI_AGENT_DIR": "/data/agent"})

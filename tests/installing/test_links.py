@@ -7,6 +7,7 @@ import logging
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -159,30 +160,24 @@ def test_a_backup_that_is_none_is_named_and_not_taken_for_one(
     assert snapshot(tmp_path) == before
 
 
-def test_an_export_into_a_project_goes_through_no_link(
-    project: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shelf = Shelf(project, Place.here().agent_dir)
+@contextmanager
+def session_here() -> Iterator[None]:
+    """Somebody has been asked something in this directory."""
+    shelf = Shelf(Path.cwd(), Place.here().agent_dir)
     shelf.add(says("Done."), session_id=SESSION)
-    elsewhere = tmp_path / "elsewhere"
-    (project / "out.md").symlink_to(elsewhere / "precious")
-    (project / "folder").symlink_to(elsewhere)
-    before = snapshot(elsewhere)
-    for target, named in (("out.md", "out.md"), ("folder", "folder"), ("folder/new.md", "folder")):
-        assert run(("sessions", "export", SESSION, "-o", target)) == 1
-        assert f"{project / named} is a link" in capsys.readouterr().err
-        assert snapshot(elsewhere) == before
-    assert run(("sessions", "export", SESSION, "-o", "plain.md")) == 0
-    assert (project / "plain.md").read_text().startswith("# task")
-    assert run(("sessions", "export", SESSION, "-o", str(elsewhere))) == 0
+    yield
     shelf.close()
 
 
+def export(target: Path | str) -> int:
+    return run(("sessions", "export", SESSION, "-o", str(target)))
+
+
 @pytest.mark.parametrize("below", ["", "sub"], ids=["in the project", "in a submodule"])
-@pytest.mark.parametrize("through_alias", [False, True])
+@pytest.mark.parametrize("way", ["relative", "absolute", "alias"])
 def test_an_export_follows_no_link_of_a_project_however_it_is_named(
     below: str,
-    through_alias: bool,
+    way: str,
     project: Path,
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -190,31 +185,32 @@ def test_an_export_follows_no_link_of_a_project_however_it_is_named(
 ) -> None:
     (project / "sub" / ".git").mkdir(parents=True)
     monkeypatch.chdir(project / below)
-    shelf = Shelf(Path.cwd(), Place.here().agent_dir)
-    shelf.add(says("Done."), session_id=SESSION)
     (tmp_path / "alias").symlink_to(tmp_path)
     elsewhere = tmp_path / "elsewhere"
     (project / "out.md").symlink_to(elsewhere / "precious")
     (project / "folder").symlink_to(elsewhere)
     os.mkfifo(project / "pipe.md")
-    above = tmp_path / "alias" / project.name if through_alias else Path("." if not below else "..")
+    above = {"relative": Path(".." if below else "."), "absolute": project, "alias": tmp_path / "alias" / project.name}
     before = snapshot(elsewhere)
-    for name in ("out.md", "folder", "folder/new.md", "pipe.md"):
-        assert run(("sessions", "export", SESSION, "-o", str(above / name))) == 1
-        assert name.partition("/")[0] in capsys.readouterr().err
-        assert snapshot(elsewhere) == before
-    assert run(("sessions", "export", SESSION, "-o", str(above / "plain.md"))) == 0
+    with session_here():
+        for name in ("out.md", "folder", "folder/new.md", "pipe.md"):
+            assert export(above[way] / name) == 1
+            said, first = capsys.readouterr().err, name.partition("/")[0]
+            assert first in said
+            assert below or way == "alias" or first == "pipe.md" or f"{project / first} is a link" in said
+            assert snapshot(elsewhere) == before
+        assert export(above[way] / "plain.md") == 0
     assert (project / "plain.md").read_text().startswith("# task")
-    shelf.close()
 
 
-def test_an_export_goes_through_the_users_own_links_to_directories(project: Path, tmp_path: Path) -> None:
-    shelf = Shelf(project, Place.here().agent_dir)
-    shelf.add(says("Done."), session_id=SESSION)
+@pytest.mark.parametrize("name", ["elsewhere", "pages"])
+def test_an_export_goes_elsewhere_and_through_the_users_own_links_to_directories(
+    name: str, project: Path, tmp_path: Path
+) -> None:
     (tmp_path / "pages").symlink_to(tmp_path / "elsewhere")
-    assert run(("sessions", "export", SESSION, "-o", str(tmp_path / "pages"))) == 0
+    with session_here():
+        assert export(tmp_path / name) == 0
     assert (tmp_path / "elsewhere" / f"{SESSION}.md").read_text().startswith("# task")
-    shelf.close()
 
 
 def test_a_link_of_the_users_to_somebody_elses_file_is_refused(user: User) -> None:

@@ -8,15 +8,7 @@ from typing import NoReturn
 
 import pytest
 
-from pi_subagents.offline import (
-    CutStream,
-    Fail,
-    Hang,
-    OfflineModel,
-    Request,
-    Script,
-    Turn,
-)
+from pi_subagents.offline import CutStream, Fail, Hang, OfflineModel, Request, Script, Turn
 from tests.kit.waiting import until
 from tests.offline.client import WAIT_S, Reply, ask, connect, payload, send, user
 

@@ -8,18 +8,7 @@ import time
 import pytest
 
 from pi_subagents.offline import OfflineModel, Say, Script, ToolResult
-from tests.offline.client import (
-    WAIT_S,
-    ask,
-    assistant,
-    connect,
-    payload,
-    receive,
-    request_of,
-    send,
-    tool_result,
-    user,
-)
+from tests.offline.client import WAIT_S, ask, assistant, connect, payload, receive, request_of, send, tool_result, user
 
 
 def test_plain_string_contents_are_read_as_well() -> None:

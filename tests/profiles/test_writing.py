@@ -13,14 +13,7 @@ from hypothesis import strategies as st
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile, Secret
-from pi_subagents.profiles import (
-    Scope,
-    UnknownProfile,
-    delete_profile,
-    profile_to_markdown,
-    read_profile,
-    save_profile,
-)
+from pi_subagents.profiles import Scope, UnknownProfile, delete_profile, profile_to_markdown, read_profile, save_profile
 from tests.profiles.kit import Place
 
 COMMENTED = """---

@@ -145,36 +145,15 @@ class Victim:
     quiet: dict[str, State] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        self.home, self.clone = self.root / "home", self.root / self.clone_name
+        self.tripwire, self.scratch = self.root / "tripwire", self.root / "scratch"
+        self.agent_dir, self.runs = self.home / ".pi" / "agent", self.clone / RUNS
         for folder in (self.home, self.clone, self.tripwire, self.scratch, self.home / ".cache"):
             folder.mkdir(parents=True)
         lay_out(self.home, _HOME, {})
         (self.home / ".ssh" / "id_rsa").chmod(0o600)
         for folder in (self.home / "other" / RUNS, self.home / "other" / RUNS / OTHER_RUN):
             folder.chmod(0o700)
-
-    @property
-    def home(self) -> Path:
-        return self.root / "home"
-
-    @property
-    def clone(self) -> Path:
-        return self.root / self.clone_name
-
-    @property
-    def tripwire(self) -> Path:
-        return self.root / "tripwire"
-
-    @property
-    def scratch(self) -> Path:
-        return self.root / "scratch"
-
-    @property
-    def agent_dir(self) -> Path:
-        return self.home / ".pi" / "agent"
-
-    @property
-    def runs(self) -> Path:
-        return self.clone / RUNS
 
     @property
     def places(self) -> dict[str, str]:

@@ -176,13 +176,13 @@ class _Preparer:
                 f"A sub-agent at depth {depth} cannot start further sub-agents: the setting subagents.maxDepth is "
                 f"{settings.max_depth}. Do the work yourself, or ask whoever started you to delegate it."
             )
+        self._environ = one_deeper(place.environ, settings.max_depth)
         choose_mechanism(settings.containment)  # it is chosen again by whoever starts the agent, but then it is late
         self._homes = homes
         self._owner = owner
         self._place = place
         self._settings = settings
         self._programs: dict[str, tuple[Program, Callable[[], Version | None]]] = {}
-        self._environ = one_deeper(place.environ, settings.max_depth)
         self._runs_dir = runs_dir(place.project)
 
     def find_programs(self, plans: Sequence[Plan]) -> None:

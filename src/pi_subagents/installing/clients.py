@@ -152,10 +152,7 @@ CLIENTS: Mapping[str, Client] = {
         Client(
             "codex",
             "Codex",
-            {
-                "user": Location(("config.toml",), "CODEX_HOME", ".codex"),
-                "project": Location((".codex/config.toml",)),
-            },
+            {"user": Location(("config.toml",), "CODEX_HOME", ".codex"), "project": Location((".codex/config.toml",))},
             "mcp_servers",
             _codex,
             Toml(),

@@ -1,14 +1,7 @@
 """The offline model: a scripted server in the place of a provider, for real agents without key or network."""
 
-from pi_subagents.offline.agent_dir import PROVIDER, agent_environment
-from pi_subagents.offline.demo import (
-    DEMO_PROFILES,
-    DEMO_TASKS,
-    DemoTask,
-    demo_script,
-    suits_demo,
-    write_sample_project,
-)
+from pi_subagents.offline.agent_dir import agent_environment
+from pi_subagents.offline.demo import DEMO_PROFILES, DEMO_TASKS, DemoTask, demo_script, suits_demo, write_sample_project
 from pi_subagents.offline.request import Request, ToolResult
 from pi_subagents.offline.script import Attempts, Call, CutStream, Fail, Hang, Say, Script, Turn, Usage
 from pi_subagents.offline.server import OfflineModel
@@ -16,7 +9,6 @@ from pi_subagents.offline.server import OfflineModel
 __all__ = [
     "DEMO_PROFILES",
     "DEMO_TASKS",
-    "PROVIDER",
     "Attempts",
     "Call",
     "CutStream",

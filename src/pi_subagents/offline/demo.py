@@ -50,9 +50,7 @@ class DemoTask:
 
 
 MAP_TASK = DemoTask(
-    "map the project",
-    "Draw a newcomer a map of this project: what it is, and what lies where.",
-    "scout",
+    "map the project", "Draw a newcomer a map of this project: what it is, and what lies where.", "scout"
 )
 ERRORS_TASK = DemoTask(
     "trace the errors",

@@ -98,8 +98,7 @@ def parse_frontmatter(frontmatter: str) -> list[Entry]:
         entry = _entry(key_node, value_node)
         if entry.key in entries:
             raise FrontmatterError(
-                entry.line,
-                f'"{entry.key}" is already set on line {entries[entry.key].line}; keep one of them',
+                entry.line, f'"{entry.key}" is already set on line {entries[entry.key].line}; keep one of them'
             )
         entries[entry.key] = entry
     return list(entries.values())

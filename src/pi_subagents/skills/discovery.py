@@ -20,13 +20,7 @@ from pi_subagents.errors import ProfileError
 from pi_subagents.files import is_below, read_bounded
 from pi_subagents.models import Profile
 from pi_subagents.paths import home_dir, is_part_of
-from pi_subagents.profiles.frontmatter import (
-    Effort,
-    FrontmatterError,
-    Scalar,
-    parse_frontmatter,
-    split_frontmatter,
-)
+from pi_subagents.profiles.frontmatter import Effort, FrontmatterError, Scalar, parse_frontmatter, split_frontmatter
 from pi_subagents.skills.files import (
     Base,
     Layout,
@@ -60,11 +54,7 @@ Candidates = dict[Path, tuple[int, bool]]
 
 
 def discover_skills(
-    cwd: Path,
-    agent_dir: Path,
-    *,
-    home: Path | None = None,
-    of_project: bool = True,
+    cwd: Path, agent_dir: Path, *, home: Path | None = None, of_project: bool = True
 ) -> dict[str, Skill]:
     """The skills that an agent started in `cwd` can be given, by name. Reads files; raises SettingsError.
 

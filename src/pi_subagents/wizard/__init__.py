@@ -1,8 +1,8 @@
 """`/profile` and its wizard: everything but the widgets, which the host brings as `Dialogs`."""
 
-from pi_subagents.wizard.command import NONE_FOUND, Action, Completion, choose_name, completions, profile_command
+from pi_subagents.wizard.command import NONE_FOUND, Action, choose_name, completions, profile_command
 from pi_subagents.wizard.flow import create, delete, edit, files_of, require_free, require_one
-from pi_subagents.wizard.questions import CANCELLED, Cancelled, Dialogs, Level
+from pi_subagents.wizard.questions import CANCELLED, Cancelled, Level
 from pi_subagents.wizard.steps import Host
 
 __all__ = [
@@ -10,8 +10,6 @@ __all__ = [
     "NONE_FOUND",
     "Action",
     "Cancelled",
-    "Completion",
-    "Dialogs",
     "Host",
     "Level",
     "choose_name",

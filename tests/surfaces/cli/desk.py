@@ -5,14 +5,9 @@ Their agents are stand-ins: a task is the script that its agent plays.
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import pty
 import signal
-import struct
 import subprocess
-import termios
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -23,6 +18,7 @@ from pi_subagents.testing.agent import touches, waits_for
 from tests.kit import command
 from tests.kit.waiting import PATIENCE_S, until
 from tests.kit.workplace import Workplace
+from tests.surfaces.cli.machine import Typist
 
 TIMEOUT_S = PATIENCE_S
 MODEL = "acme/large"
@@ -57,22 +53,8 @@ class Desk(Workplace):
         self, *arguments: str, columns: int = 120, typed: str = "", variables: Mapping[str, str] | None = None
     ) -> Done:
         """Run `sessions` at a terminal of that width; what it prints on both channels is one text."""
-        master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-        process = subprocess.Popen(
-            command.argv("sessions", *arguments),
-            cwd=self.project,
-            env={**self.environ, **(variables or {})},
-            stdin=slave,
-            stdout=slave,
-            stderr=slave,
-            start_new_session=True,
-        )
-        os.close(slave)
-        os.write(master, typed.encode())
-        text = _read_all(master)
-        os.close(master)
-        return Done(process.wait(TIMEOUT_S), text, "")
+        person = Typist(self, "sessions", *arguments, columns=columns, **(variables or {}))
+        return Done(person.answer(*typed.splitlines()), person.screen, "")
 
     def background(self, *arguments: str, stdin: str = "") -> Done:
         """Run `background` with these arguments."""
@@ -126,19 +108,6 @@ class Done:
 
     def json(self) -> Any:
         return json.loads(self.out)
-
-
-def _read_all(master: int) -> str:
-    data = b""
-    while True:
-        try:
-            piece = os.read(master, 65536)
-        except OSError:  # how Linux says that the other end is closed
-            break
-        if not piece:
-            break
-        data += piece
-    return data.decode(errors="replace").replace("\r\n", "\n")
 
 
 def short(run_dir: Path) -> str:

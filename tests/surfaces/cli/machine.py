@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import pty
 import select
+import struct
 import subprocess
+import termios
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +20,7 @@ from tests.kit import command
 from tests.kit.before import own_terminal
 from tests.kit.command import argv
 from tests.kit.waiting import PATIENCE_S
+from tests.kit.workplace import Workplace
 
 TIMEOUT_S = PATIENCE_S
 PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
@@ -139,12 +143,14 @@ CTRL_C, CTRL_D, ESC = "\x03", "\x04", "\x1b"
 class Typist:
     """Answers every prompt of a command with the next line, and keeps what the terminal shows."""
 
-    def __init__(self, machine: Machine, *arguments: str, **variables: str) -> None:
+    def __init__(self, at: Machine | Workplace, *arguments: str, columns: int = 0, **variables: str) -> None:
         self._terminal, child_end = pty.openpty()
+        if columns:
+            fcntl.ioctl(child_end, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
         self._process = subprocess.Popen(
             argv(*arguments),
-            cwd=machine.project,
-            env={**machine.environ, **variables},
+            cwd=at.project,
+            env={**at.environ, **variables},
             stdin=child_end,
             stdout=child_end,
             stderr=child_end,

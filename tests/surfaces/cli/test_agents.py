@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pi_subagents.offline import Say, Script
-from tests.pi.stage import Play, Stage
+from tests.kit.command import argv
+from tests.kit.workplace import Workplace
+from tests.pi.stage import Play
 from tests.surfaces.cli.desk import Desk
 
 MODEL = "offline/scripted"
 
 
-def argv_of(stage: Stage) -> list[str]:
-    argv: list[str] = json.loads((stage.run_dirs[-1] / "meta.json").read_bytes())["argv"]
+def argv_of(place: Workplace) -> list[str]:
+    argv: list[str] = json.loads((place.run_dirs[-1] / "meta.json").read_bytes())["argv"]
     return argv
 
 
@@ -46,22 +48,24 @@ def test_a_profile_works_in_the_background_with_its_own_prompt(play: Play) -> No
     assert "reviewer" in stage.command("background", "list").stdout
 
 
-def test_a_model_and_a_thinking_level_can_be_chosen_without_a_profile(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Fine.")]))
-    done = stage.command("run", "--model", "scripted", "--thinking", "low", "Go")
-    assert done.returncode == 0, done.stderr
-    assert (following(argv_of(stage), "--model"), following(argv_of(stage), "--thinking")) == (MODEL, "low")
+def test_a_model_and_a_thinking_level_can_be_chosen_without_a_profile_and_are_those_of_the_session(desk: Desk) -> None:
+    done = desk.call("run", "--model", "large", "--thinking", "low", "Go")
+    assert done.exit_code == 0, done.err
+    assert (following(argv_of(desk), "--model"), following(argv_of(desk), "--thinking")) == ("acme/large", "low")
+    session = desk.run_dirs[-1].name.rpartition("-")[2]
+    assert desk.run("resume", session, "Go on").exit_code == 0
+    assert len(desk.run_dirs) == 2
+    assert following(argv_of(desk), "--thinking") == "low"
 
 
-def test_a_task_file_chooses_agent_model_and_thinking_for_each_task(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Fine.")]))
-    stage.write(".pi/subagents/scout.md", "---\nname: scout\ndescription: d\n---\nYou scout.")
-    task = {"name": "a", "prompt": "Go", "preset": "scout", "model": MODEL, "thinkingLevel": "high"}
-    path = stage.write("tasks.json", json.dumps([task]))
-    done = stage.command("run", "--thinking", "low", "--tasks", str(path))
-    assert done.returncode == 0, done.stderr
-    assert following(argv_of(stage), "--thinking") == "high"
-    assert "You scout." in stage.model.requests[0].system_text
+def test_a_task_file_chooses_agent_model_and_thinking_for_each_task(desk: Desk) -> None:
+    desk.write_preset("scout", body="You scout.")
+    task = {"name": "a", "prompt": "Go", "preset": "scout", "model": "acme/large", "thinkingLevel": "high"}
+    path = desk.write("tasks.json", json.dumps([task]))
+    done = desk.call("run", "--thinking", "low", "--tasks", str(path))
+    assert done.exit_code == 0, done.err
+    assert following(argv_of(desk), "--thinking") == "high"
+    assert "You scout." in (desk.run_dirs[-1] / "system-prompt.md").read_text()
 
 
 def test_everything_that_is_missing_is_told_at_once_and_nothing_is_recorded(play: Play) -> None:
@@ -115,29 +119,22 @@ def test_who_mistypes_a_name_is_told_of_both_kinds_and_of_a_mistyped_model_or_a_
     ]
 
 
-def test_a_tool_that_an_extension_may_bring_is_not_called_unknown(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Fine.")]))
-    stage.write_profile("searcher", "tools: [read, web_search]")
-    assert stage.command("run", "-p", "searcher", "Go").returncode == 2
-    extension = stage.agent_dir / "extensions" / "web.ts"
-    extension.parent.mkdir(exist_ok=True)
-    extension.write_text("export default function () {}\n")
-    assert stage.command("run", "-p", "searcher", "Go").returncode == 0
+def test_a_tool_that_an_extension_may_bring_is_not_called_unknown(desk: Desk) -> None:
+    desk.write_profile("searcher", "tools: [read, web_search]")
+    assert desk.call("run", "-p", "searcher", "Go").exit_code == 2
+    desk.write(str(desk.agent_dir / "extensions" / "web.ts"), "export default function () {}\n")
+    assert desk.call("run", "-p", "searcher", "Go").exit_code == 0
 
 
 def test_a_misspelled_exclusion_is_found_because_it_would_exclude_nothing(desk: Desk) -> None:
-    folder = desk.project / ".pi" / "agent-profiles"
-    folder.mkdir()
-    (folder / "careful.md").write_text("---\nname: careful\nexcludeTools: [bsh]\n---\n")
+    desk.write_profile("careful", "excludeTools: [bsh]")
     done = desk.call("run", "-p", "careful", "x")
     assert done.exit_code == 2
     assert 'Unknown tool: "bsh" in "excludeTools"' in done.err
 
 
 def test_agents_lists_both_kinds(desk: Desk) -> None:
-    folder = desk.project / ".pi" / "agent-profiles"
-    folder.mkdir()
-    (folder / "reviewer.md").write_text("---\nname: reviewer\nprovider: acme\nmodel: large\n---\n")
+    desk.write_profile("reviewer", "provider: acme", "model: large")
     done = desk.call("agents", "--json")
     rows = [(row["name"], row["kind"], row["scope"], row["model"], row["description"]) for row in done.json()]
     assert rows == [
@@ -153,9 +150,7 @@ def test_agents_lists_both_kinds(desk: Desk) -> None:
 
 
 def test_a_name_that_a_profile_and_a_preset_share_is_said_to_be_two(desk: Desk) -> None:
-    folder = desk.project / ".pi" / "agent-profiles"
-    folder.mkdir()
-    (folder / "worker.md").write_text("---\nname: worker\n---\n")
+    desk.write_profile("worker")
     told = desk.call("agents").err
     assert told == (
         'hint: a profile and a preset share a name: "worker"; '
@@ -190,24 +185,15 @@ def test_the_provider_that_an_agent_names_is_kept(play: Play) -> None:
     assert stage.run_dirs == []
 
 
-def test_what_is_said_for_all_counts_for_the_tasks_of_a_file_too(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Fine.")]))
-    stage.write("notes.md", "Note well.")
+def test_what_is_said_for_all_counts_for_the_tasks_of_a_file_too(desk: Desk) -> None:
+    desk.write("notes.md", "Note well.")
     tasks = [{"name": "a", "prompt": "Go"}, {"name": "b", "prompt": "Go", "timeout": 50}]
-    path = stage.write("tasks.json", json.dumps(tasks))
-    assert stage.command("run", "--tasks", str(path), "--files", "notes.md", "--timeout", "2m").returncode == 0
-    assert {request.first_user_text for request in stage.model.requests} == {"=== notes.md ===\nNote well.\n\nGo"}
-    metas = [json.loads((folder / "meta.json").read_bytes()) for folder in stage.run_dirs]
+    path = desk.write("tasks.json", json.dumps(tasks))
+    done = desk.call("run", "--json", "--tasks", str(path), "--files", "notes.md", "--timeout", "2m")
+    # The scripted agent answers with what it was told.
+    assert {result["output"] for result in done.json()} == {"=== notes.md ===\nNote well.\n\nGo"}
+    metas = [json.loads((folder / "meta.json").read_bytes()) for folder in desk.run_dirs]
     assert {meta["name"]: meta["timeout"] for meta in metas} == {"a": 120, "b": 50}
-
-
-def test_a_resumed_session_thinks_as_it_was_told_to(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Fine.")]))
-    stage.write_profile("reviewer", body="You review.")
-    assert stage.command("run", "-p", "reviewer", "--thinking", "low", "Go").returncode == 0
-    session = stage.run_dirs[-1].name.rpartition("-")[2]
-    assert stage.command("sessions", "resume", session, "Go on").returncode == 0
-    assert following(argv_of(stage), "--thinking") == "low"
 
 
 def test_nothing_is_made_for_answers_of_tasks_that_cannot_start(play: Play) -> None:
@@ -218,16 +204,8 @@ def test_nothing_is_made_for_answers_of_tasks_that_cannot_start(play: Play) -> N
 
 def test_where_answers_are_is_said_though_they_cannot_be_printed(desk: Desk) -> None:
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(
-            [sys.executable, "-m", "pi_subagents", "run", "Go"],
-            cwd=desk.project,
-            env=desk.environ,
-            stdin=subprocess.DEVNULL,
-            stdout=full,
-            stderr=subprocess.PIPE,
-            text=True,
-            check=False,
-        )
+        given: dict[str, Any] = {"stdin": subprocess.DEVNULL, "stdout": full, "stderr": subprocess.PIPE, "text": True}
+        done = subprocess.run(argv("run", "Go"), cwd=desk.project, env=desk.environ, check=False, **given)
     assert done.returncode == 1
     assert desk.run_dirs[0].name.rpartition("-")[2][:8] in done.stderr
     assert "No space left on device" in done.stderr

@@ -108,6 +108,7 @@ def test_wait_tells_of_a_failure_that_came_before_it_once(desk: Desk) -> None:
     ]
     again = desk.background("wait")
     assert (again.exit_code, again.out) == (0, "")
+    assert "You have no active background runs" in again.err
 
 
 def test_wait_for_programs_has_every_run_as_it_stands(desk: Desk) -> None:
@@ -119,12 +120,6 @@ def test_wait_for_programs_has_every_run_as_it_stands(desk: Desk) -> None:
     rest = desk.background("wait", "--json")
     assert (rest.exit_code, [row["finalText"] for row in rest.json()]) == (0, ["Done at last."])
     assert desk.background("wait", "--json").json() == []
-
-
-def test_wait_without_anything_to_wait_for_says_so(desk: Desk) -> None:
-    done = desk.background("wait")
-    assert (done.exit_code, done.out) == (0, "")
-    assert "You have no active background runs" in done.err
 
 
 def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: Desk) -> None:
@@ -163,15 +158,12 @@ def test_an_end_is_told_once_by_the_next_command(desk: Desk) -> None:
     assert NOTICE not in first.out
     assert NOTICE not in desk.background("list").err
     assert NOTICE not in desk.call("run", "hello").err
-
-
-def test_run_tells_of_an_end_too(desk: Desk) -> None:
-    run_dir = desk.launch(prints(*answer("Hello")))
-    desk.until_over(run_dir)
-    done = desk.call("run", "--json", "hello")
-    assert short(run_dir) in done.err
-    assert NOTICE in done.err
-    assert len(json.loads(done.out)) == 1
+    second = desk.launch(prints(*answer("Hello")))
+    desk.until_over(second)
+    run = desk.call("run", "--json", "hello")  # which tells of it too
+    assert run.err.count(NOTICE) == 1
+    assert short(second) in run.err
+    assert len(run.json()) == 1
 
 
 def test_racing_terminals_tell_every_end_once(desk: Desk) -> None:

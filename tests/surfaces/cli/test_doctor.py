@@ -9,30 +9,48 @@ import pytest
 from tests.surfaces.cli.machine import NO_MODELS, PI, Machine, Typist, diagnose
 
 
-def test_a_machine_with_everything_is_fine(machine: Machine) -> None:
+def test_a_machine_with_everything_is_fine_and_that_is_told_people_in_lines_and_programs_in_fields(
+    machine: Machine,
+) -> None:
     machine.add_pi()
     done = machine.run("doctor")
     assert done.returncode == 0
+    assert "\x1b" not in done.stdout
     *lines, blank, verdict = done.stdout.splitlines()
     assert {line[0] for line in lines} <= {"✓", "!", "-"}
     assert (blank, verdict) == ("", "Ready: sub-agents can run here.")
     assert [line for line in lines if line.startswith("✓ pi ") and "0.87.1" in line and "PATH" in line]
-
-
-def test_programs_get_a_list_with_five_fields_each(machine: Machine) -> None:
-    machine.add_pi()
     diagnosis = diagnose(machine)
+    assert len(lines) == len(diagnosis.findings)
     assert {tuple(finding) for finding in diagnosis.findings} == {("check", "ok", "needed", "detail", "hint")}
     checks = {finding["check"] for finding in diagnosis.findings}
     assert {"python", "node", "pi", "rg", "fd", "model", "containment", "records", "runs"} <= checks
+    model = diagnosis.one("model")
+    assert (model["ok"], model["detail"]) == (True, "2 available from anthropic, zai")
 
 
-def test_output_for_a_pipe_has_no_colours_and_a_line_per_finding(machine: Machine) -> None:
-    machine.add_pi()
-    text = machine.run("doctor").stdout
-    assert "\x1b" not in text
-    *lines, _blank, _verdict = text.splitlines()
-    assert len(lines) == len(diagnose(machine).findings)
+@pytest.mark.parametrize(
+    ("version", "pi", "check", "code", "detail", "hint"),
+    [
+        ("22.19.0", "echo 'Cannot find module'; exit 1", "pi", 1, "Cannot find module", ""),
+        ("20.1.0", "exit 1", "node", 1, "20.1.0", "22.19"),
+        ("22.18.9", "echo 0.87.1", "node", 0, "22.18.9", ""),
+        (None, "", "node", 1, "not found", ""),
+    ],
+    ids=["pi does not start", "not on this node", "though the node is old", "there is no node"],
+)
+def test_whether_pi_starts_decides_whether_it_and_its_node_will_do(
+    version: str | None, pi: str, check: str, code: int, detail: str, hint: str, machine: Machine
+) -> None:
+    if version:
+        machine.add_node(version, pi=pi)
+    machine.add_program("pi", PI)
+    diagnosis = diagnose(machine)
+    finding = diagnosis.one(check)
+    assert (diagnosis.exit_code, finding["ok"]) == (code, False)
+    assert detail in finding["detail"]
+    assert hint in finding["hint"]
+    assert finding["needed"] is (code == 1)
 
 
 def test_without_pi_the_four_places_and_the_way_out_are_named(machine: Machine) -> None:
@@ -59,15 +77,6 @@ def test_it_says_in_which_place_pi_was_found(place: str, machine: Machine) -> No
     assert f"({pi}, found via {place})" in finding["detail"]
 
 
-def test_a_pi_that_does_not_start_is_not_called_good(machine: Machine) -> None:
-    machine.add_node(pi="echo 'Cannot find module'; exit 1")
-    machine.add_program("pi", PI)
-    diagnosis = diagnose(machine)
-    assert diagnosis.exit_code == 1
-    assert not diagnosis.one("pi")["ok"]
-    assert "Cannot find module" in diagnosis.one("pi")["detail"]
-
-
 @pytest.mark.parametrize(
     ("version", "is_told"), [("0.87.1", False), ("1.5.0", False), ("1.5.1", True), ("2.0.0", True)]
 )
@@ -79,26 +88,6 @@ def test_a_pi_that_is_newer_than_what_is_known_is_told_of(version: str, is_told:
     told = [finding for finding in diagnosis.findings if finding["check"] == "pi version"]
     assert bool(told) is is_told
     assert all("newer than 1.5.0" in finding["detail"] and not finding["needed"] for finding in told)
-
-
-def test_a_node_on_which_pi_does_not_start_is_missing(machine: Machine) -> None:
-    machine.add_node("20.1.0", pi="exit 1")
-    machine.add_program("pi", PI)
-    diagnosis = diagnose(machine)
-    node = diagnosis.one("node")
-    assert diagnosis.exit_code == 1
-    assert not node["ok"]
-    assert node["needed"]
-    assert "20.1.0" in node["detail"]
-    assert "22.19" in node["hint"]
-
-
-def test_an_old_node_on_which_this_pi_starts_is_only_a_warning(machine: Machine) -> None:
-    machine.add_node("22.18.9")
-    machine.add_program("pi", PI)
-    diagnosis = diagnose(machine)
-    assert diagnosis.exit_code == 0
-    assert not diagnosis.one("node")["ok"]
 
 
 def test_the_node_that_counts_is_the_launchers_own(machine: Machine) -> None:
@@ -113,13 +102,6 @@ def test_the_node_that_counts_is_the_launchers_own(machine: Machine) -> None:
         "detail": f"24.1.0 ({node})",
         "hint": "",
     }
-
-
-def test_a_pi_without_its_node_is_told_apart_from_a_broken_one(machine: Machine) -> None:
-    machine.add_program("pi", PI)
-    diagnosis = diagnose(machine)
-    assert diagnosis.exit_code == 1
-    assert "not found" in diagnosis.one("node")["detail"]
 
 
 @pytest.mark.parametrize(
@@ -149,13 +131,6 @@ def test_a_missing_search_program_is_a_warning_that_names_the_tool(check: str, t
     assert not finding["ok"]
     assert f"pi's {tool} tool" in finding["detail"]
     assert finding["hint"]
-
-
-def test_models_are_counted_and_their_providers_named(machine: Machine) -> None:
-    machine.add_pi()
-    finding = diagnose(machine).one("model")
-    assert finding["ok"]
-    assert finding["detail"] == "2 available from anthropic, zai"
 
 
 def test_without_a_model_nothing_is_ready_and_the_way_to_one_is_named(machine: Machine) -> None:

@@ -54,6 +54,16 @@ def test_every_example_is_a_command_line_that_is_understood() -> None:
             assert all(parsed.get(argument.name or "") for argument in arguments if argument.required), example
 
 
+def test_commands_for_sessions_and_background_runs_are_listed_and_name_their_exit_codes() -> None:
+    for group in ("sessions", "background"):
+        listed = ALL[f"{PROGRAM} {group}"].get_help()
+        inside = {path.rpartition(" ")[2]: one for path, one in ALL.items() if path.startswith(f"{PROGRAM} {group} ")}
+        assert len(inside) >= 7
+        for name, context in inside.items():
+            assert f"\n  {name} " in listed
+            assert "exit code 0" in " ".join(context.get_help().split()).lower(), name
+
+
 def test_no_line_is_broken_at_a_hyphen() -> None:
     for path, context in ALL.items():
         assert not re.search(r"\w-$", context.get_help(), re.MULTILINE), path

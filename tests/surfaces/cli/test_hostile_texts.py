@@ -48,7 +48,7 @@ SENSIBLE: dict[tuple[str, ...], list[list[str]]] = {
     ("sessions", "export"): [[SESSION], [SESSION, "--format", "html"], [SESSION, "-o", "out.md"]],
     ("sessions", "resume"): [[SESSION, NAME]],
     ("sessions", "delete"): [[SESSION], [NAME]],
-    ("sessions", "clean"): [["--keep-days", "0", "--dry-run"], ["--all", "--dry-run"]],
+    ("sessions", "clean"): [["--keep", "0", "--dry-run"], ["--all", "--keep", "0", "--dry-run"]],
     ("install", "mcp"): [["--client", "claude", "--scope", "project", "--dry-run"]],
     ("uninstall", "mcp"): [["--client", "claude", "--scope", "project"]],
     ("install", "pi"): [["--project", "--dry-run"], ["--project"]],

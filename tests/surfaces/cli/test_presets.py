@@ -29,10 +29,7 @@ def test_the_list_has_every_preset_with_its_description_and_names_a_broken_file(
     ]
     assert f"✗ {machine.project}/.pi/subagents/bad.md:1: has no description" in done.stderr
     assert done.returncode == 0
-
-
-def test_the_list_as_json_has_the_same(machine: Machine) -> None:
-    document = json.loads(furnished(machine).run("preset", "list", "--json").stdout)
+    document = json.loads(machine.run("preset", "list", "--json").stdout)
     (preset,) = document["presets"]
     assert (preset["name"], preset["description"], preset["scope"]) == ("good", "Does good.", "global")
     assert preset["path"] == str(machine.agent_dir / "subagents" / "good.md")
@@ -41,6 +38,7 @@ def test_the_list_as_json_has_the_same(machine: Machine) -> None:
 
 def test_without_presets_the_list_says_how_to_get_some(machine: Machine) -> None:
     done = machine.run("preset", "list")
+    assert done.stdout.startswith("No presets found.")
     assert "pi-subagents preset new NAME" in done.stdout
     assert "pi-subagents init --presets" in done.stdout
     assert done.returncode == 0
@@ -66,6 +64,8 @@ def test_a_new_preset_is_the_projects_and_can_be_used_as_it_stands(machine: Mach
     preset, warnings = read_profile(path, kind=PRESET)
     assert (preset.name, preset.model, preset.tools, warnings) == ("scout", None, None, [])
     assert "# model: provider/id" in path.read_text()
+    everywhere = machine.run("preset", "new", "scout", "--global")
+    assert everywhere.stdout == f"{machine.agent_dir}/subagents/scout.md\n"
 
 
 def test_a_new_preset_with_its_comments_taken_away_can_be_used_too(machine: Machine) -> None:
@@ -77,11 +77,6 @@ def test_a_new_preset_with_its_comments_taken_away_can_be_used_too(machine: Mach
     preset, warnings = read_profile(path, kind=PRESET)
     assert (preset.model, preset.timeout_s, warnings) == ("provider/id", 600, [])
     assert preset.tools == ("read", "grep", "find", "ls")
-
-
-def test_a_new_preset_can_be_for_all_projects(machine: Machine) -> None:
-    done = machine.run("preset", "new", "scout", "--global")
-    assert done.stdout == f"{machine.agent_dir}/subagents/scout.md\n"
 
 
 def test_a_preset_that_is_there_is_not_overwritten(machine: Machine) -> None:
@@ -114,23 +109,20 @@ def test_examples_are_where_the_project_and_pi_look_for_them(machine: Machine) -
         *(f"{machine.project}/.pi/subagents/{name}" for name in PRESETS),
         *(f"{machine.project}/.pi/prompts/{name}" for name in PROMPTS),
     }
+    assert "wrote" not in machine.run("init").stdout
     assert "have no model yet" in done.stderr
     assert "edit the line `# model: provider/id` in the preset; 'pi-subagents models' lists the choices" in done.stderr
     assert done.returncode == 0
 
 
-def test_one_kind_alone_can_be_asked_for(machine: Machine) -> None:
-    machine.run("init", "--prompts")
-    assert names(machine.project / ".pi") == ["prompts"]
-    machine.run("init", "--presets")
-    assert names(machine.project / ".pi") == ["prompts", "subagents"]
-
-
-def test_they_can_be_for_all_projects(machine: Machine) -> None:
+def test_one_kind_alone_can_be_asked_for_and_either_can_be_for_all_projects(machine: Machine) -> None:
+    machine.run("init", "--global", "--presets")
+    assert (names(machine.agent_dir / "prompts"), names(machine.agent_dir / "subagents")) == ([], PRESETS)
     machine.run("init", "--global")
     assert names(machine.agent_dir / "prompts") == PROMPTS
-    assert names(machine.agent_dir / "subagents") == PRESETS
     assert not (machine.project / ".pi").exists()
+    machine.run("init", "--prompts")
+    assert names(machine.project / ".pi") == ["prompts"]
 
 
 def test_what_is_there_stays_as_it_is(machine: Machine) -> None:
@@ -142,13 +134,6 @@ def test_what_is_there_stays_as_it_is(machine: Machine) -> None:
     assert f"kept  {prompt} (already exists)" in done.stdout
     assert (renamed.read_text(), prompt.read_text()) == (mine, "mine")
     assert not (machine.project / ".pi" / "subagents" / "scout.md").exists()
-
-
-def test_twice_changes_nothing(machine: Machine) -> None:
-    machine.run("init")
-    done = machine.run("init")
-    assert done.returncode == 0
-    assert "wrote" not in done.stdout
 
 
 def test_a_model_can_be_given_to_all_presets_and_is_checked(machine: Machine) -> None:
@@ -179,10 +164,6 @@ def test_an_example_prompt_names_presets_that_come_with_it_and_no_mode_that_does
     assert "chain" not in text.lower()
     assert any(f"`{Path(preset).stem}`" in text for preset in PRESETS)
     assert text.startswith("---\ndescription: ")
-
-
-def test_none_is_in_force_before_it_was_copied(machine: Machine) -> None:
-    assert machine.run("preset", "list").stdout.startswith("No presets found.")
 
 
 _MODELS = TWO_MODELS.replace("m-large", "claude-sonnet-4-5").replace("m-small", "glm-4.6")

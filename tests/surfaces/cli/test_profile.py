@@ -26,10 +26,7 @@ def test_the_list_has_a_line_for_each_profile_and_names_a_broken_file_with_its_l
     assert done.stdout.splitlines() == [line]
     assert f"{stage.project}/.pi/agent-profiles/broken.md:3: " in done.stderr
     assert done.returncode == 0
-
-
-def test_the_list_as_json_has_the_same(play: Play) -> None:
-    document = json.loads(stage_with_profiles(play).command("profile", "list", "--json").stdout)
+    document = json.loads(stage.command("profile", "list", "--json").stdout)
     assert [profile["name"] for profile in document["profiles"]] == ["good"]
     assert [problem["line"] for problem in document["broken"]] == [3]
 

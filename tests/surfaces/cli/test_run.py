@@ -11,6 +11,7 @@ import pytest
 from pi_subagents.offline import Call, Say, Script, Turn, Usage
 from tests.kit.waiting import until
 from tests.pi.stage import WAIT_S, Play, processes_below
+from tests.surfaces.cli.desk import Desk
 from tests.surfaces.cli.stand_in import use_stand_in
 
 
@@ -85,13 +86,13 @@ def test_one_answer_is_all_that_stands_on_standard_output(play: Play) -> None:
     assert "✓ completed" in done.stderr
 
 
-def test_what_is_piped_in_reaches_every_agent(play: Play) -> None:
-    stage = play(Script().otherwise([Say("Fine.")]))
-    tasks = stage.write("tasks.json", '[{"name": "third", "prompt": "Praise it"}]')
-    done = stage.command("run", "-q", "--tasks", str(tasks), "Review this", "Explain it", stdin="the diff\n")
-    asked = {request.first_user_text for request in stage.model.requests}
-    assert asked == {f"{prompt}\n\nthe diff" for prompt in ("Review this", "Explain it", "Praise it")}
-    assert done.stderr == ""
+def test_what_is_piped_in_reaches_every_agent(desk: Desk) -> None:
+    tasks = desk.write("tasks.json", '[{"name": "third", "prompt": "Praise it"}]')
+    done = desk.call("run", "-q", "--json", "--tasks", str(tasks), "Review this", "Explain it", stdin="the diff\n")
+    # The scripted agent answers with what it was told.
+    told = [result["output"] for result in done.json()]
+    assert told == [f"{prompt}\n\nthe diff" for prompt in ("Review this", "Explain it", "Praise it")]
+    assert done.err == ""
 
 
 def test_quiet_says_nothing_but_answers_and_errors(play: Play) -> None:

@@ -6,14 +6,14 @@ import json
 import re
 import signal
 import subprocess
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import LOST_SENTENCE, ending
-from tests.kit.sessions import HOUR_S, Shelf, call, returns, says, was_told
+from tests.kit.sessions import call, returns, says, was_told
 from tests.surfaces.cli.desk import TIMEOUT_S, Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"
@@ -65,25 +65,6 @@ def test_at_a_terminal_markdown_is_rendered_and_markup_is_not_lost(desk: Desk) -
         assert words in plain
 
 
-@pytest.mark.parametrize("at_terminal", [True, False])
-def test_nothing_an_agent_writes_can_steer_the_terminal(desk: Desk, at_terminal: bool) -> None:
-    evil = "\x1b]0;title\x07\x1b[2J\x1b]8;;http://e.x\x07link\x9b31m\u202e"
-    desk.shelf.add(
-        was_told(f"{evil} Do it"),
-        says(ev.ThinkingPart(f"a{evil}"), f"b{evil}", call("1", f"c{evil}", **{f"d{evil}": f"e{evil}"})),
-        returns("1", f"c{evil}", f"f{evil}"),
-        ev.Stderr(text=f"g{evil}"),
-        name=f"h{evil}",
-        prompt=f"i{evil}",
-        message=f"j{evil}",
-        ends=Reason.TIMEOUT,
-        session_id=SESSION,
-    )
-    done = desk.at_terminal("show", SESSION) if at_terminal else desk.run("show", SESSION)
-    assert "link" in done.out
-    assert not set(_COLOURS.sub("", done.out)) & set("\x1b\x07\x9b\u202e")
-
-
 def test_programs_get_every_event_as_it_was_recorded(desk: Desk) -> None:
     kept = desk.shelf.add(says("a\x9b\u2028b"), ev.Delta(kind="text", text="x"), session_id=SESSION)
     out = desk.run("show", SESSION, "--json").out
@@ -113,10 +94,6 @@ def test_a_lost_run_is_shown_with_its_end(desk: Desk) -> None:
     assert "And now\n\n*(unfinished)*" in out
     assert f"> ✗ {LOST_SENTENCE}" in out
     assert "✗ failed (lost)" in out
-
-
-def test_programs_are_told_the_end_of_a_lost_run(desk: Desk) -> None:
-    desk.shelf.add(session_id=SESSION, ends=None).let_go()
     last = json.loads(desk.run("show", SESSION, "--json").out.splitlines()[-1])
     assert (last["type"], last["reason"]) == ("ended", "lost")
 
@@ -182,15 +159,6 @@ def test_following_ends_with_ctrl_c_and_the_run_goes_on(desk: Desk) -> None:
     kept.append(says("Second."))
 
 
-def test_a_session_that_is_not_there_is_an_error_that_says_what_to_do(desk: Desk) -> None:
-    done = desk.run("show", "feedfeedfeedfeed")
-    assert (done.exit_code, done.out) == (1, "")
-    assert done.err == (
-        'error: Session "feedfeedfeedfeed" not found. The session may have expired or the ID is incorrect.\n'
-        "hint: 'pi-subagents sessions list --all' lists all sessions\n"
-    )
-
-
 def test_the_final_text_of_the_latest_run_stands_alone(desk: Desk) -> None:
     desk.shelf.add(says("First."), session_id=SESSION, age_s=9)
     desk.shelf.add(says("Looking.", call("1", "ls")), says("def f():\n\treturn 1\n"), session_id=SESSION, age_s=8)
@@ -198,23 +166,29 @@ def test_the_final_text_of_the_latest_run_stands_alone(desk: Desk) -> None:
     assert (done.exit_code, done.out, done.err) == (0, "def f():\n\treturn 1\n", "")
 
 
-def test_a_failed_run_is_exit_code_one_with_the_reason_beside_the_text(desk: Desk) -> None:
-    desk.shelf.add(says("Half"), session_id=SESSION, ends=Reason.TIMEOUT, message="Timed out after 7s.")
+@pytest.mark.parametrize(
+    ("events", "fields", "end"),
+    [
+        (
+            [says("Half")],
+            {"ends": Reason.TIMEOUT, "message": "Timed out after 7s."},
+            (1, "Half\n", "✗ failed: Timed out after 7s. (ran for 1.0s)\n"),
+        ),
+        ([], {}, (0, "", "(no text output from sub-agent)\n")),
+        (
+            [says("Before."), ev.Delta(kind="text", text="So far")],
+            {"ends": None},
+            (3, "So far\n", "Still running: this is the text so far.\n"),
+        ),
+    ],
+    ids=["failed", "silent", "running"],
+)
+def test_the_exit_code_says_how_it_ended_and_standard_error_why(
+    desk: Desk, events: list[ev.Event], fields: dict[str, Any], end: tuple[int, str, str]
+) -> None:
+    desk.shelf.add(*events, session_id=SESSION, **fields)
     done = desk.run("output", SESSION)
-    assert (done.exit_code, done.out, done.err) == (1, "Half\n", "✗ failed: Timed out after 7s. (ran for 1.0s)\n")
-
-
-def test_a_run_that_said_nothing_leaves_standard_output_empty(desk: Desk) -> None:
-    desk.shelf.add(session_id=SESSION)
-    done = desk.run("output", SESSION)
-    assert (done.exit_code, done.out, done.err) == (0, "", "(no text output from sub-agent)\n")
-
-
-def test_a_running_session_gives_the_text_so_far_and_an_exit_code_of_its_own(desk: Desk) -> None:
-    desk.shelf.add(says("Before."), ev.Delta(kind="text", text="So far"), session_id=SESSION, ends=None)
-    done = desk.run("output", SESSION)
-    assert (done.exit_code, done.out) == (3, "So far\n")
-    assert "Still running" in done.err
+    assert (done.exit_code, done.out, done.err) == end
 
 
 def test_programs_get_the_text_with_its_circumstances(desk: Desk) -> None:
@@ -234,29 +208,6 @@ def test_programs_get_the_text_with_its_circumstances(desk: Desk) -> None:
     }
     assert expected.items() <= document.items()
     assert (document["runCount"], document["runDir"]) == (1, str(kept.run_dir))
-
-
-def test_escapes_in_the_text_do_not_reach_the_terminal(desk: Desk) -> None:
-    desk.shelf.add(says("a\x1b[2Jb\x9b31mc"), session_id=SESSION)
-    assert desk.run("output", SESSION).out == "abc\n"
-
-
-def test_a_session_of_another_project_is_found(desk: Desk) -> None:
-    Shelf(desk.root / "other", desk.shelf.agent_dir).add(says("There."), session_id=SESSION)
-    assert desk.run("output", SESSION[:4]).out == "There.\n"
-    assert desk.run("output", SESSION).out == "There.\n"
-
-
-def test_an_ambiguous_beginning_is_named(desk: Desk) -> None:
-    desk.shelf.add(session_id="abcd1111aaaaaaaa", name="one", age_s=2.5 * HOUR_S)
-    desk.shelf.add(session_id="abcd2222aaaaaaaa", name="two\n", age_s=1.5 * HOUR_S)
-    done = desk.run("output", "abcd")
-    assert done.exit_code == 1
-    assert done.err == (
-        'error: "abcd" matches 2 session ids; give a longer prefix:\n'
-        "  abcd2222    1h ago  two \n"
-        "  abcd1111    2h ago  one\n"
-    )
 
 
 @pytest.fixture
@@ -292,15 +243,14 @@ def test_a_page_is_one_file(desk: Desk, session: str, arguments: tuple[str, ...]
     assert "And &lt;b&gt;more&lt;/b&gt;." in text
     assert (done.exit_code, done.out) == (0, "")
     assert done.err.startswith(f"Wrote {arguments[-1]} (")
+    assert desk.run("export", session, "--format", "html", "-o", "-").out.endswith("</html>\n")
+    assert not (desk.project / "-").exists()
 
 
 def test_a_directory_gets_a_file_with_the_sessions_name(desk: Desk, session: str) -> None:
     desk.run("export", session, "--format", "html", "-o", str(desk.root))
     assert (desk.root / f"{SESSION}.html").exists()
-
-
-def test_a_directory_with_a_dot_in_its_name_is_no_format(desk: Desk, session: str) -> None:
-    (desk.project / "notes.d").mkdir()
+    (desk.project / "notes.d").mkdir()  # which is no format
     assert desk.run("export", session, "-o", "notes.d").exit_code == 0
     assert (desk.project / "notes.d" / f"{SESSION}.md").exists()
 
@@ -318,13 +268,6 @@ def test_a_file_that_cannot_be_written_is_an_error_in_words(desk: Desk, session:
     assert done.err == "error: cannot write nowhere/file.md: No such file or directory; choose another file with -o\n"
 
 
-def test_the_page_can_be_piped(desk: Desk, session: str) -> None:
-    done = desk.run("export", session, "--format", "html", "-o", "-")
-    assert done.out.startswith("<!doctype html>")
-    assert done.out.endswith("</html>\n")
-    assert not Path(desk.project / "-").exists()
-
-
 @pytest.mark.parametrize("device", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
 def test_standard_output_can_be_named_as_a_device(desk: Desk, session: str, device: str) -> None:
     done = desk.run("export", session, "-o", device)
@@ -338,8 +281,15 @@ def test_a_running_session_is_exported_as_far_as_it_is(desk: Desk) -> None:
     assert "⏳ running" in out
 
 
-def test_a_session_that_is_not_there_cannot_be_exported(desk: Desk) -> None:
-    done = desk.run("export", "feedfeedfeedfeed", "-o", "x.md")
-    assert done.exit_code == 1
-    assert 'Session "feedfeedfeedfeed" not found.' in done.err
+@pytest.mark.parametrize(
+    "command", [("show",), ("output",), ("export", "-o", "x.md"), ("stop",), ("resume", "Go on"), ("delete", "-y")]
+)
+def test_a_session_that_is_not_there_is_an_error_that_says_what_to_do(desk: Desk, command: tuple[str, ...]) -> None:
+    done = desk.run(command[0], "feedfeedfeedfeed", *command[1:])
+    assert (done.exit_code, done.out) == (1, "")
+    whose = "Cannot resume: session" if command[0] == "resume" else "Session"
+    assert done.err == (
+        f'error: {whose} "feedfeedfeedfeed" not found. The session may have expired or the ID is incorrect.\n'
+        "hint: 'pi-subagents sessions list --all' lists all sessions\n"
+    )
     assert not (desk.project / "x.md").exists()

@@ -66,13 +66,6 @@ def test_a_session_that_is_running_cannot_be_resumed(desk: Desk) -> None:
     assert len(desk.shelf.runs) == 1
 
 
-def test_a_session_that_is_not_there_cannot_be_resumed(desk: Desk) -> None:
-    done = desk.run("resume", "feedfeedfeedfeed", "Go on")
-    assert done.exit_code == 1
-    sentence = 'session "feedfeedfeedfeed" not found. The session may have expired or the ID is incorrect.'
-    assert done.err.startswith(f"error: Cannot resume: {sentence}\n")
-
-
 def test_a_directory_that_is_gone_is_an_error_before_anything_starts(desk: Desk) -> None:
     desk.shelf.add(session_id=SESSION, cwd=desk.root / "gone")
     done = desk.run("resume", SESSION, "Go on")

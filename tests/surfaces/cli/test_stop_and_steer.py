@@ -89,12 +89,6 @@ def test_a_run_that_does_not_end_in_time_is_exit_code_one(
     )
 
 
-def test_a_session_that_is_not_there_cannot_be_stopped(desk: Desk) -> None:
-    done = desk.run("stop", "feedfeedfeedfeed")
-    assert done.exit_code == 1
-    assert 'Session "feedfeedfeedfeed" not found. The session may have expired or the ID is incorrect.' in done.err
-
-
 def test_an_agent_that_has_answered_is_not_stopped(desk: Desk) -> None:
     (result,) = desk.call("run", "--json", script(prints(*answer("Hello")))).json()
     assert (

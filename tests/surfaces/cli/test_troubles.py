@@ -29,7 +29,7 @@ USUAL: dict[tuple[str, ...], list[str]] = {
     ("preset", "show"): ["good"],
     ("preset", "new"): ["new"],
     ("completion",): ["bash"],
-    ("sessions", "clean"): ["--all", "--dry-run"],
+    ("sessions", "clean"): ["--all", "--keep", "0", "--dry-run"],
     ("sessions", "delete"): [SESSION],
     ("sessions", "resume"): [SESSION, "Go on"],
     ("steer",): [SESSION, "Hurry"],
