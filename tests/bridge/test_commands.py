@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import queue
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,10 @@ def rows(bridge: Extension) -> list[str]:
 def until_rows(bridge: Extension, are_wanted: Callable[[list[str]], object]) -> list[str]:
     """What the screen shows, as soon as it is as wanted."""
     while not are_wanted(shown := rows(bridge)):
-        assert bridge.next() is not None, f"the bridge hung up and showed {shown}"
+        try:
+            assert bridge.next() is not None, f"the bridge hung up and showed {shown}"
+        except queue.Empty:
+            pytest.fail(f"the screen stayed at {shown}")
     return shown
 
 

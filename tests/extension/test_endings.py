@@ -12,7 +12,7 @@ from pi_subagents.offline import Call, Hang, Say, Script
 from pi_subagents.store import load_run
 from tests.extension.conftest import PlayWithExtension
 from tests.extension.rpc import WAIT_S, Event, Pi, results, text_of
-from tests.kit.processes import working_in
+from tests.kit.processes import command_line
 from tests.kit.waiting import until
 from tests.pi.stage import Stage, processes_below
 
@@ -30,7 +30,7 @@ def stage(play_with_extension: PlayWithExtension) -> Stage:
 
 
 def _bridges(stage: Stage) -> list[int]:
-    return [pid for pid, words in working_in(stage.project).items() if {"pi_subagents", "bridge"} <= {*words}]
+    return [pid for pid in stage.processes() if b"pi_subagents\0bridge" in command_line(pid)]
 
 
 def _children(stage: Stage) -> list[str]:

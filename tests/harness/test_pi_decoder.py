@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.encoding import MAX_NESTING, Oversized
+from pi_subagents.encoding import MAX_NESTING
 from pi_subagents.harness.pi.decoder import NORMALISERS, PiDecoder
 from pi_subagents.harness.pi.rpc import PiRpc
+from pi_subagents.jsonl import Oversized
 from pi_subagents.models import Usage
 from pi_subagents.models import event as ev
 from tests.harness.documented_records import AT, ODD, ONLY_0_74, ONLY_0_87, ONLY_1_5, SHARED, message, text_message

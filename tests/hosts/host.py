@@ -12,14 +12,14 @@ from pathlib import Path
 import pi_subagents
 from pi_subagents.offline import Call, Request
 from scripts.bootstrap import HOSTS
-from tests.kit.processes import command_line, pids_with
+from tests.kit.workplace import MARK_VARIABLE
 from tests.pi.stage import Stage
 
 TOOL = "delegate_to_subagents"
 _SERVER = "pi-subagents"
 _SERVER_COMMAND = (sys.executable, "-m", "pi_subagents", "mcp")
 _PACKAGE_HOME = Path(pi_subagents.__file__).parents[1]
-_KEPT_VARIABLES = ("HOME", "PATH", "TMPDIR", "NO_PROXY", "no_proxy")
+_KEPT_VARIABLES = ("HOME", "PATH", "TMPDIR", "NO_PROXY", "no_proxy", MARK_VARIABLE)
 # A busy machine needs more than the 30 s (Claude Code) or 10 s (Codex) that a server gets by default.
 _SERVER_START_S = 100
 
@@ -52,11 +52,6 @@ def call_tool(request: Request, arguments: Mapping[str, object]) -> Call:
 def offers_tool(request: Request) -> bool:
     """Whether this is the host's conversation: neither a sub-agent's nor one of the host's requests beside it."""
     return any(map(_is_tool, request.tools))
-
-
-def processes_of(stage: Stage) -> list[str]:
-    """The command lines of everything that was started in this stage, wherever it has moved since."""
-    return [command_line(pid).replace(b"\0", b" ").decode() for pid in pids_with(str(stage.root))]
 
 
 def _is_tool(name: str) -> bool:

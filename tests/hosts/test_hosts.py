@@ -9,7 +9,7 @@ import pytest
 
 from pi_subagents.offline import Call, Hang, Request, Say, Script
 from scripts.bootstrap import HOSTS
-from tests.hosts.host import call_tool, offers_tool, processes_of, start_host
+from tests.hosts.host import call_tool, offers_tool, start_host
 from tests.kit.waiting import until
 from tests.pi.stage import WAIT_S, Play
 
@@ -51,7 +51,7 @@ def test_the_model_of_a_host_delegates_and_reads_the_answer(play: Play, host: st
     assert (task["name"], task["status"], task["answer"]) == ("scout", "completed", "It is under the oak.")
     (asked,) = [request for request in stage.model.requests if not offers_tool(request)]
     assert TASK in asked.first_user_text
-    until(lambda: not processes_of(stage))
+    until(lambda: not stage.processes())
 
 
 @each_host
@@ -59,6 +59,6 @@ def test_nothing_is_left_of_a_host_that_is_killed_while_its_sub_agent_works(play
     stage = play(Script().when(offers_tool, [delegate]).when(TASK, [Hang()]))
     with start_host(host, PROMPT, stage) as process:
         until(lambda: any(TASK in request.first_user_text for request in stage.model.requests))
-        assert processes_of(stage)
+        assert stage.processes()
         process.kill()
-    until(lambda: not processes_of(stage))
+    until(lambda: not stage.processes())

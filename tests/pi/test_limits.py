@@ -11,6 +11,7 @@ import pytest
 
 from pi_subagents import Reason, RunResult, Status, Task
 from pi_subagents.offline import Call, Hang, Say, Script
+from pi_subagents.store import JOURNAL_FILE
 from pi_subagents.text import duration
 from tests.kit.waiting import until_async
 from tests.pi.stage import WAIT_S, Play, Stage
@@ -127,7 +128,10 @@ async def test_the_same_call_again_and_again_is_a_loop(play: Play, count: int) -
         stage.write_settings(looping_tool_count=count)
     result = await stage.run()
     assert failed(result) == (Status.FAILED, Reason.LOOP, LOOP)
-    assert result.tool_count == count
+    # On a busy machine the agent calls once more before its end reaches it.
+    before_stop, stop, _after = (result.run_dir / JOURNAL_FILE).read_text().partition('"type":"stop_requested"')
+    assert stop
+    assert before_stop.count('"type":"toolCall"') == count
 
 
 async def test_calls_that_differ_in_the_least_are_no_loop(play: Play) -> None:

@@ -155,5 +155,6 @@ def test_killed_at_random_a_real_agent_leaves_the_truth_and_nothing_else(seed: i
         before = _journal(run_dir)
         state = load_run(run_dir)
         assert state.status.is_terminal
-        assert (state.reason is Reason.LOST) == ('"type":"ended"' not in before)
+        # The second holder may have found the first run lost, and ended it.
+        assert (state.reason is Reason.LOST) == ('"type":"ended"' not in before or '"reason":"lost"' in before)
         assert _journal(run_dir).startswith(before[: before.rfind("\n") + 1])

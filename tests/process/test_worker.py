@@ -32,9 +32,10 @@ def ended(number, _frame):
 worker = fork_worker()
 signal.signal(signal.SIGTERM, ended)
 note("worker", str(os.getpid()))
-while not (folder / "go").exists():
+go = folder / "go"
+while not (go.exists() and go.read_text()):  # it is there before it is written
     time.sleep(0.01)
-if (folder / "go").read_text() == "leave":
+if go.read_text() == "leave":
     worker.leave_terminal()
     note("left")
     while not (folder / "dismiss").exists():

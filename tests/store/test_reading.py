@@ -120,7 +120,8 @@ def test_whatever_an_agent_prints_can_be_journalled_and_read_back(
     tmp_path_factory: pytest.TempPathFactory, frame: bytes
 ) -> None:
     events: list[ev.Event] = list(PiDecoder().decode(frame, 5))
-    path = tmp_path_factory.getbasetemp() / "journal"
+    path = tmp_path_factory.getbasetemp() / "project" / "runs" / "run" / "journal"
+    path.parent.mkdir(parents=True, exist_ok=True)
     path.unlink(missing_ok=True)
     read = list(read_journal(written(path, events)))
     assert read == events

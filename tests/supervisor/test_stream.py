@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi_subagents.encoding import MAX_RECORD_BYTES
 from pi_subagents.harness.pi.decoder import PiDecoder
+from pi_subagents.jsonl import MAX_RECORD_BYTES
 from pi_subagents.models import event as ev
 from pi_subagents.redaction import MARK, Redactor
 from pi_subagents.supervisor.recorder import AgentOutput, TextStream

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from enum import StrEnum
 from typing import TYPE_CHECKING, Protocol
 
-from pi_subagents.encoding import Framer
 from pi_subagents.harness import Invocation
+from pi_subagents.jsonl import Framer
 from pi_subagents.runners import Footprint, Process, Sink, SlotLease, SpawnFailed, Stream
 
 if TYPE_CHECKING:

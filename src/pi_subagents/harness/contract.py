@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from pi_subagents.encoding import Frame
+from pi_subagents.jsonl import Frame
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.models.finding import Finding
 from pi_subagents.models.task import Profile

@@ -143,18 +143,20 @@ def _plan_uninstall(installation: Installation, path: Path) -> Change:
     if installation.entry_in(text) is None:
         return Change(tree, path, "absent", before, before)
     backups = changes.backups(path, tree)
-    # No backup is the origin of a file that we made.
-    for origin, content in [*backups.items(), (None, None)]:
-        was = (content or b"").decode(errors="replace")
+    for origin, content in [*backups.items(), (None, None)]:  # the last for a file that we made
+        was = _text(content)
         if _is_made_of(installation, text, was):
             # Backups made before updates hold nothing but what is there again, and an entry that is to go.
-            texts = {one: kept.decode(errors="replace") for one, kept in backups.items()}
-            obsolete = [one for one, kept in texts.items() if _is_made_of(installation, kept, was)]
-            status: Status = "deleted" if origin is None else "restored"
-            obsolete += [] if origin is None else [origin]
-            return Change(tree, path, status, before, content, obsolete=tuple(obsolete))
+            older = (one for one, kept in backups.items() if _is_made_of(installation, _text(kept), was))
+            if origin is None:
+                return Change(tree, path, "deleted", before, None, obsolete=tuple(older))
+            return Change(tree, path, "restored", before, content, obsolete=(*older, origin))
     after = installation.client.file_format.remove(text, (installation.client.table, SERVER_NAME))
     return Change(tree, path, "removed", before, after.encode())
+
+
+def _text(content: bytes | None) -> str:
+    return (content or b"").decode(errors="replace")
 
 
 def _is_made_of(installation: Installation, text: str, origin: str) -> bool:

@@ -79,7 +79,15 @@ def install(place: Place, scope: Scope, version: str, *, dry_run: bool = False) 
 def uninstall(place: Place, scope: Scope, *, dry_run: bool = False) -> FolderChange:
     """Delete what `install` wrote, and the folders that are empty without it; raises InstallError."""
     with _own_folder(place, scope) as (folder, tree):
-        return _delete(folder, tree, scope, dry_run=dry_run)
+        # The manifest goes first: without it the rest does nothing but say so.
+        names = (MANIFEST, *(name for name in _names_in(folder, tree) if name != MANIFEST))
+        changes = tuple(_deletion(tree, folder / name) for name in names)
+        result = FolderChange(folder, scope, "deleted" if folder.is_dir() else "absent", changes)
+        if not dry_run:
+            _apply(result)
+            for empty in (folder, folder.parent):
+                tree.remove_if_empty(empty)
+        return result
 
 
 def find_installed(place: Place) -> Iterator[Installed]:
@@ -134,26 +142,12 @@ def _write(folder: Path, tree: Tree, scope: Scope, version: str, *, dry_run: boo
     return result
 
 
-def _delete(folder: Path, tree: Tree, scope: Scope, *, dry_run: bool) -> FolderChange:
-    # The manifest goes first: without it the rest does nothing but say so.
-    names = (MANIFEST, *(name for name in _names_in(folder, tree) if name != MANIFEST))
-    changes = tuple(_deletion(tree, folder / name) for name in names)
-    result = FolderChange(folder, scope, "deleted" if folder.is_dir() else "absent", changes)
-    if not dry_run:
-        _apply(result)
-        for empty in (folder, folder.parent):
-            tree.remove_if_empty(empty)
-    return result
-
-
 def _deletion(tree: Tree, path: Path) -> Change:
     return Change(tree, path, "deleted", tree.read(path), None)
 
 
 def _status(before: bytes | None, after: bytes) -> Status:
-    if before is None:
-        return "created"
-    return "unchanged" if before == after else "updated"
+    return "created" if before is None else "unchanged" if before == after else "updated"
 
 
 def _apply(change: FolderChange) -> None:

@@ -87,16 +87,13 @@ Compose = Callable[[Request], Answer]
 """An answer made from the request, for example one that quotes the last tool result."""
 
 
-@dataclass(frozen=True, slots=True, init=False)
 class Attempts:
     """What the same step answers the first, second, … time it is asked for; the last answer repeats."""
-
-    answers: tuple[Answer | Compose, ...]
 
     def __init__(self, *answers: Answer | Compose) -> None:
         if not answers:
             raise ValueError("Attempts needs at least one answer")
-        object.__setattr__(self, "answers", answers)
+        self.answers = answers
 
     def answer(self, attempt: int) -> Answer | Compose:
         """The answer for this attempt, counted from 0."""

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from pi_subagents.encoding import Frame, Framer
+from pi_subagents.jsonl import Frame, Framer
 
 if TYPE_CHECKING:  # loaded when it is needed: the first answer can do without
     import asyncio

@@ -88,17 +88,15 @@ class LocalRunner:
     @asynccontextmanager
     async def slot(self, invocation: Invocation) -> AsyncIterator[LocalSlot]:
         """Wait for room on this machine."""
-        slot = LocalSlot(self, invocation, await self._wait_for_lease() if self._slots is not None else None)
+        lease = None
+        # Other programs free slots, too, so there is no event to wait for.
+        while self._slots is not None and (lease := self._slots.take()) is None:  # noqa: ASYNC110
+            await asyncio.sleep(_FREE_SLOT_S)
+        slot = LocalSlot(self, invocation, lease)
         try:
             yield slot
         finally:
             slot.give_back()
-
-    async def _wait_for_lease(self) -> SlotLease:
-        assert self._slots is not None
-        while (lease := self._slots.take()) is None:  # noqa: ASYNC110 - other programs free them, too
-            await asyncio.sleep(_FREE_SLOT_S)
-        return lease
 
     async def close(self) -> None:
         """Every agent here has a run."""
@@ -152,7 +150,11 @@ class LocalProcess:
         sink: Sink,
         lease: SlotLease | None,
     ) -> None:
+        assert popen.stdin is not None
+        self.pid = popen.pid
+        self.containment = containment.mechanism
         self._popen = popen
+        self._stdin: IO[bytes] = popen.stdin
         self._containment = containment
         self._sink = sink
         self._lease = lease
@@ -169,14 +171,6 @@ class LocalProcess:
         self._watch_output("stderr", popen.stderr)
         os.set_blocking(self._stdin.fileno(), False)
         self._write_when_possible()
-
-    @property
-    def pid(self) -> int:
-        return self._popen.pid
-
-    @property
-    def containment(self) -> str:
-        return self._containment.mechanism
 
     def terminate(self) -> None:
         if self._exit_code is None:
@@ -233,7 +227,7 @@ class LocalProcess:
             self._force_timer.cancel()
         self._exit_code = code if code >= 0 else 128 - code
         self._stop_writing()
-        was_killed = code < 0 and self._containment.mechanism == "guard"
+        was_killed = code < 0 and self.containment == "guard"
         self._sweep(self._loop.time() + _SWEEP_S, was_killed=was_killed)
 
     def _sweep(self, deadline: float, *, was_killed: bool, clean_looks: int = 0) -> None:
@@ -293,11 +287,6 @@ class LocalProcess:
         pipe.close()
 
     # --- input -------------------------------------------------------------------------------------------
-
-    @property
-    def _stdin(self) -> IO[bytes]:
-        assert self._popen.stdin is not None
-        return self._popen.stdin
 
     def _write_when_possible(self) -> None:
         self._loop.add_writer(self._stdin.fileno(), self._writable)

@@ -18,7 +18,6 @@ from weakref import WeakSet
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import SessionBusy, StoreError
-from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, begun_at
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.runs.sessions import Session
@@ -77,14 +76,10 @@ def _judge(session_id: str, folders: list[Path], rule: Rule) -> Dispensable | No
 def dispensable(folders: Sequence[Path]) -> Dispensable:
     """The session with these runs, oldest first, if it can be deleted; raises SessionBusy and StoreError."""
     latest = [require_removable(folder) for folder in folders][-1]
-    ended_at = _ended_at(latest) or begun_at(folders[-1].name)
+    known_end = None if latest.reason is Reason.LOST else latest.completed_at
+    ended_at = known_end or latest.created_at or begun_at(folders[-1].name)
     size = sum(map(disk_size, folders))
     return Dispensable(latest.session_id, latest.name, project_of(folders[0]), tuple(folders), ended_at, size)
-
-
-def _ended_at(state: RunState) -> int:
-    known_end = None if state.reason is Reason.LOST else state.completed_at
-    return known_end or state.created_at or 0
 
 
 def remove(session: Dispensable, agent_dir: Path) -> Dispensable:

@@ -280,14 +280,12 @@ def _only(text: str, candidates: Sequence[Candidate], word: str) -> Candidate:
     shown = candidates[:_MAX_LISTED]
     width = max(len(short[candidate.id]) for candidate in shown)
     lines = [f'"{text}" matches {len(candidates)} {word} ids; give a longer prefix:']
-    lines += [f"  {short[one.id]:<{width}}  {_age(one.run_dir):>8}  {_name(one)}" for one in shown]
+    for one in shown:
+        begun = f"{age(now_ms() - begun_at(one.run_dir.name))} ago"
+        lines.append(f"  {short[one.id]:<{width}}  {begun:>8}  {_name(one)}")
     if len(candidates) > _MAX_LISTED:
         lines.append(f"  … and {len(candidates) - _MAX_LISTED} more")
     raise AmbiguousId("\n".join(lines))
-
-
-def _age(run_dir: Path) -> str:
-    return f"{age(now_ms() - begun_at(run_dir.name))} ago"
 
 
 def _name(candidate: Candidate) -> str:

@@ -15,6 +15,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
@@ -120,9 +121,8 @@ def normalize(path: Path) -> Path:
 def read_json_object(path: Path, within: Path | None = None) -> dict[str, Any]:
     """A JSON object, or an empty one when there is none to read, or only through a link out of `within`."""
     try:
-        document = json.loads(
-            read_bounded(path, within=within).decode("utf-8", errors="replace").removeprefix("\ufeff")
-        )
+        text = read_bounded(path, within=within).decode("utf-8", errors="replace")
+        document = json.loads(text.removeprefix("\ufeff"))
     except (OSError, ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}
@@ -135,10 +135,13 @@ def texts(value: object) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """An entry of `packages`: where it comes from, and which of its skills the user wants."""
+    """An entry of `packages`: where it is, whether that exists or not, and which of its skills the user wants.
 
-    source: str
-    base: Base
+    The identity is the same for two entries that mean the same package, in whichever scope and version.
+    """
+
+    root: Path
+    identity: str
     filters: dict[str, Any] | None
 
     @property
@@ -146,41 +149,29 @@ class Package:
         """Whether the entry only switches single files of the same package in the global settings."""
         return self.filters is not None and self.filters.get("autoload") is False
 
-    @property
-    def root(self) -> Path:
-        """The directory the package is in, whether it exists or not."""
-        if self.source.startswith("npm:"):
-            found = re.match(r"@?[^@]+", self.source.removeprefix("npm:").strip())
-            return self.base.folder / "npm" / "node_modules" / (found.group() if found else "")
-        if git := _git_place(self.source):
-            return self.base.folder / "git" / git
-        return self.base.resolve(self.source)
-
-    @property
-    def means_something(self) -> bool:
-        """Whether the source leads anywhere: what stands there may be no address at all."""
-        try:
-            return bool(self.identity)
-        except ValueError:
-            return False
-
-    @property
-    def identity(self) -> str:
-        """The same for two entries that mean the same package, in whichever scope and version."""
-        if self.source.startswith("npm:") or _git_place(self.source):
-            return str(self.root.relative_to(self.base.folder))
-        return str(self.root)
-
 
 def read_packages(entries: object, base: Base) -> list[Package]:
     """The packages of one settings file."""
     found = []
     for entry in entries if isinstance(entries, list) else []:
-        if isinstance(entry, str):
-            found.append(Package(entry, base, None))
-        elif isinstance(entry, dict) and isinstance(entry.get("source"), str):
-            found.append(Package(entry["source"], base, entry))
-    return [package for package in found if package.means_something]
+        source = entry.get("source") if isinstance(entry, dict) else entry
+        if isinstance(source, str):
+            with suppress(ValueError):  # it is no address at all
+                found.append(Package(*_address(source, base), entry if isinstance(entry, dict) else None))
+    return found
+
+
+def _address(source: str, base: Base) -> tuple[Path, str]:
+    """The root and the identity of a package."""
+    if source.startswith("npm:"):
+        name = re.match(r"@?[^@]+", source.removeprefix("npm:").strip())
+        root = base.folder / "npm" / "node_modules" / (name.group() if name else "")
+    elif git := _git_place(source):
+        root = base.folder / "git" / git
+    else:
+        root = base.resolve(source)
+        return root, str(root)
+    return root, str(root.relative_to(base.folder))
 
 
 def package_skills(project: list[Package], user: list[Package]) -> list[tuple[Path, bool]]:

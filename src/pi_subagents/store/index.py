@@ -44,6 +44,11 @@ _UPSERT = f"INSERT OR REPLACE INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.jo
 
 _RUN_ID = f"{'[0-9]' * 8}T{'[0-9]' * 9}-{'[0-9a-f]' * 16}"
 _NAMES_A_RUN = f"typeof({{0}}.run_id) = 'text' AND {{0}}.run_id GLOB '{_RUN_ID}'"
+_IS_LATEST = f"""NOT EXISTS (
+    SELECT 1 FROM runs AS later
+    WHERE later.session_id = runs.session_id AND later.project = runs.project AND later.run_id > runs.run_id
+    AND {_NAMES_A_RUN.format("later")} AND later.run_id GLOB '*-' || later.session_id
+)"""
 
 _log = logging.getLogger(__name__)
 
@@ -112,22 +117,22 @@ class Index:
         query = f"""
             SELECT * FROM runs WHERE {_NAMES_A_RUN.format("runs")} AND ({where})
             ORDER BY run_id DESC, project DESC LIMIT ?"""
-        return self._query(query, [*parameters, limit])
+
+        def ask(connection: sqlite3.Connection) -> list[dict[str, Any]]:
+            connection.row_factory = sqlite3.Row
+            connection.text_factory = bytes
+            rows = connection.execute(query, [*map(_to_sql, parameters), limit])
+            told = ({name: _from_sql(row[name]) for name in _COLUMNS} for row in rows)
+            return [_as_far_as_true(row) for row in told if _is_path(row["project"])]
+
+        return self._attempt(ask, [])
 
     def sessions(self, where: str = "1", parameters: Iterable[Any] = (), *, limit: int = -1) -> list[dict[str, Any]]:
         """The latest run of each session of each project, newest first.
 
         The conditions are on that latest run. Rows are found along the primary key, so a limit keeps this quick.
         """
-        query = f"""
-            SELECT * FROM runs
-            WHERE {_NAMES_A_RUN.format("runs")} AND NOT EXISTS (
-                SELECT 1 FROM runs AS later
-                WHERE later.session_id = runs.session_id AND later.project = runs.project AND later.run_id > runs.run_id
-                AND {_NAMES_A_RUN.format("later")} AND later.run_id GLOB '*-' || later.session_id
-            ) AND ({where})
-            ORDER BY run_id DESC, project DESC LIMIT ?"""
-        return self._query(query, [*parameters, limit])
+        return self.rows(f"{_IS_LATEST} AND ({where})", parameters, limit=limit)
 
     def projects(self) -> list[Path]:
         """Every project that ever had a run, in the order they appeared; those that are gone are left out."""
@@ -141,16 +146,6 @@ class Index:
         return b""
 
     # --- inside -------------------------------------------------------------------------------------------
-
-    def _query(self, query: str, parameters: list[Any]) -> list[dict[str, Any]]:
-        def ask(connection: sqlite3.Connection) -> list[dict[str, Any]]:
-            connection.row_factory = sqlite3.Row
-            connection.text_factory = bytes
-            rows = connection.execute(query, [_to_sql(value) for value in parameters])
-            told = ({name: _from_sql(row[name]) for name in _COLUMNS} for row in rows)
-            return [_as_far_as_true(row) for row in told if _is_path(row["project"])]
-
-        return self._attempt(ask, [])
 
     def _attempt(self, work: Callable[[sqlite3.Connection], T], otherwise: T, *, project: Path | None = None) -> T:
         """Do `work` on the index, rebuilding it once if it is damaged; `otherwise` where it cannot be used."""
@@ -316,9 +311,10 @@ def _choose_wal(connection: sqlite3.Connection) -> None:
 
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
+    # After an exception the connection is closed, which undoes it.
     connection.execute("BEGIN IMMEDIATE")
-    with connection:  # commits, or rolls back
-        yield
+    yield
+    connection.execute("COMMIT")
 
 
 def _is_damage(error: Exception) -> bool:

@@ -17,10 +17,11 @@ from typing import Any, BinaryIO, get_args
 import msgspec
 
 from pi_subagents.clock import LAST_MS, now_ms
-from pi_subagents.encoding import MAX_NESTING, MAX_RECORD_BYTES, is_shallow
+from pi_subagents.encoding import MAX_NESTING, is_shallow
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory, end_of_hole
 from pi_subagents.fold import RunState, fold
+from pi_subagents.jsonl import MAX_RECORD_BYTES
 from pi_subagents.models import event as ev
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.models.run import Reason, Usage

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
 
 from pi_subagents.clock import NowMs, iso_time
-from pi_subagents.encoding import Frame, Framer, Oversized
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, advance
 from pi_subagents.harness import Decoder
+from pi_subagents.jsonl import Frame, Framer, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.progress import ProgressWords
 from pi_subagents.redaction import Redactor

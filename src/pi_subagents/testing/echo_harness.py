@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.encoding import Frame, Oversized
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import Decoder, Inspection, InspectionCheck, Invocation, Launch, Program, RunFile, UnknownTool
+from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.models.finding import Finding
 from pi_subagents.models.task import Profile

@@ -12,8 +12,9 @@ from typing import Any
 import msgspec
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.encoding import MAX_NESTING, Frame, Oversized, is_shallow
+from pi_subagents.encoding import MAX_NESTING, is_shallow
 from pi_subagents.harness.pi import records as pi
+from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import bounded
 

@@ -55,9 +55,7 @@ class Pi:
 
         return CHECKS
 
-    def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:
-        """As its settings say."""
-        return default_provider(cwd, agent_dir)
+    default_provider = staticmethod(default_provider)
 
     def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
         """With an allow-list for what is excluded; raises ProfileError."""

@@ -17,13 +17,13 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.encoding import Frame
 from pi_subagents.harness.contract import Decoder, Invocation, Launch
 from pi_subagents.harness.pi.arguments import SESSION_FILE, pi_invocation
 from pi_subagents.harness.pi.decoder import DIALOGS, PiDecoder, repair
 from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.programs import surroundings
 from pi_subagents.harness.pi.records import UiRequest
+from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.encoding import encode_any, size_of
+from pi_subagents.encoding import encode_any, json_facts, size_of
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.models import Reason, Usage
@@ -30,24 +30,18 @@ _BETWEEN = "\n---\n"
 
 def run_entry(state: RunState, run_dir: Path) -> dict[str, Any]:
     """What is kept of a foreground run; its record on disk says more, for as long as there is one."""
+    told = ("session_id", "run_id", "reason", "started_at", "completed_at", "model", "exit_code", "message_count")
     return {
-        "sessionId": state.session_id,
-        "runId": state.run_id,
+        **json_facts(state, *told),
         "runDir": str(run_dir),
         "taskName": state.name,
         "status": documented_status(state.status),
-        "reason": state.reason,
         "errorMessage": state.error,
-        "startedAt": state.started_at,
-        "completedAt": state.completed_at,
-        "model": state.model,
         "profileName": state.profile,
         "prompt": _cut(state.prompt),
-        "exitCode": state.exit_code,
         "usage": state.usage.to_json(),
         "output": _cut(state.text),
         "messages": _latest(list(map(_brief, state.messages))),
-        "messageCount": state.message_count,
     }
 
 
@@ -55,15 +49,9 @@ def spend(usage: Usage) -> dict[str, Any] | None:
     """What was spent, in pi's form; how the cost is made up is not known here."""
     if usage == Usage():
         return None
+    counted = json_facts(usage, "input", "output", "cache_read", "cache_write", "total_tokens")
     parts = dict.fromkeys(("input", "output", "cacheRead", "cacheWrite"), 0)
-    return {
-        "input": usage.input,
-        "output": usage.output,
-        "cacheRead": usage.cache_read,
-        "cacheWrite": usage.cache_write,
-        "totalTokens": usage.total_tokens,
-        "cost": {**parts, "total": usage.cost},
-    }
+    return {**counted, "cost": {**parts, "total": usage.cost}}
 
 
 def _cut(text: str, limit: int = _MAX_TEXT_BYTES) -> str:
@@ -93,13 +81,7 @@ def _brief(message: Message) -> dict[str, Any]:
             content.append({"type": "text", "text": _cut(part.text, limit)})
         elif isinstance(part, ToolCallPart):
             content.append({"type": "toolCall", "id": part.id, "name": part.name, "arguments": _few(part.arguments)})
-    facts = {
-        "toolCallId": message.tool_call_id,
-        "toolName": message.tool_name,
-        "isError": message.is_error or None,
-        "stopReason": message.stop_reason,
-        "errorMessage": message.error_message,
-    }
+    facts = json_facts(message, "tool_call_id", "tool_name", "is_error", "stop_reason", "error_message")
     return {"role": message.role, "content": content, **{name: fact for name, fact in facts.items() if fact}}
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents import __version__
-from pi_subagents.encoding import Frame
 from pi_subagents.extension import PROTOCOL
+from pi_subagents.jsonl import Frame
 from pi_subagents.processes.wire import Wire
 from pi_subagents.text.harmless import escape_json
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.encoding import Frame, Oversized
 from pi_subagents.errors import PiSubagentsError
+from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.processes.wire import Wire
 from pi_subagents.surfaces.bridge.handshake import (
     INTERNAL_ERROR,

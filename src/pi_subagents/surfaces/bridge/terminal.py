@@ -102,7 +102,8 @@ class PiScreen:
     async def key(self, within_s: float) -> str | None:
         """The next key; empty if there is none in time, None when the screen has been closed."""
         try:
-            return await asyncio.wait_for(self._keys.get(), within_s)
+            async with asyncio.timeout(within_s):
+                return await self._keys.get()
         except TimeoutError:
             return ""
 

@@ -18,7 +18,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
-from pi_subagents.encoding import Frame, Oversized
+from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.processes.wire import Wire
 from pi_subagents.surfaces.mcp.handshake import MAX_MESSAGE_BYTES, Id
 from pi_subagents.surfaces.mcp.server import SubagentServer

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pi_subagents.encoding import Frame, Framer, Oversized
+from pi_subagents.jsonl import Frame, Framer, Oversized
 
 LIMIT = 12
 
