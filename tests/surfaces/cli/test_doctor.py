@@ -47,8 +47,9 @@ def test_a_machine_with_everything_is_fine_and_that_is_told_people_in_lines_and_
 def test_whether_pi_starts_decides_whether_it_and_its_node_will_do(
     version: str | None, pi: str, check: str, code: int, detail: str, hint: str, machine: Machine
 ) -> None:
+    machine.add_program("pi", PI)
     if version:
-        machine.add_pi(version, pi=pi)
+        machine.add_node(version, pi=pi)
     diagnosis = diagnose(machine)
     finding = diagnosis.one(check)
     assert (diagnosis.exit_code, finding["ok"]) == (code, False)
