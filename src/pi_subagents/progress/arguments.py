@@ -1,4 +1,7 @@
-"""Values for a line, from a tool call's arguments: any key may be missing, of the wrong type, or huge."""
+"""Values for a line, from a tool call's arguments: any key may be missing, of the wrong type, or huge.
+
+Shell commands lose a redundant `cd`, have short paths, and are split at `&&` where they are long.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ import json
 import os
 import re
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pi_subagents.encoding import JsonError, decode_json
@@ -65,12 +68,9 @@ class Arguments:
         """The paths in the list under `key`, each in its shortest form."""
         return [shorten_path(text, cwd=self.cwd, home=_home()) for text in self.texts(key)]
 
-    def is_absent(self, key: str) -> bool:
-        return self.values.get(key) in (None, "")
 
-
-def _home() -> str:
-    return os.path.expanduser("~")  # noqa: PTH111 - a text among texts, and never an error
+def _home() -> str | None:
+    return os.environ.get("HOME")
 
 
 def text_of(value: object) -> str | None:
@@ -120,11 +120,6 @@ def _whole_number(value: object) -> int | None:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
     return int(value) if 0 <= value < _MAX_NUMBER and value == value // 1 else None
-
-
-def unique(values: Iterable[str]) -> list[str]:
-    """The values in order, each once."""
-    return list(dict.fromkeys(values))
 
 
 def first_line(command: str, *, cwd: str | None = None) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
-from pi_subagents.progress.arguments import Arguments, compact_json, first_line, layout, parse_json, text_of, unique
+from pi_subagents.progress.arguments import Arguments, compact_json, first_line, layout, parse_json, text_of
 from pi_subagents.text import cell_width, clean, clip, clip_start, counted
 
 ARROW = " → "
@@ -60,16 +60,21 @@ def _path_line(name: str, path: str, tail: str, width: int) -> str:
     return f"{name}{ARROW}{clip_start(path, room)}{tail}"
 
 
-def _edit(name: str, arguments: Arguments, width: int) -> str | None:
-    path = arguments.path("path", "file_path")
-    if path is None:
-        return None
+def _file(figures: Callable[[Arguments], str]) -> Row:
+    """A row for a tool that works on one file: its path, and what is done to it in figures."""
+
+    def row(name: str, arguments: Arguments, width: int) -> str | None:
+        path = arguments.path("path", "file_path")
+        return None if path is None else _path_line(name, path, figures(arguments), width)
+
+    return row
+
+
+def _edited(arguments: Arguments) -> str:
     edits = list(_edits(arguments))
-    if not edits:
-        return _path_line(name, path, "", width)
     added = sum(count_non_empty_lines(new) for _, new in edits)
     removed = sum(count_non_empty_lines(old) for old, _ in edits)
-    return _path_line(name, path, f" ({counted(len(edits), 'edit')}) +{added}/-{removed}", width)
+    return f" ({counted(len(edits), 'edit')}) +{added}/-{removed}" if edits else ""
 
 
 def _edits(arguments: Arguments) -> Iterator[tuple[str, str]]:
@@ -84,21 +89,14 @@ def _edits(arguments: Arguments) -> Iterator[tuple[str, str]]:
                 yield old, new
 
 
-def _write(name: str, arguments: Arguments, width: int) -> str | None:
-    path, content = arguments.path("path", "file_path"), arguments.values.get("content")
-    if path is None:
-        return None
-    return _path_line(name, path, f" +{count_non_empty_lines(content)}" if isinstance(content, str) else "", width)
+def _written(arguments: Arguments) -> str:
+    content = arguments.values.get("content")
+    return f" +{count_non_empty_lines(content)}" if isinstance(content, str) else ""
 
 
-def _read(name: str, arguments: Arguments, width: int) -> str | None:
-    path = arguments.path("path", "file_path")
-    if path is None:
-        return None
+def _range(arguments: Arguments) -> str:
     offset, limit = arguments.number("offset"), arguments.number("limit")
-    tail = "" if offset is None else f":{offset}"
-    tail += "" if limit is None else f"+{limit} ({counted(limit, 'line')})"
-    return _path_line(name, path, tail, width)
+    return ("" if offset is None else f":{offset}") + ("" if limit is None else f"+{limit} ({counted(limit, 'line')})")
 
 
 def _grep(name: str, arguments: Arguments, width: int) -> str | None:
@@ -116,7 +114,7 @@ def _find(name: str, arguments: Arguments, width: int) -> str | None:
 
 
 def _ls(name: str, arguments: Arguments, width: int) -> str | None:
-    path = "." if arguments.is_absent("path") else arguments.path("path")
+    path = "." if arguments.values.get("path") in (None, "") else arguments.path("path")
     return None if path is None else _path_line(name, path, "", width)
 
 
@@ -131,7 +129,7 @@ def _delegate(name: str, arguments: Arguments, width: int) -> str | None:
     if tasks is None:
         return None
     given = (text_of(task.get("profile")) if isinstance(task, Mapping) else None for task in tasks)
-    profiles = unique(profile for each in given if (profile := each or default))
+    profiles = dict.fromkeys(profile for each in given if (profile := each or default))
     listed = f" [{', '.join(profiles)}]" if profiles else ""
     return _line(name, counted(len(tasks), "task") + listed, width)
 
@@ -157,10 +155,6 @@ def _todo_text(todo: object) -> str | None:
     if isinstance(todo, Mapping):
         return Arguments(todo).text("text", "content", "title", "description")
     return text_of(todo)
-
-
-def _list_todos(name: str, arguments: Arguments, width: int) -> str:
-    return clip(name, width)
 
 
 def _lsp(name: str, arguments: Arguments, width: int) -> str | None:
@@ -216,9 +210,9 @@ def _first_of(name: str, subjects: list[str], width: int) -> str:
 
 
 _ROWS: dict[str, Row] = {
-    "edit": _edit,
-    "write": _write,
-    "read": _read,
+    "edit": _file(_edited),
+    "write": _file(_written),
+    "read": _file(_range),
     "grep": _grep,
     "find": _find,
     "ls": _ls,
@@ -230,7 +224,7 @@ _ROWS: dict[str, Row] = {
     "delegate_to_subagents": _delegate,
     "write_todos": _write_todos,
     "edit_todos": _edit_todos,
-    "list_todos": _list_todos,
+    "list_todos": lambda name, arguments, width: clip(name, width),
     "lsp_find_symbol": _find_symbol,
     "lint_files": _lint,
     "fetch_content": _subject("url", "urls"),

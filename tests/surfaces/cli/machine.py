@@ -93,9 +93,9 @@ class Machine:
         """A `node` of that version; `pi` and `models` are what the pi it runs does when asked."""
         return self.add_program("node", NODE.format(version=version, version_answer=pi, models_answer=models), folder)
 
-    def add_pi(self) -> None:
-        """Everything that is needed, in a good version."""
-        self.add_node()
+    def add_pi(self, version: str = "22.19.0", *, pi: str = "echo 0.87.1", models: str = TWO_MODELS) -> None:
+        """Everything that is needed, in a good version unless told otherwise; see `add_node`."""
+        self.add_node(version, pi=pi, models=models)
         self.add_program("pi", PI)
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -54,7 +54,7 @@ def test_what_cannot_be_started_is_one_sentence_and_no_run(desk: Desk, arguments
 
 
 def test_the_list_shows_queued_running_and_finished_runs(desk: Desk) -> None:
-    (desk.project / ".pi" / "settings.json").write_text(json.dumps({"subagents": {"maxBackground": 1}}))
+    desk.write_settings(maxBackground=1)
     finished = desk.launch(prints(*answer("Hello")))
     desk.until_over(finished)
     running = desk.launch_patient()
@@ -217,10 +217,8 @@ def test_attach_in_a_pipe_prints_lines_until_the_end(desk: Desk) -> None:
 
 
 def test_every_task_becomes_a_background_run_and_its_id_is_printed(desk: Desk) -> None:
-    profile = desk.project / ".pi" / "agent-profiles" / "p.md"
-    profile.parent.mkdir()
-    profile.write_text("---\nname: p\ndescription: P.\nmodel: large\nprovider: acme\n---\n")
-    (desk.project / "fact.txt").write_text("a fact")
+    desk.write_profile("p", "description: P.", "model: large", "provider: acme")
+    desk.write("fact.txt", "a fact")
     tasks = desk.root / "tasks.json"
     tasks.write_text(json.dumps([{"name": "from a file", "prompt": "third", "timeout": 33}]))
     options = ("-p", "p", "--files", "fact.txt", "--timeout", "77", "--tasks", str(tasks), "--trust")

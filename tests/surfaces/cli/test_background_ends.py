@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from pathlib import Path
 
@@ -123,7 +122,7 @@ def test_wait_for_programs_has_every_run_as_it_stands(desk: Desk) -> None:
 
 
 def test_stop_ends_a_run_and_one_that_still_waits_for_its_turn(desk: Desk) -> None:
-    (desk.project / ".pi" / "settings.json").write_text(json.dumps({"subagents": {"maxBackground": 1}}))
+    desk.write_settings(maxBackground=1)
     running = desk.launch_patient()
     waiting = desk.launch(prints(*answer("Never")))
     for run_dir in (waiting, running):

@@ -12,7 +12,7 @@ import pytest
 from pi_subagents import __version__
 from pi_subagents.tools import TOOLS
 from tests.kit.command import completing
-from tests.surfaces.cli.machine import PI, Machine, diagnose
+from tests.surfaces.cli.machine import Machine, diagnose
 
 PROGRAM = str(Path(sys.executable).with_name("pi-subagents"))
 KNOWN = ["claude", "codex", "opencode", "cursor", "vscode", "gemini"]
@@ -194,8 +194,7 @@ def test_damaged_files_are_mended(machine: Machine, damage: str | None) -> None:
 
 
 def test_a_pi_that_does_not_start_with_it_is_told_of_with_the_way_back(machine: Machine) -> None:
-    machine.add_node(models='echo "Error: Failed to load extension: Tool subagent conflicts"; exit 1')
-    machine.add_program("pi", PI)
+    machine.add_pi(models='echo "Error: Failed to load extension: Tool subagent conflicts"; exit 1')
     done = machine.run("install", "pi")
     assert done.returncode == 0
     assert "warning: pi fails to start with it: Error: Failed to load extension: Tool subagent conflicts" in done.stderr

@@ -106,18 +106,16 @@ def test_without_colours_it_is_rendered_too(show: Show, monkeypatch: pytest.Monk
     assert "\x1b[1mcode" in show("`code`\n\n- one")
 
 
-def test_plain_is_as_the_agent_wrote_it(show: Show) -> None:
-    assert show("# Title\n\n- one", plain=True) == "# Title\n\n- one\n"
-
-
-def test_a_terminal_that_would_print_escapes_gets_none(show: Show, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_is_as_the_agent_wrote_it_where_that_is_wanted_in_a_pipe_and_on_a_terminal_that_prints_escapes(
+    show: Show, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    written = "# Title\n\n- one"
+    assert show(written, plain=True) == f"{written}\n"
     monkeypatch.setenv("TERM", "dumb")
-    assert show("# Title") == "# Title\n"
-
-
-def test_in_a_pipe_it_is_as_the_agent_wrote_it(capsys: pytest.CaptureFixture[str]) -> None:
-    markdown_printer()("# Title\n\n- one")
-    assert capsys.readouterr().out == "# Title\n\n- one\n"
+    assert show(written) == f"{written}\n"
+    monkeypatch.setenv("TERM", "xterm-256color")
+    markdown_printer()(written)
+    assert capsys.readouterr().out == f"{written}\n"
 
 
 def test_too_much_of_it_is_not_rendered(show: Show) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
 from pi_subagents.profiles import PRESET, load_presets, read_profile
-from tests.surfaces.cli.machine import PI, TWO_MODELS, Machine
+from tests.surfaces.cli.machine import TWO_MODELS, Machine
 
 KEY = "sk-test-abc123"
 GOOD = f"---\nname: good\ndescription: Does good.\nmodel: a/b\ntools: read\napiKey: {KEY}\n---\nYou are good.\n"
@@ -178,8 +178,7 @@ _MODELS = TWO_MODELS.replace("m-large", "claude-sonnet-4-5").replace("m-small", 
     ],
 )
 def test_a_search_without_a_result_says_what_to_try(machine: Machine, search: str, hint: str) -> None:
-    machine.add_node(models=_MODELS)
-    machine.add_program("pi", PI)
+    machine.add_pi(models=_MODELS)
     done = machine.run("models", search)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f'error: No model matches "{search}". {hint}\n'

@@ -14,10 +14,10 @@ from pi_subagents.runs.run import Run
 from pi_subagents.store import load_run, stop_request
 from pi_subagents.surfaces.cli import ends
 from pi_subagents.testing import answer, prints, script
-from pi_subagents.testing.agent import ignores_sigterm, pauses, repeats_steering, touches
+from pi_subagents.testing.agent import ignores_sigterm, pauses, repeats_steering, touches, waits_for
 from tests.kit.sessions import says
 from tests.kit.waiting import until
-from tests.pi.stage import WAIT_S, Play, Stage
+from tests.pi.stage import Play
 from tests.surfaces.cli.desk import TIMEOUT_S, Desk
 
 SESSION = "a3f7b9c2d1e8f4a1"
@@ -102,8 +102,11 @@ SCRIPT = Script().otherwise([WAITS, Turn("Done.")])
 TOLD = "Look at the tests too."
 
 
-def steered(stage: Stage, *before: str) -> None:
-    """Steer the only run while its agent works, and see that the model hears it in its next request."""
+def test_a_background_run_hears_it_in_its_next_request(play: Play) -> None:
+    stage = play(SCRIPT)
+    stage.write(".pi/subagents/w.md", "---\nname: w\ndescription: W.\nmodel: offline/scripted\n---\n")
+    started = stage.command("background", "start", "w", "Work.")
+    assert started.returncode == 0, started.stderr
     until(lambda: (stage.project / "at-work").exists())
     (run_dir,) = stage.run_dirs
     session = run_dir.name.rpartition("-")[2]
@@ -115,45 +118,19 @@ def steered(stage: Stage, *before: str) -> None:
     assert [TOLD in str(request.messages) for request in stage.model.requests[:2]] == [False, True]
     until(lambda: load_run(run_dir).status.is_terminal)
     assert load_run(run_dir).status == "completed"
-    done = stage.command("steer", session, TOLD)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert f"Session {session[:8]} has ended: ✓ completed" in done.stderr
-    assert "sessions resume" in done.stderr
 
 
-def test_a_background_run_hears_it_in_its_next_request(play: Play) -> None:
-    stage = play(SCRIPT)
-    stage.write(".pi/subagents/w.md", "---\nname: w\ndescription: W.\nmodel: offline/scripted\n---\n")
-    started = stage.command("background", "start", "w", "Work.")
-    assert started.returncode == 0, started.stderr
-    steered(stage)
-
-
-@pytest.mark.parametrize("where", ["setting", "profile"])
-def test_a_foreground_run_hears_it_where_setting_or_profile_says_so(play: Play, where: str) -> None:
-    stage = play(SCRIPT)
-    if where == "setting":
-        stage.write_settings(harness="pi-rpc")
-    else:
-        stage.write_profile("p", "harness: pi-rpc")
-    with stage.start_command("run", *(["-p", "p"] if where == "profile" else []), "Work.") as process:
-        steered(stage)
-        out, _ = process.communicate(timeout=WAIT_S)
-    assert process.returncode == 0
-    assert "Done." in out
-
-
-def test_a_foreground_run_that_cannot_be_steered_says_so_and_goes_on(play: Play) -> None:
-    stage = play(SCRIPT)
-    with stage.start_command("run", "Work.") as process:
-        until(lambda: (stage.project / "at-work").exists())
-        (run_dir,) = stage.run_dirs
-        done = stage.command("steer", run_dir.name, TOLD)
-        stage.write("go", "")
-        process.communicate(timeout=WAIT_S)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert "cannot be steered: its agent uses the harness pi-json" in done.stderr
-    assert '\nhint: to steer the next one, set "harness: pi-rpc" in its profile' in done.stderr
+def test_a_foreground_run_that_cannot_be_steered_says_so_and_goes_on(desk: Desk) -> None:
+    ready, go = desk.root / "ready", desk.root / "go"
+    with desk.start_command("run", script(touches(ready), waits_for(go), prints(*answer("Done.")))) as process:
+        until(ready.exists, "the agent is at work")
+        (run_dir,) = desk.run_dirs
+        done = desk.call("steer", run_dir.name, TOLD)
+        go.touch()
+        process.communicate(timeout=TIMEOUT_S)
+    assert (done.exit_code, done.out) == (1, "")
+    assert "cannot be steered: its agent uses the harness pi-json" in done.err
+    assert '\nhint: to steer the next one, set "harness: pi-rpc" in its profile' in done.err
     assert process.returncode == 0
 
 
@@ -187,7 +164,7 @@ def test_text_from_a_pipe_reaches_the_agent(desk: Desk) -> None:
 
 
 def test_a_run_that_waits_for_its_turn_and_an_empty_text_are_refused(desk: Desk) -> None:
-    (desk.project / ".pi" / "settings.json").write_text('{"subagents": {"maxBackground": 1}}')
+    desk.write_settings(maxBackground=1)
     desk.launch_patient()
     waiting = desk.launch(repeats_steering())
     done = desk.call("steer", waiting.name, "Hello?")
@@ -197,11 +174,16 @@ def test_a_run_that_waits_for_its_turn_and_an_empty_text_are_refused(desk: Desk)
     desk.background("stop", waiting.name)
 
 
-def test_several_runs_of_one_command_are_steered_apart(desk: Desk) -> None:
-    (desk.project / ".pi" / "settings.json").write_text('{"subagents": {"harness": "pi-rpc"}}')
+@pytest.mark.parametrize("where", ["setting", "profile"])
+def test_runs_in_the_foreground_are_steered_apart_where_setting_or_profile_allows_it(desk: Desk, where: str) -> None:
+    if where == "setting":
+        desk.write_settings(harness="pi-rpc")
+    else:
+        desk.write_profile("p", "harness: pi-rpc")
+    options = ["-p", "p"] if where == "profile" else []
     settled = prints({"type": "agent_end"}, {"type": "agent_settled"})
     tasks = [script(touches(desk.root / name), repeats_steering(), settled) for name in ("one", "two")]
-    process = desk.start_command("run", "--json", *tasks)
+    process = desk.start_command("run", "--json", *options, *tasks)
     until(lambda: all((desk.root / name).exists() for name in ("one", "two")), "both are at work")
     for run_dir in desk.run_dirs:
         assert desk.call("steer", run_dir.name, f"for {run_dir.name}").exit_code == 0

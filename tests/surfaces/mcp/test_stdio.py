@@ -14,7 +14,7 @@ import pytest
 from pi_subagents.offline import Say, Script
 from pi_subagents.store import load_run
 from pi_subagents.testing import prints, script
-from pi_subagents.testing.agent import complains, exits, ignores_sigterm, leaves_behind, pauses, touches, waits_for
+from pi_subagents.testing.agent import complains, exits, leaves_behind, pauses, touches, waits_for
 from pi_subagents.testing.records import AGENT_START, answer
 from pi_subagents.tools import TOOLS
 from tests.kit.desks import DONE
@@ -141,13 +141,13 @@ async def test_a_long_call_says_in_words_what_its_agents_do(either_desk: Desk, t
 
 
 async def test_a_cancelled_call_stops_its_agents_and_the_next_one_works(either_desk: Desk, tmp_path: Path) -> None:
-    stubborn = [ignores_sigterm(), leaves_behind(daemon=True), touches(tmp_path / "ready"), FOREVER]
+    work = [leaves_behind(daemon=True), touches(tmp_path / "ready"), FOREVER]
     async with either_desk.client() as client:
-        call = asyncio.create_task(client.call_tool("delegate_to_subagents", tasks(stubborn)))
+        call = asyncio.create_task(client.call_tool("delegate_to_subagents", tasks(work)))
         await until_async((tmp_path / "ready").exists)
         call.cancel()
         await asyncio.wait([call])
-        await until_async(lambda: not either_desk.agents(), "5 s of grace for those who ignore SIGTERM")
+        await until_async(lambda: not either_desk.agents())
         (run_dir,) = either_desk.stage.run_dirs
         # Its end is recorded a moment after the last of its processes is gone.
         await until_async(lambda: load_run(run_dir).status.is_terminal)

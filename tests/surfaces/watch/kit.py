@@ -102,6 +102,10 @@ class Eyes:
         await self.press(key)
         await self.until(lambda: isinstance(self.app.focused, kind), f"a {kind.__name__} has the focus")
 
+    async def resize(self, size: tuple[int, int]) -> None:
+        await self.pilot.resize_terminal(*size)
+        await self.until(lambda: self.app.size == size, f"the size is {size}")
+
     async def until(self, condition: Callable[[], object], what: str = "") -> None:
         """Wait for something that happens by itself."""
         await until_async(condition, what, lambda: self.screen, self.pilot.pause)

@@ -34,10 +34,10 @@ async def test_runs_of_all_projects_are_there_active_ones_first_then_the_newest_
         await eyes.until_listed("evil[bold]name[/bold]")
         assert not any(character in eyes.screen for character in "\x1b\x07\r")
         for size in (WIDE, NARROW):
-            await eyes.pilot.resize_terminal(*size)
+            await eyes.resize(size)
             await eyes.until_listed("✓ inspect", "1.0s", "1 tool", "240 tok", "$0.0200", "✗ broken")
             await eyes.until_listed("All is well.", "Timed out")
-        await eyes.pilot.resize_terminal(*LARGE)
+        await eyes.resize(LARGE)
         await eyes.until_listed("parser")
 
 
@@ -47,7 +47,7 @@ async def test_names_have_the_width_there_is(bench: Bench) -> None:
     bench.tea.add(says("x"), name="A name without end " * 20, age_s=7200)
     async with watching(bench, NARROW) as eyes:
         await eyes.until_listed(name, "$0.0100")
-        await eyes.pilot.resize_terminal(*LARGE)
+        await eyes.resize(LARGE)
         await eyes.until_listed(name, "$0.0100")
 
 
@@ -113,7 +113,7 @@ async def test_keys_and_clicks_choose_a_run_also_after_a_change_of_size(bench: B
         await eyes.pilot.click(eyes.app.list, offset=(5, 4))
         await eyes.until_chosen("task 1")
         await eyes.press("end")
-        await eyes.pilot.resize_terminal(*NARROW)
+        await eyes.resize(NARROW)
         await eyes.until_seen("✓ task 29")
         assert eyes.chosen == "task 29"
         await eyes.press("pageup")  # a page is about a screen

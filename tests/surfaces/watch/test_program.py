@@ -71,8 +71,7 @@ async def test_list_and_conversation_stand_as_the_size_allows_and_return_and_esc
     bench.tea.add(says("The answer"), name="brew")
     async with watching(bench) as eyes:
         for size, side_by_side in ((NARROW, False), (WIDE, True), (LARGE, True), ((40, 10), False)):
-            await eyes.pilot.resize_terminal(*size)
-            await eyes.until(lambda: eyes.app.size == size)  # noqa: B023 - at once
+            await eyes.resize(size)
             await eyes.until_told("✓ brew •")
             runs, conversation = eyes.app.list.region, eyes.app.conversation.region
             assert (conversation.x >= runs.right) is side_by_side
