@@ -64,7 +64,7 @@ asyncio.run(main())
 
 
 async def test_what_a_finished_agent_leaves_behind_goes_with_it_and_does_not_delay_the_end(stage: Stage) -> None:
-    result = await stage.run(*FAMILY, DONE)
+    result = await asyncio.wait_for(stage.run(*FAMILY, DONE), PATIENCE_S)
     assert result.status == "completed"
     assert stage.processes() == []
 
@@ -110,7 +110,7 @@ async def test_without_containment_a_grandchild_that_keeps_stdout_open_delays_th
 ) -> None:
     stage = Stage(tmp_path / "inner", mark=plain_stage.mark, containment="none")  # whose fixture tidies up
     started = time.monotonic()
-    result = await stage.run(leaves_behind(), DONE)
+    result = await asyncio.wait_for(stage.run(leaves_behind(), DONE), PATIENCE_S)
     assert (result.status, result.output) == ("completed", "Done.")
     assert time.monotonic() - started >= 1
 

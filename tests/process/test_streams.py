@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pi_subagents.testing import SCRIPT_VARIABLE, Action, prints, script
 from pi_subagents.testing.agent import closes_output, complains, counts_input, exits, pauses, writes
 from pi_subagents.testing.records import AGENT_SETTLED, AGENT_START, agent_end, assistant
 from tests.background.kit import KEEPER_MARK, make_yard
+from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import DONE, Stage, make_stage
 
 JUNK = {
@@ -78,7 +80,7 @@ async def test_an_agent_that_closes_its_output_and_works_on_is_waited_for(plain_
 
 
 async def test_a_flood_of_stderr_neither_stops_the_agent_nor_fills_the_disk(plain_stage: Stage) -> None:
-    result = await plain_stage.run(complains("warning: x\n" * 1000, times=2000), complains("at last\n"), DONE)
+    result = await plain_stage.run(complains("warning: x\n" * 1000, times=3000), complains("at last\n"), DONE)
     assert result.status == "completed"
     assert (result.run_dir / "stderr.log").stat().st_size < 17 * 1024 * 1024
     said = [event.text for event in plain_stage.events() if isinstance(event, ev.Stderr)]
@@ -105,7 +107,7 @@ asyncio.run(main())
     ("flood", "kept", "most_mb"),
     [
         (writes(b"x" * 1024, times=200 * 1024), {b"dropped": 1}, 100),
-        (writes(b"tiny\n", times=100_000), {b"output": 100_000}, 16),
+        (writes(b"tiny\n", times=200_000), {b"output": 200_000}, 16),
     ],
     ids=["one line of 200 MB", "many lines"],
 )
@@ -184,7 +186,7 @@ async def test_an_agent_that_never_reads_its_prompt_is_not_in_the_way(stage: Sta
 
 
 async def test_an_agent_that_exits_at_once_does_not_make_the_holder_fail(stage: Stage) -> None:
-    result = await told(stage, exits(3))
+    result = await asyncio.wait_for(told(stage, exits(3)), PATIENCE_S)
     assert (result.status, result.reason, result.exit_code) == ("failed", "exit", 3)
 
 
