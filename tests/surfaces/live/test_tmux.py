@@ -55,16 +55,15 @@ def test_every_size_shows_each_window_once_and_leaves_a_sane_shell(
     assert_shell_is_sane(terminal)
 
 
-def test_a_resize_neither_wipes_nor_repeats_anything(play: Play, open_terminal: Open) -> None:
+@pytest.mark.parametrize("size", [(79, 24), (70, 24), (60, 24), (80, 23), (80, 20), (80, 40), (100, 28), (200, 24)])
+def test_a_resize_neither_wipes_nor_repeats_anything(play: Play, open_terminal: Open, size: tuple[int, int]) -> None:
     terminal = open_terminal(play(WAITING), 80, 24)
     start(terminal)
-    for size in ((79, 24), (70, 24), (60, 24), (80, 23), (80, 20), (80, 40), (100, 28), (200, 24)):
-        for columns, rows in (size, (80, 24)):
-            terminal.resize(columns, rows)
-            terminal.until(
-                lambda: is_whole(everything := terminal.everything()) and count(everything, *NAMES) == once(*NAMES),
-                f"every window is there once, and the history is whole, at {columns}x{rows} on the way to {size}",
-            )
+    terminal.resize(*size)
+    terminal.until(
+        lambda: is_whole(everything := terminal.everything()) and count(everything, *NAMES) == once(*NAMES),
+        "every window is there once, and the history is whole",
+    )
     terminal.press("C-c")
     assert_history_is_whole(terminal.until_prompt())
 
