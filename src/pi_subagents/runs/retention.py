@@ -93,10 +93,7 @@ class Leftover:
     """Something that a killed program has left in a project's records and nobody will ever need."""
 
     path: Path
-
-    @property
-    def size(self) -> int:
-        return disk_size(self.path)
+    size: int
 
     def remove(self) -> None:
         """Delete it; raises StoreError."""
@@ -105,7 +102,7 @@ class Leftover:
 
 def find_leftovers(project: Path) -> list[Leftover]:
     """What killed programs have left in a project."""
-    return [Leftover(path) for path in leftovers(runs_dir(project), time.time() - _DAY_S)]
+    return [Leftover(path, disk_size(path)) for path in leftovers(runs_dir(project), time.time() - _DAY_S)]
 
 
 # --- once a day ----------------------------------------------------------------------------------------------

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import re
+from pathlib import Path
 
 import pytest
 
+from pi_subagents.errors import StoreError
 from pi_subagents.models import Reason
 from pi_subagents.paths import runs_dir
 from pi_subagents.store import Lease
+from tests.kit.command import called
 from tests.kit.sessions import DAY_S, HOUR_S, Shelf, says
 from tests.surfaces.cli.desk import Desk
 
@@ -188,6 +191,20 @@ def test_what_killed_programs_left_behind_goes_too(desk: Desk) -> None:
     done = desk.run("clean", "--older-than", "30d", "--yes")
     assert done.out.splitlines()[-1].startswith("Deleted 1 leftover, ")
     assert not draft.exists()
+
+
+def test_a_leftover_that_cannot_be_deleted_is_not_called_deleted(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    removed = runs_dir(desk.project) / ".20260101T000000000-feedfeedfeedfeed.gone"
+    removed.mkdir(parents=True)
+
+    def refuse(_path: Path) -> None:
+        raise StoreError("cannot delete it")
+
+    monkeypatch.setattr("pi_subagents.runs.retention.remove_leftover", refuse)
+    monkeypatch.chdir(desk.project)
+    done = called("sessions", "clean", "--older-than", "30d", "--yes")
+    assert (done.exit_code, done.stderr) == (1, "error: cannot delete it\n")
+    assert done.stdout.splitlines()[-1] == "Nothing was deleted."
 
 
 def test_of_many_sessions_only_some_are_named(desk: Desk) -> None:

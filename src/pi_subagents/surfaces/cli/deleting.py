@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -105,7 +105,7 @@ def clean_command(before: int | None, keep: int | None, everywhere: bool, dry_ru
 def _find(projects: Sequence[Path], rule: Rule) -> _Unwanted:
     sessions = [session for project in projects for session in find_dispensable(project, rule)]
     leftovers = [leftover for project in projects for leftover in find_leftovers(project)]
-    return _Unwanted(sessions, leftovers, sum(leftover.size for leftover in leftovers))
+    return _Unwanted(sessions, leftovers)
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,6 @@ class _Unwanted:
 
     sessions: Sequence[Dispensable]
     leftovers: Sequence[Leftover] = ()
-    leftovers_size: int = 0
 
     def __bool__(self) -> bool:
         return bool(self.sessions or self.leftovers)
@@ -122,7 +121,7 @@ class _Unwanted:
     def __str__(self) -> str:
         """`2 sessions with 3 runs and 1 leftover, 14 kB`."""
         runs = sum(len(session.run_dirs) for session in self.sessions)
-        size = sum(session.size for session in self.sessions) + self.leftovers_size
+        size = sum(session.size for session in self.sessions) + sum(leftover.size for leftover in self.leftovers)
         parts = [f"{counted(len(self.sessions), 'session')} with {counted(runs, 'run')}"] if self.sessions else []
         parts += [counted(len(self.leftovers), "leftover")] if self.leftovers else []
         return f"{' and '.join(parts)}, {data_size(size)}"
@@ -144,23 +143,22 @@ def _delete(unwanted: _Unwanted, place: Place, *, agreed: bool) -> None:
     """Ask, delete, say what has gone, and end the command: with 1 if something had to stay."""
     if not agreed:
         _require_consent()
-    gone: list[Dispensable] = []
-    exit_code = 0
+    sessions: list[Dispensable] = []
+    leftovers: list[Leftover] = []
     for session in unwanted.sessions:
         try:
-            gone.append(remove(session, place.agent_dir))
+            sessions.append(remove(session, place.agent_dir))
         except PiSubagentsError as error:
-            exit_code = 1
             echo(f"kept: {error}" if isinstance(error, SessionBusy) else f"error: {error}", err=True)
     for leftover in unwanted.leftovers:
         try:
             leftover.remove()
+            leftovers.append(leftover)
         except PiSubagentsError as error:
-            exit_code = 1
             echo(f"error: {error}", err=True)
-    deleted = replace(unwanted, sessions=gone)
+    deleted = _Unwanted(sessions, leftovers)
     echo(f"Deleted {deleted}." if deleted else "Nothing was deleted.")
-    sys.exit(exit_code)
+    sys.exit(len(sessions) + len(leftovers) < len(unwanted.sessions) + len(unwanted.leftovers))
 
 
 def _require_consent() -> None:
