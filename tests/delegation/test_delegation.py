@@ -328,6 +328,8 @@ async def test_a_resumed_session_is_retold_and_gets_another_run(desk: Desk) -> N
     assert (second.ok, second.session_id) == (True, first.session_id)
     assert second.run_id > first.run_id
     assert desk.room.told[-1].startswith("Previously:\n\nUser: Remember 1\n\nAssistant: Done.")
+    (third,) = await desk.see_through(tasks=[Task("again", "And 3", resume=first.session_id)])
+    assert third.run_id > second.run_id, "nobody has a claim on the session any more"
 
 
 async def test_a_session_that_is_resumed_twice_in_one_call_starts_nothing(desk: Desk) -> None:
