@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -337,6 +338,20 @@ async def test_a_session_that_is_resumed_twice_in_one_call_starts_nothing(desk: 
     with pytest.raises(InvalidCall, match=first.session_id):
         await desk.see_through(tasks=[Task(name, "1", resume=first.session_id) for name in "ab"])
     assert len(desk.run_dirs) == 1
+
+
+# --- what survives a power cut -------------------------------------------------------------------------------
+
+
+async def test_the_record_is_on_the_disk_before_the_agent_works_before_its_result_and_after_its_end(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(Path(os.readlink(f"/proc/self/fd/{fd}")).name))
+    await desk.see_through("1")
+    journal = JOURNAL_FILE
+    assert [name for name in synced if "result" not in name] == ["runs", journal, journal, journal]
+    assert [name == journal for name in synced] == [False, True, True, False, True], "the result comes before the end"
 
 
 # --- what is told --------------------------------------------------------------------------------------------
