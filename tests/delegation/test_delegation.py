@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from pi_subagents.clock import now_ms
-from pi_subagents.delegation import delegation as module
+from pi_subagents.delegation import holders
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import InvalidCall, ProfileError, StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation
-from pi_subagents.models import Task
+from pi_subagents.models import Reason, Task
 from pi_subagents.models import event as ev
 from pi_subagents.place import Place
 from pi_subagents.runs.run import RunResult
@@ -206,7 +206,7 @@ async def test_when_one_of_several_cannot_be_supervised_none_stays_open(
             raise RuntimeError("out of order")
         return make(*arguments, **options)
 
-    monkeypatch.setattr(module, "Supervisor", second_fails)
+    monkeypatch.setattr(holders, "Supervisor", second_fails)
     with pytest.raises(RuntimeError, match="out of order"):
         await desk.see_through("1", "1")
     assert desk.ends == [("failed", "spawn", "out of order")] * 2
@@ -217,8 +217,10 @@ async def test_when_one_of_several_cannot_be_supervised_none_stays_open(
 
 async def test_what_is_stopped_before_it_begins_is_recorded_and_never_starts(desk: Desk) -> None:
     delegation = desk.delegation("1", "1")
-    delegation.stop()
-    assert list(map(end_of, await desk.play(delegation))) == [CANCELLED] * 2
+    delegation.stop(message="No longer needed")
+    delegation.stop(message="Too late")
+    results = await desk.play(delegation)
+    assert [(result.reason, result.error) for result in results] == [(Reason.CANCELLED, "No longer needed")] * 2
     assert desk.room.processes == []
 
 
@@ -302,7 +304,7 @@ async def test_a_run_that_its_provider_holds_back_has_no_slot_and_stopping_it_ta
             now = lambda: begun + int(asyncio.get_running_loop().time() * 1000)  # noqa: E731
             super().__init__(*arguments, **options, now_ms=now)
 
-    monkeypatch.setattr(module, "Supervisor", OnVirtualClock)
+    monkeypatch.setattr(holders, "Supervisor", OnVirtualClock)
     Pace(desk.place.agent_dir).slow_down("acme", begun + 60_000, begun)
 
     async def look(delegation: Delegation) -> None:
