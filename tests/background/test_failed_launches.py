@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pi_subagents.background import launch
+from pi_subagents.background.queue import start_keeper
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
@@ -121,13 +122,13 @@ async def test_a_run_that_no_keeper_takes_is_over_when_its_launcher_is_told(
 async def test_a_run_at_work_is_stopped_when_a_later_one_of_the_call_cannot_be_launched(
     yard: Yard, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    start, started = launch.start_keeper, list[int]()
+    started: list[int] = []
 
     def start_one(lease: int, order: int, slot: int) -> None:
         if started:
             raise BlockingIOError(11, "no more processes")
         started.append(lease)
-        start(lease, order, slot)
+        start_keeper(lease, order, slot)
 
     monkeypatch.setattr(launch, "start_keeper", start_one)
     with pytest.raises(StoreError, match="no more processes"):

@@ -349,7 +349,7 @@ async def test_the_record_is_on_the_disk_before_the_agent_works_before_its_resul
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[str] = []
-    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(Path(os.readlink(f"/proc/self/fd/{fd}")).name))
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(Path(f"/proc/self/fd/{fd}").readlink().name))
     await desk.see_through("1")
     journal = JOURNAL_FILE
     assert [name for name in synced if "result" not in name] == ["runs", journal, journal, journal]
