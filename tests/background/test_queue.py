@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import socket
 from pathlib import Path
 
@@ -101,6 +102,31 @@ def test_a_queue_that_ends_late_does_not_take_its_successors_address_away(slots:
         assert new.exists()
     finally:
         new.unlink()
+
+
+@pytest.mark.parametrize("found", [b"", b"\xff\xfe", b".", None], ids=["empty", "not UTF-8", "a directory", "a pipe"])
+def test_an_address_that_leads_nowhere_keeps_no_queue_out(slots: BackgroundSlots, found: bytes | None) -> None:
+    slots.new_queue_address()
+    (file,) = (slots.agent_dir / "subagents" / "slots").iterdir()
+    if found is None:
+        file.unlink()
+        os.mkfifo(file)
+    else:
+        file.write_bytes(found)
+    assert slots.queue_address is None
+    assert slots.new_queue_address() == slots.queue_address
+
+
+def test_a_full_disk_takes_no_address_away(slots: BackgroundSlots) -> None:
+    address = slots.new_queue_address()
+    kept = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, kept[1]))
+    try:
+        with pytest.raises(OSError, match="File too large"):
+            slots.new_queue_address()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, kept)
+    assert slots.queue_address == address
 
 
 def test_programs_of_an_older_version_that_still_run_find_the_queue_by_its_old_name() -> None:

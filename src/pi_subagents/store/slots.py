@@ -13,6 +13,7 @@ from contextlib import suppress
 from heapq import nsmallest
 from pathlib import Path
 
+from pi_subagents.files import Directory, read_bounded
 from pi_subagents.paths import runtime_dir
 from pi_subagents.store.lease import Lease
 
@@ -112,7 +113,9 @@ class BackgroundSlots(Slots):
         A socket's path must be short, so it is elsewhere, and where may differ between launchers: a file here tells.
         """
         with suppress(OSError):
-            return Path((self._folder / self._ADDRESS_FILE).read_text())
+            address = Path(os.fsdecode(read_bounded(self._folder / self._ADDRESS_FILE)))
+            if address.suffix == _SUFFIX:  # what a full disk left of one leads nowhere
+                return address
         return None
 
     def new_queue_address(self) -> Path:
@@ -120,7 +123,8 @@ class BackgroundSlots(Slots):
         if (old := self.queue_address) is not None:
             old.unlink(missing_ok=True)
         path = new_address("queue")
-        (self._folder / self._ADDRESS_FILE).write_text(str(path))
+        with Directory.at(self._folder) as folder:
+            folder.replace(self._ADDRESS_FILE, os.fsencode(path))
         return path
 
     def remove_queue_address(self, path: Path) -> None:

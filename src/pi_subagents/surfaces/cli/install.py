@@ -77,7 +77,7 @@ def _client_options(command: _Command) -> _Command:
         type=click.Choice(["user", "project"]),
         default="user",
         show_default=True,
-        help="Install for you in all projects, or for everyone in this one.",
+        help="For you in all projects, or for everyone in this one.",
     )
     dry_run = click.option("--dry-run", is_flag=True, help="Show the change without writing it.")
     return client(scope(dry_run(json_option(command))))
@@ -85,9 +85,7 @@ def _client_options(command: _Command) -> _Command:
 
 def _extension_options(command: _Command) -> _Command:
     """The options that say for whom pi gets the extension, and how to tell of it."""
-    project = click.option(
-        "--project", is_flag=True, help="Install into this project's .pi, for everyone who works on it."
-    )
+    project = click.option("--project", is_flag=True, help="In this project's .pi, for everyone who works on it.")
     dry_run = click.option("--dry-run", is_flag=True, help="Show what would change without writing it.")
     return project(dry_run(json_option(command)))
 
