@@ -114,4 +114,4 @@ async def test_a_provider_that_becomes_busy_while_a_run_waits_for_a_slot_is_wait
     await asyncio.sleep(5)
     assert slots.is_free
     waiting.stop()
-    await run
+    assert (await run).reason is Reason.CANCELLED
