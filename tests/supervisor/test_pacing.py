@@ -69,6 +69,8 @@ def test_nobody_is_held_back_for_longer_than_ten_minutes(tmp_path: Path) -> None
     pace = Pace(tmp_path)
     pace.slow_down("acme/../x", 10**15, 1000)
     assert pace.resumes_at("acme/../x", 1000) == 1000 + 600_000
+    pace.slow_down("acme/../x", 2000, 1000)
+    assert pace.resumes_at("acme/../x", 1000) == 1000 + 600_000, "who asks for less does not shorten it"
     assert pace.resumes_at("acme/../x", 700_000) == 0
     assert pace.resumes_at("other", 1000) == 0
     (tmp_path / "subagents" / "pace" / "other").write_text("999999999")  # the clock was set back since
