@@ -34,17 +34,29 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "delegation.delegation": ("Delegation", "RunUpdate", "delegate"),
-    "errors": (
-        *("AgentNotFound", "InvalidCall", "PiSubagentsError", "ProfileError", "SessionBusy", "SessionNotFound"),
-        *("SettingsError", "StoreError"),
-    ),
-    "fold": ("RunState",),
-    "models": ("FileSlice", "Profile", "Reason", "Status", "Task", "Usage"),
-    "models.event": ("Event",),
-    "runs.listing": ("sessions",),
-    "runs.run": ("Run", "RunResult"),
-    "runs.sessions": ("Session",),
+    "AgentNotFound": "errors",
+    "Delegation": "delegation.delegation",
+    "Event": "models.event",
+    "FileSlice": "models",
+    "InvalidCall": "errors",
+    "PiSubagentsError": "errors",
+    "Profile": "models",
+    "ProfileError": "errors",
+    "Reason": "models",
+    "Run": "runs.run",
+    "RunResult": "runs.run",
+    "RunState": "fold",
+    "RunUpdate": "delegation.delegation",
+    "Session": "runs.sessions",
+    "SessionBusy": "errors",
+    "SessionNotFound": "errors",
+    "SettingsError": "errors",
+    "Status": "models",
+    "StoreError": "errors",
+    "Task": "models",
+    "Usage": "models",
+    "delegate": "delegation.delegation",
+    "sessions": "runs.listing",
 }
 
 __all__ = [
@@ -75,9 +87,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f"{__name__}.{home}"), name)
+    if name in _HOMES:
+        return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

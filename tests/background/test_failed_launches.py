@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from pi_subagents.background import launch
+from pi_subagents.background.queue import start_keeper
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
@@ -19,6 +20,7 @@ from pi_subagents.runners import containment
 from pi_subagents.runs.background import Registry
 from pi_subagents.store import JOURNAL_FILE, RunRecord, is_held, publish, read_journal
 from pi_subagents.testing import answer, prints, script
+from pi_subagents.testing.agent import pauses
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
 from tests.background.kit import BEGIN, PRESET, WAIT_S, Yard
 from tests.kit.waiting import until_async
@@ -115,6 +117,24 @@ async def test_a_run_that_no_keeper_takes_is_over_when_its_launcher_is_told(
         launch.launch_all([Task("one", DONE), Task("two", DONE)], yard.place, owner=yard.owner)
     assert [(status, reason) for status, reason, _ in ends(yard)] == [end, end]
     assert [run.state.status for run in Registry(yard.place, yard.owner).runs()] == [end[0], end[0]]
+
+
+async def test_a_run_at_work_is_stopped_when_a_later_one_of_the_call_cannot_be_launched(
+    yard: Yard, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[int] = []
+
+    def start_one(lease: int, order: int, slot: int) -> None:
+        if started:
+            raise BlockingIOError(11, "no more processes")
+        started.append(lease)
+        start_keeper(lease, order, slot)
+
+    monkeypatch.setattr(launch, "start_keeper", start_one)
+    with pytest.raises(StoreError, match="no more processes"):
+        launch.launch_all([Task("one", script(BEGIN, pauses(WAIT_S))), Task("two", DONE)], yard.place, owner=yard.owner)
+    await _all_over(yard)
+    assert {(status, reason) for status, reason, _ in ends(yard)} == {("aborted", "cancelled"), ("failed", "record")}
 
 
 async def test_records_made_while_the_call_is_cancelled_are_ended(yard: Yard, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,7 @@ CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 LAYERS: Mapping[int, Mapping[str, str]] = {
     7: {"__main__": "`python -m pi_subagents`"},
     6: {
-        "surfaces": "ways in: command line, live view, watch, MCP, pi; they never import each other",
+        "surfaces": "ways in: command line, live view, watch, MCP, pi; only the command line starts others",
         "": "the functions for Python programs, a way in as well",
     },
     5: {

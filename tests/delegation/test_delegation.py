@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -12,12 +13,12 @@ from typing import Any
 import pytest
 
 from pi_subagents.clock import now_ms
-from pi_subagents.delegation import delegation as module
+from pi_subagents.delegation import holders
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import InvalidCall, ProfileError, StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation
-from pi_subagents.models import Task
+from pi_subagents.models import Reason, Task
 from pi_subagents.models import event as ev
 from pi_subagents.place import Place
 from pi_subagents.runs.run import RunResult
@@ -211,7 +212,7 @@ async def test_when_one_of_several_cannot_be_supervised_none_stays_open(
             raise RuntimeError("out of order")
         return make(*arguments, **options)
 
-    monkeypatch.setattr(module, "Supervisor", second_fails)
+    monkeypatch.setattr(holders, "Supervisor", second_fails)
     with pytest.raises(RuntimeError, match="out of order"):
         await desk.see_through("1", "1")
     assert desk.ends == [("failed", "spawn", "out of order")] * 2
@@ -222,8 +223,10 @@ async def test_when_one_of_several_cannot_be_supervised_none_stays_open(
 
 async def test_what_is_stopped_before_it_begins_is_recorded_and_never_starts(desk: Desk) -> None:
     delegation = desk.delegation("1", "1")
-    delegation.stop()
-    assert list(map(end_of, await desk.play(delegation))) == [CANCELLED] * 2
+    delegation.stop(message="No longer needed")
+    delegation.stop(message="Too late")
+    results = await desk.play(delegation)
+    assert [(result.reason, result.error) for result in results] == [(Reason.CANCELLED, "No longer needed")] * 2
     assert desk.room.processes == []
 
 
@@ -331,7 +334,7 @@ async def test_a_run_that_its_provider_holds_back_has_no_slot_and_stopping_it_ta
             now = lambda: begun + int(asyncio.get_running_loop().time() * 1000)  # noqa: E731
             super().__init__(*arguments, **options, now_ms=now)
 
-    monkeypatch.setattr(module, "Supervisor", OnVirtualClock)
+    monkeypatch.setattr(holders, "Supervisor", OnVirtualClock)
     Pace(desk.place.agent_dir).slow_down("acme", begun + 60_000, begun)
 
     async def look(delegation: Delegation) -> None:
@@ -358,6 +361,8 @@ async def test_a_resumed_session_is_retold_and_gets_another_run(desk: Desk) -> N
     assert (second.ok, second.session_id) == (True, first.session_id)
     assert second.run_id > first.run_id
     assert desk.room.told[-1].startswith("Previously:\n\nUser: Remember 1\n\nAssistant: Done.")
+    (third,) = await desk.see_through(tasks=[Task("again", "And 3", resume=first.session_id)])
+    assert third.run_id > second.run_id, "nobody has a claim on the session any more"
 
 
 async def test_a_session_that_is_resumed_twice_in_one_call_starts_nothing(desk: Desk) -> None:
@@ -365,6 +370,20 @@ async def test_a_session_that_is_resumed_twice_in_one_call_starts_nothing(desk: 
     with pytest.raises(InvalidCall, match=first.session_id):
         await desk.see_through(tasks=[Task(name, "1", resume=first.session_id) for name in "ab"])
     assert len(desk.run_dirs) == 1
+
+
+# --- what survives a power cut -------------------------------------------------------------------------------
+
+
+async def test_the_record_is_on_the_disk_before_the_agent_works_before_its_result_and_after_its_end(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[str] = []
+    monkeypatch.setattr(os, "fsync", lambda fd: synced.append(Path(f"/proc/self/fd/{fd}").readlink().name))
+    await desk.see_through("1")
+    journal = JOURNAL_FILE
+    assert [name for name in synced if "result" not in name] == ["runs", journal, journal, journal]
+    assert [name == journal for name in synced] == [False, True, True, False, True], "the result comes before the end"
 
 
 # --- what is told --------------------------------------------------------------------------------------------

@@ -239,6 +239,16 @@ def test_a_program_is_asked_for_its_version_once_and_another_program_file_again(
     assert machine.asked == ["--version", "--version"]
 
 
+def test_a_program_that_is_replaced_while_it_is_asked_does_not_lend_its_version_to_the_next(machine: Machine) -> None:
+    machine.says("1.5.0\n")
+    touch(machine.program, PROGRAM.replace("exit", f'cp "{machine.root}/new" "$0.part" && mv "$0.part" "$0"\nexit'))
+    touch(machine.root / "new", PROGRAM)
+    (machine.root / "new").chmod(0o755)
+    assert machine.version == (1, 5, 0)
+    machine.says("2.0.0\n")
+    assert machine.version == (2, 0, 0)
+
+
 @pytest.mark.parametrize(("said", "ending"), [("hello", ""), ("1.5.0", "exit 3"), ("1.5.0", "kill -9 $$"), ("1.5", "")])
 def test_a_program_that_does_not_say_its_version_is_asked_again(said: str, ending: str, machine: Machine) -> None:
     machine.says(f"{said}\n")

@@ -8,7 +8,7 @@ from pi_subagents.agents import agent
 from pi_subagents.delegation import program_facts
 from pi_subagents.offline import Say, Script
 from pi_subagents.runs import live
-from pi_subagents.supervisor import limits, supervisor
+from pi_subagents.supervisor import stopping, supervisor
 from tests.kit.waiting import PATIENCE_S
 from tests.pi.fixtures import pi, play
 from tests.pi.stage import Play, Stage
@@ -27,6 +27,6 @@ def _patience_with_pi(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pi that is slow because the machine is busy does what it would have done: it is not given up before."""
     for module in (live, program_facts):
         monkeypatch.setattr(module, "_TIMEOUT_S", PATIENCE_S)
-    for module, name in ((limits, "ABORT_GRACE_S"), (supervisor, "SETTLE_GRACE_S"), (limits, "STOP_GRACE_S")):
+    for module, name in ((stopping, "ABORT_GRACE_S"), (supervisor, "SETTLE_GRACE_S"), (stopping, "STOP_GRACE_S")):
         monkeypatch.setattr(module, name, PATIENCE_S)
     monkeypatch.setattr(agent, "RENEWAL_S", PATIENCE_S)

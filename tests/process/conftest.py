@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.runners import namespace_works
-from pi_subagents.supervisor import limits, supervisor
+from pi_subagents.supervisor import stopping, supervisor
 from tests.kit.waiting import PATIENCE_S
 from tests.process.kit import Stage, make_stage
 
@@ -35,4 +35,4 @@ def plain_stage(tmp_path: Path) -> Iterator[Stage]:
 def unhurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody is stopped or killed for being slow, so whoever ends within our patience has ended without that."""
     monkeypatch.setattr(supervisor, "SETTLE_GRACE_S", 2 * PATIENCE_S)
-    monkeypatch.setattr(limits, "STOP_GRACE_S", 2 * PATIENCE_S)
+    monkeypatch.setattr(stopping, "STOP_GRACE_S", 2 * PATIENCE_S)

@@ -12,7 +12,7 @@ import pytest
 
 from pi_subagents.models.event import Started, Stderr
 from pi_subagents.store import request_stop
-from pi_subagents.supervisor import limits, supervisor
+from pi_subagents.supervisor import stopping, supervisor
 from pi_subagents.testing import prints
 from pi_subagents.testing.agent import (
     answers_sigterm,
@@ -36,8 +36,8 @@ STUBBORN = [ignores_sigterm(), leaves_behind(), leaves_behind(daemon=True), READ
 async def test_a_tree_that_ignores_sigterm_is_given_five_seconds_and_then_killed(
     stage: Stage, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert limits.STOP_GRACE_S == 5
-    monkeypatch.setattr(limits, "STOP_GRACE_S", GRACE_S)
+    assert stopping.STOP_GRACE_S == 5
+    monkeypatch.setattr(stopping, "STOP_GRACE_S", GRACE_S)
     delegation = stage.delegation(STUBBORN, STUBBORN)
     work = await until_ready(delegation, count=2)
     assert len(stage.processes()) >= 6

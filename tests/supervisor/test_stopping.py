@@ -15,7 +15,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.runners import Process, Stream
 from pi_subagents.store import is_held, request_stop
 from pi_subagents.supervisor import Limits, Supervisor
-from pi_subagents.supervisor.limits import ABORT_GRACE_S, REAP_S, STOP_GRACE_S, Stopping, Timers
+from pi_subagents.supervisor.stopping import ABORT_GRACE_S, REAP_S, STOP_GRACE_S, Stopping, Timers
 from pi_subagents.testing import FakeRunner, run_on_virtual_clock
 from pi_subagents.testing.records import AGENT_START, agent_end, answer, assistant
 from tests.supervisor.kit import CANCELLED, FOREVER_S, printing, see_through, staying, stopping, supervised

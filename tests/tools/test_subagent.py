@@ -11,10 +11,12 @@ from typing import Any
 import pytest
 
 from pi_subagents.harness.pi.programs import LOGIN
+from pi_subagents.models.event import Ended, Event
+from pi_subagents.progress import ProgressWords
 from pi_subagents.runs.sessions import Sessions
 from pi_subagents.testing import MODELS_VARIABLE, answer, assistant, prints, script, tool_call
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for
-from pi_subagents.tools import Progress, ToolContext, ToolResult, Update, call_tool
+from pi_subagents.tools import Progress, RunOver, ToolContext, ToolResult, Update, call_tool
 from tests.kit.waiting import PATIENCE_S, until_async
 from tests.kit.workplace import Workplace
 
@@ -265,6 +267,21 @@ async def test_a_model_that_cannot_be_checked_is_passed_on_with_a_warning(desk: 
 
 
 # --- while it goes on, and after ---------------------------------------------------------------------------------
+
+
+async def test_of_an_end_that_nobody_can_put_into_words_the_host_is_told_all_the_same(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def speechless(_words: ProgressWords, event: Event) -> str | None:
+        if isinstance(event, Ended):
+            raise ValueError("no words")
+        return None
+
+    monkeypatch.setattr(ProgressWords, "say", speechless)
+    told: list[Progress] = []
+    result = await desk.tool("subagent", context=ToolContext(desk.place, told.append), preset="scout", task=says("Ok."))
+    assert result.text == "Ok."
+    assert [over.run_dir for over in told if isinstance(over, RunOver)] == desk.run_dirs
 
 
 async def test_progress_is_told_in_the_words_of_one_line_surfaces(desk: Desk, tmp_path: Path) -> None:

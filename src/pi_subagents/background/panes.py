@@ -62,6 +62,13 @@ class PaneRun:
             except StoreError as error:
                 _log.error("%s", error)
 
+    can_steer = False
+    """Others speak to the keeper in the pane."""
+
+    def steer(self, _text: str) -> str | None:
+        """The keeper in the pane takes what its agent is to be told."""
+        return "the run is held elsewhere"
+
     def detach(self, _owner: str) -> None:
         """A run in a pane ends with whoever asked for it."""
 

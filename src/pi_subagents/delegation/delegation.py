@@ -9,9 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from pi_subagents.agents.pool import agents_for
-from pi_subagents.background.launch import order_for
-from pi_subagents.background.panes import PaneRun
+from pi_subagents.delegation.holders import HOLDERS
 from pi_subagents.delegation.planning import Plan
 from pi_subagents.delegation.preparation import (
     PlanCheck,
@@ -30,17 +28,13 @@ from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
-from pi_subagents.runners.detached import TmuxPanes
 from pi_subagents.runs.live import serving
 from pi_subagents.runs.retention import apply_retention_aside
 from pi_subagents.runs.run import Run, RunResult
 from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import RunnerName
-from pi_subagents.store import Index, Pace
-from pi_subagents.supervisor import REQUEST_INTERVAL_S, Observer, Pacing, Supervisor
-
-Holder = Supervisor | PaneRun
-"""Whoever sees a run through: this process, or a keeper in a tmux pane."""
+from pi_subagents.store import Index
+from pi_subagents.supervisor import REQUEST_INTERVAL_S, Holder, Observer
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,12 +112,10 @@ class Delegation:
             remembered=remembered,
             check=check,
         )
-        in_panes = (runner or ("local" if agents is not None else self.settings.runner)) == "tmux"
-        self._panes = TmuxPanes(self.place.environ) if in_panes else None
-        self._shared_agents = agents
-        self._own_agents: Runner | None = None
+        name = runner or ("local" if agents is not None else self.settings.runner)
+        self._holders = HOLDERS[name](self.place, self.settings, self._observe, agents)
         self._work: asyncio.Task[list[RunResult]] | None = None
-        self._stopped = False
+        self._stop_message: str | None = None
 
     # --- for callers ----------------------------------------------------------------------------------------
 
@@ -165,16 +157,16 @@ class Delegation:
     @property
     def hint(self) -> str | None:
         """How to look at the runs, where they are shown elsewhere."""
-        return self._panes.hint if self._panes is not None else None
+        return self._holders.hint
 
     def check_runner(self) -> None:
         """Raise InvalidCall where the runner cannot work on this machine."""
-        if self._panes is not None:
-            self._panes.check()
+        self._holders.check()
 
     def stop(self, session_id: str | None = None, message: str = CANCELLED_SENTENCE) -> None:
         """Ask one run, or all of them, to end; returns at once."""
-        self._stopped = self._stopped or session_id is None
+        if session_id is None and self._stop_message is None:
+            self._stop_message = message
         for run in self.runs:
             if session_id in (None, run.state.session_id):
                 run.holder.stop(Reason.CANCELLED, message)
@@ -194,7 +186,7 @@ class Delegation:
         self.check_runner()
         prepared = self._prepare_runs()
         with answering_for(prepared):
-            self.runs = [DelegatedRun(run.plan, run.record.path, self._hold(run)) for run in prepared]
+            self.runs = [DelegatedRun(run.plan, run.record.path, self._holders.hold(run)) for run in prepared]
             self._take_note(self.runs)
         self._prepared += prepared
 
@@ -204,29 +196,6 @@ class Delegation:
             projects.setdefault(project_of(run.run_dir), {})[run.run_dir] = run.state
         for project, states in projects.items():
             self._index.record(project, states)
-
-    def _hold(self, run: PreparedRun) -> Holder:
-        place = self.place
-        supervisor = Supervisor(
-            run.record,
-            run.state,
-            run.invocation,
-            run.harness,
-            self._agents(),
-            run.limits,
-            Pacing(Pace(place.agent_dir), run.harness.default_provider(place.cwd, place.agent_dir)),
-            problem=run.plan.problem,
-            observer=self._observe,
-        )
-        if self._panes is None:
-            return supervisor
-        return PaneRun(run, order_for(run, place, self.settings), supervisor, self._panes, self._observe)
-
-    def _agents(self) -> Runner:
-        if self._shared_agents is not None:  # they are somebody else's to close
-            return self._shared_agents
-        self._own_agents = self._own_agents or agents_for(self.place, self.settings)
-        return self._own_agents
 
     # --- inside ---------------------------------------------------------------------------------------------
 
@@ -253,17 +222,15 @@ class Delegation:
         return self.results
 
     async def _see_through(self) -> None:
-        if self._stopped:  # asked for while the records were being made
-            self.stop()
+        if self._stop_message is not None:  # asked for while the records were being made
+            self.stop(message=self._stop_message)
         watching = asyncio.create_task(self._watch_requests())
-        holders = [(run.run_dir, run.holder) for run in self.runs]
         try:
-            async with serving({path: it for path, it in holders if isinstance(it, Supervisor) and it.can_steer}):
+            async with serving({run.run_dir: run.holder for run in self.runs if run.holder.can_steer}):
                 await self._run_in_turn()
         finally:
             watching.cancel()
-            if self._own_agents is not None:
-                await self._own_agents.close()
+            await self._holders.close()
 
     async def _watch_requests(self) -> None:
         """Another process may ask for a run to be stopped that still waits for its turn."""

@@ -121,7 +121,8 @@ def program_version(question: Question | None, place: Place) -> Version | None:
         return version_in(answer.text) if answer.ok else None
 
     known: Answers[Version] = Answers(place.agent_dir / "subagents" / VERSIONS_FILE, Version)
-    return known.recall(lambda: fingerprint(question.argv, question.environ["PATH"]), asked)
+    program = fingerprint(question.argv, question.environ["PATH"])  # before it is asked: it may be replaced meanwhile
+    return known.recall(lambda: program, asked)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """What happens in runs, as people see it: one source of words, previews and windows for every surface."""
 
-from pi_subagents.progress.paint import (
+from pi_subagents.progress.lines import (
     BULLET,
     FATES,
     body_rows,

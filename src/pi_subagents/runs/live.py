@@ -28,7 +28,7 @@ from pi_subagents.store.record import address_of, put_address, take_address_away
 from pi_subagents.store.slots import new_address, remove_if_dead
 
 if TYPE_CHECKING:
-    from pi_subagents.supervisor import Supervisor
+    from pi_subagents.supervisor import Holder
 
 POLL_S = 0.25
 WATCH_S = 0.1
@@ -105,7 +105,7 @@ def follow_run(run_dir: Path, pause: Callable[[float], None] = time.sleep) -> It
 
 
 @asynccontextmanager
-async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
+async def serving(runs: Mapping[Path, Holder]) -> AsyncIterator[None]:
     """Take requests for these runs, if any, while the block runs; where there can be no socket, do without."""
     if not runs:
         yield
@@ -138,7 +138,7 @@ async def serving(runs: Mapping[Path, Supervisor]) -> AsyncIterator[None]:
             take_address_away(run_dir)
 
 
-def _answer(line: bytes, runs: Mapping[Path, Supervisor]) -> dict[str, Any]:
+def _answer(line: bytes, runs: Mapping[Path, Holder]) -> dict[str, Any]:
     try:
         request = json.loads(line)
         holder = runs[Path(request["run"])]

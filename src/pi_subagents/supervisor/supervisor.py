@@ -34,8 +34,9 @@ from pi_subagents.outcome import (
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import Process, Runner, Slot, SpawnFailed, Stream
 from pi_subagents.store import RunRecord, stop_request
-from pi_subagents.supervisor.limits import Deadline, Limits, LoopDetector, Pacing, Stopping, Timers
+from pi_subagents.supervisor.limits import Deadline, Limits, LoopDetector, Pacing
 from pi_subagents.supervisor.recorder import AgentOutput, Observer, Recorder
+from pi_subagents.supervisor.stopping import Stopping, Timers
 
 SETTLE_GRACE_S = 2.0
 """How long an agent that has nothing left to do may take to exit."""

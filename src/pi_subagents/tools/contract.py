@@ -263,6 +263,7 @@ class WaitingCall(ABC):
         self._words: dict[str, ProgressWords] = {}
         self._lines: dict[str, str] = {}
         self._ended: set[str] = set()
+        self._told: set[Path] = set()
 
     @abstractmethod
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
@@ -287,6 +288,7 @@ class WaitingCall(ABC):
         finally:
             if self._timer is not None:
                 self._timer.cancel()
+            self._tell_ends()  # what could not be put into words or into a window has ended all the same
         return False
 
     def changed(self) -> None:
@@ -303,17 +305,20 @@ class WaitingCall(ABC):
         """Tell the latest of what these events are in words, and the end of a run; whether there is something new."""
         words = self._words.setdefault(state.run_id, ProgressWords(width=_LINE_CELLS, cwd=state.cwd))
         lines = [line for event in events if (line := words.say(event))]
-        is_over = state.status.is_terminal and state.run_id not in self._ended
-        if is_over:
+        if state.status.is_terminal:
             self._ended.add(state.run_id)
         if lines:
             self._lines[state.run_id] = lines[-1]
             if self._tell is not None:
                 self._tell(Spoken(self._announced(state)))
-        if is_over and self._tell is not None:
-            (run_dir,) = [run.run_dir for run in self.delegation.runs if run.state is state]
-            self._tell(RunOver(state, run_dir))
+        self._tell_ends()
         return bool(lines)
+
+    def _tell_ends(self) -> None:
+        for run in self.delegation.runs:
+            if self._tell is not None and run.state.status.is_terminal and run.run_dir not in self._told:
+                self._told.add(run.run_dir)
+                self._tell(RunOver(run.state, run.run_dir))
 
     def line(self, state: RunState) -> str:
         """What there is to say of a run at the moment."""

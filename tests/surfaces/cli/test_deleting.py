@@ -7,13 +7,12 @@ import re
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from pi_subagents.errors import StoreError
 from pi_subagents.models import Reason
 from pi_subagents.paths import runs_dir
 from pi_subagents.store import Lease
-from pi_subagents.surfaces.cli.deleting import clean_command
+from tests.kit.command import called
 from tests.kit.sessions import DAY_S, HOUR_S, Shelf, says
 from tests.surfaces.cli.desk import Desk
 
@@ -203,7 +202,7 @@ def test_a_leftover_that_cannot_be_deleted_is_not_called_deleted(desk: Desk, mon
 
     monkeypatch.setattr("pi_subagents.runs.retention.remove_leftover", refuse)
     monkeypatch.chdir(desk.project)
-    done = CliRunner().invoke(clean_command, ["--older-than", "30d", "--yes"])
+    done = called("sessions", "clean", "--older-than", "30d", "--yes")
     assert (done.exit_code, done.stderr) == (1, "error: cannot delete it\n")
     assert done.stdout.splitlines()[-1] == "Nothing was deleted."
 
