@@ -265,7 +265,7 @@ async def test_a_cancelled_caller_is_answered_when_no_agent_is_left(
     cancels: int, desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     desk.room = Room(ignores=("terminate",), close_s=2)
-    monkeypatch.setattr(module, "agents_for", lambda *_: desk.room)
+    monkeypatch.setattr(holders, "agents_for", lambda *_: desk.room)
     ends: list[str] = []
 
     def observe(state: RunState, events: Sequence[ev.Event]) -> None:
