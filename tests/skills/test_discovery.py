@@ -319,6 +319,7 @@ def test_a_project_can_switch_off_single_skills_of_the_users_package(place: Plac
 
 def test_a_package_that_is_not_installed_brings_nothing(place: Place) -> None:
     place.skill(place.agent / "tools" / "skills" / "x" / "SKILL.md")
+    (place.agent / "git" / "github.com" / "a").mkdir(parents=True)
     out = "git:github.com/a/../../../tools"
     place.settings(place.agent, packages=["npm:absent", "git:github.com/a/b", "./gone", "npm:", out])
     assert place.found() == {}
