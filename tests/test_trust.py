@@ -224,6 +224,8 @@ def test_the_users_own_file_has_power_unless_others_can_write_it(ground: Ground,
     path = ground.own if part == "file" else ground.agent_dir
     path.chmod(0o777)
     assert ground.objection_to_own() == f"because other users can write {path}; run: chmod go-w {path}"
+    path.chmod(0o1757)  # as /tmp: what is in it can be replaced by its owner alone
+    assert ground.objection_to_own() is None
 
 
 @only_root

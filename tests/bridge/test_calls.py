@@ -11,7 +11,7 @@ import pytest
 
 from pi_subagents import __version__
 from pi_subagents.surfaces.bridge import views
-from pi_subagents.surfaces.bridge.calls import _Updates
+from pi_subagents.surfaces.bridge.calls import ToolCall, _Call, _Updates
 from pi_subagents.surfaces.bridge.peer import Peer
 from pi_subagents.testing import prints, run_on_virtual_clock, script
 from pi_subagents.testing.agent import complains, pauses, touches, waits_for
@@ -208,6 +208,14 @@ def test_a_cancelled_call_answers_how_each_task_ended_and_leaves_no_agent(desk: 
         assert result["details"]["windows"][1]["errors"] == [[["error", "Cancelled"]]]
         assert desk.agents() == []
         bridge.call("background_agent_status", {"wait_s": 100})
+
+
+def test_a_call_that_is_cancelled_again_is_not_cut_short_while_it_stops_its_agents() -> None:
+    work = Mock(asyncio.Task)
+    call = _Call(ToolCall("c", "delegate_to_subagents"), Mock(_Updates), work=work)
+    call.cancel()
+    call.cancel()
+    work.cancel.assert_called_once_with()
 
 
 def test_a_wait_can_be_cancelled_and_the_background_run_goes_on(desk: Desk, tmp_path: Path) -> None:

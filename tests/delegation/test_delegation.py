@@ -42,9 +42,11 @@ def now_s() -> float:
 class Room(FakeRunner):
     """Room for so many agents, each of which answers after as many seconds as the last word of its prompt says."""
 
-    def __init__(self, places: int = 99, **options: Any) -> None:
+    def __init__(self, places: int = 99, close_s: float = 0, **options: Any) -> None:
         super().__init__(self._work, **options)
         self.places = places
+        self.close_s = close_s
+        self.is_closed = False
         self._room = asyncio.Semaphore(places)
         self.at_work = self.most = 0
         self.told: list[str] = []
@@ -52,6 +54,10 @@ class Room(FakeRunner):
     @property
     def free(self) -> int:
         return self._room._value
+
+    async def close(self) -> None:
+        await asyncio.sleep(self.close_s)
+        self.is_closed = True
 
     @asynccontextmanager
     async def slot(self, invocation: Invocation) -> AsyncIterator[FakeSlot]:
@@ -90,7 +96,7 @@ class Desk:
 
     def delegation(self, *prompts: str, **options: Any) -> Delegation:
         tasks = [Task(f"task {number}", prompt) for number, prompt in enumerate(prompts)]
-        return Delegation(options.pop("tasks", tasks), place=self.place, agents=self.room, **options)
+        return Delegation(options.pop("tasks", tasks), place=self.place, **{"agents": self.room, **options})
 
     async def see_through(self, *prompts: str, **options: Any) -> list[RunResult]:
         """Tasks to their ends."""
@@ -254,17 +260,41 @@ async def test_a_run_that_takes_too_long_has_failed_and_the_others_have_not(desk
     assert (slow.status, slow.reason, endless.status, desk.took_s) == ("failed", "timeout", "completed", 90)
 
 
-@pytest.mark.parametrize("cancels", [1, 3])
-async def test_a_cancelled_caller_is_answered_when_no_agent_is_left(cancels: int, desk: Desk) -> None:
-    desk.room = Room(ignores=("terminate",))
-    work = asyncio.ensure_future(desk.delegation("100", "100", "100", concurrency=2))
+@pytest.mark.parametrize("cancels", [1, 7])
+async def test_a_cancelled_caller_is_answered_when_no_agent_is_left(
+    cancels: int, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.room = Room(ignores=("terminate",), close_s=2)
+    monkeypatch.setattr(holders, "agents_for", lambda *_: desk.room)
+    ends: list[str] = []
+
+    def observe(state: RunState, events: Sequence[ev.Event]) -> None:
+        ends.extend(state.name for event in events if isinstance(event, ev.Ended))
+
+    work = asyncio.ensure_future(desk.delegation("100", "100", "100", concurrency=2, agents=None, observer=observe))
     for _ in range(cancels):
         await asyncio.sleep(1)
         work.cancel()
     await asyncio.wait([work])
-    assert (work.cancelled(), now_s()) == (True, 6), "so long agents have that ignore the request"
+    assert (work.cancelled(), now_s()) == (True, 8), "so long have agents that ignore the request, and their runner"
     assert desk.ends == [CANCELLED] * 3
-    assert (len(desk.room.processes), desk.room.free) == (2, desk.room.places)
+    assert sorted(ends) == ["task 0", "task 1", "task 2"]
+    assert (len(desk.room.processes), desk.room.free, desk.room.is_closed) == (2, desk.room.places, True)
+
+
+async def test_whoever_is_cancelled_while_leaving_the_block_waits_all_the_same(desk: Desk) -> None:
+    desk.room = Room(ignores=("terminate",))
+
+    async def leave() -> None:
+        async with desk.delegation("100") as delegation:
+            async for _update in delegation:
+                break
+
+    leaving = asyncio.create_task(leave())
+    await asyncio.sleep(1)
+    leaving.cancel()
+    await asyncio.wait([leaving])
+    assert (leaving.cancelled(), now_s(), desk.ends) == (True, 5, [CANCELLED])
 
 
 async def test_leaving_the_block_stops_what_is_still_running(desk: Desk) -> None:

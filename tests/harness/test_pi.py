@@ -14,10 +14,12 @@ from pi_subagents.harness import HARNESSES, Invocation, Launch, Program, harness
 from pi_subagents.harness.contract import one_deeper
 from pi_subagents.harness.pi.pi import PiJson
 from pi_subagents.harness.pi.rpc import PiRenewal, PiRpc
-from pi_subagents.models import Profile
+from pi_subagents.models import Profile, Secret
 from pi_subagents.place import Place
 
 RUN_DIR = Path("/project/.pi/subagents/runs/r")
+
+MCP_TOOLS = ("mcp__*", "list_mcp_resources", "list_mcp_resource_templates", "read_mcp_resource")
 
 Pi = type[PiJson] | type[PiRpc]
 
@@ -28,17 +30,19 @@ def invocation(
     environ: Mapping[str, str] | None = None,
     max_depth: int = 1,
     variables: Mapping[str, str] | None = None,
+    version: tuple[int, int, int] = (1, 5, 0),
+    agent_dir: Path = Path("/agent"),
 ) -> Invocation:
-    """How an agent of pi 1.5 is started where a person has these variables."""
+    """How an agent of pi 1.5, or another version, is started where a person has these variables."""
     launch = Launch(
         program=Program(("pi",), "test"),
         prompt="Go.",
         cwd=Path("/project"),
         run_dir=RUN_DIR,
-        place=Place(Path("/project"), Path("/agent"), variables or {}),
+        place=Place(Path("/project"), agent_dir, variables or {}),
         environ=one_deeper(environ or {}, max_depth),
         profile=profile,
-        version=lambda: (1, 5, 0),
+        version=lambda: version,
     )
     return harness().invocation(launch)
 
@@ -90,6 +94,29 @@ def test_no_argument_of_a_profile_swallows_what_restricts_its_tools(last: str) -
 def test_no_tools_means_no_servers_whatever_tools_are_named_besides() -> None:
     argv = invocation(Profile(name="p", tools=("mcp__notes__write",), no_tools=True)).argv
     assert {"--no-tools", "--exclude-tools", "--no-mcp"} <= set(argv)
+
+
+@pytest.mark.parametrize(
+    ("tools", "version", "restriction"),
+    [
+        (("read",), (1, 5, 0), ("--exclude-tools", ",".join(MCP_TOOLS), "--no-mcp")),
+        (("read",), (0, 74, 0), ("--exclude-tools", ",".join(MCP_TOOLS))),
+        (("read", "mcp__notes__write"), (1, 5, 0), ()),
+        (("read_mcp_resource",), (1, 5, 0), ("--exclude-tools", ",".join(MCP_TOOLS[:3]))),
+    ],
+)
+def test_an_allow_list_keeps_out_tools_of_servers_that_it_does_not_name(
+    tools: tuple[str, ...], version: tuple[int, int, int], restriction: tuple[str, ...]
+) -> None:
+    argv = invocation(Profile(name="p", tools=tools), version=version).argv
+    assert argv[argv.index("--no-prompt-templates") + 1 :] == (*restriction, "--tools", ",".join(tools))
+
+
+def test_a_run_with_a_key_of_its_own_sees_everything_but_the_stored_keys(tmp_path: Path) -> None:
+    for name in ("auth.json", "auth.json.lock", "models.json"):
+        (tmp_path / name).touch()
+    files = invocation(Profile(name="p", api_key=Secret("key")), agent_dir=tmp_path).files
+    assert [file.name for file in files if file.link_to] == ["agent-dir/models.json"]
 
 
 def test_added_instructions_are_in_the_well_known_file_unless_there_are_others() -> None:

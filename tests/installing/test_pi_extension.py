@@ -31,6 +31,11 @@ def test_the_files_of_a_user_are_renewed_and_that_is_said_once(place: Place) -> 
     assert refresh(folder, "1.1", place) is None
 
 
+def test_without_its_manifest_the_extension_does_nothing_so_it_comes_last_and_goes_first(place: Place) -> None:
+    assert install(place, "user", "1.0").changes[-1].path.name == "tools.json"
+    assert uninstall(place, "user").changes[0].path.name == "tools.json"
+
+
 def test_a_projects_files_are_left_to_those_who_keep_them_whatever_they_say_of_themselves(
     place: Place, tmp_path: Path
 ) -> None:

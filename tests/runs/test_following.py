@@ -94,7 +94,7 @@ def test_an_end_that_cannot_be_recorded_is_told_all_the_same(shelf: Shelf, monke
     kept = shelf.add(says("One"), ends=None)
     end = follow(kept, kept.let_go)[-1]
     assert isinstance(end, ev.Ended)
-    assert end.reason is Reason.LOST
+    assert (end.status, end.reason) == ("failed", Reason.LOST)
 
 
 def test_a_journal_of_many_megabytes_is_read_at_once(shelf: Shelf) -> None:

@@ -14,6 +14,7 @@ from pi_subagents.clock import now_ms
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.fold import RunState
 from pi_subagents.models import Task
+from pi_subagents.models import event as ev
 from pi_subagents.runs import retention
 from pi_subagents.runs.retention import Dispensable, Rule, apply_retention, find_dispensable
 from pi_subagents.runs.run import RunResult
@@ -75,7 +76,8 @@ def test_a_running_session_is_never_let_go(shelf: Shelf) -> None:
 
 
 def test_a_lost_run_is_closed_and_is_as_old_as_its_beginning(shelf: Shelf) -> None:
-    kept = shelf.add(name="lost", age_s=40 * DAY_S, ends=None)
+    last_heard = ev.Stderr(at=now_ms() - DAY_S * 1000, text="on my way")
+    kept = shelf.add(last_heard, name="lost", age_s=40 * DAY_S, ends=None)
     kept.let_go()
     assert dispensable(shelf, older_than_s=30 * DAY_S) == ["lost"]
 

@@ -185,6 +185,12 @@ def test_links_are_followed_without_going_round_in_circles(place: Place, tmp_pat
     assert place.paths() == {"linked": skills / "link" / "linked" / "SKILL.md"}
 
 
+def test_a_skill_that_is_reached_in_two_ways_is_one(place: Place) -> None:
+    path = place.skill(place.agent / "skills" / "a" / "SKILL.md")
+    (place.agent / "skills" / "b").symlink_to("a")
+    assert place.paths() == {"a": path}
+
+
 def test_a_pipe_in_place_of_a_skill_does_not_hang(place: Place) -> None:
     good = place.skill(place.agent / "skills" / "good" / "SKILL.md")
     (place.agent / "skills" / "bad").mkdir()
@@ -312,7 +318,10 @@ def test_a_project_can_switch_off_single_skills_of_the_users_package(place: Plac
 
 
 def test_a_package_that_is_not_installed_brings_nothing(place: Place) -> None:
-    place.settings(place.agent, packages=["npm:absent", "git:github.com/a/b", "./gone", "npm:"])
+    place.skill(place.agent / "tools" / "skills" / "x" / "SKILL.md")
+    (place.agent / "git" / "github.com" / "a").mkdir(parents=True)
+    out = "git:github.com/a/../../../tools"
+    place.settings(place.agent, packages=["npm:absent", "git:github.com/a/b", "./gone", "npm:", out])
     assert place.found() == {}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import Invocation
+from pi_subagents.harness import Harness, Invocation
 from pi_subagents.harness.pi.pi import PiJson
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
@@ -60,6 +60,7 @@ def supervised(
     observer: Observer | None = None,
     provider: str | None = None,
     run: str = "run",
+    harness: Harness | None = None,
 ) -> Supervisor:
     """A supervisor of a run whose record lies in `folder`; `provider` is whom it asks. Its clock is the loop's."""
     created = ev.Created(run_id="r1", session_id="s1", name="task", prompt="do it", cwd="/", harness="pi-json")
@@ -69,7 +70,7 @@ def supervised(
         record,
         fold(RunState(), [created]),
         invocation,
-        PiJson(),
+        harness or PiJson(),
         runner,
         limits or Limits(),
         Pacing(Pace(folder), provider),

@@ -98,9 +98,12 @@ def test_an_agent_that_goes_on_after_settling_is_left_alone(tmp_path: Path) -> N
 
 
 def test_an_agent_that_cannot_be_started_fails_with_the_documented_sentence(tmp_path: Path) -> None:
-    outcome = see_through(tmp_path, printing(), fails_with=SpawnFailed("pi: not found"))
+    failure = SpawnFailed("/opt/sk-very-secret/pi: not found")
+    outcome = see_through(tmp_path, printing(), fails_with=failure, secrets=["sk-very-secret"])
     assert outcome.verdict == NOT_STARTED
-    assert [event.text for event in outcome.journal if isinstance(event, ev.Stderr)] == ["pi: not found"]
+    assert [event.text for event in outcome.journal if isinstance(event, ev.Stderr)] == [
+        "/opt/[redacted]/pi: not found"
+    ]
 
 
 @pytest.mark.parametrize("exit_code", [126, 127])

@@ -13,6 +13,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.progress import Window, notice
 from pi_subagents.runners import LocalRunner
 from pi_subagents.store import JOURNAL_FILE, Pace, read_journal, request_stop
+from pi_subagents.supervisor import Pacing
 from pi_subagents.testing import FakeRunner
 from pi_subagents.testing.records import AGENT_START, answer
 from tests.supervisor.kit import START_MS, printing, supervised
@@ -53,11 +54,26 @@ async def test_other_errors_and_other_providers_hold_nobody_back(
     assert took < 1
 
 
+@pytest.mark.parametrize(
+    ("provider", "model", "asked"),
+    [("acme", "zoo/large", "acme"), (None, "zoo/large", "zoo"), (None, "large", "default"), (None, None, "default")],
+)
+def test_a_provider_is_known_from_the_model_too(
+    provider: str | None, model: str | None, asked: str, tmp_path: Path
+) -> None:
+    state = RunState(provider=provider, model=model)
+    assert Pacing(Pace(tmp_path), "default").provider_of(state) == asked
+
+
 def test_nobody_is_held_back_for_longer_than_ten_minutes(tmp_path: Path) -> None:
     pace = Pace(tmp_path)
     pace.slow_down("acme/../x", 10**15, 1000)
     assert pace.resumes_at("acme/../x", 1000) == 1000 + 600_000
+    pace.slow_down("acme/../x", 2000, 1000)
+    assert pace.resumes_at("acme/../x", 1000) == 1000 + 600_000, "who asks for less does not shorten it"
     assert pace.resumes_at("acme/../x", 700_000) == 0
+    assert pace.resumes_at("other", 1000) == 0
+    (tmp_path / "subagents" / "pace" / "other").write_text("999999999")  # the clock was set back since
     assert pace.resumes_at("other", 1000) == 0
 
 
@@ -114,4 +130,4 @@ async def test_a_provider_that_becomes_busy_while_a_run_waits_for_a_slot_is_wait
     await asyncio.sleep(5)
     assert slots.is_free
     waiting.stop()
-    await run
+    assert (await run).reason is Reason.CANCELLED

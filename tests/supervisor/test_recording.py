@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,11 +11,13 @@ import pytest
 
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, fold
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import event as ev
-from pi_subagents.store import RESULT_FILE, Journal, RunRecord, is_held, load_run
-from pi_subagents.testing import FakeRunner
-from pi_subagents.testing.records import answer
-from tests.supervisor.kit import printing, see_through, staying, supervised
+from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, Journal, RunRecord, is_held, load_run, read_journal
+from pi_subagents.testing import FakeProcess, FakeRunner
+from pi_subagents.testing.fakes import Play
+from pi_subagents.testing.records import AGENT_START, answer
+from tests.supervisor.kit import COMPLETED, printing, see_through, staying, supervised
 
 FULL = StoreError("cannot write the journal: No space left on device")
 RECORD_LOST = ("failed", "record", str(FULL))
@@ -82,7 +85,29 @@ async def test_a_journal_that_does_not_reach_the_disk_stops_the_run(
     monkeypatch.setattr(Journal, "sync", fail)
     state = await supervisor.run()
     assert (state.status, state.error) == ("failed", str(FULL))
-    assert [name for name, _ in runner.processes[0].signals] == ["terminate"]
+    assert runner.processes[0].signals == [("terminate", 0)]
+
+
+async def test_what_an_agent_is_told_while_it_works_is_journalled_without_secrets(tmp_path: Path) -> None:
+    runner = FakeRunner(staying(AGENT_START))
+    supervisor = supervised(tmp_path, runner, harness=PiRpc(), secrets=["sk-very-secret"])
+    run = asyncio.ensure_future(supervisor.run())
+    await asyncio.sleep(1)
+    assert supervisor.steer("Use sk-very-secret now") is None
+    supervisor.stop()
+    await run
+    assert any(b"Use sk-very-secret now" in said for said in runner.processes[0].heard)
+    journal = read_journal(tmp_path / "run" / JOURNAL_FILE)
+    assert [event.text for event in journal if isinstance(event, ev.SteerRequested)] == ["Use [redacted] now"]
+
+
+@pytest.mark.parametrize(("play", "reusable"), [(printing(*answer("Done.")), True), (staying(*answer("Done.")), False)])
+def test_an_agent_that_had_to_be_ended_is_not_given_back_for_another_task(
+    play: Play, reusable: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    released: list[bool] = []
+    monkeypatch.setattr(FakeProcess, "release", lambda _, *, reusable: released.append(reusable))
+    assert (see_through(tmp_path, play).verdict, released) == (COMPLETED, [reusable])
 
 
 @pytest.mark.parametrize(

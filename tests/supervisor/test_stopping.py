@@ -72,13 +72,17 @@ def test_a_pass_that_ended_but_may_go_on_can_still_be_cancelled(tmp_path: Path) 
     assert outcome.verdict == CANCELLED
 
 
-async def test_a_stop_after_the_agent_has_gone_does_not_change_how_it_ended(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("exit_code", "status"), [(0, "completed"), (3, "failed")])
+async def test_a_stop_after_the_agent_has_gone_does_not_change_how_it_ended(
+    exit_code: int, status: str, tmp_path: Path
+) -> None:
     def observer(_: RunState, events: Sequence[ev.Event]) -> None:
         if any(isinstance(event, ev.Exited) for event in events):
             supervisor.stop()
 
-    supervisor = supervised(tmp_path, FakeRunner(printing(*answer("Done."))), observer=observer)
-    assert (await supervisor.run()).status == "completed"
+    play = printing(*(answer("Done.") if exit_code == 0 else [AGENT_START]), exit_code=exit_code)
+    supervisor = supervised(tmp_path, FakeRunner(play), observer=observer)
+    assert (await supervisor.run()).status == status
 
 
 def test_another_process_can_ask_for_the_stop(tmp_path: Path) -> None:

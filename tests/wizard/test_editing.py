@@ -211,6 +211,12 @@ async def test_a_scope_without_the_profile_gets_a_copy_with_its_comments(desk: D
     assert desk.path("x").stat().st_mode & 0o777 == 0o600
 
 
+async def test_a_copy_is_made_though_nothing_is_changed_in_it(desk: Desk) -> None:
+    desk.write("x", COMMENTED, "global")
+    await edit("x", Person({"Scope": "Project"}), desk.host)
+    assert desk.path("x").read_text() == COMMENTED
+
+
 async def test_what_is_not_there_or_broken_is_refused_with_a_reason(desk: Desk) -> None:
     desk.write("broken", "---\nname: broken\nnoTools: maybe\n---\n")
     with pytest.raises(ProfileError, match='Unknown profile: "x"'):
@@ -238,7 +244,9 @@ async def test_of_two_with_the_name_one_is_asked_for_and_deleted(desk: Desk, cho
     with pytest.raises(Cancelled):
         await delete("x", Person({"Which": ESC, "Delete": True}), desk.host)
     assert all(path.exists() for path in paths)
-    await delete("x", Person({"Which": choice, "Delete": True}), desk.host)
+    person = Person({"Which": choice, "Delete": True})
+    await delete("x", person, desk.host)
+    assert ("will apply instead" in person.question("Delete").message) == (kept == "global")
     assert [path for path in paths if path.exists()] == [desk.path("x", kept)]
 
 

@@ -69,7 +69,7 @@ class Deadline:
 
     def passed(self, now: float) -> bool:
         """Called when the deadline is reached: True if the run must end, False if it got an extension."""
-        if self._extended or self._extension_s <= 0:
+        if self._extended:
             return True
         leash = (self._last_call + self._extension_s) if self._last_call is not None else now
         if leash <= now and self._running:

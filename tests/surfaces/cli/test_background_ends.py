@@ -13,6 +13,8 @@ from pi_subagents.models import Reason, new_run_id, new_session_id
 from pi_subagents.models import event as ev
 from pi_subagents.outcome import ending
 from pi_subagents.paths import runs_dir
+from pi_subagents.runs import background
+from pi_subagents.runs.background import TERMINAL, tell_ends
 from pi_subagents.store import load_run, publish
 from pi_subagents.surfaces.cli.ends import tell_endings
 from pi_subagents.testing import answer, prints, script
@@ -204,4 +206,21 @@ def test_the_second_waits_until_the_first_has_told_and_noted_it(desk: Desk, monk
     monkeypatch.setattr(click, "echo", echo)
     tell_endings(place)
     second.join()
+    assert len(told) == 1
+
+
+def test_an_end_is_noted_after_it_was_told_and_told_where_nothing_can_be_locked(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    desk.until_over(desk.launch(prints(*answer("Hello"))))
+    told: list[str] = []
+
+    def refuse(*_: object) -> None:
+        raise OSError
+
+    with pytest.raises(OSError):  # noqa: PT011 - the terminal has gone
+        tell_ends(desk.place, TERMINAL, refuse)
+    monkeypatch.setattr(background, "wait_for_file", refuse)
+    tell_ends(desk.place, TERMINAL, told.append)
+    tell_ends(desk.place, TERMINAL, told.append)
     assert len(told) == 1

@@ -171,7 +171,9 @@ def test_a_dry_run_says_what_would_be_done_and_writes_nothing(machine: Machine) 
 @pytest.mark.parametrize("kind", ["another extension", "a link"])
 def test_what_is_not_ours_is_left_alone(machine: Machine, kind: str) -> None:
     folder, elsewhere = _folder(machine), machine.root / "elsewhere"
-    theirs = machine.write((folder if kind == "another extension" else elsewhere) / "index.ts", "// theirs")
+    # A link may lead to sources of ours that somebody works on.
+    path = folder / "index.ts" if kind == "another extension" else elsewhere / "painting.ts"
+    theirs = machine.write(path, "// theirs")
     if kind == "a link":
         folder.parent.mkdir(parents=True)
         folder.symlink_to(elsewhere)

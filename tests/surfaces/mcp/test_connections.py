@@ -101,6 +101,7 @@ def test_a_client_that_never_finishes_its_request_is_cut_off(desk: Desk) -> None
         for what, connection in connections.items():
             connection.sendall(sent[what])
         assert connections["kept open"].recv(12).startswith(b"HTTP/1.1 4")
+        connections["kept open"].sendall(b"GET /m")
         assert [what for what, connection in connections.items() if not is_cut(connection)] == []
         assert post(here.url, request()) == 200
 

@@ -1,11 +1,11 @@
-"""A long call is never silent for long, and never says too much."""
+"""A long call is never silent for long, never says too much, and is asked to stop once."""
 
 from __future__ import annotations
 
 import asyncio
 from itertools import pairwise
 
-from pi_subagents.surfaces.mcp.calls import MAX_INTERVAL_S, MIN_INTERVAL_S, reporting
+from pi_subagents.surfaces.mcp.calls import MAX_INTERVAL_S, MIN_INTERVAL_S, ClientCalls, reporting
 from pi_subagents.testing import run_on_virtual_clock
 from pi_subagents.tools import Spoken
 
@@ -52,3 +52,28 @@ def test_a_client_that_did_not_ask_hears_nothing() -> None:
             assert take is None
 
     run_on_virtual_clock(call())
+
+
+def test_a_cancelled_handler_leaves_at_once_and_its_call_is_asked_to_stop_once_and_waited_for_at_the_end() -> None:
+    asked: list[float] = []
+
+    async def stop_agents() -> None:
+        while True:
+            try:
+                await asyncio.sleep(5 if asked else 100)
+                return
+            except asyncio.CancelledError:
+                asked.append(asyncio.get_running_loop().time())
+
+    async def main() -> float:
+        calls = ClientCalls()
+        handler = asyncio.create_task(calls.run(stop_agents()))
+        for _ in range(3):
+            await asyncio.sleep(1)
+            handler.cancel()
+        await asyncio.wait([handler])
+        assert (handler.cancelled(), asyncio.get_running_loop().time(), asked) == (True, 3, [1])
+        await calls.close()
+        return asyncio.get_running_loop().time()
+
+    assert run_on_virtual_clock(main()) == 3 + 5, "the server itself waits until nothing is left"

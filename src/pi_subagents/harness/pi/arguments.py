@@ -1,8 +1,8 @@
 """Starting `pi`: its command line, in the documented order, its environment, and the files that it will look for.
 
-`noTools` goes before `tools`, and `tools` before `excludeTools`. `pi` knows only allow-lists, so an exclusion is turned
-into one; an exclusion that leaves nothing means no tools, never all of them. An API key is never on the command line,
-and prompts are in files.
+`noTools` goes before `tools` and `excludeTools`, of which a profile has one. `pi` knows only allow-lists, so an
+exclusion is turned into one; an exclusion that leaves nothing means no tools, never all of them. An API key is never
+on the command line, and prompts are in files.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def apply_exclude_tools(profile: Profile, all_tools: Iterable[str]) -> Profile:
     """The profile with `exclude_tools` replaced by the allow-list that it leaves of `all_tools`."""
     if profile.exclude_tools is None:
         return profile
-    if profile.no_tools or profile.tools is not None:
+    if profile.no_tools:
         return msgspec.structs.replace(profile, exclude_tools=None)
     excluded = {*profile.exclude_tools, *(_OTHER_SHELLS if _matches("bash", profile.exclude_tools) else ())}
     excluded |= {*_ONLY_BY_NAME, f"{MCP_PREFIX}*"}
