@@ -179,7 +179,8 @@ def test_a_long_list_and_a_long_text_never_have_more_rows_than_there_is_room(des
         bridge.answers |= {"screen/open": lambda asked: 4}
         story = "\n".join(f"line {number} {'word ' * 30}" for number in range(40))
         for _ in range(3):
-            bridge.delegate([DONE], [prints(*answer(story))])
+            bridge.delegate([DONE])
+            bridge.delegate([prints(*answer(story))])  # a call of its own: what is newest stands first
         bridge.begin("command/run", {"command": "subagents"})
         screen = bridge.heard("screen/open")["screen"]
         until_rows(bridge, lambda shown: shown[0].startswith("▸"))
