@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from pi_subagents.settings import _KEYS, Settings, _Choice, _Command, _Flag, _Key, _Number
+from pi_subagents.settings import _KEYS, Settings, _AutoOrFlag, _Choice, _Command, _Key, _Number
 from pi_subagents.trust import SETTINGS
 from scripts.reference.markdown import code, join, standing, table
 
@@ -54,8 +54,9 @@ _MEANINGS = {
     "maxBackground": "How many background runs may be active at once, over all projects; the rest wait in a queue, "
     "first come, first served.",
     "maxDepth": "How many levels deep sub-agents may start their own sub-agents; with 1, they cannot.",
-    "warmAgents": "Keep the process of an agent that completed its task for the next task of the same kind; see "
-    "[warm agents](../concepts/warm-agents.md). Implies the harness `pi-rpc`.",
+    "warmAgents": "With `auto`, a process that completed its task is kept for the next task of the same kind where "
+    "that is safe, see [warm agents](../concepts/warm-agents.md); `true` means the same. With `false`, every task gets "
+    "a new process.",
     "warmIdleSeconds": "How long a kept process may wait for its next task.",
     "warmMaxMemoryMb": "A process that uses more memory than this, in millions of bytes, is not kept.",
     "maxProcesses": "How many agents may be alive at once on this machine, whoever started them; the rest wait.",
@@ -98,8 +99,8 @@ def _type(key: _Key) -> str:
             return ", ".join(f"`{word}`" for word in words)
         case _Command():
             return "command"
-        case _Flag():
-            return "`true`, `false`"
+        case _AutoOrFlag():
+            return "`auto`, `true`, `false`"
         case _Number(minimum=low, maximum=None):
             return f"number, {low} or more"
         case _Number(minimum=low, maximum=high):

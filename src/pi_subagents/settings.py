@@ -19,13 +19,15 @@ from typing import Any, Literal, NoReturn
 import msgspec
 
 from pi_subagents.files import read_bounded
-from pi_subagents.harness import DEFAULT_HARNESS, HARNESSES, harness_named, steerable
+from pi_subagents.harness import DEFAULT_HARNESS, HARNESSES
 from pi_subagents.harness.pi.programs import command_words
 from pi_subagents.paths import project_root
 from pi_subagents.text.wording import closest
 from pi_subagents.trust import SETTINGS, Trust
 
 Containment = Literal["auto", "namespace", "guard", "none"]
+WarmAgents = Literal["auto"] | bool
+"""Whether an agent process may work for several tasks; "auto" and true mean the same."""
 ResumeMode = Literal["retell", "native"]
 RunnerName = Literal["local", "tmux"]
 
@@ -72,7 +74,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     runner: RunnerName = "local"
     max_background: int = 8
     max_depth: int = 1
-    warm_agents: bool = False
+    warm_agents: WarmAgents = "auto"
     warm_idle_s: float = 60
     warm_max_memory_mb: int = 400
     max_processes: int | None = None
@@ -84,9 +86,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def harness_name(self) -> str:
-        """How agents in the foreground are spoken to; only one that hears more than its task can be kept."""
-        if self.harness is None and self.warm_agents:
-            return steerable(harness_named(DEFAULT_HARNESS)).name
+        """How agents are spoken to, where their program can be."""
         return self.harness or DEFAULT_HARNESS
 
 
@@ -254,13 +254,13 @@ class _Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class _Flag:
+class _AutoOrFlag:
     field: str
 
-    def read(self, raw: Any, folder: Path) -> tuple[bool | None, str | None]:
-        if isinstance(raw, bool):
+    def read(self, raw: Any, folder: Path) -> tuple[WarmAgents | None, str | None]:
+        if isinstance(raw, bool) or raw == "auto":
             return raw, None
-        return None, f"must be true or false, not {_show(raw)}"
+        return None, f'must be "auto", true or false, not {_show(raw)}'
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +277,7 @@ class _Command:
             return None, f"is not a command ({error}): {_show(raw)}"
 
 
-_Key = _Number | _Choice | _Flag | _Command
+_Key = _Number | _Choice | _AutoOrFlag | _Command
 
 _KEYS: dict[str, _Key] = {
     "maxLinesPerWindow": _Number("max_lines_per_window", minimum=1),
@@ -292,7 +292,7 @@ _KEYS: dict[str, _Key] = {
     "runner": _Choice("runner", ("local", "tmux")),
     "maxBackground": _Number("max_background", minimum=1),
     "maxDepth": _Number("max_depth", minimum=1),
-    "warmAgents": _Flag("warm_agents"),
+    "warmAgents": _AutoOrFlag("warm_agents"),
     "warmIdleSeconds": _Number("warm_idle_s", minimum=1, whole=False),
     "warmMaxMemoryMb": _Number("warm_max_memory_mb", minimum=50),
     "maxProcesses": _Number("max_processes", minimum=1),

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from pi_subagents.agents.agent import RENEWAL_S
-from pi_subagents.agents.pool import PATIENCE_S, AgentPool, Keeping
+from pi_subagents.agents.pool import AgentPool, Keeping
+from pi_subagents.agents.starting import PATIENCE_S, THINKING_AFTER_S
 from pi_subagents.harness import Invocation
 from pi_subagents.runners import Footprint, Sink, SlotLease, SpawnFailed, Stream
 
@@ -94,7 +95,7 @@ class World:
         self.renews = STATE
         self.fails = False
         self.slots = slots
-        self.agents = AgentPool(self, Keeping(idle_s, 1000), slots=slots, starts_at_once=2)
+        self.agents = AgentPool(self, Keeping(idle_s, 1000), slots=slots, cores=2)
 
     def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> FakeAgentProcess:
         if self.fails:
@@ -137,6 +138,8 @@ class Job:
     def on_output(self, stream: Stream, data: bytes) -> None:
         self.output.append(data)
 
+    def on_replaced(self, pid: int, containment: str) -> None: ...
+
     def on_exit(self, exit_code: int) -> None:
         self.exit_code = exit_code
         self.ended.set()
@@ -174,10 +177,24 @@ async def test_quick_tasks_share_as_many_processes_as_may_start_at_once(world: W
     assert {job.exit_code for job in jobs} == {0}
 
 
-async def test_slow_tasks_get_processes_of_their_own_after_a_moment_of_patience(world: World) -> None:
+async def test_tasks_of_agents_that_think_get_processes_of_their_own_as_soon_as_that_shows(world: World) -> None:
     await asyncio.gather(*(world.task(100) for _ in range(4)))
     assert len(world.processes) == 4
-    assert asyncio.get_running_loop().time() < 2 * START_S + PATIENCE_S + 100 + 1
+    assert asyncio.get_running_loop().time() < 2 * START_S + THINKING_AFTER_S + 100 + 0.02
+
+
+async def test_a_task_waits_only_so_long_for_agents_that_never_stop_talking(world: World) -> None:
+    async def talk() -> None:
+        while True:
+            await asyncio.sleep(THINKING_AFTER_S / 2)
+            for process in world.processes:
+                process.prints(b"{}")
+
+    talking = asyncio.create_task(talk())
+    await asyncio.gather(*(world.task(10) for _ in range(3)))
+    talking.cancel()
+    assert len(world.processes) == 3
+    assert asyncio.get_running_loop().time() < 2 * START_S + PATIENCE_S + 10 + 0.1
 
 
 async def test_a_process_whose_run_was_not_completed_is_not_used_again(world: World) -> None:

@@ -66,6 +66,8 @@ class AgentProcess:
         self.surroundings = owner.surroundings(invocation)
         self._invocation = invocation
         self._framer = Framer()
+        self.heard_at = asyncio.get_running_loop().time()
+        """When it last said something, or was told something new."""
         self._timer: asyncio.TimerHandle | None = None
         self.process = owner.starter.start(invocation, self, lease)
 
@@ -76,6 +78,7 @@ class AgentProcess:
 
     def on_output(self, stream: Stream, data: bytes) -> None:
         """Called by the process; what it says while it has no run is nobody's business."""
+        self.heard_at = asyncio.get_running_loop().time()
         if self.state is State.NEW and stream == "stdout":
             self._hear_identity(data)
         if self.handle is not None:
@@ -88,6 +91,9 @@ class AgentProcess:
         self.owner.forget(self)
         if self.handle is not None:
             self.handle.on_exit(exit_code, untold=was is State.RENEWING)
+
+    def on_replaced(self, pid: int, containment: str) -> None:
+        """A process below is never another one."""
 
     def end(self) -> None:
         """Let it go: it has no run, so there is nothing to wait for."""
@@ -244,6 +250,7 @@ class Handle:
     def _tell(self) -> None:
         self._agent.cancel_timer()
         self._agent.state = State.BUSY
+        self._agent.heard_at = asyncio.get_running_loop().time()
         self._send_untold()
 
     def _send_untold(self) -> None:
@@ -264,5 +271,6 @@ class Handle:
             return
         self._agent.handle = self
         self.reused = False
+        self._sink.on_replaced(self.pid, self.containment)
         del self._untold[0]  # it was started with the task
         self._send_untold()

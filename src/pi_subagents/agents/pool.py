@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.agents.agent import AgentProcess, Handle, Starter, State
+from pi_subagents.agents.starting import Outlook
 from pi_subagents.harness import Invocation
 from pi_subagents.models import MAX_CONCURRENCY
 from pi_subagents.place import Place
@@ -30,8 +31,6 @@ from pi_subagents.runners import (
 from pi_subagents.settings import Settings
 from pi_subagents.store import Slots
 
-PATIENCE_S = 0.25
-"""A new process costs half a second of CPU; waiting this long for one that is about to be free is cheaper."""
 _LOOK_AGAIN_S = 0.1
 _CLOSE_S = 6.0
 
@@ -113,12 +112,12 @@ class AgentPool:
         keeping: Keeping,
         *,
         slots: MachineSlots | None = None,
-        starts_at_once: int | None = None,
+        cores: int | None = None,
     ) -> None:
         self.starter = starter
         self._keeping = keeping
         self._slots = slots
-        self._starts_at_once = starts_at_once or len(os.sched_getaffinity(0))
+        self._cores = cores or len(os.sched_getaffinity(0))
         self._agents: set[AgentProcess] = set()
         self._idle: list[AgentProcess] = []
         self._first_ready_at: dict[str, float] = {}
@@ -202,14 +201,17 @@ class AgentPool:
         while True:
             if (agent := self._kept_for(invocation)) is not None:
                 return _PoolSlot(self, invocation, agent=agent)
-            if self._may_start(invocation, since):
+            outlook = self._outlook(invocation, since)
+            if outlook is None or outlook.may_start:
                 if self._slots is None:
                     return self._slot_for_new(invocation, None)
                 if (lease := self._slots.take()) is not None:
                     return self._slot_for_new(invocation, lease)
                 if self._idle:  # one of ours that does nothing has the slot that is needed
                     self._discard(self._idle[0])
-            await self._wait_for_change()
+                await self._wait_for_change()
+            else:
+                await self._wait_for_change(min(_LOOK_AGAIN_S, outlook.look_again_s))
 
     def _slot_for_new(self, invocation: Invocation, lease: SlotLease | None) -> _PoolSlot:
         if self._idle and len(self._agents) >= self._keeping.limit:
@@ -227,16 +229,19 @@ class AgentPool:
             agent.end()
         return None
 
-    def _may_start(self, invocation: Invocation, since: float) -> bool:
+    def _outlook(self, invocation: Invocation, since: float) -> Outlook | None:
+        """What there is to know before a process is started for a task; None: it needs one of its own."""
         if invocation.renewal is None or self._is_closed:
-            return True
-        if sum(agent.state is State.NEW for agent in self._agents) >= self._starts_at_once:
-            return False
-        alike = self._alike(self._agents, invocation.renewal.fingerprint)
-        if not any(agent.state is not State.NEW and agent.can_be_kept for agent in alike):
-            return True
-        waits_since = max(since, self._first_ready_at[invocation.renewal.fingerprint])
-        return asyncio.get_running_loop().time() - waits_since >= PATIENCE_S
+            return None
+        now, fingerprint = asyncio.get_running_loop().time(), invocation.renewal.fingerprint
+        alike = self._alike(self._agents, fingerprint)
+        soon_free = [agent for agent in alike if agent.state is not State.NEW and agent.can_be_kept]
+        return Outlook(
+            cores=self._cores,
+            starting=sum(agent.state is State.NEW for agent in self._agents),
+            silences_s=tuple(now - agent.heard_at for agent in soon_free),
+            waited_s=now - max(since, self._first_ready_at.get(fingerprint, now)),
+        )
 
     def _alike(self, agents: set[AgentProcess] | list[AgentProcess], fingerprint: str) -> list[AgentProcess]:
         return [agent for agent in agents if agent.renewal and agent.renewal.fingerprint == fingerprint]
@@ -252,11 +257,11 @@ class AgentPool:
         now = agent.process.weigh()
         return now.processes <= agent.weight_at_first.processes and now.memory_bytes <= self._keeping.max_memory_bytes
 
-    async def _wait_for_change(self) -> None:
+    async def _wait_for_change(self, at_most_s: float = _LOOK_AGAIN_S) -> None:
         """Until something has changed here; slots are also taken and freed elsewhere, so not for long."""
         # Not `wait_for`: in Python 3.11 it can swallow the cancellation of a run that is stopped at this moment.
         with suppress(TimeoutError):
-            async with asyncio.timeout(_LOOK_AGAIN_S):
+            async with asyncio.timeout(at_most_s):
                 await self._change.wait()
 
     def _notify(self) -> None:

@@ -124,6 +124,8 @@ class Planner:
     continuations: Mapping[str, Continuation] = field(default_factory=dict)
     resume_mode: ResumeMode = "retell"
     models: Callable[[], Models] = UncheckedModels
+    note: str | None = None
+    """What to say of every plan with that harness."""
     _skills: dict[tuple[Path, bool], dict[str, Skill]] = field(default_factory=dict)
     _resolved: dict[tuple[str, str, Path], Profile | UnknownSkill] = field(default_factory=dict)
 
@@ -155,7 +157,7 @@ class Planner:
             continuation=continuation,
             conversation=conversation if mode == "native" else b"",
             resume_mode=mode,
-            note=_joined(chosen.note, note),
+            note=_joined(_joined(chosen.note, note), self.note if harness is self.harness else None),
             preset=preset,
             requested_model=chosen.requested_model,
         )

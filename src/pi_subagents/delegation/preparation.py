@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from pi_subagents.clock import now_ms
 from pi_subagents.delegation.planning import Continuation, Plan, Planner
-from pi_subagents.delegation.program_facts import OfferedModels, program_version
+from pi_subagents.delegation.program_facts import OfferedModels, program_version, usable_harness
 from pi_subagents.delegation.prompts import Told, retelling
 from pi_subagents.encoding import as_utf8
 from pi_subagents.errors import InvalidCall, StoreError
@@ -81,7 +81,8 @@ def prepare_runs(
         homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
         preparer, models = _Preparer(place, settings, homes, owner), cache(partial(OfferedModels, place, settings))
         mode = settings.resume_mode
-        planner = Planner(place, harness, default_profile, available_tools, continuations, mode, models)
+        harness, note = usable_harness(harness, place, settings)
+        planner = Planner(place, harness, default_profile, available_tools, continuations, mode, models, note)
         plans = list(map(planner.plan, tasks))
         preparer.find_programs(plans)
         if check is not None:

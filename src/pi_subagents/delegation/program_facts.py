@@ -18,9 +18,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from pi_subagents.encoding import JsonError, decode_json
-from pi_subagents.errors import StoreError
+from pi_subagents.errors import AgentNotFound, StoreError
 from pi_subagents.files import read_bounded
-from pi_subagents.harness import Answer, Program, Question, Version
+from pi_subagents.harness import Answer, Harness, Program, Question, Version, harness_named
 from pi_subagents.harness.pi.arguments import approval_arguments
 from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.programs import (
@@ -58,6 +58,7 @@ MAX_AGE_S = 86_400
 _MAX_ENTRIES = 8
 
 VERSIONS_FILE = "pi-versions.json"
+MODES_FILE = "pi-modes.json"
 MODELS_FILE = "models-offered.json"
 DEFAULTS_FILE = "models-default.json"
 _TIMEOUT_S = 10.0
@@ -123,6 +124,31 @@ def program_version(question: Question | None, place: Place) -> Version | None:
     known: Answers[Version] = Answers(place.agent_dir / "subagents" / VERSIONS_FILE, Version)
     program = fingerprint(question.argv, question.environ["PATH"])  # before it is asked: it may be replaced meanwhile
     return known.recall(lambda: program, asked)
+
+
+def usable_harness(harness: Harness, place: Place, settings: Settings) -> tuple[Harness, str | None]:
+    """The harness, or the one to fall back to where the program lacks its mode; when that is found out, a sentence."""
+    if harness.fallback is None:
+        return harness, None
+    try:
+        program = harness.find_program(place, settings)
+    except AgentNotFound:  # whoever starts it says so
+        return harness, None
+    if (question := harness.mode_question(program, place)) is None:
+        return harness, None
+    known: Answers[bool] = Answers(place.agent_dir / "subagents" / MODES_FILE, bool)
+    key = f"{harness.name} {fingerprint(question.argv, question.environ['PATH'])}"
+    if (has_mode := known.get(key)) is not None:
+        return (harness if has_mode else harness_named(harness.fallback)), None
+    answer = ask(question.argv, environ=question.environ, timeout_s=_TIMEOUT_S, cwd=place.cwd)
+    if answer.ok:
+        known.keep(key, harness.has_mode(answer.text))
+    if answer.ok and harness.has_mode(answer.text):
+        return harness, None
+    return harness_named(harness.fallback), (
+        f"{program.argv[0]} does not support the harness {harness.name}, so {harness.fallback} is used: "
+        "its agents cannot be steered, and each task gets a new process"
+    )
 
 
 @dataclass(frozen=True)

@@ -230,6 +230,11 @@ class Harness(Protocol):
         ...
 
     @property
+    def fallback(self) -> str | None:
+        """The harness for the same program where it lacks the mode that this one needs; None: no version does."""
+        ...
+
+    @property
     def honours(self) -> frozenset[str]:
         """The fields of a `Profile` that reach the agent; a profile with any other is refused before the start."""
         ...
@@ -249,6 +254,10 @@ class Harness(Protocol):
         """How that program is asked for its version; None where nothing depends on it."""
         ...
 
+    def mode_question(self, program: Program, place: Place) -> Question | None:
+        """How that program is asked which modes it has; None where there is no `fallback`."""
+        ...
+
     def checks(self) -> Sequence[InspectionCheck]:
         """What `doctor` asks: is the program there, of which version, and what is missing. They run side by side."""
         ...
@@ -266,6 +275,10 @@ class Harness(Protocol):
         ...
 
     # --- pure ---------------------------------------------------------------------------------------------
+
+    def has_mode(self, answer: str) -> bool:
+        """Whether the answer to `mode_question` names the mode that this harness needs."""
+        ...
 
     def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
         """The profile as `invocation` takes it; raises ProfileError where it contradicts itself."""
@@ -289,7 +302,7 @@ class Harness(Protocol):
 HARNESSES = {"pi-json": "pi_subagents.harness.pi.pi.PiJson", "pi-rpc": "pi_subagents.harness.pi.rpc.PiRpc"}
 """By the name that profiles and settings use; each is loaded when it is first asked for."""
 
-DEFAULT_HARNESS = "pi-json"
+DEFAULT_HARNESS = "pi-rpc"
 
 
 def harness_named(name: str) -> Harness:

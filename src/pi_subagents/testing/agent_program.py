@@ -28,6 +28,9 @@ def main() -> None:
     if "--version" in sys.argv:
         sys.stdout.write("0.87.1\n")
         return
+    if "--help" in sys.argv:
+        sys.stdout.write("  --mode <mode>  Output mode: text (default), json, or rpc\n")
+        return
     if "--list-models" in sys.argv:
         _list_models(os.environ.get("PI_SUBAGENTS_MODELS", "").split())
         return

@@ -35,6 +35,7 @@ class EchoHarness:
     conversation_file = None
     can_steer = False
     steerable_as = None
+    fallback = None
     lists_models = False
     honours = frozenset({"system_prompt"})
 
@@ -49,6 +50,13 @@ class EchoHarness:
 
     def version_question(self, program: Program, place: Place) -> None:
         """No command line depends on the version."""
+
+    def mode_question(self, program: Program, place: Place) -> None:
+        """It has one mode."""
+
+    def has_mode(self, answer: str) -> bool:
+        """The only one."""
+        return True
 
     def checks(self) -> Sequence[InspectionCheck]:
         """Whether it starts."""

@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 _QUIET = {"PI_SKIP_VERSION_CHECK": "1", "PI_OFFLINE": "1", "PI_SUBAGENTS_CHILD": "1"}
 
 
+def _question(program: Program, place: Place, option: str) -> Question:
+    return Question((*program.argv, option), {**child_environ(place.environ, place.agent_dir), **_QUIET})
+
+
 class Pi:
     """`pi`, in whichever mode."""
 
@@ -46,8 +50,11 @@ class Pi:
 
     def version_question(self, program: Program, place: Place) -> Question:
         """The lines of `pi` differ in how tools are restricted."""
-        environ = child_environ(place.environ, place.agent_dir)
-        return Question((*program.argv, "--version"), {**environ, **_QUIET})
+        return _question(program, place, "--version")
+
+    def mode_question(self, program: Program, place: Place) -> Question | None:
+        """Its help lists its modes."""
+        return _question(program, place, "--help")
 
     def checks(self) -> Sequence[InspectionCheck]:
         """`pi` itself, the Node it runs on, what its tools need, and whether it has a model."""
@@ -80,6 +87,11 @@ class PiJson(Pi):
 
     name = "pi-json"
     can_steer = False
+    fallback = None
+
+    def has_mode(self, answer: str) -> bool:
+        """Every version has it."""
+        return True
 
     def invocation(self, launch: Launch) -> Invocation:
         return pi_invocation(launch, ("--mode", "json", "-p"), launch.prompt.encode("utf-8", "replace"))

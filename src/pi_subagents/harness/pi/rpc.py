@@ -8,6 +8,7 @@ what tools left behind; who may be renewed is decided elsewhere.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -36,6 +37,11 @@ class PiRpc(Pi):
 
     name = "pi-rpc"
     can_steer = True
+    fallback = "pi-json"
+
+    def has_mode(self, answer: str) -> bool:
+        """Whether the line about `--mode` in its help has the word."""
+        return re.search(r"^\s*--mode\b.*\brpc\b", answer, re.MULTILINE) is not None
 
     def invocation(self, launch: Launch) -> Invocation:
         # The state tells the agent's own name for its conversation, which JSON mode says by itself.
