@@ -138,6 +138,8 @@ class RunState:
     started_at: int | None = None
     completed_at: int | None = None
     exit_code: int | None = None
+    reused: bool = False
+    """Whether its process had done another task before."""
 
     messages: RecentMessages = field(default_factory=RecentMessages)
     message_count: int = 0
@@ -231,6 +233,11 @@ def _started(state: RunState, event: ev.Started) -> None:
         return
     state.status = Status.RUNNING
     state.started_at = _time(state, event)
+    state.reused = event.reused
+
+
+def _replaced(state: RunState, _event: ev.Replaced) -> None:
+    state.reused = False
 
 
 def _unknown(state: RunState, event: ev.Unknown) -> None:
@@ -375,6 +382,7 @@ def _thinking_level(state: RunState, event: ev.ThinkingLevelChanged) -> None:
 _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.Created: _created,
     ev.Started: _started,
+    ev.Replaced: _replaced,
     ev.Detached: _detached,
     ev.StopRequested: _stop_requested,
     ev.DetailsDropped: _details_dropped,

@@ -138,6 +138,8 @@ class Job:
     def on_output(self, stream: Stream, data: bytes) -> None:
         self.output.append(data)
 
+    def on_replaced(self, pid: int, containment: str) -> None: ...
+
     def on_exit(self, exit_code: int) -> None:
         self.exit_code = exit_code
         self.ended.set()

@@ -65,6 +65,8 @@ class End:
     def on_output(self, stream: Stream, data: bytes) -> None:
         self.said += data if stream == "stderr" else b""
 
+    def on_replaced(self, pid: int, containment: str) -> None: ...
+
     def on_exit(self, exit_code: int) -> None:
         self.code.set_result(exit_code)
 

@@ -157,6 +157,8 @@ class Witness(End):
     agents: tuple[int, ...] = ()
     left: tuple[int, ...] = ()
 
+    def on_replaced(self, pid: int, containment: str) -> None: ...
+
     def on_exit(self, exit_code: int) -> None:
         self.left = tuple(pid for pid in self.agents if is_alive(pid))
         super().on_exit(exit_code)

@@ -39,6 +39,8 @@ class Heard:
     def on_output(self, stream: str, data: bytes) -> None:
         self.output.append((stream, data))
 
+    def on_replaced(self, pid: int, containment: str) -> None: ...
+
     def on_exit(self, exit_code: int) -> None:
         self.exit_codes.append(exit_code)
 

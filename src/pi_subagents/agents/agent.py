@@ -92,6 +92,9 @@ class AgentProcess:
         if self.handle is not None:
             self.handle.on_exit(exit_code, untold=was is State.RENEWING)
 
+    def on_replaced(self, pid: int, containment: str) -> None:
+        """A process below is never another one."""
+
     def end(self) -> None:
         """Let it go: it has no run, so there is nothing to wait for."""
         if self.state is not State.ENDED:
@@ -268,5 +271,6 @@ class Handle:
             return
         self._agent.handle = self
         self.reused = False
+        self._sink.on_replaced(self.pid, self.containment)
         del self._untold[0]  # it was started with the task
         self._send_untold()

@@ -107,6 +107,13 @@ class Started(Event, frozen=True, tag="started"):
     reused: bool = False
 
 
+class Replaced(Event, frozen=True, tag="replaced"):
+    """The reused process did not begin a fresh conversation; a new one has the task, and nothing was told to the old."""
+
+    pid: int
+    containment: str
+
+
 class HeldBack(Event, frozen=True, tag="held_back"):
     """The provider asked somebody to slow down, so this run does not start before `until` (ms)."""
 
@@ -388,7 +395,18 @@ class Unknown(Event, frozen=True, tag="unknown"):
         return self.ours and self.kind == "damaged"
 
 
-OurEvent = Created | HeldBack | Started | Detached | StopRequested | DetailsDropped | Exited | Ended | SteerRequested
+OurEvent = (
+    Created
+    | HeldBack
+    | Started
+    | Replaced
+    | Detached
+    | StopRequested
+    | DetailsDropped
+    | Exited
+    | Ended
+    | SteerRequested
+)
 _AgentEvent = AgentSession | AgentStarted | AgentInstructed | AgentEnded | AgentSettled | TurnStarted | TurnEnded
 _MessageEvent = MessageStarted | Delta | Message | ToolStarted | ToolProgress | ToolEnded | ShellOutput
 _SessionEvent = RetryStarted | RetryEnded | CompactionStarted | CompactionEnded | QueueChanged | ThinkingLevelChanged

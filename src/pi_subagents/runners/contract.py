@@ -21,6 +21,10 @@ class Sink(Protocol):
 
     def on_exit(self, exit_code: int) -> None: ...
 
+    def on_replaced(self, pid: int, containment: str) -> None:
+        """A reused process could not take on the task; a new one has it."""
+        ...
+
 
 class Process(Protocol):
     """A started agent with everything below it."""

@@ -278,6 +278,7 @@ def result_document(state: RunState) -> dict[str, Any]:
         **json_facts(state, "run_id", "session_id", "name", "profile", "preset", "requested_model", "resolved_model"),
         **json_facts(state, "status", "reason"),
         "damaged": state.is_damaged,
+        "reusedProcess": state.reused,
         **json_facts(state, "error", "exit_code", "stop_reason", "provider", "model", "thinking_level"),
         "finalText": state.text or None,
         "usage": msgspec.to_builtins(state.usage),

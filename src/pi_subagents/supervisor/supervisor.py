@@ -273,6 +273,10 @@ class Supervisor:
         if self._process is not None and (replies := self._output.take_replies()):
             self._process.send(replies)
 
+    def on_replaced(self, pid: int, containment: str) -> None:
+        """Called by a reused process that could not take on the task, when another one has taken its place."""
+        self._happened([ev.Replaced(at=self._now_ms(), pid=pid, containment=containment)])
+
     def on_exit(self, exit_code: int) -> None:
         """Called by the process when nothing of it is left and all its output has been delivered."""
         if self._gone is not None and not self._gone.done():
