@@ -19,7 +19,7 @@ from typing import Any, Literal, NoReturn
 import msgspec
 
 from pi_subagents.files import read_bounded
-from pi_subagents.harness import DEFAULT_HARNESS, HARNESSES, harness_named, steerable
+from pi_subagents.harness import DEFAULT_HARNESS, HARNESSES
 from pi_subagents.harness.pi.programs import command_words
 from pi_subagents.paths import project_root
 from pi_subagents.text.wording import closest
@@ -74,7 +74,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     runner: RunnerName = "local"
     max_background: int = 8
     max_depth: int = 1
-    warm_agents: WarmAgents = False
+    warm_agents: WarmAgents = "auto"
     warm_idle_s: float = 60
     warm_max_memory_mb: int = 400
     max_processes: int | None = None
@@ -86,9 +86,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def harness_name(self) -> str:
-        """How agents in the foreground are spoken to; only one that hears more than its task can be kept."""
-        if self.harness is None and self.warm_agents:
-            return steerable(harness_named(DEFAULT_HARNESS)).name
+        """How agents are spoken to, where their program can be."""
         return self.harness or DEFAULT_HARNESS
 
 

@@ -302,7 +302,7 @@ class Harness(Protocol):
 HARNESSES = {"pi-json": "pi_subagents.harness.pi.pi.PiJson", "pi-rpc": "pi_subagents.harness.pi.rpc.PiRpc"}
 """By the name that profiles and settings use; each is loaded when it is first asked for."""
 
-DEFAULT_HARNESS = "pi-json"
+DEFAULT_HARNESS = "pi-rpc"
 
 
 def harness_named(name: str) -> Harness:
