@@ -58,6 +58,7 @@ class FakeAgentProcess:
         self.heard: list[bytes] = [invocation.stdin]
         self.gone = False
         self.footprint = Footprint(3, 100)
+        self.unread: list[bytes] = []
         asyncio.get_running_loop().call_later(START_S, self.prints, STATE)
 
     def prints(self, record: bytes, stream: Stream = "stdout") -> None:
@@ -78,6 +79,10 @@ class FakeAgentProcess:
 
     def weigh(self) -> Footprint:
         return self.footprint
+
+    def drain(self) -> None:
+        for data in self.unread:
+            self.sink.on_output("stderr", data)
 
     def exits(self, code: int) -> None:
         if not self.gone:
@@ -221,6 +226,13 @@ async def test_a_process_that_does_not_begin_anew_is_replaced_and_the_task_is_do
     world.renews = says
     job = await world.task()
     assert (len(world.processes), job.process.pid, job.exit_code) == (2, 2, 0)
+
+
+async def test_what_a_process_complained_of_before_it_settled_reaches_its_run(world: World) -> None:
+    job = asyncio.create_task(world.task(1))
+    await asyncio.sleep(START_S + 0.5)
+    world.processes[0].unread = [b"careful"]
+    assert (await job).output[-1] == b"careful"
 
 
 async def test_a_process_that_dies_while_it_is_kept_is_replaced(world: World) -> None:
