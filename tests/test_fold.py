@@ -10,15 +10,14 @@ import pytest
 from pi_subagents.fold import (
     MAX_MESSAGE_BYTES_IN_MEMORY,
     MAX_MESSAGES_IN_MEMORY,
-    MAX_STREAMED_CHARACTERS,
     RecentMessages,
     RunState,
-    StreamedText,
     advance,
     fold,
 )
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
+from pi_subagents.text.streamed import MAX_STREAMED_CHARACTERS, StreamedText
 
 MEBI = 1024 * 1024
 CREATED = ev.Created(
@@ -36,6 +35,7 @@ CREATED = ev.Created(
     timeout_s=600,
     file_count=2,
 )
+
 STARTED = ev.Started(at=20, pid=1, containment="guard")
 DAMAGE = ev.Unknown(kind="damaged", record=msgspec.Raw(b'"{"'), ours=True)
 

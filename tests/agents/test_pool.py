@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from pi_subagents.agents.agent import RENEWAL_S
+from pi_subagents.agents.instructions import Instructions
 from pi_subagents.agents.pool import AgentPool, Keeping
 from pi_subagents.agents.starting import PATIENCE_S, THINKING_AFTER_S
 from pi_subagents.harness import Invocation
@@ -26,10 +27,13 @@ class FakeRenewal:
     """A process renews itself when it is asked to, and says so."""
 
     fingerprint: str = "kind"
-    reads: Mapping[Path, bytes] = field(default_factory=dict)
+    instructions: Mapping[str, bytes] = field(default_factory=dict)
     request: bytes = b"renew"
 
     around: Mapping[Path, str] | None = field(default_factory=dict)
+
+    def command(self, folder: Path) -> tuple[str, ...]:
+        return ("pi", str(folder))
 
     def surroundings(self) -> Mapping[Path, str] | None:
         return self.around
@@ -45,21 +49,28 @@ INVOCATION = Invocation(("pi",), {}, Path("/"), b"task", interactive=True, renew
 
 
 class FakeAgentProcess:
-    """Prints its state when it has started and when it is renewed, and answers every task after `task_s`."""
+    """Prints its state when it is renewed, and answers every task after `task_s`."""
 
     reused = False
     containment = "fake"
 
     def __init__(self, world: World, invocation: Invocation, sink: Sink, lease: SlotLease | None, pid: int) -> None:
         self.pid = pid
+        self.argv = invocation.argv
         self.world = world
         self.sink = sink
         self.lease = lease
-        self.heard: list[bytes] = [invocation.stdin]
+        self.heard: list[bytes] = [invocation.stdin] if invocation.stdin else []
         self.gone = False
+        self.is_ready = False
         self.footprint = Footprint(3, 100)
         self.unread: list[bytes] = []
-        asyncio.get_running_loop().call_later(START_S, self.prints, STATE)
+        asyncio.get_running_loop().call_later(START_S, self.be_ready)
+
+    def be_ready(self) -> None:
+        self.is_ready = True
+        if self.world.says:
+            self.prints(self.world.says)
 
     def prints(self, record: bytes, stream: Stream = "stdout") -> None:
         if not self.gone:
@@ -67,7 +78,7 @@ class FakeAgentProcess:
 
     def send(self, data: bytes) -> None:
         self.heard.append(data)
-        if data == b"renew" and self.world.renews:
+        if data == b"renew" and self.is_ready and self.world.renews:
             self.prints(self.world.renews)
 
     def close_input(self) -> None:
@@ -97,7 +108,8 @@ class World:
 
     def __init__(self, *, idle_s: float = 60, slots: FakeSlots | None = None) -> None:
         self.processes: list[FakeAgentProcess] = []
-        self.renews = STATE
+        self.says, self.renews = STATE, STATE
+        """What a process says when it has started, and when it is asked to begin anew."""
         self.fails = False
         self.slots = slots
         self.agents = AgentPool(self, Keeping(idle_s, 1000), slots=slots, cores=2)
@@ -126,7 +138,7 @@ class World:
 
     def _told(self, job: Job) -> bool:
         process = self.processes[job.process.pid - 1]
-        return bool(job.output) or (process.heard[-1] == b"task" and len(process.heard) > 1)
+        return bool(job.output) or (process.heard[-1:] == [b"task"] and b"renew" in process.heard)
 
 
 class Job:
@@ -258,15 +270,53 @@ async def test_a_kept_process_ends_when_nobody_needs_it(world: World) -> None:
     assert world.processes[0].gone
 
 
-async def test_files_that_changed_or_cannot_be_read_make_a_process_useless(world: World, tmp_path: Path) -> None:
-    prompt, reused = tmp_path / "prompt.md", []
+async def test_instructions_that_changed_or_cannot_be_read_make_a_process_useless(world: World) -> None:
+    reused = []
     for text in (b"Be brief.", b"Be brief.", b"Be verbose.", None):
-        if text is None:
-            prompt.unlink()
-        else:
-            prompt.write_bytes(text)
-        reused.append((await world.task(renewal=FakeRenewal(reads={prompt: b"Be brief."}))).reused)
+        for process in world.processes:
+            _rewrite(Path(process.argv[1], "prompt.md"), text)
+        renewal = FakeRenewal(instructions={"prompt.md": b"Be brief."})
+        reused.append((await world.task(renewal=renewal)).reused)
     assert reused == [False, True, False, False]
+
+
+def _rewrite(prompt: Path, text: bytes | None) -> None:
+    prompt.unlink(missing_ok=True) if text is None else prompt.write_bytes(text)
+
+
+async def test_instructions_end_with_their_program_or_with_the_next_one_that_makes_some(tmp_path: Path) -> None:
+    renewal = FakeRenewal(instructions={"prompt.md": b"Be brief."})
+    ours, killed, next_one = Instructions(), Instructions(), Instructions()
+    kept, left = ours.folder_for(renewal), killed.folder_for(renewal)
+    assert killed._lease is not None
+    killed._lease.release()  # as the kernel does
+    assert next_one.folder_for(renewal).exists()
+    assert (kept.exists(), left.exists()) == (True, False)
+    next_one.close()
+    ours.close()
+    assert not kept.parent.exists()
+
+
+async def test_no_run_is_named_to_a_process_that_may_be_kept(world: World) -> None:
+    await world.task()
+    (process,) = world.processes
+    assert process.argv == FakeRenewal().command(Path("/"))
+    assert process.heard == [b"renew", b"task"]
+
+
+async def test_a_kind_of_process_that_cannot_begin_a_conversation_is_started_with_its_task(world: World) -> None:
+    world.says = b'{"state": "old"}'
+    job = await world.task()
+    assert (job.exit_code, [process.heard for process in world.processes]) == (0, [[b"renew"], [b"task"]])
+    assert not (await world.task()).reused
+
+
+async def test_a_process_that_dies_before_it_was_told_its_task_is_not_started_again(world: World) -> None:
+    job = asyncio.create_task(world.task())
+    await asyncio.sleep(START_S / 2)
+    world.processes[0].prints(b"no such model", "stderr")
+    world.processes[0].exits(1)
+    assert ((await job).exit_code, (await job).output, len(world.processes)) == (1, [b"no such model\n"], 1)
 
 
 async def test_surroundings_that_changed_or_forbid_it_make_a_process_useless(world: World) -> None:
@@ -334,7 +384,7 @@ async def test_what_is_said_while_a_process_begins_anew_also_reaches_the_one_tha
     async with world.agents.slot(INVOCATION) as slot:
         handle = slot.start(Job())
     handle.send(b"look at the tests")
-    await asyncio.sleep(RENEWAL_S + 1)
+    await asyncio.sleep(RENEWAL_S + START_S + 1)
     handle.kill()
     await asyncio.sleep(1)
-    assert world.processes[1].heard == [b"task", b"look at the tests"]
+    assert world.processes[1].heard == [b"renew", b"task", b"look at the tests"]

@@ -134,7 +134,7 @@ def test_added_instructions_are_in_the_well_known_file_unless_there_are_others()
 
 # --- whether a process has a fresh conversation is told by itself, and it may say anything --------------------
 
-RENEWAL = PiRenewal("", Path("/run/child-session.jsonl"), {})
+RENEWAL = PiRenewal("", Path("/run"), (), {})
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pi_subagents import FileSlice, Reason, Task
+from pi_subagents.outcome import NOT_STARTED_SENTENCE
 from tests.pi.stage import Stage, prompts
 
 MEGABYTE = 1024 * 1024
@@ -85,11 +86,15 @@ async def test_a_prompt_may_begin_with_what_means_something_to_pi(stage: Stage) 
 
 
 async def test_a_prompt_that_names_a_command_of_an_extension_ends_in_the_truth(stage: Stage) -> None:
-    # The command is carried out and pi exits with code 0, but no model has seen the task.
+    # The command is carried out, but no model has seen the task; in JSON mode pi exits with code 0.
     extension = stage.write("ship.ts", "export default (pi: any) => pi.registerCommand('ship', { handler() {} });\n")
     stage.write_profile("p", f"extensions: {extension}")
-    (result,) = await stage.delegate(Task("t", "/ship it", profile="p"))
-    assert (result.reason, result.error) == (Reason.EXIT, "Sub-agent exited with code 0 before it finished")
+    stage.write_profile("q", f"extensions: {extension}", "harness: pi-json")
+    results = await stage.delegate(Task("t", "/ship it", profile="p"), Task("u", "/ship it", profile="q"))
+    assert [(result.reason, result.error) for result in results] == [
+        (Reason.AGENT_ERROR, NOT_STARTED_SENTENCE),
+        (Reason.EXIT, "Sub-agent exited with code 0 before it finished"),
+    ]
     assert stage.model.requests == []
 
 

@@ -114,7 +114,7 @@ async def test_instructions_that_were_deleted_with_their_run_are_not_missed(hous
     await house.run("One.", profile="helper")
     (house.stage.run_dirs[0] / "system-prompt.md").unlink()
     (second,) = await house.run("Two.", profile="helper")
-    assert not second.reused
+    assert second.reused
     assert "Be brief." in house.stage.model.requests[-1].system_text
 
 

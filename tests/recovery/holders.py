@@ -31,12 +31,12 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _before(owner: Any, name: str, nth: int = 1) -> None:
-    """Die at the beginning of the n-th call of a function."""
+def _before(owner: Any, name: str, nth: int = 1, ending: str = "") -> None:
+    """Die at the beginning of the n-th call of a function, counting those whose first argument ends like this."""
     original, calls = getattr(owner, name), [0]
 
     def patched(*args: Any, **kwargs: Any) -> Any:
-        calls[0] += 1
+        calls[0] += not ending or str(args[1]).endswith(ending)
         if calls[0] == nth:
             die()
         return original(*args, **kwargs)
@@ -61,7 +61,7 @@ def _at_write(nth: int, share: float) -> None:
 
 
 POINTS: dict[str, Callable[[], None]] = {
-    "before the record is published": lambda: _before(Directory, "rename"),
+    "before the record is published": lambda: _before(Directory, "rename", ending=".new"),
     "before the agent is started": lambda: _before(local.LocalRunner, "start"),
     "after the start, before the prompt": lambda: _before(local.LocalProcess, "_writable"),
     "before the result is drafted": lambda: _before(writing.RunRecord, "draft_result"),

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import replace
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from pi_subagents.harness import Invocation
@@ -20,7 +22,6 @@ if TYPE_CHECKING:
 
 RENEWAL_S = 5.0
 """How long a kept process may take to begin a fresh conversation; it usually takes 20 ms."""
-_END_GRACE_S = 1.0
 _NOT_STARTED = 127
 
 
@@ -28,7 +29,7 @@ class State(StrEnum):
     """What an agent does. It goes from top to bottom, and from idle back to renewing."""
 
     NEW = "new"
-    """Started with a task; it has not said what it is."""
+    """Starting; it has not been told its task, unless it is for this one alone."""
     RENEWING = "renewing"
     """Beginning a fresh conversation; it has not been told its task."""
     BUSY = "busy"
@@ -58,22 +59,25 @@ class Starter(Protocol):
 
 
 class AgentProcess:
-    """One process with everything below it, and the handle of the run that it works for."""
+    """One process with everything below it, and the handle of the run that it works for.
+
+    Where it can be kept, no run is named to it when it is started: the first one too is told to it afterwards.
+    """
 
     def __init__(self, owner: AgentPool, invocation: Invocation, lease: SlotLease | None) -> None:
         self.owner = owner
         self.state = State.NEW
         self.handle: Handle | None = None
-        self.renewal = invocation.renewal
         self.identity: str | None = None
         self.weight_at_first: Footprint | None = None
         self.surroundings = owner.surroundings(invocation)
-        self._invocation = invocation
-        self._framer = Framer()
+        self.renewal = invocation.renewal if self.surroundings is not None else None
         self.heard_at = asyncio.get_running_loop().time()
         """When it last said something, or was told something new."""
+        self._invocation = invocation
         self._timer: asyncio.TimerHandle | None = None
-        self.process = owner.starter.start(invocation, self, lease)
+        self._folder = Path("/")
+        self.process = owner.starter.start(self._nameless(invocation), self, lease)
 
     @property
     def can_be_kept(self) -> bool:
@@ -83,8 +87,9 @@ class AgentProcess:
     def on_output(self, stream: Stream, data: bytes) -> None:
         """Called by the process; what it says while it has no run is nobody's business."""
         self.heard_at = asyncio.get_running_loop().time()
-        if self.state is State.NEW and stream == "stdout":
-            self._hear_identity(data)
+        if self.state is State.NEW and self.renewal is None and stream == "stdout":
+            self.state = State.BUSY
+            self.owner.changed(self)
         if self.handle is not None:
             self.handle.on_output(stream, data)
 
@@ -103,8 +108,7 @@ class AgentProcess:
         """Let it go: it has no run, so there is nothing to wait for."""
         if self.state is not State.ENDED:
             self.state = State.ENDING
-            self.process.close_input()
-            self.set_timer(_END_GRACE_S, self.process.kill)
+            self.process.kill()
 
     def set_timer(self, delay_s: float, action: Callable[[], None]) -> None:
         """At most one thing is waited for at a time."""
@@ -118,25 +122,36 @@ class AgentProcess:
             self._timer = None
 
     def is_unchanged(self) -> bool:
-        """Whether the files it was started with, which it will read again, still say the same."""
-        reads = self.renewal.reads if self.renewal else {}
+        """Whether its instructions, which it will read again, still say the same."""
+        instructions = self.renewal.instructions if self.renewal else {}
         try:
-            return all(path.read_bytes() == content for path, content in reads.items())
+            return all((self._folder / name).read_bytes() == content for name, content in instructions.items())
         except OSError:
             return False
 
-    def _hear_identity(self, data: bytes) -> None:
-        """It says what it is before anything else happens."""
-        for frame in self._framer.feed(data):
-            self.identity = self.renewal.identity(frame) if self.renewal and isinstance(frame, bytes) else None
-            self.state = State.BUSY
-            before, self.surroundings = self.surroundings, self.owner.surroundings(self._invocation)
-            # What it made itself is no change; what was changed while it started, it may have read before or after.
-            if before is None or self.surroundings is None or not before.items() <= self.surroundings.items():
-                self.surroundings = None
-            self.weight_at_first = self.process.weigh() if self.can_be_kept else None
-            self.owner.changed(self)
-            return
+    def is_fresh(self, identity: str | None) -> bool:
+        """Called when it has begun a fresh conversation; whether it is what it said the first time."""
+        if self.state is not State.NEW:
+            return identity == self.identity
+        self.identity = identity
+        before, self.surroundings = self.surroundings, self.owner.surroundings(self._invocation)
+        # What it made itself is no change; what was changed while it started, it may have read before or after.
+        if before is None or self.surroundings is None or not before.items() <= self.surroundings.items():
+            self.surroundings = None
+        self.weight_at_first = self.process.weigh() if self.can_be_kept else None
+        self.owner.changed(self)
+        return True
+
+    def _nameless(self, invocation: Invocation) -> Invocation:
+        """How to start a process that could work for any run of this kind; as for this run alone where that fails."""
+        if self.renewal is None:
+            return invocation
+        try:
+            self._folder = self.owner.instructions.folder_for(self.renewal)
+        except OSError:
+            self.renewal = self.surroundings = None
+            return invocation
+        return replace(invocation, argv=self.renewal.command(self._folder), stdin=b"")
 
 
 class Handle:
@@ -153,13 +168,21 @@ class Handle:
         self._ended = False
         agent.handle = self
 
-    def renew(self, start_new: Callable[[], AgentProcess]) -> None:
-        """Have a kept process begin a fresh conversation; it is told its task when it has."""
-        assert self._invocation.renewal is not None
-        self.reused, self._start_new, self._untold = True, start_new, [self._invocation.stdin]
-        self._agent.state = State.RENEWING
-        self._agent.set_timer(RENEWAL_S, self._start_over)
-        self._agent.process.send(self._invocation.renewal.request)
+    def begin(self) -> None:
+        """Have the process begin a fresh conversation; it is told its task when it has."""
+        self._untold = [self._invocation.stdin]
+        if self._agent.state is State.IDLE:
+            self.reused = True
+            self._agent.state = State.RENEWING
+            self._agent.set_timer(RENEWAL_S, self._start_over)
+        self._request()
+
+    def _request(self) -> None:
+        if self._agent.renewal is None:  # it was started with its task
+            del self._untold[0]
+            self._send_untold()
+        elif self._invocation.renewal is not None:
+            self._agent.process.send(self._invocation.renewal.request)
 
     # --- for the supervisor -------------------------------------------------------------------------------
 
@@ -217,9 +240,9 @@ class Handle:
         """Called by the agent; until the fresh conversation has begun, its output is not the run's."""
         if self._ended:
             return
-        if not self._untold:
+        if not self._untold or (stream == "stderr" and self._agent.state is State.NEW):
             self._sink.on_output(stream, data)
-        elif stream == "stdout" and self._agent.state is State.RENEWING:
+        elif stream == "stdout" and self._agent.state in (State.NEW, State.RENEWING):
             self._renew(data)
 
     def on_exit(self, exit_code: int, *, untold: bool) -> None:
@@ -250,7 +273,9 @@ class Handle:
             verdict = renewal.heard(frame)
             if isinstance(verdict, bytes):
                 self._agent.process.send(verdict)
-            elif verdict and renewal.identity(frame) == self._agent.identity:
+                if not verdict and self._agent.state is State.NEW:  # what it says of itself when it starts
+                    self._sink.on_output("stdout", frame + b"\n")
+            elif verdict and self._agent.is_fresh(renewal.identity(frame)):
                 return self._tell()
             else:  # no fresh conversation, or with another model than it was started with
                 return self._start_over()
@@ -268,12 +293,15 @@ class Handle:
             self._agent.process.send(data)
 
     def _start_over(self) -> None:
-        """Another process takes over from one that could not be renewed."""
-        old = self._agent
+        """Another process takes over from one that could not be renewed, or one of its own for a kind that cannot."""
+        old, invocation = self._agent, self._invocation
+        if old.state is State.NEW:
+            invocation = replace(invocation, renewal=None)
         old.handle = None
         old.end()
+        self._framer = Framer()
         try:
-            self._agent = self._start_new()
+            self._agent = old.owner.start_new(invocation, None)
         except SpawnFailed as failure:
             self._sink.on_output("stderr", str(failure).encode())
             self._end(_NOT_STARTED)
@@ -281,5 +309,4 @@ class Handle:
         self._agent.handle = self
         self.reused = False
         self._sink.on_replaced(self.pid, self.containment)
-        del self._untold[0]  # it was started with the task
-        self._send_untold()
+        self._request()

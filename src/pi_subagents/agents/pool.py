@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.agents.agent import AgentProcess, Handle, Starter, State
+from pi_subagents.agents.instructions import Instructions
 from pi_subagents.agents.starting import Outlook
 from pi_subagents.harness import Invocation
 from pi_subagents.models import MAX_CONCURRENCY
@@ -89,11 +90,11 @@ class _PoolSlot:
     def start(self, sink: Sink) -> Process:
         """The kept agent, unless it has died since, or a new one; raises SpawnFailed."""
         self.is_used = True
-        if self.agent is not None and self.agent.state is State.IDLE:
-            handle = Handle(self.agent, self.invocation, sink)
-            handle.renew(lambda: self.pool.start_new(self.invocation, None))
-            return handle
-        return Handle(self.pool.start_new(self.invocation, self.lease), self.invocation, sink)
+        is_kept = self.agent is not None and self.agent.state is State.IDLE
+        agent = self.agent if is_kept and self.agent else self.pool.start_new(self.invocation, self.lease)
+        handle = Handle(agent, self.invocation, sink)
+        handle.begin()
+        return handle
 
     def give_back(self) -> None:
         """Nothing was started."""
@@ -115,6 +116,7 @@ class AgentPool:
         cores: int | None = None,
     ) -> None:
         self.starter = starter
+        self.instructions = Instructions()
         self._keeping = keeping
         self._slots = slots
         self._cores = cores or len(os.sched_getaffinity(0))
@@ -145,6 +147,7 @@ class AgentPool:
         deadline = asyncio.get_running_loop().time() + _CLOSE_S
         while self._agents.intersection(kept) and asyncio.get_running_loop().time() < deadline:
             await self._wait_for_change()
+        self.instructions.close()
 
     # --- for agents ---------------------------------------------------------------------------------------
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, Literal, TypeVar
 
 from pi_subagents.encoding import size_of
-from pi_subagents.fold import StreamedText
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
 from pi_subagents.progress import notice, preview_tool_call
 from pi_subagents.text import clip, counted, one_line, printable
+from pi_subagents.text.streamed import StreamedText
 
 _PREVIEW_CELLS = 160
 _WORD_CELLS = 40

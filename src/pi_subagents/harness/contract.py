@@ -128,7 +128,7 @@ class RunFile:
 
 
 class Renewal(Protocol):
-    """How a process that has done another task is made ready for this one, with nothing left of the other.
+    """How a process that no run was named to is made ready for this one, with nothing left of any other.
 
     Only a process of the same `fingerprint` can be: one that was started with the same program, arguments,
     instructions, environment and directory.
@@ -142,8 +142,12 @@ class Renewal(Protocol):
         ...
 
     @property
-    def reads(self) -> Mapping[Path, bytes]:
-        """Files that the process reads again then, with what they must still say."""
+    def instructions(self) -> Mapping[str, bytes]:
+        """Files that the process reads when it starts, and again each time, by their names."""
+        ...
+
+    def command(self, folder: Path) -> tuple[str, ...]:
+        """How such a process is started, with its instructions in `folder`."""
         ...
 
     @property

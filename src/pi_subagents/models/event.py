@@ -13,6 +13,13 @@ from typing import Annotated, Any
 import msgspec
 
 from pi_subagents.clock import LAST_MS
+from pi_subagents.models.parts import ImagePart as ImagePart
+from pi_subagents.models.parts import NestedCall as NestedCall
+from pi_subagents.models.parts import OtherPart as OtherPart
+from pi_subagents.models.parts import Part as Part
+from pi_subagents.models.parts import TextPart as TextPart
+from pi_subagents.models.parts import ThinkingPart as ThinkingPart
+from pi_subagents.models.parts import ToolCallPart as ToolCallPart
 from pi_subagents.models.run import Reason, Status, Usage
 
 Time = Annotated[int, msgspec.Meta(ge=0, le=LAST_MS)]
@@ -23,49 +30,6 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field
     """Base of all events."""
 
     at: Time = 0
-
-
-class _Part(msgspec.Struct, frozen=True, rename="camel", tag_field="type", omit_defaults=True):
-    """Something that a message consists of."""
-
-
-class TextPart(_Part, frozen=True, tag="text"):
-    text: str
-
-
-class ThinkingPart(_Part, frozen=True, tag="thinking"):
-    text: str
-
-
-class ToolCallPart(_Part, frozen=True, tag="toolCall"):
-    id: str
-    name: str
-    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
-
-
-class NestedCall(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A call that a tool made of another one, such as a script that the agent wrote."""
-
-    name: str
-    arguments: dict[str, Any] = msgspec.field(default_factory=dict)
-    status: str = "ok"
-    duration_ms: int | None = None
-
-
-class ImagePart(_Part, frozen=True, tag="image"):
-    """An image's place in the conversation; its data stays in the agent's own session file."""
-
-    mime_type: str = ""
-    size: int = 0
-
-
-class OtherPart(_Part, frozen=True, tag="other"):
-    """Stands for a part of a kind that only another version knows."""
-
-    kind: str
-
-
-Part = TextPart | ThinkingPart | ToolCallPart | ImagePart | OtherPart
 
 
 # --- the run itself, written by us -------------------------------------------------------------------------
@@ -108,7 +72,7 @@ class Started(Event, frozen=True, tag="started"):
 
 
 class Replaced(Event, frozen=True, tag="replaced"):
-    """The reused process did not begin a fresh conversation; a new one has the task, and nothing was told to the old."""
+    """The process did not begin a fresh conversation; another one has the task, of which the first was told nothing."""
 
     pid: int
     containment: str
@@ -395,18 +359,8 @@ class Unknown(Event, frozen=True, tag="unknown"):
         return self.ours and self.kind == "damaged"
 
 
-OurEvent = (
-    Created
-    | HeldBack
-    | Started
-    | Replaced
-    | Detached
-    | StopRequested
-    | DetailsDropped
-    | Exited
-    | Ended
-    | SteerRequested
-)
+_HeldEvent = Created | HeldBack | Started | Replaced | Detached | SteerRequested
+OurEvent = _HeldEvent | StopRequested | DetailsDropped | Exited | Ended
 _AgentEvent = AgentSession | AgentStarted | AgentInstructed | AgentEnded | AgentSettled | TurnStarted | TurnEnded
 _MessageEvent = MessageStarted | Delta | Message | ToolStarted | ToolProgress | ToolEnded | ShellOutput
 _SessionEvent = RetryStarted | RetryEnded | CompactionStarted | CompactionEnded | QueueChanged | ThinkingLevelChanged

@@ -15,7 +15,7 @@ from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InvalidCall
 from pi_subagents.export import Conversation, Entry, RunPage, session_html, session_markdown
 from pi_subagents.files import is_below
-from pi_subagents.fold import RecentMessages, RunState, StreamedText
+from pi_subagents.fold import RecentMessages, RunState
 from pi_subagents.harness import HARNESSES, harness_named
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Reason, Status, Task, Usage, short_id
 from pi_subagents.models.event import AnyEvent, Event
@@ -32,6 +32,7 @@ from pi_subagents.store import (
     request_stop,
 )
 from pi_subagents.store.record import was_made_here
+from pi_subagents.text.streamed import StreamedText
 
 PageKind = Literal["md", "html"]
 

@@ -21,4 +21,5 @@ def use_stand_in(stage: Stage) -> None:
     program = stage.root / "stand-in"
     program.write_text(_PROGRAM)
     program.chmod(0o755)
-    (stage.project / ".pi" / "settings.json").write_text(json.dumps({"subagents": {"piCommand": str(program)}}))
+    settings = {"piCommand": str(program), "harness": "pi-json"}
+    (stage.project / ".pi" / "settings.json").write_text(json.dumps({"subagents": settings}))

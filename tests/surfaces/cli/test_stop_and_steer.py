@@ -121,6 +121,7 @@ def test_a_background_run_hears_it_in_its_next_request(play: Play) -> None:
 
 
 def test_a_foreground_run_that_cannot_be_steered_says_so_and_goes_on(desk: Desk) -> None:
+    desk.write_settings(harness="pi-json")
     ready, go = desk.root / "ready", desk.root / "go"
     with desk.start_command("run", script(touches(ready), waits_for(go), prints(*answer("Done.")))) as process:
         until(ready.exists, "the agent is at work")

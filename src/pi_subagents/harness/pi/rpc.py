@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -147,9 +147,19 @@ class PiRenewal:
     """The renewal for one run."""
 
     fingerprint: str
-    session_file: Path
-    reads: Mapping[Path, bytes]
+    run_dir: Path
+    argv: tuple[str, ...]
+    instructions: Mapping[str, bytes]
     surroundings: Callable[[], Mapping[Path, str] | None] = field(default=lambda: None, repr=False)
+
+    @property
+    def session_file(self) -> Path:
+        return self.run_dir / SESSION_FILE
+
+    def command(self, folder: Path) -> tuple[str, ...]:
+        """Without a session, and with nothing in it that tells of a run."""
+        moved = {str(self.run_dir / name): str(folder / name) for name in self.instructions}
+        return tuple(moved.get(word, word) for word in self.argv)
 
     @property
     def request(self) -> bytes:
@@ -184,22 +194,20 @@ def _renewal(launch: Launch, invocation: Invocation) -> PiRenewal | None:
     # A key of its own is in a directory that ends with the run; a continued conversation is not a fresh one.
     if launch.conversation or (launch.profile is not None and launch.profile.api_key is not None):
         return None
-    session_file = launch.run_dir / SESSION_FILE
-    argv = [word for word in invocation.argv if word != str(session_file)]
-    files = {launch.run_dir / file.name: file.content for file in invocation.files}
-    reads = {path: content for path, content in files.items() if str(path) in argv}
-    fingerprint = _fingerprint(launch, argv, invocation, reads)
-    return PiRenewal(fingerprint, session_file, reads, partial(surroundings, invocation))
+    at = invocation.argv.index("--session")
+    argv = (*invocation.argv[:at], "--no-session", *invocation.argv[at + 2 :])
+    files = {file.name: file.content for file in invocation.files}
+    instructions = {name: content for name, content in files.items() if str(launch.run_dir / name) in argv}
+    renewal = PiRenewal("", launch.run_dir, argv, instructions, partial(surroundings, invocation))
+    return replace(renewal, fingerprint=_fingerprint(renewal, invocation))
 
 
-def _fingerprint(launch: Launch, argv: Sequence[str], invocation: Invocation, reads: Mapping[Path, bytes]) -> str:
+def _fingerprint(renewal: PiRenewal, invocation: Invocation) -> str:
     """A name for everything that decides how a process behaves before it is told its task."""
-    # What is in the run directory differs in its path alone; what counts is in the files.
-    words = [word.replace(str(launch.run_dir), "") for word in argv]
     variables = [f"{name}={value}" for name, value in sorted(invocation.environ.items())]
     digest = hashlib.sha256()
-    for text in (*words, *variables, str(invocation.cwd)):
+    for text in (*renewal.command(Path()), *variables, str(invocation.cwd)):
         digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    for content in reads.values():
+    for content in renewal.instructions.values():
         digest.update(content + b"\0")
     return digest.hexdigest()

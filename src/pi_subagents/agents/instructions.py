@@ -1,0 +1,65 @@
+"""The files that kept agents read whenever they begin a fresh conversation.
+
+They are in no run's directory, because a process that works for several runs must not know of any but the present one.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+from pi_subagents.harness.contract import Renewal
+from pi_subagents.paths import runtime_dir
+from pi_subagents.store import Lease
+
+_PREFIX = "instructions-"
+_LOCK = "lease"
+_NAME_CHARACTERS = 16
+
+
+class Instructions:
+    """A private folder of this program with a folder in it for each kind of agent; made when it is first needed."""
+
+    def __init__(self) -> None:
+        self._folder: Path | None = None
+        self._lease: Lease | None = None
+
+    def folder_for(self, renewal: Renewal) -> Path:
+        """Where the instructions of such agents are; raises OSError."""
+        if not renewal.instructions:
+            return Path("/")
+        folder = self._made() / renewal.fingerprint[:_NAME_CHARACTERS]
+        folder.mkdir(mode=0o700, exist_ok=True)
+        for name, content in renewal.instructions.items():
+            (folder / name).write_bytes(content)
+        return folder
+
+    def close(self) -> None:
+        """Nobody reads them any more."""
+        if self._folder is not None and self._lease is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+            self._lease.release()
+            self._folder = None
+
+    def _made(self) -> Path:
+        if self._folder is None:
+            place = runtime_dir()
+            _remove_leftovers(place)
+            # Locked before it has the name by which others look for folders without an owner.
+            new = Path(tempfile.mkdtemp(prefix="new-", dir=place))
+            self._lease = Lease.of_file(new / _LOCK)
+            self._folder = new.rename(place / f"{_PREFIX}{new.name}")
+        return self._folder
+
+
+def _remove_leftovers(place: Path) -> None:
+    """Remove the folders of programs that were killed."""
+    for folder in place.glob(f"{_PREFIX}*"):
+        try:
+            lease = Lease.of_file(folder / _LOCK)
+        except OSError:  # it is just being removed
+            continue
+        if lease is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+            lease.release()
