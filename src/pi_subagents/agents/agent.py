@@ -48,9 +48,9 @@ class WeighedProcess(Process, Protocol):
 
 
 class Starter(Protocol):
-    """Starts such processes; each has its lease until its end."""
+    """Starts such processes."""
 
-    def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> WeighedProcess: ...
+    def start(self, invocation: Invocation, sink: Sink) -> WeighedProcess: ...
 
 
 class AgentProcess:
@@ -63,13 +63,17 @@ class AgentProcess:
         self.renewal = invocation.renewal
         self.identity: str | None = None
         self.weight_at_first: Footprint | None = None
+        self.weight: Footprint | None = None
+        """What it took when it was last looked at."""
+        self.lease = lease
+        """Its slot on this machine, until nothing is left of it or another process has taken its place."""
         self.surroundings = owner.surroundings(invocation)
         self._invocation = invocation
         self._framer = Framer()
         self.heard_at = asyncio.get_running_loop().time()
         """When it last said something, or was told something new."""
         self._timer: asyncio.TimerHandle | None = None
-        self.process = owner.starter.start(invocation, self, lease)
+        self.process = owner.starter.start(invocation, self)
 
     @property
     def can_be_kept(self) -> bool:
@@ -91,6 +95,8 @@ class AgentProcess:
         self.owner.forget(self)
         if self.handle is not None:
             self.handle.on_exit(exit_code, untold=was is State.RENEWING)
+        if self.lease is not None:
+            self.lease.release()
 
     def on_replaced(self, pid: int, containment: str) -> None:
         """A process below is never another one."""
@@ -149,7 +155,7 @@ class Handle:
         self._ended = False
         agent.handle = self
 
-    def renew(self, start_new: Callable[[], AgentProcess]) -> None:
+    def renew(self, start_new: Callable[[SlotLease | None], AgentProcess]) -> None:
         """Have a kept process begin a fresh conversation; it is told its task when it has."""
         assert self._invocation.renewal is not None
         self.reused, self._start_new, self._untold = True, start_new, [self._invocation.stdin]
@@ -263,8 +269,9 @@ class Handle:
         old = self._agent
         old.handle = None
         old.end()
+        lease, old.lease = old.lease, None
         try:
-            self._agent = self._start_new()
+            self._agent = self._start_new(lease)
         except SpawnFailed as failure:
             self._sink.on_output("stderr", str(failure).encode())
             self._end(_NOT_STARTED)
