@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from pi_subagents.agents.idle import LOOK_S
 from pi_subagents.models.idle_agent import IdleAgent
-from tests.agents.kit import FakeRenewal, World
+from tests.agents.kit import INVOCATION, FakeRenewal, Job, World
 from tests.kit.slots import FakeSlots
 
 
@@ -125,3 +125,17 @@ async def test_a_task_asks_others_for_a_slot_only_if_no_agent_here_is_idle(world
     await asyncio.sleep(1)
     assert world.slots.requests > 0
     await asyncio.gather(work, waiting)
+
+
+@pytest.mark.parametrize("world", [{"slots": FakeSlots(1)}], indirect=True)
+async def test_a_task_whose_agent_dies_before_it_is_told_has_a_process_with_a_slot(world: World) -> None:
+    assert world.slots is not None
+    await world.task()
+    async with world.agents.slot(INVOCATION) as slot:
+        world.processes[0].exits(1)
+        assert world.slots.free == 1
+        handle = slot.start(Job())
+    assert (len(world.processes), world.slots.free) == (2, 0)
+    handle.kill()
+    await asyncio.sleep(1)
+    assert world.slots.free == 1

@@ -80,12 +80,15 @@ def test_a_killed_host_leaves_no_agent_no_descendant_of_one_and_no_slot_taken(st
         assert idle_agents(stage.agent_dir) == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_another_program_gets_the_slot_of_an_agent_that_a_host_only_keeps(plain_stage: Stage, kind: HostKind) -> None:
+@pytest.mark.parametrize(("kind", "warm"), [("pi", True), ("mcp", False)], ids=["warm", "cold"])
+def test_another_program_gets_the_slot_of_an_agent_that_a_host_only_keeps(
+    plain_stage: Stage, kind: HostKind, warm: bool
+) -> None:
     plain_stage.write_settings(maxProcesses=1, warmIdleSeconds=3600)
     with host(plain_stage, kind) as call:
         call("delegate_to_subagents", TASK)
         kept(plain_stage)
+        plain_stage.write_settings(maxProcesses=1, warmIdleSeconds=3600, warmAgents=warm)
         done = plain_stage.command("call", "delegate_to_subagents", json.dumps(TASK))
         assert "✓ task 1: completed" in done.stdout
         assert idle_agents(plain_stage.agent_dir) == []
@@ -96,6 +99,7 @@ def test_another_program_gets_the_slot_of_an_agent_that_a_host_only_keeps(plain_
 def test_a_host_keeps_its_agent_from_call_to_call_until_settings_say_otherwise(
     plain_stage: Stage, kind: HostKind
 ) -> None:
+    plain_stage.write_settings(warmIdleSeconds=3600)
     with host(plain_stage, kind) as call:
         for _ in range(2):
             call("delegate_to_subagents", TASK)
@@ -103,7 +107,7 @@ def test_a_host_keeps_its_agent_from_call_to_call_until_settings_say_otherwise(
         journals = [read_journal(run_dir / JOURNAL_FILE) for run_dir in plain_stage.run_dirs]
         started = [event for journal in journals for event in journal if isinstance(event, Started)]
         assert [event.reused for event in started] == [False, True]
-        plain_stage.write_settings(warmAgents=False)
+        plain_stage.write_settings(warmIdleSeconds=3600, warmAgents=False)
         call("list_subagent_profiles", {})
         until(lambda: not idle_agents(plain_stage.agent_dir), "it is not kept any more")
         until(lambda: slot_is_free(plain_stage), "its slot is free")
