@@ -7,15 +7,14 @@ from collections.abc import Iterator
 from pi_subagents.clock import now_ms
 from pi_subagents.harness import Inspection
 from pi_subagents.models.finding import Finding
-from pi_subagents.progress.idle_agents import idle_lines
-from pi_subagents.store import idle_agents
+from pi_subagents.runs.idle_agents import idle_agent_lines
 
 _CHECK = "idle agents"
 
 
 def check_idle_agents(inspection: Inspection) -> Iterator[Finding]:
     """Agent processes that wait for the next task of their host; nothing is wrong with them, nor with none."""
-    lines = idle_lines(idle_agents(inspection.place.agent_dir), now_ms())
+    lines = idle_agent_lines(inspection.place.agent_dir, now_ms())
     for line in lines:
         yield Finding(_CHECK, True, line)
     if not lines:

@@ -20,10 +20,9 @@ from textual.widgets import Footer, Input, Static
 from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import FATES, fate, status_segments
-from pi_subagents.progress.idle_agents import idle_lines
+from pi_subagents.runs.idle_agents import idle_agent_lines
 from pi_subagents.runs.live import POLL_S
 from pi_subagents.runs.roster import Roster, WatchedRun
-from pi_subagents.store import idle_agents
 from pi_subagents.surfaces.watch.actions import RunActions
 from pi_subagents.surfaces.watch.blocks import painted
 from pi_subagents.surfaces.watch.conversation import ConversationView
@@ -205,7 +204,7 @@ class WatchApp(App[None]):
     async def _watch_idle_agents(self) -> None:
         """Tell of processes that belong to no run, while there are any."""
         while self.is_running:
-            lines = idle_lines(await asyncio.to_thread(idle_agents, self.place.agent_dir))
+            lines = await asyncio.to_thread(idle_agent_lines, self.place.agent_dir)
             self._idle.update(" • ".join(lines))
             self._idle.display = bool(lines)
             await asyncio.sleep(IDLE_S)

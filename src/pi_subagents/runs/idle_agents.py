@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import groupby
+from pathlib import Path
 
 from pi_subagents.models.idle_agent import HostKind, IdleAgent
+from pi_subagents.store import idle_agents
 from pi_subagents.text import age, counted, data_size
 
 _HOSTS: dict[HostKind, str] = {"pi": "pi's bridge", "mcp": "an MCP server", "run": "a run"}
 
 
-def idle_lines(agents: Iterable[IdleAgent], now: int | None = None) -> list[str]:
+def idle_agent_lines(agent_dir: Path, now: int | None = None) -> list[str]:
     """One line for each host; with the time, also for how long its agents have been idle."""
-    by_host = sorted(agents, key=lambda agent: (agent.host, agent.host_pid, agent.since))
-    return [_line(list(kept), now) for _, kept in groupby(by_host, lambda agent: (agent.host, agent.host_pid))]
+    by_host = sorted(
+        idle_agents(agent_dir), key=_host_of
+    )  # which leaves each host's in their order, longest idle first
+    return [_line(list(kept), now) for _, kept in groupby(by_host, _host_of)]
+
+
+def _host_of(agent: IdleAgent) -> tuple[HostKind, int]:
+    return agent.host, agent.host_pid
 
 
 def _line(kept: list[IdleAgent], now: int | None) -> str:
