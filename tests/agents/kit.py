@@ -55,6 +55,7 @@ class FakeAgentProcess:
         self.gone = False
         self.is_slow_to_end = False
         self.footprint = Footprint(3, 100)
+        self.unread: list[bytes] = []
         asyncio.get_running_loop().call_later(START_S, self.prints, STATE)
 
     def prints(self, record: bytes, stream: Stream = "stdout") -> None:
@@ -76,6 +77,10 @@ class FakeAgentProcess:
 
     def weigh(self) -> Footprint:
         return self.footprint
+
+    def drain(self) -> None:
+        for data in self.unread:
+            self.sink.on_output("stderr", data)
 
     def exits(self, code: int) -> None:
         if not self.gone:

@@ -68,6 +68,13 @@ async def test_a_process_that_does_not_begin_anew_is_replaced_and_the_task_is_do
     assert (len(world.processes), job.process.pid, job.exit_code) == (2, 2, 0)
 
 
+async def test_what_a_process_complained_of_before_it_settled_reaches_its_run(world: World) -> None:
+    job = asyncio.create_task(world.task(1))
+    await asyncio.sleep(START_S + 0.5)
+    world.processes[0].unread = [b"careful"]
+    assert (await job).output[-1] == b"careful"
+
+
 async def test_a_process_that_dies_while_it_is_kept_is_replaced(world: World) -> None:
     await world.task()
     world.processes[0].exits(1)

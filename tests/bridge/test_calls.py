@@ -193,6 +193,7 @@ def test_the_clock_of_a_silent_call_goes_on_and_updates_come_at_most_twenty_time
 
 
 def test_a_cancelled_call_answers_how_each_task_ended_and_leaves_no_agent(desk: Desk, tmp_path: Path) -> None:
+    desk.stage.write_settings(warmAgents=False)
     with desk.bridge() as bridge:
         call = bridge.begin_tasks([DONE], [touches(tmp_path / "there"), pauses(300)])
         until((tmp_path / "there").exists)
@@ -311,9 +312,10 @@ def test_where_nothing_was_to_be_decided_nothing_was(desk: Desk, tmp_path: Path)
 def test_a_stray_print_or_a_complaint_reaches_nobody_but_the_window(desk: Desk) -> None:
     with desk.bridge() as bridge:
         result = bridge.delegate([complains("careful\n"), DONE])
-        assert [line["text"] for line in result["details"]["windows"][0]["lines"]] == [
-            "[stderr]: careful",
+        # Two pipes: which of them is read first, nobody can say.
+        assert sorted(line["text"] for line in result["details"]["windows"][0]["lines"]) == [
             "All is well.",
+            "[stderr]: careful",
         ]
 
 

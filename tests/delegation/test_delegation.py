@@ -17,7 +17,7 @@ from pi_subagents.delegation import holders
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import InvalidCall, ProfileError, StoreError
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import Invocation
+from pi_subagents.harness import Invocation, harness_named
 from pi_subagents.models import Reason, Task
 from pi_subagents.models import event as ev
 from pi_subagents.place import Place
@@ -96,7 +96,9 @@ class Desk:
 
     def delegation(self, *prompts: str, **options: Any) -> Delegation:
         tasks = [Task(f"task {number}", prompt) for number, prompt in enumerate(prompts)]
-        return Delegation(options.pop("tasks", tasks), place=self.place, **{"agents": self.room, **options})
+        # In JSON mode an agent is told its prompt as it is, and its end is the end of the run.
+        options = {"agents": self.room, "harness": harness_named("pi-json"), **options}
+        return Delegation(options.pop("tasks", tasks), place=self.place, **options)
 
     async def see_through(self, *prompts: str, **options: Any) -> list[RunResult]:
         """Tasks to their ends."""

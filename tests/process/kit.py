@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.harness import harness_named
 from pi_subagents.models import Task
 from pi_subagents.models.event import AnyEvent, Event, Output
 from pi_subagents.place import Place
@@ -38,15 +39,17 @@ class Stage(Workplace):
         super().__post_init__()
         self.write_settings(containment=self.containment, **self.settings)
 
-    def delegation(self, *scripts: list[Action], environ: Mapping[str, str] | None = None, **task: Any) -> Delegation:
+    def delegation(
+        self, *scripts: list[Action], environ: Mapping[str, str] | None = None, harness: str | None = None, **task: Any
+    ) -> Delegation:
         """A delegation with one task per script."""
         place = Place.here(self.project, self.full_environ(environ))
         tasks = [Task(f"task {number}", script(*actions), **task) for number, actions in enumerate(scripts)]
-        return Delegation(tasks, place=place)
+        return Delegation(tasks, place=place, harness=harness_named(harness) if harness else None)
 
-    async def run(self, *actions: Action, environ: Mapping[str, str] | None = None, **task: Any) -> RunResult:
+    async def run(self, *actions: Action, **options: Any) -> RunResult:
         """See one script through."""
-        (result,) = await self.delegation(list(actions), environ=environ, **task)
+        (result,) = await self.delegation(list(actions), **options)
         return result
 
     def holder(self, *actions: Action) -> subprocess.Popen[bytes]:

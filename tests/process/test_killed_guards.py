@@ -58,7 +58,7 @@ async def test_the_run_says_that_its_guard_was_killed(plain_stage: Stage, tmp_pa
     agent = tmp_path / "agent.sh"
     agent.write_text("#!/bin/sh\n(trap '' TERM; exec setsid sleep 900) & kill -9 $PPID; sleep 900\n")
     agent.chmod(0o755)
-    result = await plain_stage.run(environ={"PI_SUBAGENTS_PI": str(agent)})
+    result = await plain_stage.run(environ={"PI_SUBAGENTS_PI": str(agent)}, harness="pi-json")
     assert (result.status, result.reason, result.exit_code) == ("failed", "exit", 137)
     assert result.error == f"Sub-agent exited with code 137 before it finished: {SENTENCE}"
     assert plain_stage.processes() == []

@@ -57,7 +57,7 @@ async def test_the_other_tasks_run(stage: Stage, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("unhurried")
 async def test_an_agent_that_spoke_and_exits_with_127_was_started(stage: Stage) -> None:
-    result = await stage.run(DONE, exits(127))
+    result = await stage.run(DONE, exits(127), harness="pi-json")
     assert (result.reason, result.error) == ("exit", "Sub-agent exited with code 127")
 
 

@@ -38,7 +38,7 @@ async def test_a_tree_that_ignores_sigterm_is_given_five_seconds_and_then_killed
 ) -> None:
     assert stopping.STOP_GRACE_S == 5
     monkeypatch.setattr(stopping, "STOP_GRACE_S", GRACE_S)
-    delegation = stage.delegation(STUBBORN, STUBBORN)
+    delegation = stage.delegation(STUBBORN, STUBBORN, harness="pi-json")
     work = await until_ready(delegation, count=2)
     assert len(stage.processes()) >= 6
     started = time.monotonic()
@@ -51,7 +51,9 @@ async def test_a_tree_that_ignores_sigterm_is_given_five_seconds_and_then_killed
 
 @pytest.mark.usefixtures("unhurried")
 async def test_an_agent_that_heeds_sigterm_may_have_a_last_word(stage: Stage) -> None:
-    delegation = stage.delegation([answers_sigterm(assistant("I was interrupted."), 3), READY, FOREVER])
+    delegation = stage.delegation(
+        [answers_sigterm(assistant("I was interrupted."), 3), READY, FOREVER], harness="pi-json"
+    )
     work = await until_ready(delegation)
     delegation.stop()
     await asyncio.wait_for(work, PATIENCE_S)
@@ -161,7 +163,7 @@ async def test_an_agent_that_settled_and_stays_is_ended_after_two_seconds_and_ha
     assert supervisor.SETTLE_GRACE_S == 2
     monkeypatch.setattr(supervisor, "SETTLE_GRACE_S", GRACE_S)
     started = time.monotonic()
-    result = await stage.run(DONE, FOREVER)
+    result = await stage.run(DONE, FOREVER, harness="pi-json")
     assert (result.status, result.output) == ("completed", "Done.")
     assert time.monotonic() - started >= GRACE_S
     assert stage.processes() == []

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.harness import harness_named
 from pi_subagents.models import Task
 from pi_subagents.models import event as ev
 from pi_subagents.place import Place
@@ -169,7 +170,8 @@ TEN_MB = 10 * 1024 * 1024
 async def told(stage: Stage, *actions: Action, size: int = TEN_MB) -> RunResult:
     """See an agent through that is told `size` bytes and does `actions` meanwhile."""
     environ = stage.full_environ({SCRIPT_VARIABLE: script(*actions)})
-    (result,) = await Delegation([Task("task", "x" * size)], place=Place.here(stage.project, environ))
+    place = Place.here(stage.project, environ)
+    (result,) = await Delegation([Task("task", "x" * size)], place=place, harness=harness_named("pi-json"))
     return result
 
 

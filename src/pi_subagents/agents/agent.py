@@ -46,6 +46,10 @@ class WeighedProcess(Process, Protocol):
 
     def weigh(self) -> Footprint: ...
 
+    def drain(self) -> None:
+        """Deliver what it has written by now."""
+        ...
+
 
 class Starter(Protocol):
     """Starts such processes."""
@@ -188,7 +192,7 @@ class Handle:
     def finish(self) -> None:
         """The agent has settled: where it can be kept, the run ends here and the process waits."""
         if self._agent.can_be_kept:
-            asyncio.get_running_loop().call_soon(self._end, 0)
+            asyncio.get_running_loop().call_soon(self._settle)
         else:
             self._agent.process.close_input()
 
@@ -230,6 +234,11 @@ class Handle:
             self._start_over()
         else:
             self._end(exit_code)
+
+    def _settle(self) -> None:
+        # What it complained of before it settled may still be in the other pipe, and belongs to this run.
+        self._agent.process.drain()
+        self._end(0)
 
     def _end(self, exit_code: int) -> None:
         if not self._ended:

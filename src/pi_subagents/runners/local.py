@@ -46,6 +46,8 @@ def room_for_agents() -> int:
 
 
 _CHUNK_BYTES = 256 * 1024
+_DRAIN_CHUNKS = 16
+"""A pipe holds 64 KiB, at most 1 MiB."""
 _DRAIN_S = 1.0
 """How long output may still arrive after the process has gone."""
 _FORCE_S = 1.0
@@ -267,25 +269,34 @@ class LocalProcess:
 
     # --- output ------------------------------------------------------------------------------------------
 
+    def drain(self) -> None:
+        """Deliver what has been written by now, or so much of it that an agent that never stops writing is no bar."""
+        for stream in list(self._open):
+            for _ in range(_DRAIN_CHUNKS):
+                if stream not in self._open or not self._readable(stream):
+                    break
+
     def _watch_output(self, stream: Stream, pipe: IO[bytes] | None) -> None:
         assert pipe is not None
         os.set_blocking(pipe.fileno(), False)
         self._open[stream] = pipe
         self._loop.add_reader(pipe.fileno(), self._readable, stream)
 
-    def _readable(self, stream: Stream) -> None:
+    def _readable(self, stream: Stream) -> bool:
+        """Deliver one chunk; whether there was any."""
         try:
             data = os.read(self._open[stream].fileno(), _CHUNK_BYTES)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if data:
             self._sink.on_output(stream, data)
-            return
+            return True
         self._close_output(stream)
         if self._drain_timer is not None and not self._open:
             self._finish()
+        return False
 
     def _close_output(self, stream: Stream) -> None:
         pipe = self._open.pop(stream)

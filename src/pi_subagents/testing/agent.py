@@ -3,8 +3,8 @@
 The prompt is the script, so every task of a call can have its own. A prompt that is no script is answered with
 itself. A script in the variable `SCRIPT_VARIABLE` goes before, and leaves standard input alone.
 
-In RPC mode the stand-in stays when its script has been played, as `pi` does, until its input ends; told to abort it
-settles, unless the script said otherwise.
+In RPC mode the stand-in stays when its script has settled, as `pi` does, until its input ends; a script that ends
+without that is the end of the process, as in JSON mode. Told to abort it settles, unless the script said otherwise.
 """
 
 from __future__ import annotations

@@ -67,8 +67,11 @@ class _Conversation:
         _thread.start_new_thread(self._listen, ())
         while True:  # the end comes with the end of the input, or by a signal
             self._prompted.acquire()
+            _settled.clear()
             _print({"type": "agent_start"})  # as pi does at once; one that never begins is ended after a while
             _perform(os.environ.get("PI_SUBAGENTS_SCRIPT", self._prompt))
+            if not _settled:
+                os._exit(0)
 
     def _listen(self) -> None:
         for line in sys.stdin.buffer:
@@ -93,6 +96,7 @@ class _Conversation:
 
 _heard: list[str] = []
 _deaf: list[bool] = []
+_settled: list[bool] = []
 
 
 def _print(*records: dict[str, Any]) -> None:
@@ -117,6 +121,8 @@ def _list_models(names: list[str]) -> None:
 
 
 def _write_all(fd: int, data: bytes, times: int = 1) -> None:
+    if b'"agent_settled"' in data:
+        _settled.append(True)
     most = max(1, _BLOCK_BYTES // max(1, len(data)))
     while times > 0:
         count = min(times, most)
