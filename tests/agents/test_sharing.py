@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from pi_subagents.agents.pool import AgentPool
 from pi_subagents.agents.sharing import SharedAgents
+from pi_subagents.errors import SettingsError
 from pi_subagents.place import Place
 from tests.kit.workplace import Workplace
 
@@ -54,3 +55,17 @@ async def test_where_agents_are_no_longer_kept_none_stays(
     workplace.write_settings(warmAgents=False)
     assert agents.at(workplace.place) is None
     assert discarded == [before]
+
+
+async def test_settings_that_cannot_be_used_are_no_obstacle_once_they_are_put_right(
+    workplace: Workplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(setting: str) -> NoReturn:
+        raise SettingsError(f"{setting} does not work here")
+
+    agents = SharedAgents("mcp")
+    with monkeypatch.context() as patched, pytest.raises(SettingsError):
+        patched.setattr("pi_subagents.agents.pool.choose_mechanism", refuse)
+        agents.at(workplace.place)
+    workplace.write_settings(containment="guard")
+    assert agents.at(workplace.place) is not None

@@ -22,18 +22,26 @@ class SharedAgents:
     def __init__(self, host: HostKind) -> None:
         self._host = host
         self._pools: dict[_Terms, AgentPool] = {}
-        self._terms: dict[Path, _Terms | None] = {}
+        self._used_at: dict[Path, AgentPool] = {}
 
     def at(self, place: Place) -> Runner | None:
         """The agents for calls from a place; None where each call has its own."""
+        pool = self._pool(place)
+        before = self._used_at.pop(place.cwd, None)
+        if before is not None and before is not pool:
+            before.discard_idle()  # kept for longer, or otherwise contained, than is wanted now
+        if pool is not None:
+            self._used_at[place.cwd] = pool
+        return pool
+
+    def _pool(self, place: Place) -> AgentPool | None:
         settings = place.settings()
         terms = _terms(place, settings)
-        before, self._terms[place.cwd] = self._terms.get(place.cwd), terms
-        if before is not None and before != terms:
-            self._pools[before].discard_idle()  # kept for longer, or otherwise contained, than is wanted now
-        if terms is not None and terms not in self._pools:
+        if terms is None:
+            return None
+        if terms not in self._pools:
             self._pools[terms] = pool_for(place, settings, self._host)
-        return self._pools[terms] if terms is not None else None
+        return self._pools[terms]
 
     async def close(self) -> None:
         """End everything that is kept."""
