@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.agents.memory import Memory, memory_is_short
+from pi_subagents.agents.memory import is_short, memory_is_short
 
 MB, GB = 10**6, 10**9
 
 
 @pytest.mark.parametrize(
-    ("total", "available", "is_short"),
+    ("total", "available", "short"),
     [
         (2 * GB, 199 * MB, True),
         (2 * GB, 201 * MB, False),
@@ -22,8 +22,8 @@ MB, GB = 10**6, 10**9
     ],
     ids=["less than a tenth", "more than a tenth", "plenty, though no tenth", "little on a large machine", "over it"],
 )
-def test_memory_is_short_when_little_of_it_can_be_had(total: int, available: int, is_short: bool) -> None:
-    assert Memory(total, available).is_short is is_short
+def test_memory_is_short_when_little_of_it_can_be_had(total: int, available: int, short: bool) -> None:
+    assert is_short(total, available) is short
 
 
 def machine(root: Path, available: int, group: str = "", **files: str) -> Path:
@@ -46,14 +46,14 @@ def test_the_machine_is_asked_what_it_could_give(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("group", ["work", "work/deeper/down"])
 def test_a_group_with_a_limit_of_its_own_is_short_before_the_machine_is(tmp_path: Path, group: str) -> None:
-    def is_short(used: int, unread: int) -> bool:
+    def lacks(used: int, unread: int) -> bool:
         stat = f"anon 1\ninactive_file {unread}\nactive_file 7\n"
         files = {"memory_max": f"{GB}\n", "memory_current": f"{used}\n", "memory_stat": stat}
         return memory_is_short(machine(tmp_path, 4 * GB, group, **files))
 
-    assert not is_short(used=800 * MB, unread=0)
-    assert is_short(used=950 * MB, unread=0)
-    assert not is_short(used=950 * MB, unread=400 * MB), "files that nobody reads make room by themselves"
+    assert not lacks(used=800 * MB, unread=0)
+    assert lacks(used=950 * MB, unread=0)
+    assert not lacks(used=950 * MB, unread=400 * MB), "files that nobody reads make room by themselves"
 
 
 def test_a_group_without_a_limit_and_a_kernel_that_tells_nothing_mean_no_shortage(tmp_path: Path) -> None:
