@@ -15,7 +15,7 @@ from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation
 from pi_subagents.models.event import Started
 from pi_subagents.runners import LocalRunner, Mechanism
-from pi_subagents.store import Slots, is_held, load_run
+from pi_subagents.store import ProcessSlots, is_held, load_run
 from pi_subagents.testing.agent import dies_of, ignores_sigterm, leaves_behind, touches, writes
 from tests.kit.processes import is_alive
 from tests.kit.waiting import PATIENCE_S, until, until_async
@@ -185,7 +185,7 @@ async def test_the_end_of_what_is_killed_is_told_when_nobody_is_left(stage: Stag
 async def test_an_agent_whose_run_broke_off_is_ended_and_its_slot_is_free(tmp_path: Path) -> None:
     end = End()
     invocation = Invocation(("sh", "-c", "sleep 1000"), dict(os.environ), tmp_path, b"", interactive=True)
-    slots = Slots(tmp_path / "slots", 1)
+    slots = ProcessSlots(tmp_path / "slots", 1)
     async with LocalRunner("none", slots).slot(invocation) as slot:
         process = slot.start(end)
     assert slots.take() is None

@@ -20,7 +20,6 @@ from typing import Any
 import pi_subagents.runners.local as local
 import pi_subagents.store.writing as writing
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.files import Directory
 from pi_subagents.models import Task
 from pi_subagents.place import Place
 from pi_subagents.store import Index
@@ -31,12 +30,12 @@ def die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _before(owner: Any, name: str, nth: int = 1, ending: str = "") -> None:
-    """Die at the beginning of the n-th call of a function, counting those whose first argument ends like this."""
+def _before(owner: Any, name: str, nth: int = 1) -> None:
+    """Die at the beginning of the n-th call of a function."""
     original, calls = getattr(owner, name), [0]
 
     def patched(*args: Any, **kwargs: Any) -> Any:
-        calls[0] += not ending or str(args[1]).endswith(ending)
+        calls[0] += 1
         if calls[0] == nth:
             die()
         return original(*args, **kwargs)
@@ -61,7 +60,7 @@ def _at_write(nth: int, share: float) -> None:
 
 
 POINTS: dict[str, Callable[[], None]] = {
-    "before the record is published": lambda: _before(Directory, "rename", ending=".new"),
+    "before the record is published": lambda: _before(writing, "list_run"),
     "before the agent is started": lambda: _before(local.LocalRunner, "start"),
     "after the start, before the prompt": lambda: _before(local.LocalProcess, "_writable"),
     "before the result is drafted": lambda: _before(writing.RunRecord, "draft_result"),

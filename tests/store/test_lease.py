@@ -245,7 +245,7 @@ def test_trying_whether_locks_work_leaves_none_to_a_child_that_is_just_being_sta
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between fork and exec a child has all descriptors, and with them the locks that were only closed, not freed."""
-    look, ends, children = leases._is_locked, os.pipe(), []
+    look, ends, children = leases.is_locked, os.pipe(), []
 
     def look_while_a_child_is_forked(fd: int) -> bool:
         if (pid := os.fork()) == 0:
@@ -255,7 +255,7 @@ def test_trying_whether_locks_work_leaves_none_to_a_child_that_is_just_being_sta
         children.append(pid)
         return look(fd)
 
-    monkeypatch.setattr(leases, "_is_locked", look_while_a_child_is_forked)
+    monkeypatch.setattr(leases, "is_locked", look_while_a_child_is_forked)
     try:
         with Directory.at(tmp_path) as run:
             Lease.of_new_run(run).release()

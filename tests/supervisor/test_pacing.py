@@ -16,6 +16,7 @@ from pi_subagents.store import JOURNAL_FILE, Pace, read_journal, request_stop
 from pi_subagents.supervisor import Pacing
 from pi_subagents.testing import FakeRunner
 from pi_subagents.testing.records import AGENT_START, answer
+from tests.kit.slots import FakeSlots
 from tests.supervisor.kit import START_MS, printing, supervised
 
 
@@ -84,42 +85,28 @@ def test_a_directory_that_cannot_be_written_costs_nothing(tmp_path: Path) -> Non
     assert pace.resumes_at("acme", 1000) == 0
 
 
-class OneSlot:
-    """Room for one agent on the whole machine."""
-
-    def __init__(self) -> None:
-        self.is_free = True
-
-    def take(self) -> OneSlot | None:
-        was_free, self.is_free = self.is_free, False
-        return self if was_free else None
-
-    def release(self) -> None:
-        self.is_free = True
-
-
 @pytest.mark.parametrize("asked", ["here", "by another process"])
 async def test_a_run_that_its_provider_holds_back_leaves_the_slot_to_others_and_stopping_it_loses_none(
     asked: str, tmp_path: Path
 ) -> None:
-    slots = OneSlot()
+    slots = FakeSlots(1)
     Pace(tmp_path).slow_down("acme", START_MS + 300_000, START_MS)
     waiting = supervised(tmp_path, LocalRunner("none", slots), provider="acme")
     run = asyncio.ensure_future(waiting.run())
     await asyncio.sleep(5)
-    assert slots.is_free
+    assert slots.free == 1
     if asked == "here":
         waiting.stop()
     else:
         request_stop(tmp_path / "run", "Enough")
     assert (await run).reason is Reason.CANCELLED
-    assert (slots.is_free, asyncio.get_running_loop().time() < 10) == (True, True)
+    assert (slots.free, asyncio.get_running_loop().time() < 10) == (1, True)
 
 
 async def test_a_provider_that_becomes_busy_while_a_run_waits_for_a_slot_is_waited_for_without_one(
     tmp_path: Path,
 ) -> None:
-    slots = OneSlot()
+    slots = FakeSlots(1)
     taken = slots.take()
     assert taken is not None
     waiting = supervised(tmp_path, LocalRunner("none", slots), provider="acme")
@@ -128,6 +115,6 @@ async def test_a_provider_that_becomes_busy_while_a_run_waits_for_a_slot_is_wait
     Pace(tmp_path).slow_down("acme", START_MS + 60_000, START_MS + 1000)
     taken.release()
     await asyncio.sleep(5)
-    assert slots.is_free
+    assert slots.free == 1
     waiting.stop()
     assert (await run).reason is Reason.CANCELLED

@@ -53,9 +53,9 @@ class WeighedProcess(Process, Protocol):
 
 
 class Starter(Protocol):
-    """Starts such processes; each has its lease until its end."""
+    """Starts such processes."""
 
-    def start(self, invocation: Invocation, sink: Sink, lease: SlotLease | None = None) -> WeighedProcess: ...
+    def start(self, invocation: Invocation, sink: Sink) -> WeighedProcess: ...
 
 
 class AgentProcess:
@@ -70,6 +70,10 @@ class AgentProcess:
         self.handle: Handle | None = None
         self.identity: str | None = None
         self.weight_at_first: Footprint | None = None
+        self.weight: Footprint | None = None
+        """What it took when it was last looked at."""
+        self.lease = lease
+        """Its slot on this machine, until nothing is left of it or another process has taken its place."""
         self.surroundings = owner.surroundings(invocation)
         self.renewal = invocation.renewal if self.surroundings is not None else None
         self.heard_at = asyncio.get_running_loop().time()
@@ -77,7 +81,7 @@ class AgentProcess:
         self._invocation = invocation
         self._timer: asyncio.TimerHandle | None = None
         self._folder = Path("/")
-        self.process = owner.starter.start(self._nameless(invocation), self, lease)
+        self.process = owner.starter.start(self._nameless(invocation), self)
 
     @property
     def can_be_kept(self) -> bool:
@@ -100,6 +104,8 @@ class AgentProcess:
         self.owner.forget(self)
         if self.handle is not None:
             self.handle.on_exit(exit_code, untold=was is State.RENEWING)
+        if self.lease is not None:
+            self.lease.release()
 
     def on_replaced(self, pid: int, containment: str) -> None:
         """A process below is never another one."""
@@ -300,8 +306,9 @@ class Handle:
         old.handle = None
         old.end()
         self._framer = Framer()
+        lease, old.lease = old.lease, None
         try:
-            self._agent = old.owner.start_new(invocation, None)
+            self._agent = old.owner.start_new(invocation, lease)
         except SpawnFailed as failure:
             self._sink.on_output("stderr", str(failure).encode())
             self._end(_NOT_STARTED)

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from pi_subagents.agents.agent import AgentProcess, Handle, Starter, State
+from pi_subagents.agents.idle import IdleAgents
 from pi_subagents.agents.instructions import Instructions
+from pi_subagents.agents.memory import memory_is_short
 from pi_subagents.agents.starting import Outlook
 from pi_subagents.harness import Invocation
 from pi_subagents.models import MAX_CONCURRENCY
+from pi_subagents.models.idle_agent import HostKind
 from pi_subagents.place import Place
 from pi_subagents.runners import (
     LocalRunner,
@@ -26,11 +29,12 @@ from pi_subagents.runners import (
     Runner,
     Sink,
     SlotLease,
+    SlotRequest,
     choose_mechanism,
     room_for_agents,
 )
 from pi_subagents.settings import Settings
-from pi_subagents.store import Slots
+from pi_subagents.store import ProcessSlots
 
 _LOOK_AGAIN_S = 0.1
 _CLOSE_S = 6.0
@@ -38,33 +42,20 @@ _CLOSE_S = 6.0
 
 def agents_for(place: Place, settings: Settings) -> Runner:
     """Where a program starts its agents, for all its delegations; it closes it at its end."""
-    mechanism = choose_mechanism(settings.containment)
-    slots = Slots.for_processes(place.agent_dir, settings.max_processes or room_for_agents())
-    if not settings.warm_agents:
-        return LocalRunner(mechanism, slots)
+    if settings.warm_agents:
+        return pool_for(place, settings, "run")
+    return LocalRunner(choose_mechanism(settings.containment), _slots_for(place, settings))
+
+
+def pool_for(place: Place, settings: Settings, host: HostKind) -> AgentPool:
+    """Agents that are kept, as the settings say."""
     keeping = Keeping(settings.warm_idle_s, settings.warm_max_memory_mb * 1_000_000)
-    return AgentPool(LocalRunner(mechanism), keeping, slots=slots)
+    runner = LocalRunner(choose_mechanism(settings.containment))
+    return AgentPool(runner, keeping, slots=_slots_for(place, settings), host=host)
 
 
-class SharedAgents:
-    """The agents of a host that makes calls from several places, as long as the settings there say to keep any."""
-
-    def __init__(self) -> None:
-        self._of: dict[tuple[Path, str], Runner] = {}
-
-    def at(self, place: Place) -> Runner | None:
-        """The agents for calls from a place; None where each call has its own."""
-        settings = place.settings()
-        if not settings.warm_agents or settings.runner != "local":
-            return None
-        key = (place.cwd, repr(settings))
-        if key not in self._of:
-            self._of[key] = agents_for(place, settings)
-        return self._of[key]
-
-    async def close(self) -> None:
-        """End everything that is kept."""
-        await asyncio.gather(*(agents.close() for agents in self._of.values()))
+def _slots_for(place: Place, settings: Settings) -> ProcessSlots | None:
+    return ProcessSlots.of(place.agent_dir, settings.max_processes or room_for_agents())
 
 
 @dataclass(frozen=True)
@@ -114,6 +105,8 @@ class AgentPool:
         *,
         slots: MachineSlots | None = None,
         cores: int | None = None,
+        host: HostKind = "run",
+        memory_is_short: Callable[[], bool] = memory_is_short,
     ) -> None:
         self.starter = starter
         self.instructions = Instructions()
@@ -121,7 +114,7 @@ class AgentPool:
         self._slots = slots
         self._cores = cores or len(os.sched_getaffinity(0))
         self._agents: set[AgentProcess] = set()
-        self._idle: list[AgentProcess] = []
+        self._idle = IdleAgents(host, slots, memory_is_short)
         self._first_ready_at: dict[str, float] = {}
         self._is_closed = False
         self._change = asyncio.Event()
@@ -143,11 +136,15 @@ class AgentPool:
         self._is_closed = True
         kept = [agent for agent in self._agents if agent.handle is None]
         for agent in kept:
-            agent.end()
+            self._idle.discard(agent)
         deadline = asyncio.get_running_loop().time() + _CLOSE_S
         while self._agents.intersection(kept) and asyncio.get_running_loop().time() < deadline:
             await self._wait_for_change()
         self.instructions.close()
+
+    def discard_idle(self) -> None:
+        """End every agent that waits; those with a run go on."""
+        self._idle.discard_all()
 
     # --- for agents ---------------------------------------------------------------------------------------
 
@@ -156,7 +153,12 @@ class AgentPool:
         return invocation.renewal.surroundings() if invocation.renewal and not self._is_closed else None
 
     def start_new(self, invocation: Invocation, lease: SlotLease | None) -> AgentProcess:
-        """Start a process; raises SpawnFailed, and then the lease is free again."""
+        """Start a process; raises SpawnFailed, and then the lease is free again.
+
+        Without one, because the agent that should have had the task died with its own, it has any that is free.
+        """
+        if lease is None and self._slots is not None:
+            lease = self._slots.take()
         try:
             agent = AgentProcess(self, invocation, lease)
         except BaseException:
@@ -179,9 +181,7 @@ class AgentPool:
         """Have an agent wait for its next run, for a while."""
         if not agent.can_be_kept:
             return
-        agent.state = State.IDLE
-        self._idle.append(agent)
-        agent.set_timer(self._keeping.idle_s, lambda: self._discard(agent))
+        self._idle.add(agent, self._keeping.idle_s)
         self.changed(agent)
 
     def changed(self, agent: AgentProcess) -> None:
@@ -193,32 +193,36 @@ class AgentPool:
     def forget(self, agent: AgentProcess) -> None:
         """Nothing is left of an agent."""
         self._agents.discard(agent)
-        if agent in self._idle:
-            self._idle.remove(agent)
+        self._idle.remove(agent)
         self._notify()
 
     # --- who gets what ------------------------------------------------------------------------------------
 
     async def _wait_for_slot(self, invocation: Invocation) -> _PoolSlot:
         since = asyncio.get_running_loop().time()
-        while True:
-            if (agent := self._kept_for(invocation)) is not None:
-                return _PoolSlot(self, invocation, agent=agent)
-            outlook = self._outlook(invocation, since)
-            if outlook is None or outlook.may_start:
-                if self._slots is None:
+        with self._request() as request:
+            while True:
+                look_again_s = _LOOK_AGAIN_S
+                if (agent := self._kept_for(invocation)) is not None:
+                    return _PoolSlot(self, invocation, agent=agent)
+                if (outlook := self._outlook(invocation, since)) is not None and not outlook.may_start:
+                    look_again_s = min(_LOOK_AGAIN_S, outlook.look_again_s)
+                elif self._slots is None or request is None:
                     return self._slot_for_new(invocation, None)
-                if (lease := self._slots.take()) is not None:
+                elif (lease := self._slots.take()) is not None:
                     return self._slot_for_new(invocation, lease)
-                if self._idle:  # one of ours that does nothing has the slot that is needed
-                    self._discard(self._idle[0])
-                await self._wait_for_change()
-            else:
-                await self._wait_for_change(min(_LOOK_AGAIN_S, outlook.look_again_s))
+                elif self._idle:  # one of ours that does nothing has the slot that is needed
+                    self._idle.discard_oldest()
+                else:
+                    request.repeat()
+                await self._wait_for_change(look_again_s)
+
+    def _request(self) -> AbstractContextManager[SlotRequest | None]:
+        return self._slots.request() if self._slots is not None else nullcontext()
 
     def _slot_for_new(self, invocation: Invocation, lease: SlotLease | None) -> _PoolSlot:
-        if self._idle and len(self._agents) >= self._keeping.limit:
-            self._discard(self._idle[0])
+        if len(self._agents) >= self._keeping.limit:
+            self._idle.discard_oldest()
         return _PoolSlot(self, invocation, lease=lease)
 
     def _kept_for(self, invocation: Invocation) -> AgentProcess | None:
@@ -226,7 +230,6 @@ class AgentPool:
             return None
         for agent in self._alike(self._idle, invocation.renewal.fingerprint):
             self._idle.remove(agent)
-            agent.cancel_timer()
             if agent.surroundings == invocation.renewal.surroundings() and agent.is_unchanged():
                 return agent
             agent.end()
@@ -246,18 +249,13 @@ class AgentPool:
             waited_s=now - max(since, self._first_ready_at.get(fingerprint, now)),
         )
 
-    def _alike(self, agents: set[AgentProcess] | list[AgentProcess], fingerprint: str) -> list[AgentProcess]:
+    def _alike(self, agents: Iterable[AgentProcess], fingerprint: str) -> list[AgentProcess]:
         return [agent for agent in agents if agent.renewal and agent.renewal.fingerprint == fingerprint]
-
-    def _discard(self, agent: AgentProcess) -> None:
-        if agent in self._idle:
-            self._idle.remove(agent)
-        agent.end()
 
     def _is_clean(self, agent: AgentProcess) -> bool:
         if not agent.can_be_kept or agent.weight_at_first is None or agent.identity is None:
             return False
-        now = agent.process.weigh()
+        now = agent.weight = agent.process.weigh()
         return now.processes <= agent.weight_at_first.processes and now.memory_bytes <= self._keeping.max_memory_bytes
 
     async def _wait_for_change(self, at_most_s: float = _LOOK_AGAIN_S) -> None:

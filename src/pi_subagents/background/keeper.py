@@ -21,7 +21,7 @@ from pi_subagents.harness import Invocation, harness_named
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners import LocalRunner, Mechanism
 from pi_subagents.runs.live import serving
-from pi_subagents.store import Index, Lease, Pace, Slots, adopt
+from pi_subagents.store import Index, Lease, Pace, ProcessSlots, adopt
 from pi_subagents.supervisor import Limits, Observer, Pacing, Supervisor
 
 
@@ -117,7 +117,7 @@ def supervise(order: Order, lease: Lease, observer: Observer | None = None) -> S
         state,
         order.invocation,
         harness,
-        LocalRunner(order.mechanism, Slots.for_processes(agent_dir, order.max_processes)),
+        LocalRunner(order.mechanism, ProcessSlots.of(agent_dir, order.max_processes)),
         order.limits,
         Pacing(Pace(agent_dir), harness.default_provider(Path(order.cwd), agent_dir)),
         problem=order.problem,

@@ -17,6 +17,7 @@ from pi_subagents.diagnosis.configuration import (
     check_trust,
 )
 from pi_subagents.diagnosis.directories import check_agent_dir, check_privacy, check_records, check_unfinished_runs
+from pi_subagents.diagnosis.idle import check_idle_agents
 from pi_subagents.harness import Harness, Inspection, InspectionCheck, harness_named
 from pi_subagents.models.finding import Finding
 from pi_subagents.paths import tilde
@@ -34,6 +35,7 @@ _CHECKS: tuple[InspectionCheck, ...] = (
     check_power,
     check_trust,
     check_extension,
+    check_idle_agents,
 )
 _MINIMUM_PYTHON = (3, 11)
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractAsyncContextManager
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Literal, Protocol
 
 from pi_subagents.harness import Invocation
+from pi_subagents.models.idle_agent import IdleAgent
 
 Stream = Literal["stdout", "stderr"]
 
@@ -90,7 +91,21 @@ class Runner(Protocol):
 class SlotLease(Protocol):
     """A slot on this machine, which nobody else has until it is released."""
 
+    number: int
+
+    def tell_idle(self, agent: IdleAgent | None) -> None:
+        """Tell everybody which agent waits for its next task in this slot; None if none does."""
+        ...
+
     def release(self) -> None: ...
+
+
+class SlotRequest(Protocol):
+    """Asks whoever keeps idle agents for the slot of one."""
+
+    def repeat(self) -> None:
+        """There is still no slot."""
+        ...
 
 
 class MachineSlots(Protocol):
@@ -98,4 +113,12 @@ class MachineSlots(Protocol):
 
     def take(self) -> SlotLease | None:
         """A free one, or None."""
+        ...
+
+    def request(self) -> AbstractContextManager[SlotRequest]:
+        """For whoever waits for one, as long as the block lasts."""
+        ...
+
+    def wanted(self) -> range:
+        """The numbers of the slots of which somebody needs any, while none of them is free."""
         ...

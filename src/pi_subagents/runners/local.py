@@ -90,15 +90,21 @@ class LocalRunner:
     @asynccontextmanager
     async def slot(self, invocation: Invocation) -> AsyncIterator[LocalSlot]:
         """Wait for room on this machine."""
-        lease = None
-        # Other programs free slots, too, so there is no event to wait for.
-        while self._slots is not None and (lease := self._slots.take()) is None:  # noqa: ASYNC110
-            await asyncio.sleep(_FREE_SLOT_S)
-        slot = LocalSlot(self, invocation, lease)
+        slot = LocalSlot(self, invocation, await self._wait_for_lease())
         try:
             yield slot
         finally:
             slot.give_back()
+
+    async def _wait_for_lease(self) -> SlotLease | None:
+        if self._slots is None:
+            return None
+        with self._slots.request() as request:
+            # Other programs free slots, too, so there is no event to wait for.
+            while (lease := self._slots.take()) is None:
+                request.repeat()
+                await asyncio.sleep(_FREE_SLOT_S)
+            return lease
 
     async def close(self) -> None:
         """Every agent here has a run."""

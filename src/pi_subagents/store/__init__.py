@@ -2,6 +2,7 @@
 
 from pi_subagents.store.index import Index
 from pi_subagents.store.lease import Lease, is_held, locks_work
+from pi_subagents.store.process_slots import ProcessSlots, idle_agents
 from pi_subagents.store.reading import adopt, load_run, read_journal
 from pi_subagents.store.record import (
     FOREIGN,
@@ -22,7 +23,7 @@ from pi_subagents.store.record import (
     session_runs,
     stop_request,
 )
-from pi_subagents.store.slots import BackgroundSlots, Pace, Slots
+from pi_subagents.store.slots import BackgroundSlots, Pace
 from pi_subagents.store.tidying import tidying_note
 from pi_subagents.store.writing import Journal, RunRecord, force_directory, publish
 
@@ -38,11 +39,12 @@ __all__ = [
     "Journal",
     "Lease",
     "Pace",
+    "ProcessSlots",
     "RunRecord",
-    "Slots",
     "adopt",
     "by_session",
     "force_directory",
+    "idle_agents",
     "in_order",
     "is_held",
     "is_ours",

@@ -20,6 +20,7 @@ import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Self
 
 from pi_subagents.files import Directory
 from pi_subagents.paths import private_runtime_dirs, runtime_dir
@@ -123,7 +124,7 @@ class Lease:
         return None
 
     @classmethod
-    def of_file(cls, path: Path) -> Lease | None:
+    def of_file(cls, path: Path) -> Self | None:
         """Lock a file of any other meaning; None if somebody else has it."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         try:
@@ -168,7 +169,7 @@ def has_holder(run: Directory) -> bool:
 
     The probe takes shared locks: with exclusive probes two readers would each take the other for a holder.
     """
-    if _is_locked(run.fileno()):
+    if is_locked(run.fileno()):
         return True
     try:
         fd = run.open(LEASE_FILE, os.O_RDONLY)
@@ -176,7 +177,7 @@ def has_holder(run: Directory) -> bool:
         # It is missing, or it is no file: that alone frees nothing.
         return _is_held_here(run)
     try:
-        return _is_locked(fd) or (_is_elsewhere(fd) and _is_held_here(run))
+        return is_locked(fd) or (_is_elsewhere(fd) and _is_held_here(run))
     finally:
         os.close(fd)
 
@@ -201,7 +202,7 @@ def is_being_closed(run: Directory) -> bool:
     except OSError:
         return False
     try:
-        return _is_locked(fd)
+        return is_locked(fd)
     finally:
         os.close(fd)
 
@@ -211,7 +212,7 @@ def locks_work(folder: Directory) -> bool:
     first, second = _reopened(folder), _reopened(folder)
     try:
         fcntl.flock(first, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return _is_locked(second)
+        return is_locked(second)
     except OSError:
         return False
     finally:
@@ -242,7 +243,7 @@ def _leases_here(run: Directory, flags: int) -> Iterator[int]:
 def _is_held_here(run: Directory) -> bool:
     held = False
     for fd in _leases_here(run, os.O_RDONLY):
-        held = held or _is_locked(fd)
+        held = held or is_locked(fd)
         os.close(fd)
     return held
 
@@ -257,7 +258,8 @@ def _reopened(folder: Directory) -> int:
     return os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder.fileno())
 
 
-def _is_locked(fd: int) -> bool:
+def is_locked(fd: int) -> bool:
+    """Whether somebody else holds an exclusive lock on an open file; looking keeps nobody else from looking."""
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -71,14 +71,6 @@ class Slots:
         self._folder = folder
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
 
-    @classmethod
-    def for_processes(cls, agent_dir: Path, limit: int) -> Slots | None:
-        """The slots for agent processes of everybody with this agent directory; None where they cannot be kept."""
-        try:
-            return cls(agent_dir / "subagents" / "processes", limit)
-        except OSError:
-            return None
-
     def take(self) -> Lease | None:
         """A free one, or None."""
         for number in range(self.limit):

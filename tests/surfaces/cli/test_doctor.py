@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from pi_subagents.clock import now_ms
 from pi_subagents.models.event import Created, Ended, Event
+from pi_subagents.models.idle_agent import IdleAgent
 from pi_subagents.models.run import Reason, Status
-from pi_subagents.store import JOURNAL_FILE, Journal
+from pi_subagents.store import JOURNAL_FILE, Journal, ProcessSlots
 from tests.kit.sessions import take_lease
 from tests.surfaces.cli.machine import NO_MODELS, PI, Machine, Typist, diagnose
 
@@ -368,3 +370,18 @@ def test_the_decision_nearest_to_the_directory_counts(
     saved = {str((ready.root / name).resolve()): decision for name, decision in decisions.items()}
     ready.write(ready.agent_dir / "trust.json", json.dumps(saved))
     assert diagnose(ready).one("trust")["ok"] is trusted
+
+
+def test_idle_agents_are_named_with_the_program_that_keeps_them(machine: Machine) -> None:
+    machine.add_pi()
+    assert diagnose(machine).one("idle agents")["detail"].startswith("none")
+    slots = ProcessSlots.of(machine.agent_dir, 2)
+    assert slots is not None
+    slot = slots.take()
+    assert slot is not None
+    slot.tell_idle(IdleAgent("mcp", 123, 456, now_ms() - 3_600_500, 120_000_000))
+    finding = diagnose(machine).one("idle agents")
+    assert (finding["ok"], finding["needed"]) == (True, False)
+    assert finding["detail"] == "1 idle agent process kept by an MCP server (pid 123), 120.0 MB, idle for 1h"
+    assert finding["detail"] in machine.run("doctor").stdout
+    slot.release()

@@ -8,10 +8,11 @@ import shutil
 import pytest
 
 from pi_subagents.models import Reason
+from pi_subagents.models.idle_agent import IdleAgent
 from pi_subagents.outcome import ending
 from pi_subagents.place import Place
 from pi_subagents.runs.listing import SessionSummary, Wanted, list_sessions
-from pi_subagents.store import JOURNAL_FILE, RESULT_FILE
+from pi_subagents.store import JOURNAL_FILE, RESULT_FILE, ProcessSlots
 from tests.kit.sessions import call, returns, says
 from tests.surfaces.watch.kit import LARGE, NARROW, WIDE, Bench, watching
 
@@ -164,3 +165,18 @@ async def test_the_title_sums_up_what_the_listed_sessions_cost_with_all_their_ru
         await eyes.until_seen("only completed • $0.0300 in total")
     async with watching(bench) as eyes:
         await eyes.until_seen("$0.0400 in total")
+
+
+async def test_agents_that_wait_for_their_next_task_are_told_of_in_a_line_while_there_are_any(bench: Bench) -> None:
+    bench.tea.add(name="mine")
+    slots = ProcessSlots.of(bench.agent_dir, 2)
+    assert slots is not None
+    slot = slots.take()
+    assert slot is not None
+    line = "1 idle agent process kept by pi's bridge (pid 123), 120.0 MB"
+    async with watching(bench, NARROW) as eyes:
+        assert line not in eyes.screen
+        slot.tell_idle(IdleAgent("pi", 123, 456, 0, 120_000_000))
+        await eyes.until_seen("mine", line)
+        slot.release()
+        await eyes.until(lambda: line not in eyes.screen, "no idle agent any more")

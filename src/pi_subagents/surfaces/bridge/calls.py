@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.agents.pool import SharedAgents
+from pi_subagents.agents.sharing import SharedAgents
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.models import Usage
 from pi_subagents.progress import Window
@@ -127,7 +127,7 @@ class BridgeCalls:
         self._peer = peer
         self._host = host
         self._on_launched = on_launched
-        self._agents = SharedAgents()
+        self._agents = SharedAgents("pi")
         self._under_way: dict[str, _Call] = {}
         self._warned: set[str] = set()
 

@@ -17,7 +17,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, Res
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
-from pi_subagents.agents.pool import SharedAgents
+from pi_subagents.agents.sharing import SharedAgents
 from pi_subagents.clock import iso_time, now_ms
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.runs.sessions import Sessions
@@ -57,7 +57,7 @@ class SubagentServer:
         self._calls = ClientCalls()
         self._changes = InMemorySubscriptionBus()
         self._sessions: dict[Path, Sessions] = {}
-        self._agents = SharedAgents()
+        self._agents = SharedAgents("mcp")
         self.mcp: Server[Any] = Server(
             handshake.NAME,
             version=handshake.VERSION,

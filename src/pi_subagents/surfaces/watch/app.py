@@ -20,6 +20,7 @@ from textual.widgets import Footer, Input, Static
 from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import FATES, fate, status_segments
+from pi_subagents.runs.idle_agents import idle_agent_lines
 from pi_subagents.runs.live import POLL_S
 from pi_subagents.runs.roster import Roster, WatchedRun
 from pi_subagents.surfaces.watch.actions import RunActions
@@ -170,6 +171,7 @@ class WatchApp(App[None]):
         self._search = Input(placeholder=_SEARCH, id="search", disabled=True)
         self._empty = Static(id="empty", markup=False)
         self._body = Container(id="body")
+        self._idle = Static(id="idle", markup=False)
         self._actions = RunActions(self, place, self._show_session)
         self.has_looked = False
 
@@ -181,6 +183,7 @@ class WatchApp(App[None]):
                 yield self.list
                 yield self._empty
             yield self.conversation
+        yield self._idle
         yield Footer()
 
     def on_mount(self) -> None:
@@ -188,6 +191,7 @@ class WatchApp(App[None]):
         # After ctrl+z and fg textual draws only what changes from then on.
         self.app_resume_signal.subscribe(self, lambda _app: self.refresh(layout=True))
         self.run_worker(self._watch())
+        self.run_worker(self._watch_idle_agents())
         self.list.focus()
 
     # --- keeping up -----------------------------------------------------------------------------------------
@@ -196,6 +200,14 @@ class WatchApp(App[None]):
         while self.is_running:
             await self.refresh_runs()
             await asyncio.sleep(POLL_S if self.roster.is_active else IDLE_S)
+
+    async def _watch_idle_agents(self) -> None:
+        """Tell of processes that belong to no run, while there are any."""
+        while self.is_running:
+            lines = await asyncio.to_thread(idle_agent_lines, self.place.agent_dir)
+            self._idle.update(" • ".join(lines))
+            self._idle.display = bool(lines)
+            await asyncio.sleep(IDLE_S)
 
     async def refresh_runs(self) -> None:
         """Look at the disk once and show what is new there."""
