@@ -11,19 +11,20 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import Figure, Measured, ideal_s, medians, ratios, spread
+from benchmarks.figures import Cell, Figure, Measured, ideal_s, medians, ratios, spread
 from benchmarks.machine import say
 from benchmarks.startup import with_bytecode
-from pi_subagents.offline import Call, OfflineModel, Script, Turn, agent_environment
+from benchmarks.subjects import PROMPT
+from pi_subagents.offline import Call, OfflineModel, Request, Script, Turn, agent_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = (1, 4, 16, 64)
@@ -31,6 +32,8 @@ JOBS = {0.0: 4, 0.5: 16}
 """Model latencies, and how many tasks are worked on at once with each."""
 TURNS = 2
 OWN = {"bare": "bare pi", "cold": "cold", "warm": "warm", "warmed": "already warm"}
+CLI = "cli"
+"""`pi-subagents call`, from the start of its interpreter; it takes sixteen tasks at most."""
 GOALS = {
     (0.0, 16, "warm"): 0.45,
     (0.0, 64, "warm"): 0.16,
@@ -40,29 +43,36 @@ GOALS = {
 }
 GOAL_IDEAL = 1.15
 _MAX_ROUNDS = 5
+_DELEGATE = re.compile(r"Delegate (\d+) tasks")
 _SUBJECT_TIMEOUT_S = 300
 
 
-@dataclass(frozen=True)
-class Cell:
-    """So many tasks at one latency."""
-
-    latency_s: float
-    tasks: int
-
-    @property
-    def jobs(self) -> int:
-        return JOBS[self.latency_s]
-
-    @property
-    def words(self) -> str:
-        return f"{self.tasks} task{'s' if self.tasks > 1 else ''}, {self.latency_s:g} s latency, {self.jobs} at once"
-
-
 def conversation(latency_s: float) -> Script:
-    """One tool call, then an answer: the smallest run that uses everything."""
+    """One tool call, then an answer: the smallest run that uses everything.
+
+    A conversation that begins with `Delegate N tasks` hands out N of them, for peers that are extensions of `pi`.
+    """
     call = Turn(calls=(Call("bash", {"command": "echo ready"}),), delay_s=latency_s)
-    return Script().otherwise([call, Turn("It printed: ready.", delay_s=latency_s)])
+    script = Script().otherwise([call, Turn("It printed: ready.", delay_s=latency_s)])
+    return script.when(_delegates, [_delegate, Turn("They are done.")])
+
+
+def _delegates(request: Request) -> bool:
+    return _DELEGATE.match(request.first_user_text) is not None
+
+
+def _delegate(request: Request) -> Turn:
+    found = _DELEGATE.match(request.first_user_text)
+    assert found is not None
+    tasks = [{"name": f"task {number}", "prompt": PROMPT} for number in range(int(found[1]))]
+    return Turn(calls=(Call("delegate_to_subagents", {"tasks": tasks}),))
+
+
+def settings_for(name: str, jobs: int) -> dict[str, object]:
+    """Those that come with the program, but for what makes the subject what it is."""
+    # The limit of the machine must not lie below what bare calls may do.
+    limit: dict[str, object] = {"maxProcesses": jobs}
+    return limit | {"warmAgents": False} if name == "cold" else limit
 
 
 class Field:
@@ -84,21 +94,21 @@ class Field:
         for model in self._models.values():
             model.close()
 
-    def round(self, cell: Cell, *, backwards: bool) -> dict[str, Measured]:
-        """Every subject once. Who goes first changes, so that a machine that gets busier favours nobody."""
-        names = sorted(self.subjects, reverse=backwards)
-        measured = {name: self._measure(name, cell) for name in names}
-        return {name: measured[name] for name in self.subjects}
+    def round(self, cell: Cell, names: Iterable[str], *, backwards: bool) -> dict[str, Measured]:
+        """Every one of them once. Who goes first changes, so that a machine that gets busier favours nobody."""
+        measured = {name: self._measure(name, cell) for name in sorted(names, reverse=backwards)}
+        return {name: measured[name] for name in names}
 
     def _measure(self, name: str, cell: Cell) -> Measured:
         self._number += 1
         folder = self._scratch / f"{self._number}"
         (folder / "project" / ".git").mkdir(parents=True)
         model = self._models[cell.latency_s]
-        # The limit of the machine must not lie below what bare calls may do.
-        ours = {"warmAgents": name != "cold", "maxProcesses": cell.jobs}
-        agent_dir = model.write_agent_dir(folder / "agent", settings={"subagents": ours})
+        agent_dir = model.write_agent_dir(folder / "agent", settings={"subagents": settings_for(name, cell.jobs)})
         environ = {**with_bytecode(os.environ), **agent_environment(agent_dir, os.environ)}
+        if name != "warmed":  # which does so itself
+            # What is asked once for a machine, and remembered, is no part of the figures.
+            self._run(name, folder / "project", Cell(cell.latency_s, 1, 1), environ)
         asked_before, start = len(model.requests), time.perf_counter()
         result, complaints = self._run(name, folder / "project", cell, environ)
         wall = time.perf_counter() - start
@@ -131,17 +141,17 @@ class Field:
 def measure(counts: Iterable[int], peers: Mapping[str, str], *, rounds: int, seconds: float) -> dict[str, Any]:
     """One round of everything, then further ones as long as there is time for them."""
     deadline = time.monotonic() + seconds
-    cells = [Cell(latency, tasks) for latency in JOBS for tasks in counts]
+    cells = [Cell(latency, tasks, jobs) for latency, jobs in JOBS.items() for tasks in counts]
     kept: dict[Cell, list[dict[str, Measured]]] = {cell: [] for cell in cells}
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch, Field(Path(scratch), peers) as field:
-        field.round(Cell(0.0, 1), backwards=False)  # fills the caches
+        field.round(Cell(0.0, 1), field.subjects, backwards=False)  # fills the caches
         took: dict[Cell, float] = dict.fromkeys(cells, 0.0)
         for number in range(rounds):
             for cell in cells:
                 start = time.monotonic()
                 if start + took[cell] > deadline:
                     continue
-                result = field.round(cell, backwards=bool(number % 2))
+                result = field.round(cell, field.subjects, backwards=bool(number % 2))
                 kept[cell].append(result)
                 took[cell] = time.monotonic() - start
                 walls = ", ".join(f"{field.subjects[name]} {one['wall_s']:.2f} s" for name, one in result.items())
@@ -218,7 +228,7 @@ def figures(found: Mapping[str, Any]) -> list[Figure]:
     """What there are goals for."""
     kept = []
     for cell in found["cells"]:
-        words = Cell(cell["latency_s"], cell["tasks"]).words
+        words = Cell(cell["latency_s"], cell["tasks"], cell["jobs"]).words
         for name, ratio in cell["wall_ratios"].items():
             goal = GOALS.get((cell["latency_s"], cell["tasks"], name))
             if goal is not None:
@@ -237,8 +247,9 @@ def named_commands(given: Iterable[str]) -> dict[str, str]:
     for text in given:
         name, _, command = text.partition("=")
         peers[name] = command
-        if not command.strip() or not name.strip() or name in OWN:
-            raise SystemExit(f'--peer needs "name=command", with a name other than {", ".join(OWN)}; not {name!r}')
+        if not command.strip() or not name.strip() or name in (*OWN, CLI):
+            names = ", ".join((*OWN, CLI))
+            raise SystemExit(f'--peer needs "name=command", with a name other than {names}; not {name!r}')
     return peers
 
 
