@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import tempfile
@@ -20,11 +19,13 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from benchmarks import peers as others
 from benchmarks.figures import Cell, Figure, Measured, ideal_s, medians, ratios, spread
 from benchmarks.machine import say
+from benchmarks.peers import delegate, delegates, named_commands
 from benchmarks.startup import with_bytecode
 from benchmarks.subjects import PROMPT
-from pi_subagents.offline import Call, OfflineModel, Request, Script, Turn, agent_environment
+from pi_subagents.offline import Call, OfflineModel, Script, Turn, agent_environment
 
 ROOT = Path(__file__).resolve().parent.parent
 COUNTS = (1, 4, 16, 64)
@@ -37,13 +38,10 @@ CLI = "cli"
 GOALS = {
     (0.0, 16, "warm"): 0.45,
     (0.0, 64, "warm"): 0.16,
-    (0.0, 16, "warmed"): 0.12,
     (0.0, 16, "cold"): 1.05,
     (0.0, 64, "cold"): 1.05,
 }
-GOAL_IDEAL = 1.15
 _MAX_ROUNDS = 5
-_DELEGATE = re.compile(r"Delegate (\d+) tasks")
 _SUBJECT_TIMEOUT_S = 300
 
 
@@ -54,18 +52,7 @@ def conversation(latency_s: float) -> Script:
     """
     call = Turn(calls=(Call("bash", {"command": "echo ready"}),), delay_s=latency_s)
     script = Script().otherwise([call, Turn("It printed: ready.", delay_s=latency_s)])
-    return script.when(_delegates, [_delegate, Turn("They are done.")])
-
-
-def _delegates(request: Request) -> bool:
-    return _DELEGATE.match(request.first_user_text) is not None
-
-
-def _delegate(request: Request) -> Turn:
-    found = _DELEGATE.match(request.first_user_text)
-    assert found is not None
-    tasks = [{"name": f"task {number}", "prompt": PROMPT} for number in range(int(found[1]))]
-    return Turn(calls=(Call("delegate_to_subagents", {"tasks": tasks}),))
+    return script.when(delegates, [lambda request: delegate(request, PROMPT), Turn("They are done.")])
 
 
 def settings_for(name: str, jobs: int) -> dict[str, object]:
@@ -106,8 +93,8 @@ class Field:
         model = self._models[cell.latency_s]
         agent_dir = model.write_agent_dir(folder / "agent", settings={"subagents": settings_for(name, cell.jobs)})
         environ = {**with_bytecode(os.environ), **agent_environment(agent_dir, os.environ)}
-        if name != "warmed":  # which does so itself
-            # What is asked once for a machine, and remembered, is no part of the figures.
+        if name in ("cold", "warm", CLI):
+            # What we ask once and remember is no part of the figures; pi itself remembers nothing.
             self._run(name, folder / "project", Cell(cell.latency_s, 1, 1), environ)
         asked_before, start = len(model.requests), time.perf_counter()
         result, complaints = self._run(name, folder / "project", cell, environ)
@@ -225,7 +212,7 @@ def _costs(cell: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 
 
 def figures(found: Mapping[str, Any]) -> list[Figure]:
-    """What there are goals for."""
+    """What has a limit of its own, beside the goals."""
     kept = []
     for cell in found["cells"]:
         words = Cell(cell["latency_s"], cell["tasks"], cell["jobs"]).words
@@ -235,37 +222,35 @@ def figures(found: Mapping[str, Any]) -> list[Figure]:
                 low, high = cell["wall_ratio_spread"][name]
                 note = f"{low:.2f} to {high:.2f} in the single rounds"
                 kept.append(Figure(f"{words}: {OWN[name]} / bare", ratio, "×", goal, note=note))
-        if cell["ideal_s"] and cell["tasks"] == max(COUNTS):
-            wall = cell["medians"]["warmed"]["wall_s"]
-            kept.append(Figure(f"{words}: already warm / ideal", wall / cell["ideal_s"], "×", GOAL_IDEAL))
     return kept
 
 
-def named_commands(given: Iterable[str]) -> dict[str, str]:
-    """`name=command` each; raises SystemExit for what is not."""
-    peers = {}
-    for text in given:
-        name, _, command = text.partition("=")
-        peers[name] = command
-        if not command.strip() or not name.strip() or name in (*OWN, CLI):
-            names = ", ".join((*OWN, CLI))
-            raise SystemExit(f'--peer needs "name=command", with a name other than {names}; not {name!r}')
-    return peers
+def given_peers(options: argparse.Namespace) -> dict[str, str]:
+    """The commands that were given; raises SystemExit for what is not one."""
+    return named_commands(options.peer, (*OWN, CLI))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What this part can be told."""
     parser.add_argument("--quick", action="store_true", help="fewer tasks and one round: does it work at all?")
-    parser.add_argument("--minutes", type=float, default=9.0, help="no further round is begun after so long")
+    parser.add_argument("--minutes", type=float, help="no further round is begun after so long: 9, or 2 with --quick")
     parser.add_argument("--rounds", type=int, default=_MAX_ROUNDS, help="at most so many")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND", help="measure this command too")
+    others.add_options(parser)
 
 
-def measure_as_told(options: argparse.Namespace, seconds: float) -> dict[str, Any]:
+def seconds(options: argparse.Namespace) -> float:
+    """How long it may take."""
+    minutes: float = options.minutes or (2.0 if options.quick else 9.0)
+    return 60 * minutes
+
+
+def measure_as_told(options: argparse.Namespace, time_left_s: float) -> dict[str, Any]:
     """With the options that `add_options` added."""
     counts = [count for count in COUNTS if count < max(COUNTS)] if options.quick else COUNTS
     rounds = 1 if options.quick else options.rounds
-    return measure(counts, named_commands(options.peer), rounds=rounds, seconds=seconds)
+    # Those of the goals may refuse more than sixteen tasks.
+    given = {name: command for name, command in given_peers(options).items() if name not in others.PACKAGES}
+    return measure(counts, given, rounds=rounds, seconds=time_left_s)
 
 
 def main() -> None:
@@ -273,7 +258,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What tasks take through the engine beside bare pi calls.")
     add_options(parser)
     options = parser.parse_args()
-    found = measure_as_told(options, 60 * options.minutes)
+    found = measure_as_told(options, seconds(options))
     lines = [table(found), *(figure.line() for figure in figures(found))]
     sys.stdout.write("\n".join(lines) + "\n")
 

@@ -1,6 +1,6 @@
-"""Everything that is measured, in one run on the offline model: `./scripts/bench [--quick] [--peer "name=command"]`.
+"""Everything that is measured, in one run on the offline model: `./scripts/bench [--quick] [--peers DIRECTORY]`.
 
-First what there are goals for, then the rest as far as there is time.
+What there are goals for gets most of the time, the table of all numbers of tasks what is left.
 """
 
 from __future__ import annotations
@@ -13,24 +13,28 @@ from typing import Any
 
 from benchmarks import delegation, memory, pipeline, race, report, sessions, startup
 from benchmarks.figures import Figure
-from benchmarks.goals import ORIGINAL
 from benchmarks.machine import say
 
-_GOALS_SHARE = 0.65
-"""Of the time, for the goals; the other parts need two minutes."""
+_LEFT_S = 60.0
+"""What the goals leave for the last part."""
 
 Part = tuple[str, Callable[[], Any], Callable[[Any], list[Figure]]]
 
 
 def parts(options: argparse.Namespace, deadline: float) -> list[Part]:
-    """What there is to measure beside the goals; the last part takes the time that is left."""
+    """What there is to measure; the last two take the time that is left."""
     quick = options.quick
+
+    def left() -> float:
+        return deadline - time.monotonic()
+
     return [
         ("memory", lambda: memory.measure_as_told(quick), memory.figures),
         ("startup", lambda: startup.measure(3 if quick else 10), startup.figures),
         ("pipeline", lambda: pipeline.measure_as_told(quick), pipeline.figures),
-        ("sessions", lambda: sessions.measure((100, 1000) if quick else (100, 10_000), 100_000), sessions.figures),
-        ("delegation", lambda: delegation.measure_as_told(options, deadline - time.monotonic()), delegation.figures),
+        ("sessions", lambda: sessions.measure((100, 500) if quick else (100, 2000), 100_000), sessions.figures),
+        ("race", lambda: race.measure_as_told(options, left() - _LEFT_S), lambda _found: []),
+        ("delegation", lambda: delegation.measure_as_told(options, left()), delegation.figures),
     ]
 
 
@@ -38,7 +42,7 @@ def tables(kept: dict[str, Any], found: dict[str, list[Figure]]) -> str:
     """All tables but that of the goals."""
     lines = [delegation.table(kept["parts"]["delegation"])]
     for name in ("delegation", *(name for name in found if name != "delegation")):
-        lines += [name, *(figure.line() for figure in found[name]), ""]
+        lines += [name, *(figure.line() for figure in found[name]), ""] if found[name] else []
     return "\n".join(lines)
 
 
@@ -49,13 +53,10 @@ def main() -> None:
     delegation.add_options(parser)
     report.add_options(parser)
     options = parser.parse_args()
-    delegation.named_commands(options.peer)  # better now than after minutes
+    race.given_peers(options)  # better now than after minutes
     found: dict[str, list[Figure]] = {}
     with report.watched(options) as kept:
-        kept["parts"]["race"] = race.measure_as_told(options, 60 * options.minutes * _GOALS_SHARE)
-        # It refuses more than sixteen tasks.
-        options.peer = [peer for peer in options.peer if not peer.startswith(f"{ORIGINAL}=")]
-        for name, measure, figures in parts(options, start + 60 * options.minutes):
+        for name, measure, figures in parts(options, start + delegation.seconds(options)):
             say(f"measuring: {name}")
             kept["parts"][name] = measure()
             found[name] = figures(kept["parts"][name])

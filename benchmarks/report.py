@@ -34,7 +34,8 @@ def watched(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     start, before, load = time.monotonic(), busy_share(), load_per_core()
     if before > BUSY_SHARE:
         say(f"warning: others use {100 * before:.0f} % of this machine (load {load:.1f} per core); ratios suffer less")
-    told = {name: value for name, value in vars(options).items() if name != "kept"}
+    # Where peers are is nobody's business.
+    told = {name: value for name, value in vars(options).items() if name not in ("kept", "peer", "peers")}
     kept: dict[str, Any] = {"machine": machine(), "options": told, "parts": {}}
     kept |= {"date": datetime.now(UTC).date().isoformat(), "busy_share_before": before, "load_per_core_before": load}
     yield kept
