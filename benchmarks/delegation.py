@@ -131,7 +131,8 @@ def measure(counts: Iterable[int], peers: Mapping[str, str], *, rounds: int, sec
     cells = [Cell(latency, tasks, jobs) for latency, jobs in JOBS.items() for tasks in counts]
     kept: dict[Cell, list[dict[str, Measured]]] = {cell: [] for cell in cells}
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch, Field(Path(scratch), peers) as field:
-        field.round(Cell(0.0, 1), field.subjects, backwards=False)  # fills the caches
+        if seconds > 0:
+            field.round(Cell(0.0, 1), field.subjects, backwards=False)  # fills the caches
         took: dict[Cell, float] = dict.fromkeys(cells, 0.0)
         for number in range(rounds):
             for cell in cells:
@@ -171,16 +172,16 @@ def table(found: Mapping[str, Any]) -> str:
     others = [name for name in names if name != "bare"]
     lines = []
     for latency, jobs in JOBS.items():
+        rows = [cell for cell in found["cells"] if cell["latency_s"] == latency]
+        if not rows:
+            continue
         lines.append(f"{f'{latency:g} s latency, {jobs} at once':<26}" + _headings(names.values()) + f"{'rounds':>8}")
-        for cell in found["cells"]:
-            if cell["latency_s"] != latency:
-                continue
+        for cell in rows:
             cells = [f"{cell['medians']['bare']['wall_s']:>14.2f} s"]
             cells += [f"{cell['wall_ratios'][name]:>14.2f} ×" for name in others]
             label = f"  {cell['tasks']} task{'s' if cell['tasks'] > 1 else ''}"
             lines.append(f"{label:<26}{''.join(cells)}{len(cell['rounds']['bare']):>8}")
-        largest = [cell for cell in found["cells"] if cell["latency_s"] == latency][-1:]
-        lines += [*(line for cell in largest for line in _costs(cell, names)), ""]
+        lines += [*_costs(rows[-1], names), ""]
     return "\n".join(lines)
 
 

@@ -15,26 +15,20 @@ from benchmarks import delegation, memory, pipeline, race, report, sessions, sta
 from benchmarks.figures import Figure
 from benchmarks.machine import say
 
-_LEFT_S = 60.0
-"""What the goals leave for the last part."""
+_GOALS_SHARE = 0.75
+"""Of the time; the other parts need one to two minutes."""
 
 Part = tuple[str, Callable[[], Any], Callable[[Any], list[Figure]]]
 
 
 def parts(options: argparse.Namespace, deadline: float) -> list[Part]:
-    """What there is to measure; the last two take the time that is left."""
+    """What there is to measure beside the goals; the last part takes the time that is left."""
     quick = options.quick
-
-    def left() -> float:
-        return deadline - time.monotonic()
-
     return [
-        ("memory", lambda: memory.measure_as_told(quick), memory.figures),
         ("startup", lambda: startup.measure(3 if quick else 10), startup.figures),
         ("pipeline", lambda: pipeline.measure_as_told(quick), pipeline.figures),
         ("sessions", lambda: sessions.measure((100, 500) if quick else (100, 2000), 100_000), sessions.figures),
-        ("race", lambda: race.measure_as_told(options, left() - _LEFT_S), lambda _found: []),
-        ("delegation", lambda: delegation.measure_as_told(options, left()), delegation.figures),
+        ("delegation", lambda: delegation.measure_as_told(options, deadline - time.monotonic()), delegation.figures),
     ]
 
 
@@ -54,9 +48,14 @@ def main() -> None:
     report.add_options(parser)
     options = parser.parse_args()
     race.given_peers(options)  # better now than after minutes
-    found: dict[str, list[Figure]] = {}
+    seconds = delegation.seconds(options)
     with report.watched(options) as kept:
-        for name, measure, figures in parts(options, start + delegation.seconds(options)):
+        kept["parts"]["memory"] = memory.measure_as_told(options.quick)
+        found = {"memory": memory.figures(kept["parts"]["memory"])}
+        kept["parts"]["race"] = race.measure_as_told(options, start + _GOALS_SHARE * seconds - time.monotonic())
+        rows = race.rows(kept["parts"]["race"], kept["parts"]["memory"])
+        report.keep(kept, rows)  # whatever happens to the rest
+        for name, measure, figures in parts(options, start + seconds):
             say(f"measuring: {name}")
             kept["parts"][name] = measure()
             found[name] = figures(kept["parts"][name])
@@ -65,7 +64,6 @@ def main() -> None:
         for name, figures in found.items()
         for one in figures
     ]
-    rows = race.rows(kept["parts"]["race"], kept["parts"]["memory"])
     sys.stdout.write(report.publish(kept, rows, others=tables(kept, found), docs=options.docs))
 
 

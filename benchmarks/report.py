@@ -38,6 +38,7 @@ def watched(options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     told = {name: value for name, value in vars(options).items() if name not in ("kept", "peer", "peers")}
     kept: dict[str, Any] = {"machine": machine(), "options": told, "parts": {}}
     kept |= {"date": datetime.now(UTC).date().isoformat(), "busy_share_before": before, "load_per_core_before": load}
+    kept |= {"busy_share_after": before, "took_s": 0.0}  # until it is known
     yield kept
     kept |= {"busy_share_after": busy_share(), "took_s": time.monotonic() - start}
 
@@ -54,11 +55,16 @@ def conditions(kept: Mapping[str, Any]) -> str:
     return f"{words}\nThat is too much for absolute figures; ratios are of the same round and suffer less."
 
 
-def publish(kept: dict[str, Any], rows: Sequence[Row], *, others: str = "", docs: bool = False) -> str:
-    """Write all files; returns what the terminal shows: the goals first, then other tables."""
+def keep(kept: dict[str, Any], rows: Sequence[Row]) -> None:
+    """Write what was measured so far."""
     kept["goals"] = [row.to_json() for row in rows]
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "latest.json").write_text(json.dumps(kept, indent=2) + "\n", encoding="utf-8")
+
+
+def publish(kept: dict[str, Any], rows: Sequence[Row], *, others: str = "", docs: bool = False) -> str:
+    """Write all files; returns what the terminal shows: the goals first, then other tables."""
+    keep(kept, rows)
     picture = plot.svg(rows, plot.times_of(kept["parts"].get("race", {})))
     (RESULTS / "latest.svg").write_text(picture, encoding="utf-8")
     problem = plot.write_png(RESULTS / "latest.svg", plot.size_of(picture), RESULTS / "latest.png")
