@@ -16,13 +16,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from benchmarks.figures import Figure, Measured, ideal_s, medians, ratios, spread
+from benchmarks import peers as others
+from benchmarks.figures import Cell, Figure, Measured, ideal_s, medians, ratios, spread
 from benchmarks.machine import say
+from benchmarks.peers import delegate, delegates, named_commands
 from benchmarks.startup import with_bytecode
+from benchmarks.subjects import PROMPT
 from pi_subagents.offline import Call, OfflineModel, Script, Turn, agent_environment
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -31,38 +33,33 @@ JOBS = {0.0: 4, 0.5: 16}
 """Model latencies, and how many tasks are worked on at once with each."""
 TURNS = 2
 OWN = {"bare": "bare pi", "cold": "cold", "warm": "warm", "warmed": "already warm"}
+CLI = "cli"
+"""`pi-subagents call`, from the start of its interpreter; it takes sixteen tasks at most."""
 GOALS = {
     (0.0, 16, "warm"): 0.45,
     (0.0, 64, "warm"): 0.16,
-    (0.0, 16, "warmed"): 0.12,
     (0.0, 16, "cold"): 1.05,
     (0.0, 64, "cold"): 1.05,
 }
-GOAL_IDEAL = 1.15
 _MAX_ROUNDS = 5
 _SUBJECT_TIMEOUT_S = 300
 
 
-@dataclass(frozen=True)
-class Cell:
-    """So many tasks at one latency."""
-
-    latency_s: float
-    tasks: int
-
-    @property
-    def jobs(self) -> int:
-        return JOBS[self.latency_s]
-
-    @property
-    def words(self) -> str:
-        return f"{self.tasks} task{'s' if self.tasks > 1 else ''}, {self.latency_s:g} s latency, {self.jobs} at once"
-
-
 def conversation(latency_s: float) -> Script:
-    """One tool call, then an answer: the smallest run that uses everything."""
+    """One tool call, then an answer: the smallest run that uses everything.
+
+    A conversation that begins with `Delegate N tasks` hands out N of them, for peers that are extensions of `pi`.
+    """
     call = Turn(calls=(Call("bash", {"command": "echo ready"}),), delay_s=latency_s)
-    return Script().otherwise([call, Turn("It printed: ready.", delay_s=latency_s)])
+    script = Script().otherwise([call, Turn("It printed: ready.", delay_s=latency_s)])
+    return script.when(delegates, [lambda request: delegate(request, PROMPT), Turn("They are done.")])
+
+
+def settings_for(name: str, jobs: int) -> dict[str, object]:
+    """Those that come with the program, but for what makes the subject what it is."""
+    # The limit of the machine must not lie below what bare calls may do.
+    limit: dict[str, object] = {"maxProcesses": jobs}
+    return limit | {"warmAgents": False} if name == "cold" else limit
 
 
 class Field:
@@ -84,21 +81,21 @@ class Field:
         for model in self._models.values():
             model.close()
 
-    def round(self, cell: Cell, *, backwards: bool) -> dict[str, Measured]:
-        """Every subject once. Who goes first changes, so that a machine that gets busier favours nobody."""
-        names = sorted(self.subjects, reverse=backwards)
-        measured = {name: self._measure(name, cell) for name in names}
-        return {name: measured[name] for name in self.subjects}
+    def round(self, cell: Cell, names: Iterable[str], *, backwards: bool) -> dict[str, Measured]:
+        """Every one of them once. Who goes first changes, so that a machine that gets busier favours nobody."""
+        measured = {name: self._measure(name, cell) for name in sorted(names, reverse=backwards)}
+        return {name: measured[name] for name in names}
 
     def _measure(self, name: str, cell: Cell) -> Measured:
         self._number += 1
         folder = self._scratch / f"{self._number}"
         (folder / "project" / ".git").mkdir(parents=True)
         model = self._models[cell.latency_s]
-        # The limit of the machine must not lie below what bare calls may do.
-        ours = {"warmAgents": name != "cold", "maxProcesses": cell.jobs}
-        agent_dir = model.write_agent_dir(folder / "agent", settings={"subagents": ours})
+        agent_dir = model.write_agent_dir(folder / "agent", settings={"subagents": settings_for(name, cell.jobs)})
         environ = {**with_bytecode(os.environ), **agent_environment(agent_dir, os.environ)}
+        if name in ("cold", "warm", CLI):
+            # What we ask once and remember is no part of the figures; pi itself remembers nothing.
+            self._run(name, folder / "project", Cell(cell.latency_s, 1, 1), environ)
         asked_before, start = len(model.requests), time.perf_counter()
         result, complaints = self._run(name, folder / "project", cell, environ)
         wall = time.perf_counter() - start
@@ -131,17 +128,18 @@ class Field:
 def measure(counts: Iterable[int], peers: Mapping[str, str], *, rounds: int, seconds: float) -> dict[str, Any]:
     """One round of everything, then further ones as long as there is time for them."""
     deadline = time.monotonic() + seconds
-    cells = [Cell(latency, tasks) for latency in JOBS for tasks in counts]
+    cells = [Cell(latency, tasks, jobs) for latency, jobs in JOBS.items() for tasks in counts]
     kept: dict[Cell, list[dict[str, Measured]]] = {cell: [] for cell in cells}
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch, Field(Path(scratch), peers) as field:
-        field.round(Cell(0.0, 1), backwards=False)  # fills the caches
+        if seconds > 0:
+            field.round(Cell(0.0, 1), field.subjects, backwards=False)  # fills the caches
         took: dict[Cell, float] = dict.fromkeys(cells, 0.0)
         for number in range(rounds):
             for cell in cells:
                 start = time.monotonic()
                 if start + took[cell] > deadline:
                     continue
-                result = field.round(cell, backwards=bool(number % 2))
+                result = field.round(cell, field.subjects, backwards=bool(number % 2))
                 kept[cell].append(result)
                 took[cell] = time.monotonic() - start
                 walls = ", ".join(f"{field.subjects[name]} {one['wall_s']:.2f} s" for name, one in result.items())
@@ -174,16 +172,16 @@ def table(found: Mapping[str, Any]) -> str:
     others = [name for name in names if name != "bare"]
     lines = []
     for latency, jobs in JOBS.items():
+        rows = [cell for cell in found["cells"] if cell["latency_s"] == latency]
+        if not rows:
+            continue
         lines.append(f"{f'{latency:g} s latency, {jobs} at once':<26}" + _headings(names.values()) + f"{'rounds':>8}")
-        for cell in found["cells"]:
-            if cell["latency_s"] != latency:
-                continue
+        for cell in rows:
             cells = [f"{cell['medians']['bare']['wall_s']:>14.2f} s"]
             cells += [f"{cell['wall_ratios'][name]:>14.2f} ×" for name in others]
             label = f"  {cell['tasks']} task{'s' if cell['tasks'] > 1 else ''}"
             lines.append(f"{label:<26}{''.join(cells)}{len(cell['rounds']['bare']):>8}")
-        largest = [cell for cell in found["cells"] if cell["latency_s"] == latency][-1:]
-        lines += [*(line for cell in largest for line in _costs(cell, names)), ""]
+        lines += [*_costs(rows[-1], names), ""]
     return "\n".join(lines)
 
 
@@ -215,46 +213,45 @@ def _costs(cell: Mapping[str, Any], names: Iterable[str]) -> list[str]:
 
 
 def figures(found: Mapping[str, Any]) -> list[Figure]:
-    """What there are goals for."""
+    """What has a limit of its own, beside the goals."""
     kept = []
     for cell in found["cells"]:
-        words = Cell(cell["latency_s"], cell["tasks"]).words
+        words = Cell(cell["latency_s"], cell["tasks"], cell["jobs"]).words
         for name, ratio in cell["wall_ratios"].items():
             goal = GOALS.get((cell["latency_s"], cell["tasks"], name))
             if goal is not None:
                 low, high = cell["wall_ratio_spread"][name]
                 note = f"{low:.2f} to {high:.2f} in the single rounds"
                 kept.append(Figure(f"{words}: {OWN[name]} / bare", ratio, "×", goal, note=note))
-        if cell["ideal_s"] and cell["tasks"] == max(COUNTS):
-            wall = cell["medians"]["warmed"]["wall_s"]
-            kept.append(Figure(f"{words}: already warm / ideal", wall / cell["ideal_s"], "×", GOAL_IDEAL))
     return kept
 
 
-def named_commands(given: Iterable[str]) -> dict[str, str]:
-    """`name=command` each; raises SystemExit for what is not."""
-    peers = {}
-    for text in given:
-        name, _, command = text.partition("=")
-        peers[name] = command
-        if not command.strip() or not name.strip() or name in OWN:
-            raise SystemExit(f'--peer needs "name=command", with a name other than {", ".join(OWN)}; not {name!r}')
-    return peers
+def given_peers(options: argparse.Namespace) -> dict[str, str]:
+    """The commands that were given; raises SystemExit for what is not one."""
+    return named_commands(options.peer, (*OWN, CLI))
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """What this part can be told."""
     parser.add_argument("--quick", action="store_true", help="fewer tasks and one round: does it work at all?")
-    parser.add_argument("--minutes", type=float, default=9.0, help="no further round is begun after so long")
+    parser.add_argument("--minutes", type=float, help="no further round is begun after so long: 9, or 2 with --quick")
     parser.add_argument("--rounds", type=int, default=_MAX_ROUNDS, help="at most so many")
-    parser.add_argument("--peer", action="append", default=[], metavar="NAME=COMMAND", help="measure this command too")
+    others.add_options(parser)
 
 
-def measure_as_told(options: argparse.Namespace, seconds: float) -> dict[str, Any]:
+def seconds(options: argparse.Namespace) -> float:
+    """How long it may take."""
+    minutes: float = options.minutes or (2.0 if options.quick else 9.0)
+    return 60 * minutes
+
+
+def measure_as_told(options: argparse.Namespace, time_left_s: float) -> dict[str, Any]:
     """With the options that `add_options` added."""
     counts = [count for count in COUNTS if count < max(COUNTS)] if options.quick else COUNTS
     rounds = 1 if options.quick else options.rounds
-    return measure(counts, named_commands(options.peer), rounds=rounds, seconds=seconds)
+    # Those of the goals may refuse more than sixteen tasks.
+    given = {name: command for name, command in given_peers(options).items() if name not in others.PACKAGES}
+    return measure(counts, given, rounds=rounds, seconds=time_left_s)
 
 
 def main() -> None:
@@ -262,7 +259,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="What tasks take through the engine beside bare pi calls.")
     add_options(parser)
     options = parser.parse_args()
-    found = measure_as_told(options, 60 * options.minutes)
+    found = measure_as_told(options, seconds(options))
     lines = [table(found), *(figure.line() for figure in figures(found))]
     sys.stdout.write("\n".join(lines) + "\n")
 

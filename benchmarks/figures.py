@@ -15,6 +15,19 @@ _LABEL_WIDTH = 52
 
 
 @dataclass(frozen=True)
+class Cell:
+    """So many tasks of two turns at one latency of the model, so many at once."""
+
+    latency_s: float
+    tasks: int
+    jobs: int = 4
+
+    @property
+    def words(self) -> str:
+        return f"{self.tasks} task{'s' if self.tasks > 1 else ''}, {self.latency_s:g} s latency, {self.jobs} at once"
+
+
+@dataclass(frozen=True)
 class Figure:
     """A number for people. The goal is the most it may be, or the least where `at_least` says so."""
 

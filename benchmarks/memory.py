@@ -36,7 +36,7 @@ _LOOK_S = 0.02
 def measure(counts: Iterable[int], flooded_records: int) -> dict[str, Any]:
     """Resident megabytes for each number of agents, and over a flood."""
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
-        at_once = {str(count): _measure(Path(scratch) / f"{count}", count) for count in counts}
+        at_once = {str(count): at_work(Path(scratch) / f"{count}", count) for count in counts}
         say("memory: a flood of events")
         long = flood(
             Path(scratch) / "flood", seconds=_WAIT_S, rate=1_000_000, agents=4, view=False, records=flooded_records
@@ -58,7 +58,8 @@ def _summary(long: Flooded) -> dict[str, Any]:
     }
 
 
-def _measure(folder: Path, count: int) -> dict[str, float]:
+def at_work(folder: Path, count: int) -> dict[str, float]:
+    """Megabytes of an engine with so many agents at work, in a process of its own."""
     (folder / "project" / ".git").mkdir(parents=True)
     (folder / "agent").mkdir()
     settings = {"subagents": {"maxProcesses": count}}

@@ -48,8 +48,9 @@ def measure(events: int, agents: int) -> dict[str, float]:
     data = b"".join(json.dumps(record).encode() + b"\n" for record in turns(events))
     chunks = [data[start : start + _CHUNK_BYTES] for start in range(0, len(data), _CHUNK_BYTES)]
     with tempfile.TemporaryDirectory(prefix="bench-") as scratch:
+        runs = Path(scratch) / "project" / ".pi" / "subagents" / "runs"
         rates = {
-            name: events / min(_seconds(way, chunks, Path(scratch) / f"{name}-{turn}") for turn in range(_REPEATS))
+            name: events / min(_seconds(way, chunks, runs / f"{name}-{turn}") for turn in range(_REPEATS))
             for name, way in WAYS.items()
         }
         cpu = {f"{name}_cpu_ms": _agent_cpu_ms(Path(scratch) / name, agents, name == "warm") for name in _KINDS}

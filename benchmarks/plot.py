@@ -1,112 +1,123 @@
-"""The ratios as a picture: bars beside bare `pi` calls, as an SVG and as the PNG that a browser makes of it."""
+"""The goals as a picture: what sixteen tasks take, and how far from its goal each figure is.
+
+An SVG that is legible on light and dark pages, and the PNG that a browser makes of it.
+"""
 
 from __future__ import annotations
 
 import html
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from benchmarks.goals import Row
+from benchmarks.peers import ORIGINAL, QUICKEST
 
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "chrome")
 _FLAGS = ("--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--force-device-scale-factor=2")
 _BROWSER_S = 60
-_COLOURS = ("#8b949e", "#1f77b4", "#2ca02c", "#d6862b", "#9467bd", "#8c564b", "#17a2b8")
-_PANEL_WIDTH, _PANEL_HEIGHT = 430, 250
-_LEFT, _TOP, _GAP, _BOTTOM = 50, 78, 40, 46
-_BAR_GAP, _GROUP_GAP = 3, 22
-_MAX_STEPS = 8
+_STYLE = """
+  .page { fill: #ffffff } .word { fill: #1f2328 } .faint { fill: #59636e } .line { stroke: #1f2328 }
+  .other { fill: #afb8c1 } .ours, .met { fill: #2da44e } .missed { fill: #d4771c }
+  @media (prefers-color-scheme: dark) {
+    .page { fill: #0d1117 } .word { fill: #e6edf3 } .faint { fill: #9198a1 } .line { stroke: #e6edf3 }
+    .other { fill: #6e7681 } .ours, .met { fill: #3fb950 } .missed { fill: #e3913c }
+  }
+"""
+_WIDTH, _MARGIN, _LABELS, _ROW, _BAR = 960, 24, 400, 26, 14
+_TIMES_WIDTH = 340
+_GOAL_WIDTH = 200
+"""A figure that is just as good as its goal has a bar of this length."""
+_MOST = 1.3
+"""Longer bars are cut: by how much a goal is missed is said by the number."""
+_NAMES = {
+    ORIGINAL: "the original extension",
+    "bare": "bare pi calls",
+    QUICKEST: "the quickest peer, without isolation",
+    "cli": "pi-subagents, from the command line",
+    "warmed": "pi-subagents, in a host that is warm",
+}
 
 
-@dataclass(frozen=True)
-class Panel:
-    """Groups of bars: for each group's name a value for each series; lines are drawn at `marks`."""
-
-    title: str
-    groups: Mapping[str, Sequence[float]]
-    marks: Sequence[float] = (1.0,)
+def times_of(found: Mapping[str, Any]) -> dict[str, float]:
+    """Seconds that sixteen tasks took each subject, the slowest first."""
+    cells = [cell for cell in found.get("cells", ()) if cell["tasks"] == 16]
+    times = {_NAMES.get(name, name): wall for cell in cells for name, wall in cell["wall_s"].items()}
+    return dict(sorted(times.items(), key=lambda one: -one[1]))
 
 
-def panels_of(found: Mapping[str, Any]) -> tuple[list[str], list[Panel]]:
-    """The series, and a panel for each latency, from what the delegations took."""
-    others = [name for name in found["subjects"] if name != "bare"]
-    groups: dict[tuple[float, int], dict[str, list[float]]] = {}
-    for cell in found["cells"]:
-        panel = groups.setdefault((cell["latency_s"], cell["jobs"]), {})
-        name = f"{cell['tasks']} task{'s' if cell['tasks'] > 1 else ''}"
-        panel[name] = [cell["wall_ratios"][one] for one in others]
-    titles = {key: f"model latency {key[0]:g} s, {key[1]} at once" for key in groups}
-    return [found["subjects"][name] for name in others], [Panel(titles[key], one) for key, one in groups.items()]
-
-
-def svg(title: str, series: Sequence[str], panels: Sequence[Panel]) -> str:
-    """The picture; all panels have the same scale."""
-    width, height = size_of(panels)
-    values = [value for panel in panels for bars in panel.groups.values() for value in bars]
-    top = max([1.0, *values]) * 1.1
-    body = [_text(_LEFT, 26, title, size=16, weight="bold"), *_legend(series)]
-    for number, panel in enumerate(panels):
-        body += _panel(panel, _LEFT + number * (_PANEL_WIDTH + _GAP), top)
+def svg(rows: Sequence[Row], times: Mapping[str, float]) -> str:
+    """The picture."""
+    body: list[str] = []
+    y = 34.0
+    if times:
+        body.append(_text(_MARGIN, y, "Seconds for 16 small tasks, 4 at once", size=16, weight="bold"))
+        for name, seconds in times.items():
+            y += _ROW
+            body += _time(y, name, seconds, seconds / max(times.values()))
+        y += 46
+    body.append(_text(_MARGIN, y, "Goals, and what was reached", size=16, weight="bold"))
+    at, top = _MARGIN + _LABELS + _GOAL_WIDTH, y + 10
+    body.append(_text(at, y, "goal", kind="faint", anchor="middle"))
+    for row in rows:
+        y += _ROW
+        body += _row(y, row)
+    body.append(
+        f'<line class="line" x1="{at}" y1="{top:.0f}" x2="{at}" y2="{y + 8:.0f}" stroke-width="1.5" '
+        'stroke-dasharray="4 3"/>'
+    )
+    height = round(y + 30)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        'font-family="system-ui, sans-serif">\n'
-        f'<rect width="{width}" height="{height}" fill="#ffffff"/>\n' + "\n".join(body) + "\n</svg>\n"
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{height}" '
+        f'viewBox="0 0 {_WIDTH} {height}" font-family="system-ui, sans-serif">\n<style>{_STYLE}</style>\n'
+        f'<rect class="page" width="{_WIDTH}" height="{height}" rx="8"/>\n' + "\n".join(body) + "\n</svg>\n"
     )
 
 
-def _legend(series: Sequence[str]) -> list[str]:
-    parts, x = [], float(_LEFT)
-    for number, name in enumerate(series):
-        parts.append(f'<rect x="{x:.0f}" y="40" width="11" height="11" fill="{_colour(number)}"/>')
-        parts.append(_text(x + 16, 50, name))
-        x += 34 + 7 * len(name)
-    return parts
+def _time(y: float, name: str, seconds: float, share: float) -> list[str]:
+    x, width = _MARGIN + _LABELS, _TIMES_WIDTH * share
+    kind = "ours" if name.startswith("pi-subagents") else "other"
+    return [_text(x - 10, y, name, anchor="end"), _bar(x, y, width, kind), _text(x + width + 8, y, f"{seconds:.2f} s")]
 
 
-def _panel(panel: Panel, left: float, top: float) -> list[str]:
-    floor = _TOP + _PANEL_HEIGHT
-
-    def height(value: float) -> float:
-        return _PANEL_HEIGHT * value / top
-
-    parts = [_text(left, _TOP - 8, panel.title, weight="bold")]
-    step = next(size for size in (0.25, 0.5, 1.0, 2.0, 5.0, top) if top / size <= _MAX_STEPS)
-    for number in range(int(top / step) + 1):
-        y = floor - height(number * step)
-        parts.append(_line(left, y, left + _PANEL_WIDTH, "#e5e7eb"))
-        parts.append(_text(left - 6, y + 4, f"{number * step:g}×", size=10, anchor="end"))
-    slot = _PANEL_WIDTH / max(1, len(panel.groups))
-    for position, (name, bars) in enumerate(panel.groups.items()):
-        start, bar = left + position * slot + _GROUP_GAP / 2, (slot - _GROUP_GAP) / max(1, len(bars))
-        for number, value in enumerate(bars):
-            x, y = start + number * bar, floor - height(value)
-            parts.append(
-                f'<rect x="{x:.1f}" y="{y:.1f}" width="{bar - _BAR_GAP:.1f}" height="{height(value):.1f}" '
-                f'fill="{_colour(number)}"><title>{html.escape(name)}: {value:.2f}×</title></rect>'
-            )
-            parts.append(_text(x + (bar - _BAR_GAP) / 2, y - 4, f"{value:.2f}", size=10, anchor="middle"))
-        parts.append(_text(left + (position + 0.5) * slot, floor + 18, name, anchor="middle"))
-    return parts + [_line(left, floor - height(mark), left + _PANEL_WIDTH, "#444444", "5 4") for mark in panel.marks]
+def _row(y: float, row: Row) -> list[str]:
+    x = _MARGIN + _LABELS
+    label = _text(x - 10, y, row.goal.label, anchor="end")
+    if not row.values:
+        return [label, _text(x, y, "not measured", kind="faint")]
+    width = _GOAL_WIDTH * min(row.median / row.goal.most, _MOST)
+    words = f"{row.mark} {row.reached}"
+    goal = f"(at most {row.goal.most:g})"
+    end = x + _GOAL_WIDTH * _MOST
+    return [
+        label,
+        _bar(x, y, max(width, 1.0), "met" if row.is_met else "missed"),
+        _text(end + 12, y, words, weight="bold"),
+        _text(_WIDTH - _MARGIN, y, goal, kind="faint", anchor="end"),
+    ]
 
 
-def _colour(number: int) -> str:
-    return _COLOURS[number % len(_COLOURS)]
+def _bar(x: float, y: float, width: float, kind: str) -> str:
+    return f'<rect class="{kind}" x="{x:.1f}" y="{y - 11:.1f}" width="{width:.1f}" height="{_BAR}" rx="2"/>'
 
 
-def _line(x: float, y: float, to_x: float, colour: str, dashes: str = "none") -> str:
+def _text(
+    x: float, y: float, words: str, *, size: int = 13, weight: str = "normal", anchor: str = "start", kind: str = "word"
+) -> str:
     return (
-        f'<line x1="{x:.1f}" y1="{y:.1f}" x2="{to_x:.1f}" y2="{y:.1f}" stroke="{colour}" stroke-dasharray="{dashes}"/>'
+        f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" '
+        f'text-anchor="{anchor}">{html.escape(words)}</text>'
     )
 
 
-def _text(x: float, y: float, words: str, *, size: int = 12, weight: str = "normal", anchor: str = "start") -> str:
-    return (
-        f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" font-weight="{weight}" text-anchor="{anchor}" '
-        f'fill="#1f2328">{html.escape(words)}</text>'
-    )
+def size_of(picture: str) -> tuple[int, int]:
+    """Width and height of a picture."""
+    found = re.search(r'width="(\d+)" height="(\d+)"', picture)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def write_png(picture: Path, size: tuple[int, int], target: Path) -> str | None:
@@ -123,8 +134,3 @@ def write_png(picture: Path, size: tuple[int, int], target: Path) -> str | None:
         except (OSError, subprocess.SubprocessError) as error:
             return f"no PNG: {browser} failed ({error})"
     return None if target.exists() else f"no PNG: {browser} made none"
-
-
-def size_of(panels: Sequence[Panel]) -> tuple[int, int]:
-    """Width and height of the picture."""
-    return _LEFT + len(panels) * (_PANEL_WIDTH + _GAP), _TOP + _PANEL_HEIGHT + _BOTTOM

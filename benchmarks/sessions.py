@@ -156,7 +156,8 @@ def _event_us(path: Path, count: int) -> float:
 
 
 def _measure_fold(scratch: Path, count: int) -> dict[str, float]:
-    path = scratch / "long.jsonl"
+    path = scratch / "project" / ".pi" / "subagents" / "runs" / "long" / "events.jsonl"
+    path.parent.mkdir(parents=True)
     journal = Journal(path)
     for number in range(count // 4):
         journal.append(_turn(number))

@@ -50,11 +50,12 @@ def bare(folder: Path, tasks: int, jobs: int, _command: str) -> Iterator[Work]:
     """`pi … < prompt > file` from a few threads: the least that anybody could do."""
     program = _pi()
     options = ("--mode", "json", "-p", "--no-prompt-templates", "--session")
+    own = folder / f"{os.getpid()}"  # an earlier one may have left sessions here, which pi would go on with
 
     def call(number: int) -> bool:
-        with (folder / f"{number}.out").open("wb") as output:
+        with Path(f"{own}-{number}.out").open("wb") as output:
             done = subprocess.run(
-                [*program, *options, str(folder / f"{number}.jsonl")],
+                [*program, *options, f"{own}-{number}.jsonl"],
                 input=PROMPT.encode(),
                 stdout=output,
                 stderr=subprocess.DEVNULL,
@@ -100,6 +101,20 @@ def warmed(folder: Path, tasks: int, jobs: int, _command: str) -> Iterator[Work]
 
 
 @contextmanager
+def cli(folder: Path, tasks: int, _jobs: int, _command: str) -> Iterator[Work]:
+    """`pi-subagents call`, as a shell would start it."""
+    program = Path(sys.executable).with_name("pi-subagents")
+    asked = {"tasks": [{"name": f"task {number}", "prompt": PROMPT} for number in range(tasks)]}
+    command = [str(program), "call", "delegate_to_subagents", json.dumps(asked)]
+
+    def work() -> Done:
+        done = subprocess.run(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, check=False)
+        return Done(tasks if done.returncode == 0 else 0, 0, 0)
+
+    yield work
+
+
+@contextmanager
 def peer(folder: Path, tasks: int, jobs: int, command: str) -> Iterator[Work]:
     """Any command that does so many tasks; `{pi}` is the program that the others use."""
     filled = command.replace("{n}", str(tasks)).replace("{jobs}", str(jobs)).replace("{pi}", shlex.join(_pi()))
@@ -129,7 +144,14 @@ async def _delegate(folder: Path, tasks: int, jobs: int, agents: Runner | None) 
     return Done(sum(result.ok for result in results), len({start.pid for start in starts}), new)
 
 
-SUBJECTS: dict[str, Subject] = {"bare": bare, "cold": engine, "warm": engine, "warmed": warmed, "peer": peer}
+SUBJECTS: dict[str, Subject] = {
+    "bare": bare,
+    "cold": engine,
+    "warm": engine,
+    "warmed": warmed,
+    "cli": cli,
+    "peer": peer,
+}
 
 
 def own_cpu_s() -> float:
