@@ -8,10 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.delegation.program_facts import MAX_AGE_S, MODELS_FILE, OfferedModels, program_version
+from pi_subagents.delegation.program_facts import (
+    MAX_AGE_S,
+    MODELS_FILE,
+    OfferedModels,
+    program_version,
+    usable_harness,
+)
 from pi_subagents.harness import Program
 from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.programs import LOGIN, NEWEST_KNOWN, line_of, version_in
+from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.place import Place
 from pi_subagents.profiles import CheckedModel, UnknownModel
 from pi_subagents.settings import load_settings
@@ -59,6 +66,12 @@ class Machine:
         """What a call of its own would find."""
         place = Place.here(self.root, self.environ)
         return program_version(Pi().version_question(Program((str(self.program),), "test"), place), place)
+
+    def harness(self) -> tuple[str, str | None]:
+        """How a call of its own would speak to the program, and what it would say about that."""
+        place = Place.here(self.root, self.environ)
+        harness, note = usable_harness(PiRpc(), place, load_settings(place.cwd, place.agent_dir))
+        return harness.name, note
 
     @property
     def asked(self) -> list[str]:
@@ -225,6 +238,35 @@ def test_without_a_default_there_is_none_and_it_is_asked_again(machine: Machine,
     assert machine.models.default() is None
     assert machine.models.default() is None
     assert len(machine.asked) == 2
+
+
+# --- modes ---------------------------------------------------------------------------------------------------
+
+
+def test_a_program_with_rpc_is_spoken_to_that_way_and_asked_once(machine: Machine) -> None:
+    machine.says("Options:\n  --mode <mode>  Output mode: text (default), json, or rpc\n")
+    assert [machine.harness(), machine.harness()] == [("pi-rpc", None)] * 2
+    assert machine.asked == ["--help"]
+
+
+@pytest.mark.parametrize("help_text", ["  --mode <mode>  Output mode: text (default) or json\n", "Try rpc!\n", ""])
+def test_a_program_without_rpc_is_spoken_to_in_json_and_that_is_said_once(help_text: str, machine: Machine) -> None:
+    machine.says(help_text)
+    (first, note), again = machine.harness(), machine.harness()
+    assert (first, again) == ("pi-json", ("pi-json", None))
+    assert note is not None
+    assert "does not support the harness pi-rpc, so pi-json is used" in note
+    touch(machine.program, f"{PROGRAM}# newer\n")
+    machine.says("  --mode <mode>  text, json, rpc\n")
+    assert machine.harness() == ("pi-rpc", None)
+    assert machine.asked == ["--help", "--help"]
+
+
+def test_a_program_that_does_not_answer_is_asked_again(machine: Machine) -> None:
+    machine.says("  --mode <mode>  text, json, rpc\n")
+    machine.environ["CODE"] = "3"
+    assert [machine.harness()[0], machine.harness()[0]] == ["pi-json", "pi-json"]
+    assert machine.asked == ["--help", "--help"]
 
 
 # --- versions ------------------------------------------------------------------------------------------------

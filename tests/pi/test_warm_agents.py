@@ -92,6 +92,35 @@ async def test_tasks_of_the_same_kind_share_a_process_and_nothing_else(house: Ho
         assert conversation.stat().st_mode & 0o077 == 0
 
 
+LOOK_AROUND = """
+cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' '\\n'
+ls -l /proc/[0-9]*/fd /proc/[0-9]*/cwd; env; pwd; jobs; ls -A
+"""
+LEAVE_TRACES = "export LEFT=banana; cd /tmp; alias left=banana; printf '%s' \"$LEFT\" > /dev/null"
+
+
+async def test_a_task_finds_nothing_of_an_earlier_one_in_its_process(play: Play, build: Build) -> None:
+    def look(request: Request) -> Any:
+        return Call("bash", {"command": LEAVE_TRACES if "apple" in request.first_user_text else LOOK_AROUND})
+
+    stage = play(Script().otherwise([look, Say("Done.")]))
+    stage.write_profile("helper", body="Be brief.")
+    house = build(stage)
+    first, second = await house.run("The word is apple.", "Look around.", profile="helper")
+    assert (first.reused, second.reused) == (False, True)
+    earlier, later = house.results
+    seen = json.dumps(stage.model.requests[-1].body)
+    assert "--system-prompt" in seen, "it sees the process that it works in"
+    for trace in (earlier.run_dir.name, earlier.session_id, "apple", "banana", "cwd -> /tmp"):
+        assert trace not in seen
+    assert f"PWD={stage.project}" in seen, "it works where the task says, not where the last one went"
+    assert (later.tool_count, earlier.tool_count) == (1, 1)
+    assert [json.loads((run.run_dir / "result.json").read_text())["reusedProcess"] for run in (earlier, later)] == [
+        False,
+        True,
+    ]
+
+
 def _profile(stage: Stage, text: str) -> None:
     os.utime(stage.write_profile("helper", body=text), ns=(0, len(text)))
 

@@ -61,6 +61,8 @@ VERSIONS_FILE = "pi-versions.json"
 MODES_FILE = "pi-modes.json"
 MODELS_FILE = "models-offered.json"
 DEFAULTS_FILE = "models-default.json"
+_MODES_AGE_S = 30 * 86_400
+"""A program file that stays the same may start another version, but none has ever lost a mode."""
 _TIMEOUT_S = 10.0
 _MAX_REASON_CHARACTERS = 200
 
@@ -77,16 +79,17 @@ class _Entry(msgspec.Struct, Generic[T], frozen=True):
 
 
 class Answers(Generic[T]):
-    """Answers of one kind, by what they depend on; the latest few, and none that is older than a day."""
+    """Answers of one kind, by what they depend on; the latest few, and none that is too old."""
 
-    def __init__(self, file: Path, kind: Any) -> None:
+    def __init__(self, file: Path, kind: Any, max_age_s: float = MAX_AGE_S) -> None:
         self._file = file
+        self._max_age_s = max_age_s
         self._kind: Any = dict[str, _Entry[kind]]
 
     def get(self, key: str) -> T | None:
         """The answer, if there is one that is young enough."""
         entry = self._entries().get(key)
-        return entry.answer if entry is not None and 0 <= time.time() - entry.at < MAX_AGE_S else None
+        return entry.answer if entry is not None and 0 <= time.time() - entry.at < self._max_age_s else None
 
     def recall(self, key: Callable[[], str], asked: Callable[[], T | None]) -> T | None:
         """The same, or what is said if it is asked now."""
@@ -136,7 +139,7 @@ def usable_harness(harness: Harness, place: Place, settings: Settings) -> tuple[
         return harness, None
     if (question := harness.mode_question(program, place)) is None:
         return harness, None
-    known: Answers[bool] = Answers(place.agent_dir / "subagents" / MODES_FILE, bool)
+    known: Answers[bool] = Answers(place.agent_dir / "subagents" / MODES_FILE, bool, _MODES_AGE_S)
     key = f"{harness.name} {fingerprint(question.argv, question.environ['PATH'])}"
     if (has_mode := known.get(key)) is not None:
         return (harness if has_mode else harness_named(harness.fallback)), None

@@ -175,11 +175,12 @@ def test_a_run_that_waits_for_its_turn_and_an_empty_text_are_refused(desk: Desk)
     desk.background("stop", waiting.name)
 
 
-@pytest.mark.parametrize("where", ["setting", "profile"])
-def test_runs_in_the_foreground_are_steered_apart_where_setting_or_profile_allows_it(desk: Desk, where: str) -> None:
+@pytest.mark.parametrize("where", ["default", "setting", "profile"])
+def test_runs_in_the_foreground_are_steered_apart(desk: Desk, where: str) -> None:
     if where == "setting":
-        desk.write_settings(harness="pi-rpc")
-    else:
+        desk.write_settings(harness="pi-rpc", warmAgents=False)
+    if where == "profile":
+        desk.write_settings(harness="pi-json")
         desk.write_profile("p", "harness: pi-rpc")
     options = ["-p", "p"] if where == "profile" else []
     settled = prints({"type": "agent_end"}, {"type": "agent_settled"})
