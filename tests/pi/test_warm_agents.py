@@ -96,7 +96,7 @@ LOOK_AROUND = """
 cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' '\\n'
 ls -l /proc/[0-9]*/fd /proc/[0-9]*/cwd; env; pwd; jobs; ls -A
 """
-LEAVE_TRACES = "export LEFT=banana; cd /tmp; alias left=banana; printf '%s' \"$LEFT\" > /dev/null"
+LEAVE_TRACES = "export LEFT=banana; cd /var; alias left=banana; printf '%s' \"$LEFT\" > /dev/null"
 
 
 async def test_a_task_finds_nothing_of_an_earlier_one_in_its_process(play: Play, build: Build) -> None:
@@ -111,7 +111,7 @@ async def test_a_task_finds_nothing_of_an_earlier_one_in_its_process(play: Play,
     earlier, later = house.results
     seen = json.dumps(stage.model.requests[-1].body)
     assert "--system-prompt" in seen, "it sees the process that it works in"
-    for trace in (earlier.run_dir.name, earlier.session_id, "apple", "banana", "cwd -> /tmp"):
+    for trace in (earlier.run_dir.name, earlier.session_id, "apple", "banana", "cwd -> /var"):
         assert trace not in seen
     assert f"PWD={stage.project}" in seen, "it works where the task says, not where the last one went"
     assert (later.tool_count, earlier.tool_count) == (1, 1)
