@@ -15,7 +15,6 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -170,8 +169,7 @@ def _born(folder: Path, status: os.stat_result) -> int:
 TRUST_COMMAND = "pi-subagents trust"
 
 
-@dataclass(frozen=True)
-class Trust:
+class Trust(msgspec.Struct, frozen=True):
     """What the user trusts, for a call that concerns one project.
 
     `decided` is what was decided for this call alone, by the session of the host or by the user: it wins over what is

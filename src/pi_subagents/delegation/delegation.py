@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Generator, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
+
+import msgspec
 
 from pi_subagents.delegation.holders import HOLDERS
 from pi_subagents.delegation.planning import Plan
@@ -37,16 +38,14 @@ from pi_subagents.store import Index
 from pi_subagents.supervisor import REQUEST_INTERVAL_S, Holder, Observer
 
 
-@dataclass(frozen=True, slots=True)
-class RunUpdate:
+class RunUpdate(msgspec.Struct, frozen=True):
     """Something happened in a run: what, and the run's state after it."""
 
     state: RunState
     event: Event
 
 
-@dataclass(frozen=True)
-class DelegatedRun:
+class DelegatedRun(msgspec.Struct, frozen=True):
     """One task of a delegation with the run that works on it."""
 
     plan: Plan

@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from pi_subagents.clock import now_ms
 from pi_subagents.delegation.planning import Continuation, Plan, Planner
-from pi_subagents.delegation.program_facts import OfferedModels, program_version, usable_harness
-from pi_subagents.delegation.prompts import Told, retelling
+from pi_subagents.delegation.program_facts import program_version, usable_harness
 from pi_subagents.encoding import as_utf8
 from pi_subagents.errors import InvalidCall, StoreError
 from pi_subagents.fold import RunState, fold
@@ -39,6 +39,9 @@ from pi_subagents.runs.sessions import (
 from pi_subagents.settings import Settings
 from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, read_file, session_runs, tidying_note
 from pi_subagents.supervisor import Limits
+
+if TYPE_CHECKING:
+    from pi_subagents.delegation.offered_models import OfferedModels
 
 PROMPT_FILE = "prompt.md"
 """What the agent was told, whichever way it is told it: kept for a run that goes on from this one."""
@@ -79,7 +82,7 @@ def prepare_runs(
             claimed.callback(claim.lease.release)
         continuations |= {claim.session.id: _continuation(claim.session, settings, remembered) for claim in claims}
         homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-        preparer, models = _Preparer(place, settings, homes, owner), cache(partial(OfferedModels, place, settings))
+        preparer, models = _Preparer(place, settings, homes, owner), cache(partial(_models, place, settings))
         mode = settings.resume_mode
         harness, note = usable_harness(harness, place, settings)
         planner = Planner(place, harness, default_profile, available_tools, continuations, mode, models, note)
@@ -90,19 +93,28 @@ def prepare_runs(
         return preparer.prepare_all(plans)
 
 
+def _models(place: Place, settings: Settings) -> OfferedModels:
+    from pi_subagents.delegation.offered_models import OfferedModels  # only for a task that names a model
+
+    return OfferedModels(place, settings)
+
+
 def _retold(runs: Sequence[RunState], settings: Settings) -> str:
+    from pi_subagents.delegation.retelling import Told, retelling  # only for a task that resumes a session
+
     return retelling(list(map(Told, runs)), settings.max_resume_characters)
 
 
 def _continuation(session: Session, settings: Settings, remembered: Remembered) -> Continuation:
+    from pi_subagents.delegation.retelling import Told, retelling
+
     gone = gone_before(session, remembered)
     kept = [Told(run.state, read_file(run.run_dir / PROMPT_FILE).decode("utf-8", "replace")) for run in session.runs]
     told = retelling([*map(Told, gone), *kept], settings.max_resume_characters, len(gone) + session.run_count)
     return Continuation(session.id, told, session.latest.run_dir)
 
 
-@dataclass(frozen=True)
-class PreparedRun:
+class PreparedRun(msgspec.Struct, frozen=True):
     """Everything a supervisor needs to see a run through."""
 
     plan: Plan

@@ -108,7 +108,7 @@ class Started(Event, frozen=True, tag="started"):
 
 
 class Replaced(Event, frozen=True, tag="replaced"):
-    """The reused process did not begin a fresh conversation; a new one has the task, and nothing was told to the old."""
+    """The reused process did not begin a fresh conversation; a new one has the task, the old was told nothing."""
 
     pid: int
     containment: str

@@ -7,7 +7,6 @@ is kept as it is, as a member without a name of its own. Only an end can bring o
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -16,8 +15,10 @@ from typing import Self
 
 import msgspec
 
+from pi_subagents.text.patterns import pattern
+
 _MAX_WORD_CHARACTERS = 40
-_UNUSUAL = re.compile(r"[^A-Za-z0-9_.: -]")
+_UNUSUAL = pattern(r"[^A-Za-z0-9_.: -]")
 
 
 class _Word(StrEnum):
@@ -95,7 +96,7 @@ def new_session_id() -> str:
     return os.urandom(8).hex()
 
 
-_RUN_ID = re.compile(r"[0-9]{8}T[0-9]{9}-[0-9a-f]{16}")
+_RUN_ID = pattern(r"[0-9]{8}T[0-9]{9}-[0-9a-f]{16}")
 
 
 _last_ms = 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
@@ -59,8 +58,7 @@ def facts_of(run_dir: Path) -> RunState:
     return state
 
 
-@dataclass(frozen=True)
-class _StoredEntries:
+class _StoredEntries(msgspec.Struct, frozen=True):
     """The conversation as the journal has it, read anew each time and never held in memory."""
 
     run_dir: Path
@@ -80,8 +78,7 @@ def entries(events: Iterable[Event]) -> Iterator[Entry]:
 _POLL_S = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(msgspec.Struct, frozen=True):
     """How one task ended. `output` is the agent's last text; `error` a sentence when it did not complete."""
 
     name: str
@@ -117,11 +114,10 @@ class RunResult:
         return elapsed_ms(self.started_at, self.completed_at)
 
 
-_TOLD_OF_STATE = tuple(field.name for field in fields(RunResult) if field.name not in ("run_dir", "output"))
+_TOLD_OF_STATE = tuple(name for name in RunResult.__struct_fields__ if name not in ("run_dir", "output"))
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """One run: where its record is, and its state when that was read.
 
     A run is not removed alone: its session is, with all of its runs.

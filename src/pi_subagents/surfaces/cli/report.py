@@ -6,7 +6,6 @@ Standard output has the answers and nothing else, so that it can be piped into a
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -25,11 +24,12 @@ from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo, echo_painted, mar
 from pi_subagents.surfaces.cli.tables import Column, drawn, fitting
 from pi_subagents.text import cell_width, clip, money
 from pi_subagents.text.harmless import clean, painted
+from pi_subagents.text.patterns import pattern
 from pi_subagents.trees import folder_to_fill
 
 _RULE_CELLS = 60
 _NOTHING_SAID = "(no text output from sub-agent)"
-_BETWEEN_WORDS = re.compile(r"\W+")
+_BETWEEN_WORDS = pattern(r"\W+")
 _MAX_NAME_BYTES = 120
 """File systems take 255; a number and an ending have to fit, and people have to read it."""
 _NAME_CELLS = 10

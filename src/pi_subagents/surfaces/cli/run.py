@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.delegation.missing import require_everything
+from pi_subagents.delegation.offered_models import with_default_models
 from pi_subagents.delegation.planning import Plan
-from pi_subagents.delegation.program_facts import with_default_models
 from pi_subagents.errors import SessionNotFound
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
 from pi_subagents.place import Place
