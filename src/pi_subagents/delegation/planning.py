@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     from pi_subagents.delegation.configuration import Configurator
     from pi_subagents.profiles import Models
 
+PROMPT_FILE = "prompt.md"
+"""What the agent was told, whichever way it is told it: kept for a run that goes on from this one."""
+
 
 class Continuation(msgspec.Struct, frozen=True):
     """What a resumed task builds on: earlier runs retold, or the agent's own conversation to go on with.

@@ -5,6 +5,7 @@ It is asked once and remembered on disk, because asking costs a start of it.
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -23,6 +24,14 @@ from pi_subagents.harness.pi.programs import (
 )
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
+from pi_subagents.runners.containment import (
+    NAMESPACE_PROGRAMS,
+    Choice,
+    namespace_conditions,
+    namespace_works,
+    take_namespace_for_granted,
+    wants_namespace,
+)
 from pi_subagents.settings import Settings
 from pi_subagents.store.writing import write_whole
 
@@ -32,6 +41,7 @@ _MAX_ENTRIES = 8
 
 VERSIONS_FILE = "pi-versions.json"
 MODES_FILE = "pi-modes.json"
+NAMESPACE_FILE = "namespace.json"
 TIMEOUT_S = 10.0
 
 T = TypeVar("T")
@@ -90,6 +100,29 @@ def program_version(question: Question | None, place: Place) -> Version | None:
     known: Answers[Version] = Answers(place.agent_dir / "subagents" / VERSIONS_FILE, Version)
     program = fingerprint(question.argv, question.environ["PATH"])  # before it is asked: it may be replaced meanwhile
     return known.recall(lambda: program, asked)
+
+
+def remember_namespace(choice: Choice, place: Place) -> None:
+    """Let nobody try whether a PID namespace can be made where that is known: to try it starts three processes.
+
+    That it cannot be is not remembered, so whoever changes that need not wait.
+    """
+    if not wants_namespace(choice):
+        return
+    known: Answers[bool] = Answers(place.agent_dir / "subagents" / NAMESPACE_FILE, bool)
+    with suppress(OSError):  # a system without such files; then it is tried
+        conditions = namespace_conditions() + fingerprint(NAMESPACE_PROGRAMS, place.environ.get("PATH", ""))
+        key = hashlib.sha256(conditions.encode("utf-8", "surrogateescape")).hexdigest()
+        if known.get(key):
+            take_namespace_for_granted()
+        elif namespace_works():
+            known.keep(key, True)
+
+
+def doubt_namespace(agent_dir: Path) -> None:
+    """Have the next call try it again: an agent has failed, and this may be why."""
+    with suppress(OSError):
+        (agent_dir / "subagents" / NAMESPACE_FILE).unlink()
 
 
 def usable_harness(harness: Harness, place: Place, settings: Settings) -> tuple[Harness, str | None]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from functools import cache, cached_property
 from pathlib import Path
@@ -18,6 +18,7 @@ from pi_subagents.models import begun_at, short_ids
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.place import Place
+from pi_subagents.runs.remembered import Remembered
 from pi_subagents.runs.run import PageKind, Run, pieces
 from pi_subagents.store import (
     Index,
@@ -104,15 +105,6 @@ class Session(msgspec.Struct, frozen=True, dict=True):
         removed = remove_session(self.run_dirs[-1].parent, self.id)
         Index(agent_dir or Place.here().agent_dir).forget(removed)
         return removed
-
-
-Remembered = Callable[[str], Sequence[RunState]]
-"""The runs of a session that somebody else knows of, oldest first."""
-
-
-def nothing_remembered(_session_id: str) -> Sequence[RunState]:
-    """What is known where nobody keeps a log."""
-    return ()
 
 
 def gone_before(session: Session, remembered: Remembered) -> list[RunState]:

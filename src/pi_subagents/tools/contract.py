@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from pi_subagents.fold import RunState
     from pi_subagents.progress import Window
     from pi_subagents.runners import Runner
+    from pi_subagents.runs.remembered import Remembered
     from pi_subagents.runs.run import Run
-    from pi_subagents.runs.sessions import Remembered, Sessions
+    from pi_subagents.runs.sessions import Sessions
 
 T = TypeVar("T")
 
