@@ -13,7 +13,7 @@ _HOMES = {
     "delegate_to_subagents": "pi_subagents.tools.delegate.DELEGATE",
     "get_subagent_output": "pi_subagents.tools.retrieval.GET_OUTPUT",
     "get_subagent_session": "pi_subagents.tools.retrieval.GET_SESSION",
-    "list_subagent_profiles": "pi_subagents.tools.retrieval.LIST_PROFILES",
+    "list_subagent_profiles": "pi_subagents.tools.profiles.LIST_PROFILES",
     "subagent": "pi_subagents.tools.subagent.SUBAGENT",
     "background_agent": "pi_subagents.tools.background.BACKGROUND_AGENT",
     "background_agent_status": "pi_subagents.tools.background.BACKGROUND_STATUS",
