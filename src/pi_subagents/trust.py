@@ -8,7 +8,6 @@ that is missing there fails them.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import os
@@ -151,6 +150,8 @@ def _born(folder: Path, status: os.stat_result) -> int:
     # An inode number is soon used again: only the time of birth tells a directory from its successor.
     if (birth := getattr(status, "st_birthtime", None)) is not None:  # Linux tells it by statx alone
         return int(birth * 1_000_000_000)
+    import ctypes  # only for a project that is trusted
+
     buffer = ctypes.create_string_buffer(_STATX_SIZE)
     try:
         statx = ctypes.CDLL(None, use_errno=True).statx

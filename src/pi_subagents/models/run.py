@@ -111,7 +111,7 @@ def new_run_id(session_id: str, after: str | None = None) -> str:
     # Those made in the same millisecond keep their order too; two threads at once may share one, and do not mind.
     now = _last_ms = max(time.time_ns() // 1_000_000, _last_ms + 1)
     stamp = _stamp(_EPOCH + timedelta(milliseconds=now))
-    return f"{max(stamp, _next_stamp(after or ''))}-{session_id}"
+    return f"{max(stamp, _next_stamp(after)) if after else stamp}-{session_id}"
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
