@@ -18,7 +18,6 @@ import click
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.models import short_id
-from pi_subagents.runs.forms import result_row
 from pi_subagents.runs.run import RunResult
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo, echo_painted, markdown_printer, obeys_escapes, print_json
 from pi_subagents.surfaces.cli.tables import Column, drawn, fitting
@@ -67,6 +66,8 @@ class Report:
         """The results for programs, or the answers unless they are in files, and the table."""
         try:
             if self.as_json:
+                from pi_subagents.runs.forms import result_row  # by now there is time
+
                 print_json([result_row(result) for result in results])
             elif self.files is None:
                 self.print_answers(results)
