@@ -9,8 +9,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
 
-import msgspec
+if TYPE_CHECKING:  # hosts are answered before it is loaded
+    import msgspec
 
 MARK = "[redacted]"
 

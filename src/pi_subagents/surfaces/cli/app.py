@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Mapping
@@ -13,10 +12,9 @@ import click
 
 from pi_subagents import __version__
 from pi_subagents.surfaces.cli.help import HelpContext, write_examples
-from pi_subagents.surfaces.cli.process import leave, run_to_exit_code
+from pi_subagents.surfaces.cli.process import run_to_exit_code
 from pi_subagents.text.wording import closest
 
-_COLLECT_AFTER = 20_000
 _WHOLE = 1000
 """More characters than a first sentence has: click cuts what is longer than it is told."""
 
@@ -200,13 +198,3 @@ def main(arguments: list[str] | None = None) -> Any:
 
         register()
     sys.exit(run_to_exit_code(lambda: app(args=arguments, prog_name="pi-subagents", standalone_mode=False)))
-
-
-def run_program() -> None:
-    """Run the command as a process of its own."""
-    # What is loaded stays: with the usual threshold the collector looks through all of it a dozen times meanwhile.
-    gc.set_threshold(_COLLECT_AFTER)
-    try:
-        main()
-    except SystemExit as ended:
-        leave(ended.code)
