@@ -192,6 +192,17 @@ def bring_packages() -> None:
         pip_install("-e", ".")
 
 
+def bring_bytecode() -> None:
+    """Compile the package: where PYTHONDONTWRITEBYTECODE is set, every command would do it anew."""
+    run([PYTHON, "-m", "compileall", "-q", ROOT / "src"], "the files in src could not be compiled")
+
+
+def source_stamp() -> str:
+    """One value that changes when a file of the package does."""
+    stats = (file.stat() for file in sorted((ROOT / "src").rglob("*.py")))
+    return hashlib.sha256(repr([(stat.st_mtime_ns, stat.st_size) for stat in stats]).encode()).hexdigest()
+
+
 def bring_dev() -> None:
     """Install what tests and checks need."""
     with STEPS.step("installing the test and check tools"):
@@ -412,6 +423,7 @@ PACKAGES_STEP = Step(
     (VENV / "bin" / "pi-subagents",),
     bring_packages,
 )
+BYTECODE_STEP = Step("bytecode", source_stamp, (), bring_bytecode)
 DEV_STEP = Step(
     "dev",
     lambda: digest(PYPROJECT, CONSTRAINTS),
@@ -438,8 +450,17 @@ TYPESCRIPT_STEP = Step(
 )
 
 NEEDS = {
-    "setup": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, PROGRAMS_STEP, HOSTS_STEP, TYPESCRIPT_STEP),
-    "demo": (PACKAGES_STEP, PI_STEP),
+    "setup": (
+        PACKAGES_STEP,
+        BYTECODE_STEP,
+        DEV_STEP,
+        PI_STEP,
+        NEWEST_PI_STEP,
+        PROGRAMS_STEP,
+        HOSTS_STEP,
+        TYPESCRIPT_STEP,
+    ),
+    "demo": (PACKAGES_STEP, BYTECODE_STEP, PI_STEP),
     "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, PROGRAMS_STEP, HOSTS_STEP),
     "check": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, TYPESCRIPT_STEP),
     "docs": (PACKAGES_STEP,),

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi_subagents.harness import Invocation, Launch, Program, Question
+from pi_subagents.place import Place
 from pi_subagents.redaction import MARK, Redactor, secrets_in
 
 KEY = "sk-live-0123456789"
@@ -87,3 +90,14 @@ def test_a_slash_with_a_backslash_is_a_slash() -> None:
 )
 def test_a_record_without_secrets_stays_as_it_was_written(record: bytes) -> None:
     assert Redactor([KEY]).record(record) == record
+
+
+def test_nothing_that_is_told_an_agent_in_secret_is_shown_by_python(tmp_path: Path) -> None:
+    environ = {"PATH": "/bin", "ACME_API_KEY": KEY}
+    place = Place.here(tmp_path, environ)
+    program = Program(("pi",), "PATH")
+    launch = Launch(program, "Hello", tmp_path, tmp_path, place, environ, conversation=KEY.encode())
+    invocation = Invocation(("pi",), environ, tmp_path, KEY.encode(), secrets=frozenset({KEY}))
+    for value in (place, launch, invocation, Question(("pi",), environ)):
+        assert KEY not in repr(value)
+        assert str(tmp_path) in repr(value) or "pi" in repr(value)

@@ -6,5 +6,5 @@ if __name__ == "__main__":
     if sys.argv[1:2] == ["pane"]:
         from pi_subagents.surfaces.live.pane import main
     else:
-        from pi_subagents.surfaces.cli import main
+        from pi_subagents.surfaces.cli import run_program as main
     main()

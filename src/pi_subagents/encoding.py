@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import msgspec
 
@@ -26,6 +26,21 @@ def decode_json(data: bytes | str, kind: type[T]) -> T:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise JsonError("nested too deeply" if isinstance(error, RecursionError) else str(error)) from error
+
+
+def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
+    """A decoder for many values of one kind. It is made when it is first used: for a large kind that takes a while."""
+    return cast("msgspec.json.Decoder[Any]", _Decoder(kind))
+
+
+class _Decoder:
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(msgspec.json.Decoder(self._kind), name)
+        setattr(self, name, found)  # the next use does not come here
+        return found
 
 
 def encode_any(value: Any) -> bytes:

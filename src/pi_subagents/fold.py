@@ -10,17 +10,17 @@ from __future__ import annotations
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
 from typing import Any
+
+import msgspec
 
 from pi_subagents.encoding import size_of
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Reason, Status, Usage, is_move, transition
+from pi_subagents.text.patterns import pattern
 from pi_subagents.text.streamed import StreamedText
 
-_TELLING = re.compile(
-    r"\b(error|exception|failed|fatal|cannot|denied|not found|no \w+ \w+ found)\b|error:", re.IGNORECASE
-)
+_TELLING = pattern(r"\b(error|exception|failed|fatal|cannot|denied|not found|no \w+ \w+ found)\b|error:", re.IGNORECASE)
 
 _MAX_TOOL_NAMES = 1000
 _MAX_TOOL_NAME_CHARACTERS = 200
@@ -29,12 +29,11 @@ MAX_MESSAGES_IN_MEMORY = 500
 MAX_MESSAGE_BYTES_IN_MEMORY = 4 * 1024 * 1024
 
 
-@dataclass(slots=True)
-class RecentMessages:
+class RecentMessages(msgspec.Struct):
     """The latest messages of a run: so many, and so much of them; the last one is always there."""
 
-    _messages: deque[ev.Message] = field(default_factory=deque)
-    _sizes: deque[int] = field(default_factory=deque)
+    _messages: deque[ev.Message] = msgspec.field(default_factory=deque)
+    _sizes: deque[int] = msgspec.field(default_factory=deque)
     _bytes: int = 0
 
     def __len__(self) -> int:
@@ -57,8 +56,7 @@ class RecentMessages:
             self._bytes -= self._sizes.popleft()
 
 
-@dataclass(slots=True)
-class RunState:
+class RunState(msgspec.Struct):
     """Everything that is known of one run at one point of its journal.
 
     `settled`: the agent said it has nothing left to do. `pass_ended`: its last pass is over and it announced
@@ -98,13 +96,13 @@ class RunState:
     reused: bool = False
     """Whether its process had done another task before."""
 
-    messages: RecentMessages = field(default_factory=RecentMessages)
+    messages: RecentMessages = msgspec.field(default_factory=RecentMessages)
     message_count: int = 0
     final_text: str | None = None
-    partial: StreamedText = field(default_factory=StreamedText)
-    usage: Usage = field(default_factory=Usage)
+    partial: StreamedText = msgspec.field(default_factory=StreamedText)
+    usage: Usage = msgspec.field(default_factory=Usage)
     tool_count: int = 0
-    tools_called: dict[str, int] = field(default_factory=dict)
+    tools_called: dict[str, int] = msgspec.field(default_factory=dict)
     todo_total: int = 0
     todo_completed: int = 0
 

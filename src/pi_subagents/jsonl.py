@@ -10,7 +10,7 @@ It loads no library: hosts wait for a handshake that is read with it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_RECORD_BYTES = 32 * 1024 * 1024
 """A conversation of many large tool results repeated in one `agent_end` stays below this."""
@@ -18,8 +18,7 @@ MAX_RECORD_BYTES = 32 * 1024 * 1024
 _HEAD_BYTES = 256
 
 
-@dataclass(frozen=True, slots=True)
-class Oversized:
+class Oversized(NamedTuple):
     """A record that was dropped because it exceeded the limit."""
 
     size: int

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
+import msgspec
+
 from pi_subagents.paths import agent_dir, project_root
+from pi_subagents.redaction import repr_without
 from pi_subagents.settings import Settings, load_settings
 from pi_subagents.trust import Trust, pi_decision
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(msgspec.Struct, frozen=True):
     """Where a call comes from: it decides which profiles, settings and records are meant.
 
     A host that is `pi` itself also knows which `models` it offers, and whether its user has `trusted` this directory;
@@ -22,10 +23,13 @@ class Place:
 
     cwd: Path
     agent_dir: Path
-    environ: Mapping[str, str] = field(repr=False)
-    models: tuple[str, ...] = field(default=(), repr=False)
+    environ: Mapping[str, str]
+    models: tuple[str, ...] = ()
     trusted: bool | None = None
     trusts_project: bool = False
+
+    def __repr__(self) -> str:
+        return repr_without(self, "environ", "models")
 
     @classmethod
     def here(

@@ -12,7 +12,6 @@ import json
 import math
 import re
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NoReturn
 
@@ -219,8 +218,7 @@ def _shorten(text: str) -> str:
 # and a complaint, either of which may be missing.
 
 
-@dataclass(frozen=True, slots=True)
-class _Number:
+class _Number(msgspec.Struct, frozen=True):
     field: str
     minimum: int
     maximum: int | None = None
@@ -242,8 +240,7 @@ class _Number:
         return f"{self.minimum} or more" if self.maximum is None else f"{self.minimum} to {self.maximum}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Choice:
+class _Choice(msgspec.Struct, frozen=True):
     field: str
     words: Collection[str]
 
@@ -253,8 +250,7 @@ class _Choice:
         return None, f"must be one of {', '.join(self.words)}, not {_show(raw)}"
 
 
-@dataclass(frozen=True, slots=True)
-class _AutoOrFlag:
+class _AutoOrFlag(msgspec.Struct, frozen=True):
     field: str
 
     def read(self, raw: Any, folder: Path) -> tuple[WarmAgents | None, str | None]:
@@ -263,8 +259,7 @@ class _AutoOrFlag:
         return None, f'must be "auto", true or false, not {_show(raw)}'
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
+class _Command(msgspec.Struct, frozen=True):
     field: str
 
     def read(self, raw: Any, folder: Path) -> tuple[str | list[str] | None, str | None]:

@@ -13,9 +13,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+import msgspec
 
 from pi_subagents.files import MAX_CONFIGURATION_BYTES, Directory, belongs_to_us
 from pi_subagents.paths import find_project, home_dir
@@ -27,8 +28,7 @@ _DEVICES = frozenset(map(Path, ("/dev", "/dev/fd", "/dev/pts")))
 _IN_THE_WAY = {errno.EISDIR: "is a directory", errno.ENOTDIR: "is not a directory"}
 
 
-@dataclass(frozen=True, slots=True)
-class Tree:
+class Tree(msgspec.Struct, frozen=True):
     """`project` is the root below which no link is followed; None: the user's own files."""
 
     project: Path | None = None

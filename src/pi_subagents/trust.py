@@ -8,14 +8,12 @@ that is missing there fails them.
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +150,8 @@ def _born(folder: Path, status: os.stat_result) -> int:
     # An inode number is soon used again: only the time of birth tells a directory from its successor.
     if (birth := getattr(status, "st_birthtime", None)) is not None:  # Linux tells it by statx alone
         return int(birth * 1_000_000_000)
+    import ctypes  # only for a project that is trusted
+
     buffer = ctypes.create_string_buffer(_STATX_SIZE)
     try:
         statx = ctypes.CDLL(None, use_errno=True).statx
@@ -170,8 +170,7 @@ def _born(folder: Path, status: os.stat_result) -> int:
 TRUST_COMMAND = "pi-subagents trust"
 
 
-@dataclass(frozen=True)
-class Trust:
+class Trust(msgspec.Struct, frozen=True):
     """What the user trusts, for a call that concerns one project.
 
     `decided` is what was decided for this call alone, by the session of the host or by the user: it wins over what is

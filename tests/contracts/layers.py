@@ -58,6 +58,7 @@ LAYERS: Mapping[int, Mapping[str, str]] = {
         "trees": "folders that we write into",
         "paths": "where things are",
         "clock": "where time comes from",
+        "lazy": "names that are loaded when they are first used",
         "examples": "presets to copy",
         "extension": "the TypeScript that pi loads",
     },

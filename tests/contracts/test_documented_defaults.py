@@ -24,7 +24,8 @@ from pi_subagents.profiles import catalog
 from pi_subagents.progress import windows
 from pi_subagents.settings import Settings, load_settings, preview_width
 from pi_subagents.supervisor import Limits, stopping
-from pi_subagents.tools import TOOLS, TaskArguments, check_arguments, contract
+from pi_subagents.tools import TOOLS, check_arguments, waiting
+from pi_subagents.tools.delegate import TaskArguments
 
 SCHEMA: Any = TOOLS["delegate_to_subagents"].input_schema
 TASK_SCHEMA: Any = SCHEMA["properties"]["tasks"]["items"]
@@ -86,7 +87,7 @@ DEFAULTS: list[tuple[str, object, object]] = [
     ("looping_tool_count", 5, Settings().looping_tool_count),
     ("looping_tool_count that a run gets", 5, Limits().loop_count),
     ("seconds from SIGTERM to SIGKILL", 5, stopping.STOP_GRACE_S),
-    ("milliseconds between updates", 50, contract.UPDATE_INTERVAL_S * 1000),
+    ("milliseconds between updates", 50, waiting.UPDATE_INTERVAL_S * 1000),
     ("seconds that profiles are cached", 5, catalog.CACHE_TTL_S),
     ("messages in memory", 500, MAX_MESSAGES_IN_MEMORY),
     ("thinking levels", ["off", "minimal", "low", "medium", "high", "xhigh"], list(ThinkingLevel)),

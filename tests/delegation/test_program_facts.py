@@ -8,13 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.delegation.program_facts import (
-    MAX_AGE_S,
-    MODELS_FILE,
-    OfferedModels,
-    program_version,
-    usable_harness,
-)
+from pi_subagents.delegation.offered_models import MODELS_FILE, OfferedModels
+from pi_subagents.delegation.program_facts import MAX_AGE_S, program_version, usable_harness
 from pi_subagents.harness import Program
 from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.programs import LOGIN, NEWEST_KNOWN, line_of, version_in

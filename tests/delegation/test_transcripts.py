@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.delegation.prompts import Told, compose_prompt, retelling
+from pi_subagents.delegation.prompts import compose_prompt
+from pi_subagents.delegation.retelling import Told, retelling
 from pi_subagents.export.transcripts import session_transcript
 from pi_subagents.models import Reason
 from pi_subagents.place import Place

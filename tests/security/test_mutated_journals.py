@@ -17,7 +17,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from pi_subagents.delegation.prompts import Told, retelling
+from pi_subagents.delegation.retelling import Told, retelling
 from pi_subagents.export import RunPage, session_markdown
 from pi_subagents.export.transcripts import session_transcript
 from pi_subagents.models import event as ev

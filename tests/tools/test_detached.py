@@ -16,7 +16,7 @@ from pi_subagents.settings import Settings
 from pi_subagents.store import load_run
 from pi_subagents.testing import script
 from pi_subagents.testing.agent import pauses
-from pi_subagents.tools import TOOLS, ToolContext, registry
+from pi_subagents.tools import TOOLS, ToolContext, detached
 from tests.kit.waiting import until_async
 from tests.process.conftest import plain_stage
 from tests.process.kit import Stage
@@ -39,7 +39,7 @@ async def test_when_one_run_cannot_be_started_the_others_of_the_call_end_too(
     call = {"tasks": [{"name": f"task {n}", "prompt": script(pauses(300))} for n in (1, 2, 3)]}
     context = ToolContext(Place.here(plain_stage.project, plain_stage.full_environ()))
     with pytest.raises(StoreError, match="no keeper to be had"):
-        await registry.start_detached_call(TOOLS["delegate_to_subagents"], call, context)
+        await detached.start_detached_call(TOOLS["delegate_to_subagents"], call, context)
     (first,) = launched
     others = [run_dir for run_dir in plain_stage.run_dirs if run_dir != first]
     assert [load_run(run_dir).status for run_dir in others] == ["failed", "failed"]

@@ -17,7 +17,9 @@ from pathlib import Path
 
 import msgspec
 
+from pi_subagents.delegation.program_facts import doubt_namespace
 from pi_subagents.harness import Invocation, harness_named
+from pi_subagents.models import Status
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners import LocalRunner, Mechanism
 from pi_subagents.runs.live import serving
@@ -132,7 +134,10 @@ async def see_through(order: Order, supervisor: Supervisor) -> None:
     supervisor.heed_request()
     async with serving({run_dir: supervisor}):
         await supervisor.run()
-    Index(Path(order.agent_dir)).record(Path(order.project), {run_dir: supervisor.state})
+    agent_dir = Path(order.agent_dir)
+    if supervisor.state.status is Status.FAILED:
+        doubt_namespace(agent_dir)
+    Index(agent_dir).record(Path(order.project), {run_dir: supervisor.state})
 
 
 if __name__ == "__main__":

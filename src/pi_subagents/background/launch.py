@@ -16,8 +16,8 @@ from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Task
 from pi_subagents.place import Place
 from pi_subagents.runners import choose_mechanism, room_for_agents
+from pi_subagents.runs.remembered import Remembered, nothing_remembered
 from pi_subagents.runs.run import Run
-from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import Settings
 from pi_subagents.store import BackgroundSlots, Index
 

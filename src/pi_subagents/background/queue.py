@@ -14,8 +14,9 @@ import sys
 import time
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from pi_subagents.runners.detached import start_detached
 from pi_subagents.store.record import is_to_stop
@@ -67,8 +68,7 @@ def give_to_queue(run_dir: Path, lease: int, order: int, slots: BackgroundSlots)
     return True
 
 
-@dataclass(frozen=True)
-class WaitingRun:
+class WaitingRun(msgspec.Struct, frozen=True):
     """A run that waits: its directory, its lease and its order."""
 
     run_dir: Path

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Generator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
-from pi_subagents.delegation.holders import HOLDERS
+import msgspec
+
+from pi_subagents import store
+from pi_subagents.delegation.holders import holders_named
 from pi_subagents.delegation.planning import Plan
 from pi_subagents.delegation.preparation import (
     PlanCheck,
@@ -19,6 +22,7 @@ from pi_subagents.delegation.preparation import (
     outlast,
     prepare_runs,
 )
+from pi_subagents.delegation.program_facts import doubt_namespace
 from pi_subagents.fold import RunState
 from pi_subagents.harness import Harness, harness_named
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
@@ -29,24 +33,23 @@ from pi_subagents.paths import project_of
 from pi_subagents.place import Place
 from pi_subagents.runners import Runner
 from pi_subagents.runs.live import serving
-from pi_subagents.runs.retention import apply_retention_aside
+from pi_subagents.runs.remembered import Remembered, nothing_remembered
 from pi_subagents.runs.run import Run, RunResult
-from pi_subagents.runs.sessions import Remembered, nothing_remembered
 from pi_subagents.settings import RunnerName
-from pi_subagents.store import Index
 from pi_subagents.supervisor import REQUEST_INTERVAL_S, Holder, Observer
 
+_NOTE_AFTER_S = 0.5
+"""A run that waits for its turn for so long is noted meanwhile."""
 
-@dataclass(frozen=True, slots=True)
-class RunUpdate:
+
+class RunUpdate(msgspec.Struct, frozen=True):
     """Something happened in a run: what, and the run's state after it."""
 
     state: RunState
     event: Event
 
 
-@dataclass(frozen=True)
-class DelegatedRun:
+class DelegatedRun(msgspec.Struct, frozen=True):
     """One task of a delegation with the run that works on it."""
 
     plan: Plan
@@ -97,7 +100,6 @@ class Delegation:
         self.settings = self.place.settings()
         self.runs: list[DelegatedRun] = []
         self._prepared: list[PreparedRun] = []
-        self._index = Index(self.place.agent_dir)
         self.task_count = len(tasks)
         self.concurrency = concurrency
         self._observers = [observer] if observer is not None else []
@@ -113,9 +115,10 @@ class Delegation:
             check=check,
         )
         name = runner or ("local" if agents is not None else self.settings.runner)
-        self._holders = HOLDERS[name](self.place, self.settings, self._observe, agents)
+        self._holders = holders_named(name)(self.place, self.settings, self._observe, agents)
         self._work: asyncio.Task[list[RunResult]] | None = None
         self._stop_message: str | None = None
+        self._has_begun = asyncio.Event()
 
     # --- for callers ----------------------------------------------------------------------------------------
 
@@ -187,7 +190,6 @@ class Delegation:
         prepared = self._prepare_runs()
         with answering_for(prepared):
             self.runs = [DelegatedRun(run.plan, run.record.path, self._holders.hold(run)) for run in prepared]
-            self._take_note(self.runs)
         self._prepared += prepared
 
     def _take_note(self, runs: Sequence[DelegatedRun]) -> None:
@@ -195,7 +197,7 @@ class Delegation:
         for run in runs:
             projects.setdefault(project_of(run.run_dir), {})[run.run_dir] = run.state
         for project, states in projects.items():
-            self._index.record(project, states)
+            store.Index(self.place.agent_dir).record(project, states)
 
     # --- inside ---------------------------------------------------------------------------------------------
 
@@ -218,6 +220,10 @@ class Delegation:
         with answering_for(self._prepared):
             await in_thread(self.prepare)
             await self._see_through()
+        if any(run.state.status is Status.FAILED for run in self.runs):
+            doubt_namespace(self.place.agent_dir)
+        from pi_subagents.runs.retention import apply_retention_aside  # by now there is time
+
         apply_retention_aside(self.place.project, self.place.agent_dir, self.settings)
         return self.results
 
@@ -225,11 +231,13 @@ class Delegation:
         if self._stop_message is not None:  # asked for while the records were being made
             self.stop(message=self._stop_message)
         watching = asyncio.create_task(self._watch_requests())
+        noting = asyncio.create_task(self._note_beginnings())
         try:
             async with serving({run.run_dir: run.holder for run in self.runs if run.holder.can_steer}):
-                await self._run_in_turn()
+                await self._run_in_turn(noting)
         finally:
             watching.cancel()
+            await noting
             await self._holders.close()
 
     async def _watch_requests(self) -> None:
@@ -240,13 +248,21 @@ class Delegation:
                 if run.state.status is Status.QUEUED:
                     run.holder.heed_request()
 
-    async def _run_in_turn(self) -> None:
+    async def _note_beginnings(self) -> None:
+        """Take note of the runs, once an agent is at work: that is what everybody waits for."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_NOTE_AFTER_S):
+                await self._has_begun.wait()
+        await asyncio.to_thread(self._take_note, self.runs)
+
+    async def _run_in_turn(self, noting: asyncio.Task[None]) -> None:
         """First come, first served; what one of them raises is raised when all have been seen through."""
         turns = asyncio.Semaphore(self.concurrency)
 
         async def run_one(run: DelegatedRun) -> None:
             async with turns:
                 await run.holder.run()
+                await noting  # its beginning is not noted after its end
                 await asyncio.to_thread(self._take_note, [run])
 
         for outcome in await asyncio.gather(*map(run_one, self.runs), return_exceptions=True):
@@ -254,6 +270,7 @@ class Delegation:
                 raise outcome
 
     def _observe(self, state: RunState, events: Sequence[Event]) -> None:
+        self._has_begun.set()
         for observer in self._observers:
             observer(state, events)
 

@@ -15,7 +15,6 @@ from pi_subagents.delegation.prompts import file_problems
 from pi_subagents.errors import InvalidCall, NothingStarted
 from pi_subagents.models import Profile
 from pi_subagents.place import Place
-from pi_subagents.profiles import PRESET, PROFILE, UnknownProfile, find_agent
 from pi_subagents.text.wording import did_you_mean
 
 
@@ -76,7 +75,11 @@ def _unknown_tools(plan: Plan, place: Place) -> Iterator[str]:
 
 def _as_written(plan: Plan, place: Place) -> Profile | None:
     """The agent as its file has it, before its lists were turned into what its program is told."""
-    name, asked = (plan.preset, PRESET) if plan.preset is not None else (plan.profile_name, PROFILE)
+    if (name := plan.preset if plan.preset is not None else plan.profile_name) is None:
+        return None
+    from pi_subagents.profiles import PRESET, PROFILE, UnknownProfile, find_agent  # many tasks do without
+
     with suppress(UnknownProfile):
+        asked = PRESET if plan.preset is not None else PROFILE
         return find_agent(name, asked, place.cwd, place.agent_dir).profile if name else None
     return None

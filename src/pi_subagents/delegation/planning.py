@@ -7,44 +7,30 @@ one task alone (an unknown profile, preset, model or skill, a bad directory) bec
 from __future__ import annotations
 
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from pi_subagents.delegation.prompts import compose_prompt
 from pi_subagents.encoding import as_utf8
-from pi_subagents.files import is_below
 from pi_subagents.harness import DEFAULT_HARNESS, Harness, harness_named
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
-from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task, ThinkingLevel
+from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task
 from pi_subagents.place import Place
-from pi_subagents.profiles import (
-    PRESET,
-    PROFILE,
-    Format,
-    Models,
-    UncheckedModels,
-    UnknownModel,
-    UnknownProfile,
-    check_own_model,
-    choose_model,
-    find_agent,
-    objection_to,
-    profile_summary,
-    refusal,
-)
-from pi_subagents.profiles.fields import FIELDS
 from pi_subagents.settings import ResumeMode
-from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
 from pi_subagents.store import read_file
-from pi_subagents.text.wording import did_you_mean
-from pi_subagents.trust import trust_command
+
+if TYPE_CHECKING:
+    from pi_subagents.delegation.configuration import Configurator
+    from pi_subagents.profiles import Models
+
+PROMPT_FILE = "prompt.md"
+"""What the agent was told, whichever way it is told it: kept for a run that goes on from this one."""
 
 
-@dataclass(frozen=True)
-class Continuation:
+class Continuation(msgspec.Struct, frozen=True):
     """What a resumed task builds on: earlier runs retold, or the agent's own conversation to go on with.
 
     The conversation in `run_dir` is used if the profile or else the setting wants that; where there is none, the
@@ -62,8 +48,7 @@ class Continuation:
         return read_file(self.run_dir / harness.conversation_file)
 
 
-@dataclass(frozen=True)
-class _Configuration:
+class Configuration(msgspec.Struct, frozen=True):
     """The profile or preset of a task as its agent will get it, or why it cannot have it."""
 
     profile: Profile | None = None
@@ -72,20 +57,18 @@ class _Configuration:
     note: str | None = None
     requested_model: str | None = None
 
-    def with_problem(self, error: Exception) -> _Configuration:
-        return replace(self, problems=(*self.problems, Problem(str(error), getattr(error, "hint", ""))))
+    def with_problem(self, error: Exception) -> Configuration:
+        return msgspec.structs.replace(self, problems=(*self.problems, Problem(str(error), getattr(error, "hint", ""))))
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(msgspec.Struct, frozen=True):
     """Why a task cannot be run, as its caller is told; `hint` asks what was meant, where people are told."""
 
     sentence: str
     hint: str = ""
 
 
-@dataclass(frozen=True)
-class Plan:
+class Plan(msgspec.Struct, frozen=True):
     """One task, ready to be run or with the reasons why it cannot be."""
 
     task: Task
@@ -109,8 +92,7 @@ class Plan:
         return self.problems[0].sentence if self.problems else None
 
 
-@dataclass
-class Planner:
+class Planner(msgspec.Struct):
     """Plans the tasks of a call; each profile is made ready and skills are looked for at most once in each directory.
 
     `continuations` has what the sessions that tasks resume have come to, by session id. `models` returns who is asked
@@ -118,16 +100,15 @@ class Planner:
     """
 
     place: Place
-    harness: Harness = field(default_factory=lambda: harness_named(DEFAULT_HARNESS))
+    harness: Harness = msgspec.field(default_factory=lambda: harness_named(DEFAULT_HARNESS))
     default_profile: str | None = None
     available_tools: Sequence[str] = BUILTIN_TOOLS
-    continuations: Mapping[str, Continuation] = field(default_factory=dict)
+    continuations: Mapping[str, Continuation] = msgspec.field(default_factory=dict)
     resume_mode: ResumeMode = "retell"
-    models: Callable[[], Models] = UncheckedModels
+    models: Callable[[], Models] | None = None
     note: str | None = None
     """What to say of every plan with that harness."""
-    _skills: dict[tuple[Path, bool], dict[str, Skill]] = field(default_factory=dict)
-    _resolved: dict[tuple[str, str, Path], Profile | UnknownSkill] = field(default_factory=dict)
+    _configurator: Configurator | None = None
 
     def plan(self, task: Task) -> Plan:
         """What is to be run; raises ProfileError for a profile that contradicts itself."""
@@ -135,8 +116,8 @@ class Planner:
         preset = as_utf8(task.preset) if task.preset is not None else None
         profile_name = as_utf8(task.profile or self.default_profile or "") or None if preset is None else None
         chosen = self._configuration(task, preset, profile_name, self.place.cwd if cwd_problem else cwd)
-        harness = self._harness_for(chosen.profile)
-        problems = (*chosen.problems, *_not_heard(task, harness), *([Problem(cwd_problem)] if cwd_problem else []))
+        harness = harness_for(chosen.profile, self.harness)
+        problems = (*chosen.problems, *([Problem(cwd_problem)] if cwd_problem else []))
         continuation = self.continuations.get(task.resume or "")
         conversation = continuation.conversation(harness) if continuation else b""
         mode, note = self._mode(continuation, conversation, chosen.profile)
@@ -157,52 +138,19 @@ class Planner:
             continuation=continuation,
             conversation=conversation if mode == "native" else b"",
             resume_mode=mode,
-            note=_joined(_joined(chosen.note, note), self.note if harness is self.harness else None),
+            note=joined(joined(chosen.note, note), self.note if harness is self.harness else None),
             preset=preset,
             requested_model=chosen.requested_model,
         )
 
-    def _configuration(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> _Configuration:
-        wanted = as_utf8(task.model or "") or None
-        if preset is not None:
-            chosen = self._with_model(self._resolve(PRESET, preset, cwd), wanted)
-        elif profile:
-            chosen = self._resolve(PROFILE, profile, cwd)
-            chosen = self._with_model(chosen, wanted) if wanted else self._with_own_model(chosen)
-        elif wanted:
-            chosen = self._with_model(_Configuration(_NOTHING_SAID), wanted)
-        else:
-            chosen = _Configuration(_NOTHING_SAID if task.thinking_level else None)
-        return _with_thinking(chosen, as_utf8(task.thinking_level)) if task.thinking_level else chosen
+    def _configuration(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> Configuration:
+        if preset is None and not (profile or task.model or task.thinking_level):
+            return Configuration()
+        if self._configurator is None:
+            from pi_subagents.delegation.configuration import Configurator  # many tasks do without
 
-    def _with_own_model(self, chosen: _Configuration) -> _Configuration:
-        if chosen.profile is None:
-            return chosen
-        try:
-            model = check_own_model(chosen.profile, self._models_for(chosen.profile))
-        except UnknownModel as unknown:
-            return chosen.with_problem(unknown)
-        return replace(chosen, profile=model.profile, note=_joined(chosen.note, model.warning))
-
-    def _with_model(self, chosen: _Configuration, wanted: str | None) -> _Configuration:
-        if chosen.profile is None:
-            # Whoever misspelled both wants to hear of both.
-            alone = self._with_model(_Configuration(_NOTHING_SAID), wanted) if wanted else _Configuration()
-            return replace(chosen, problems=(*chosen.problems, *alone.problems))
-        if wanted is None and "model" not in self._harness_for(chosen.profile).honours:
-            return chosen  # not even a preset needs one then
-        try:
-            model = choose_model(chosen.profile, wanted, self._models_for(chosen.profile).check)
-        except UnknownModel as unknown:
-            return replace(chosen.with_problem(unknown), requested_model=wanted or chosen.profile.model)
-        note = _joined(chosen.note, model.warning)
-        return replace(chosen, profile=model.profile, note=note, requested_model=model.requested)
-
-    def _harness_for(self, profile: Profile | None) -> Harness:
-        return harness_named(profile.harness) if profile and profile.harness else self.harness
-
-    def _models_for(self, profile: Profile) -> Models:
-        return self.models() if self._harness_for(profile).lists_models else UncheckedModels()
+            self._configurator = Configurator(self.place, self.harness, self.available_tools, self.models)
+        return self._configurator.configure(task, preset, profile, cwd)
 
     def _mode(
         self, continuation: Continuation | None, conversation: bytes, profile: Profile | None
@@ -216,105 +164,14 @@ class Planner:
             return "native", None
         return "retell", "The earlier agent left no conversation to continue; its runs are retold instead."
 
-    def _resolve(self, asked: Format, name: str, cwd: Path) -> _Configuration:
-        """The agent of that name, looked for first among those that the call asks for."""
-        place = self.place
-        try:
-            agent = find_agent(name, asked, place.cwd, place.agent_dir)
-        except UnknownProfile as unknown:
-            return _Configuration(summary=name).with_problem(unknown)
-        profile, summary = agent.profile, profile_summary(agent.profile, asked)
-        if objection := objection_to(profile, place.trust):
-            return _Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
-        if fields := _not_honoured(profile, self._harness_for(profile)):
-            sentence = _refused(f'{agent.kind.word.capitalize()} "{name}"', fields, self._harness_for(profile))
-            return _Configuration(summary=summary, problems=(Problem(sentence),))
-        key = (agent.kind.word, name, cwd)
-        if key not in self._resolved:
-            self._resolved[key] = self._ready(profile, cwd)
-        resolved = self._resolved[key]
-        if isinstance(resolved, UnknownSkill):
-            return _Configuration(profile, summary).with_problem(resolved)
-        return _Configuration(resolved, summary, note=_joined(*agent.warnings))
 
-    def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
-        check_skills(profile)
-        profile = self._harness_for(profile).adapt(profile, self.available_tools)
-        if not (profile.suggested_skills or profile.load_skills):
-            return profile
-        try:
-            return resolve_skills(profile, self._skills_for(profile, cwd))
-        except UnknownSkill as unknown:
-            return unknown
-
-    def _skills_for(self, profile: Profile, cwd: Path) -> dict[str, Skill]:
-        """The skills that a profile can name; one of the user's own is not given those of a stranger in their place.
-
-        Of two with one name, `pi` takes what it finds by itself where the agent works before what it is told of.
-        """
-        place, of_project = self.place, profile.scope == "project"
-        trusted = place.trust.trusts(place.project)
-        skills = self._skills_in(place.cwd, of_project=of_project or trusted)
-        if of_project and not trusted:
-            _check_skills_are_below(place.project, profile, skills)
-            return skills
-        return skills | self._skills_in(cwd, of_project=place.is_approved(cwd))
-
-    def _skills_in(self, cwd: Path, *, of_project: bool) -> dict[str, Skill]:
-        if (cwd, of_project) not in self._skills:
-            self._skills[cwd, of_project] = discover_skills(cwd, self.place.agent_dir, of_project=of_project)
-        return self._skills[cwd, of_project]
+def harness_for(profile: Profile | None, otherwise: Harness) -> Harness:
+    """The harness that a profile names."""
+    return harness_named(profile.harness) if profile and profile.harness else otherwise
 
 
-def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str, Skill]) -> None:
-    for name in (*(profile.suggested_skills or ()), *(profile.load_skills or ())):
-        path = skills[name].path if name in skills else project
-        if not is_below(path, project):
-            raise UnknownSkill(
-                f'{profile.path}: skill "{name}" ({path}) is outside the project and cannot be used, because '
-                f"{project} is not trusted; if you trust it, run: {trust_command(project)}"
-            )
-
-
-_NOTHING_SAID = Profile(name="")
-"""Where a call names no agent, but says something of how it should be."""
-
-
-_KEYS = {field.attribute: field.key for field in FIELDS} | {"system_prompt": "system prompt"}
-_FOR_THE_AGENT = frozenset(_KEYS) - {"name", "description", "resume_mode", "harness"}
-"""What a profile says to or about an agent; the rest is for us."""
-
-
-def _not_honoured(profile: Profile, harness: Harness) -> list[str]:
-    """The fields that are set and would not reach the agent."""
-    return [
-        _KEYS[field]
-        for field in profile.__struct_fields__
-        if field in _FOR_THE_AGENT - harness.honours and getattr(profile, field) not in (None, False)
-    ]
-
-
-def _not_heard(task: Task, harness: Harness) -> Iterator[Problem]:
-    said = {"model": task.model, "thinking_level": task.thinking_level}
-    if fields := [_KEYS[field] for field, value in said.items() if value and field not in harness.honours]:
-        yield Problem(_refused("The task", fields, harness))
-
-
-def _refused(who: str, fields: Sequence[str], harness: Harness) -> str:
-    named = ", ".join(f'"{field}"' for field in fields)
-    return f'{who} sets {named}, which agents of the harness "{harness.name}" cannot be given'
-
-
-def _with_thinking(chosen: _Configuration, level: str) -> _Configuration:
-    levels = tuple(ThinkingLevel)
-    if level not in levels:
-        sentence = f'Unknown thinking level: "{level}". Available levels: {", ".join(levels)}'
-        return replace(chosen, problems=(*chosen.problems, Problem(sentence, did_you_mean(level, levels))))
-    profile = chosen.profile and msgspec.structs.replace(chosen.profile, thinking_level=level)
-    return replace(chosen, profile=profile)
-
-
-def _joined(*notes: str | None) -> str | None:
+def joined(*notes: str | None) -> str | None:
+    """The notes that there are, as one."""
     return " ".join(filter(None, notes)) or None
 
 

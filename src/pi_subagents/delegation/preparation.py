@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from pi_subagents.clock import now_ms
-from pi_subagents.delegation.planning import Continuation, Plan, Planner
-from pi_subagents.delegation.program_facts import OfferedModels, program_version, usable_harness
-from pi_subagents.delegation.prompts import Told, retelling
+from pi_subagents.delegation.planning import PROMPT_FILE, Continuation, Plan, Planner
+from pi_subagents.delegation.program_facts import program_version, remember_namespace, usable_harness
 from pi_subagents.encoding import as_utf8
 from pi_subagents.errors import InvalidCall, StoreError
 from pi_subagents.fold import RunState, fold
@@ -27,21 +27,13 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import choose_mechanism
-from pi_subagents.runs.sessions import (
-    Remembered,
-    Session,
-    Sessions,
-    claim_all,
-    gone_before,
-    nothing_remembered,
-    session_busy,
-)
+from pi_subagents.runs.remembered import Remembered, nothing_remembered
 from pi_subagents.settings import Settings
-from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, read_file, session_runs, tidying_note
+from pi_subagents.store import TIDY_FILE, RunRecord, force_directory, publish, session_runs, tidying_note
 from pi_subagents.supervisor import Limits
 
-PROMPT_FILE = "prompt.md"
-"""What the agent was told, whichever way it is told it: kept for a run that goes on from this one."""
+if TYPE_CHECKING:
+    from pi_subagents.delegation.offered_models import OfferedModels
 
 PlanCheck = Callable[[Sequence[Plan], Place], None]
 """Raises InvalidCall where tasks as planned should not even be tried."""
@@ -67,19 +59,14 @@ def prepare_runs(
     retold where its record is gone. What is wrong with one task is the outcome of its run, unless `check` raises it
     before there is any.
     """
-    sessions = Sessions(place)
-    resumed = [task.resume for task in tasks if task.resume]
-    from_memory = [one for one in resumed if not sessions.has(one) and remembered(one)]
-    if twice := [one for one in from_memory if from_memory.count(one) > 1]:
-        raise session_busy(twice[0])
-    claims = claim_all(sessions, [one for one in resumed if one not in from_memory])
-    continuations = {one: Continuation(one, _retold(remembered(one), settings)) for one in from_memory}
     with ExitStack() as claimed:
-        for claim in claims:
-            claimed.callback(claim.lease.release)
-        continuations |= {claim.session.id: _continuation(claim.session, settings, remembered) for claim in claims}
-        homes = {claim.session.id: claim.session.latest.run_dir.parent for claim in claims}
-        preparer, models = _Preparer(place, settings, homes, owner), cache(partial(OfferedModels, place, settings))
+        continuations: Mapping[str, Continuation] = {}
+        homes: Mapping[str, Path] = {}
+        if any(task.resume for task in tasks):
+            from pi_subagents.delegation.resuming import claim_resumed  # most tasks begin a session
+
+            continuations, homes = claim_resumed(tasks, place, settings, remembered, claimed)
+        preparer, models = _Preparer(place, settings, homes, owner), cache(partial(_models, place, settings))
         mode = settings.resume_mode
         harness, note = usable_harness(harness, place, settings)
         planner = Planner(place, harness, default_profile, available_tools, continuations, mode, models, note)
@@ -90,19 +77,13 @@ def prepare_runs(
         return preparer.prepare_all(plans)
 
 
-def _retold(runs: Sequence[RunState], settings: Settings) -> str:
-    return retelling(list(map(Told, runs)), settings.max_resume_characters)
+def _models(place: Place, settings: Settings) -> OfferedModels:
+    from pi_subagents.delegation.offered_models import OfferedModels  # only for a task that names a model
+
+    return OfferedModels(place, settings)
 
 
-def _continuation(session: Session, settings: Settings, remembered: Remembered) -> Continuation:
-    gone = gone_before(session, remembered)
-    kept = [Told(run.state, read_file(run.run_dir / PROMPT_FILE).decode("utf-8", "replace")) for run in session.runs]
-    told = retelling([*map(Told, gone), *kept], settings.max_resume_characters, len(gone) + session.run_count)
-    return Continuation(session.id, told, session.latest.run_dir)
-
-
-@dataclass(frozen=True)
-class PreparedRun:
+class PreparedRun(msgspec.Struct, frozen=True):
     """Everything a supervisor needs to see a run through."""
 
     plan: Plan
@@ -178,6 +159,7 @@ class _Preparer:
                 f"{settings.max_depth}. Do the work yourself, or ask whoever started you to delegate it."
             )
         self._environ = one_deeper(place.environ, settings.max_depth)
+        remember_namespace(settings.containment, place)
         choose_mechanism(settings.containment)  # it is chosen again by whoever starts the agent, but then it is late
         self._homes = homes
         self._owner = owner

@@ -1,17 +1,24 @@
 """Whole sessions for people to read and keep: as Markdown and as one HTML page. Pure: events in, text out."""
 
-from pi_subagents.export.entries import Added, Called, Conversation, Entry, Given, Noticed, Returned, Said, Thought
-from pi_subagents.export.facts import RunPage, error_words, seconds, status_words
-from pi_subagents.export.html import session_html
-from pi_subagents.export.markdown import (
-    code_span,
-    entry_markdown,
-    run_ending,
-    run_heading,
-    session_heading,
-    session_markdown,
-)
-from pi_subagents.export.prose import answer_parser, is_too_deep
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pi_subagents.lazy import names_from
+
+if TYPE_CHECKING:
+    from pi_subagents.export.entries import Added, Called, Conversation, Entry, Given, Noticed, Returned, Said, Thought
+    from pi_subagents.export.facts import RunPage, error_words, seconds, status_words
+    from pi_subagents.export.html import session_html
+    from pi_subagents.export.markdown import (
+        code_span,
+        entry_markdown,
+        run_ending,
+        run_heading,
+        session_heading,
+        session_markdown,
+    )
+    from pi_subagents.export.prose import answer_parser, is_too_deep
 
 __all__ = [
     "Added",
@@ -37,3 +44,14 @@ __all__ = [
     "session_markdown",
     "status_words",
 ]
+
+__getattr__ = names_from(
+    __name__,
+    {
+        "entries": "Added Called Conversation Entry Given Noticed Returned Said Thought",
+        "facts": "RunPage error_words seconds status_words",
+        "html": "session_html",
+        "markdown": "code_span entry_markdown run_ending run_heading session_heading session_markdown",
+        "prose": "answer_parser is_too_deep",
+    },
+)

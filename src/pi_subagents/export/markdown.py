@@ -5,7 +5,6 @@ Every piece of it is kept to itself: nothing an agent wrote may swallow or resty
 
 from __future__ import annotations
 
-import re
 from collections import deque
 from collections.abc import Iterator, Sequence
 from functools import cache
@@ -16,17 +15,18 @@ from pi_subagents.export.facts import RunPage, argument_blocks, figures, session
 from pi_subagents.fold import RunState
 from pi_subagents.progress import ARROW
 from pi_subagents.text import clean, printable
+from pi_subagents.text.patterns import pattern
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
 _LANGUAGES = {"command": "sh"}
-_FENCE = re.compile(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
-_BACKTICKS = re.compile(r"`+")
-_MARKUP = re.compile(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>]*>)")
-_MEANS_SOMETHING = re.compile(r"[\\`*\[\]<>&~|#]|(?<![^\W_])_|_(?![^\W_])")
+_FENCE = pattern(r" {0,3}(?P<marks>`{3,}|~{3,})(?P<info>[^\n]*)")
+_BACKTICKS = pattern(r"`+")
+_MARKUP = pattern(r"<(?=[A-Za-z/!?])(?!(?:https?://|mailto:)[^\s<>]*>)")
+_MEANS_SOMETHING = pattern(r"[\\`*\[\]<>&~|#]|(?<![^\W_])_|_(?![^\W_])")
 """An underscore inside a word means nothing."""
-_HARMLESS = re.compile(r"[^<`~]*")
+_HARMLESS = pattern(r"[^<`~]*")
 MAX_PROSE_CHARACTERS = 100_000
 """Longer texts are logs, not prose, and are not parsed for seconds."""
 

@@ -13,6 +13,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from pi_subagents.export.markdown import MAX_PROSE_CHARACTERS
+from pi_subagents.text.patterns import pattern
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 _MAX_NESTING = 30
 """Who renders lists in lists calls itself for each."""
-_DEEP_LINE = re.compile(r"^(?:[ >]|[-*+](?= )|\d{1,9}[.)](?= )){27,}(?:>|[-*+] |\d{1,9}[.)] )", re.MULTILINE)
+_DEEP_LINE = pattern(r"^(?:[ >]|[-*+](?= )|\d{1,9}[.)](?= )){27,}(?:>|[-*+] |\d{1,9}[.)] )", re.MULTILINE)
 """Only what begins so can be nested too deep: a quotation is one level and takes a mark; a list is two, and takes a
 mark with a blank, or two blanks of indentation."""
-_SAFE_LINK = re.compile(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
+_SAFE_LINK = pattern(r"(?:https?://|mailto:)[^\s]+", re.IGNORECASE)
 _HEADING_SHIFT = 2
 """The page's own headings are the first two levels."""
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
+
+import msgspec
 
 from pi_subagents.jsonl import Frame
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.models.finding import Finding
 from pi_subagents.models.task import Profile
-from pi_subagents.redaction import secrets_in
+from pi_subagents.redaction import repr_without, secrets_in
 
 if TYPE_CHECKING:
     from pi_subagents.place import Place
@@ -40,24 +41,24 @@ def one_deeper(environ: Mapping[str, str], max_depth: int) -> dict[str, str]:
 Version = tuple[int, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class Program:
+class Program(msgspec.Struct, frozen=True):
     """A command line to start an agent with, and which of the places that were looked at it came from."""
 
     argv: tuple[str, ...]
     found_in: str
 
 
-@dataclass(frozen=True, slots=True)
-class Question:
+class Question(msgspec.Struct, frozen=True):
     """A short question to a program, such as for its version."""
 
     argv: tuple[str, ...]
-    environ: Mapping[str, str] = field(repr=False)
+    environ: Mapping[str, str]
+
+    def __repr__(self) -> str:
+        return repr_without(self, "environ")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What a program printed, on whichever stream; `exit_code` is None if it did not start or did not end in time."""
 
     exit_code: int | None
@@ -77,8 +78,7 @@ class Ask(Protocol):
     ) -> Answer: ...
 
 
-@dataclass(frozen=True)
-class Inspection:
+class Inspection(msgspec.Struct, frozen=True):
     """Where `doctor` looks, and how it asks programs."""
 
     place: Place
@@ -93,8 +93,7 @@ SYSTEM_PROMPT_FILE = "system-prompt.md"
 """Where in the run directory an agent's instructions are, if its harness writes them to a file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Launch:
+class Launch(msgspec.Struct, frozen=True):
     """One task for one agent. What else its program needs, the harness gathers by itself from `place`.
 
     `environ` is the agent's own. `conversation` is an earlier run's own `conversation_file`, to be continued instead of
@@ -106,10 +105,13 @@ class Launch:
     cwd: Path
     run_dir: Path
     place: Place
-    environ: Mapping[str, str] = field(repr=False)
+    environ: Mapping[str, str]
     profile: Profile | None = None
-    conversation: bytes = field(default=b"", repr=False)
-    version: Callable[[], Version | None] = field(default=lambda: None, repr=False)
+    conversation: bytes = b""
+    version: Callable[[], Version | None] = lambda: None
+
+    def __repr__(self) -> str:
+        return repr_without(self, "environ", "conversation", "version")
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -118,8 +120,7 @@ class Launch:
         return frozenset(secrets_in(self.environ) | ({key.reveal()} if key is not None else set()))
 
 
-@dataclass(frozen=True, slots=True)
-class RunFile:
+class RunFile(msgspec.Struct, frozen=True):
     """A file or link that must exist in the run directory before the agent starts."""
 
     name: str
@@ -167,8 +168,7 @@ class Renewal(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """How to start the agent: argv, environment, standard input, and the files it will look for.
 
     With `interactive` standard input stays open for what is said later. `temporary` names what is of no use after the
@@ -176,19 +176,21 @@ class Invocation:
     """
 
     argv: tuple[str, ...]
-    environ: Mapping[str, str] = field(repr=False)
+    environ: Mapping[str, str]
     cwd: Path
-    stdin: bytes = field(repr=False)
+    stdin: bytes
     interactive: bool = False
     files: tuple[RunFile, ...] = ()
     temporary: tuple[str, ...] = ()
     written_by_agent: tuple[str, ...] = ()
-    secrets: frozenset[str] = field(default=frozenset(), repr=False)
-    renewal: Renewal | None = field(default=None, repr=False)
+    secrets: frozenset[str] = frozenset()
+    renewal: Renewal | None = None
+
+    def __repr__(self) -> str:
+        return repr_without(self, "environ", "stdin", "secrets", "renewal")
 
 
-@dataclass(frozen=True, slots=True)
-class UnknownTool:
+class UnknownTool(msgspec.Struct, frozen=True):
     """A tool that a profile names and nothing brings: in which of its fields, and what may have been meant."""
 
     field: str

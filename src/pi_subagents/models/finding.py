@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+
+class Finding(msgspec.Struct, frozen=True):
     """One fact about this machine. Sub-agents cannot run while something `needed` is not `ok`."""
 
     check: str

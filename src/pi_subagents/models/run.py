@@ -7,7 +7,6 @@ is kept as it is, as a member without a name of its own. Only an end can bring o
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
@@ -16,8 +15,10 @@ from typing import Self
 
 import msgspec
 
+from pi_subagents.text.patterns import pattern
+
 _MAX_WORD_CHARACTERS = 40
-_UNUSUAL = re.compile(r"[^A-Za-z0-9_.: -]")
+_UNUSUAL = pattern(r"[^A-Za-z0-9_.: -]")
 
 
 class _Word(StrEnum):
@@ -95,7 +96,7 @@ def new_session_id() -> str:
     return os.urandom(8).hex()
 
 
-_RUN_ID = re.compile(r"[0-9]{8}T[0-9]{9}-[0-9a-f]{16}")
+_RUN_ID = pattern(r"[0-9]{8}T[0-9]{9}-[0-9a-f]{16}")
 
 
 _last_ms = 0
@@ -110,7 +111,7 @@ def new_run_id(session_id: str, after: str | None = None) -> str:
     # Those made in the same millisecond keep their order too; two threads at once may share one, and do not mind.
     now = _last_ms = max(time.time_ns() // 1_000_000, _last_ms + 1)
     stamp = _stamp(_EPOCH + timedelta(milliseconds=now))
-    return f"{max(stamp, _next_stamp(after or ''))}-{session_id}"
+    return f"{max(stamp, _next_stamp(after)) if after else stamp}-{session_id}"
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -12,8 +12,9 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+import msgspec
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.models import Profile
@@ -36,13 +37,12 @@ class UnknownProfile(ProfileError):  # noqa: N818 - reads as a sentence where it
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class ProfileCatalog:
+class ProfileCatalog(msgspec.Struct, frozen=True):
     """What loading found; treat it as read-only, it is shared by everybody within the cache's time."""
 
-    profiles: dict[str, Profile] = field(default_factory=dict)
-    broken: list[ProfileFileError] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
+    profiles: dict[str, Profile] = msgspec.field(default_factory=dict)
+    broken: list[ProfileFileError] = msgspec.field(default_factory=list)
+    warnings: list[str] = msgspec.field(default_factory=list)
     kind: Format = PROFILE
 
     def resolve(self, name: str) -> Profile:
@@ -155,7 +155,7 @@ def _load(kind: Format, folders: dict[Scope, Path]) -> ProfileCatalog:
         for path in paths[:MAX_FILES]:
             _add_file(path, scope, catalog, effort)
     names = sorted(catalog.profiles)
-    return replace(catalog, profiles={name: catalog.profiles[name] for name in names})
+    return msgspec.structs.replace(catalog, profiles={name: catalog.profiles[name] for name in names})
 
 
 def profile_files(directory: Path) -> list[Path]:
@@ -182,8 +182,7 @@ def _add_file(path: Path, scope: Scope, catalog: ProfileCatalog, effort: Effort)
     catalog.profiles[profile.name] = profile
 
 
-@dataclass(frozen=True, slots=True)
-class Agent:
+class Agent(msgspec.Struct, frozen=True):
     """What a name stands for, the kind of file that says so, and what is odd about that file."""
 
     profile: Profile

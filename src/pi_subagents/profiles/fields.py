@@ -6,19 +6,19 @@ are written and details shown in it.
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
 from typing import Any, Literal
 
+import msgspec
+
 from pi_subagents.models import Profile
+from pi_subagents.text.patterns import pattern
 
 Kind = Literal["text", "list", "flag", "secret", "seconds"]
 
-NAME_RULE = re.compile(r"[a-zA-Z0-9_-]+")
+NAME_RULE = pattern(r"[a-zA-Z0-9_-]+")
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
+class Field(msgspec.Struct, frozen=True):
     """One documented key."""
 
     key: str
@@ -56,8 +56,7 @@ TIMEOUT = Field("timeout", "timeout_s", "seconds")
 """Of presets alone: a task that names a profile has a timeout of its own, a call that names a preset has none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Format:
+class Format(msgspec.Struct, frozen=True):
     """What a reader must know of one kind of file: both are the same Markdown and the same `Profile`.
 
     `body` is the attribute that the text below the frontmatter belongs to.

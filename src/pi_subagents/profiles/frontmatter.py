@@ -7,8 +7,11 @@ entry knows its line in the file. Whatever the bytes are, the only exception is 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
+
+import msgspec
+
+from pi_subagents.text.patterns import pattern
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import MappingNode, Node
@@ -21,10 +24,10 @@ MAX_TOGETHER = 1024 * 1024
 """Characters of all files that are read in one go."""
 MAX_ANCHORS = 100
 MAX_DEPTH = 50
-_ANCHOR = re.compile(r"(?:^|(?<=[\s\[{,]))&\w", re.MULTILINE)
-_TABS = re.compile(r"^([\w-]+:)(\t+)", re.MULTILINE)
-_BRACKET = re.compile(r"[\[\]{}]")
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_ANCHOR = pattern(r"(?:^|(?<=[\s\[{,]))&\w", re.MULTILINE)
+_TABS = pattern(r"^([\w-]+:)(\t+)", re.MULTILINE)
+_BRACKET = pattern(r"[\[\]{}]")
+_SURROGATE = pattern("[\ud800-\udfff]")
 ScalarKind = Literal["text", "bool", "null", "number"]
 _KINDS: dict[str, ScalarKind] = {"bool": "bool", "null": "null", "int": "number", "float": "number"}
 
@@ -37,16 +40,14 @@ class FrontmatterError(Exception):
         self.line = line
 
 
-@dataclass(frozen=True, slots=True)
-class Scalar:
+class Scalar(msgspec.Struct, frozen=True):
     """A single value as written; only an unquoted one can be anything but text."""
 
     text: str
     kind: ScalarKind = "text"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(msgspec.Struct, frozen=True):
     """One key of the frontmatter; `value` is None for what is neither a scalar nor a list of scalars."""
 
     key: str
@@ -54,8 +55,7 @@ class Entry:
     value: Scalar | tuple[Scalar, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Split:
+class Split(msgspec.Struct, frozen=True):
     """The two parts of a file; `frontmatter` is None when there is none, and begins at line 2 otherwise."""
 
     frontmatter: str | None

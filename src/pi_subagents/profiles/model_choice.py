@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
@@ -27,8 +26,7 @@ class UnknownModel(InvalidCall):
     """No model was named, or none that is offered; only the task that asked for it fails."""
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedModel:
+class CheckedModel(msgspec.Struct, frozen=True):
     """A model as the agent program names it; `warning` says why it could not be checked."""
 
     name: str
@@ -72,8 +70,7 @@ class UncheckedModels:
         return None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelChoice:
+class ModelChoice(msgspec.Struct, frozen=True):
     """A profile or preset with its model settled, and the model as it was asked for."""
 
     profile: Profile

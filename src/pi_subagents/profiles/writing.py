@@ -31,14 +31,15 @@ from pi_subagents.profiles.catalog import (
 from pi_subagents.profiles.fields import FIELDS, NAME_RULE, PRESET, PROFILE, Field, Format
 from pi_subagents.profiles.frontmatter import FENCE, FrontmatterError, compose_frontmatter, split_frontmatter
 from pi_subagents.profiles.reading import ProfileFileError, Scope, parse_profile, read_profile, read_text
+from pi_subagents.text.patterns import pattern
 from pi_subagents.trees import Tree, explain
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
 
 # Words that every reader of YAML takes for text without quotes; numbers are left to the quotes.
-_PLAIN = re.compile(r"(?!(true|false|null)$)(-{1,2}|[./])?[A-Za-z_][\w./:@+-]*(?<!:)", re.ASCII | re.IGNORECASE)
-_UNPRINTABLE = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ufeff\u2028\u2029]")
+_PLAIN = pattern(r"(?!(true|false|null)$)(-{1,2}|[./])?[A-Za-z_][\w./:@+-]*(?<!:)", re.ASCII | re.IGNORECASE)
+_UNPRINTABLE = pattern(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\ufeff\u2028\u2029]")
 
 
 def tree_of(directory: Path, scope: Scope) -> Tree:

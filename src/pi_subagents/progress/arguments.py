@@ -10,11 +10,13 @@ import os
 import re
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+import msgspec
 
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.text import cell_width, clean, clip, shorten_path
 from pi_subagents.text.cells import ELLIPSIS
+from pi_subagents.text.patterns import pattern
 from pi_subagents.text.wording import same_directory
 
 MAX_VALUE_CHARS = 4096
@@ -25,16 +27,15 @@ MAX_COMMAND_LINES = 4
 """One long command must not push everything else out of a window of fifteen lines."""
 CONTINUATION = "│ "
 
-_CD = re.compile(r"""\s*cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))[^\S\n]*(?:&&|;|\n)\s*""")
-_LONE_CD = re.compile(r"""cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))\s*;?""")
-_MOVES = re.compile(r"(?<![\w./-])(?:cd|pushd|popd)(?![\w./-])")
-_PATH = re.compile(r"""(?<![^\s'"=(<>:,])/(?!/)[^\s'"`;&|<>()$\\:,]*(?![^\s'"`;&|<>():,])""")
-_TOKEN = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|`[^`]*`|&&|[()]""", re.DOTALL)
+_CD = pattern(r"""\s*cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))[^\S\n]*(?:&&|;|\n)\s*""")
+_LONE_CD = pattern(r"""cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))\s*;?""")
+_MOVES = pattern(r"(?<![\w./-])(?:cd|pushd|popd)(?![\w./-])")
+_PATH = pattern(r"""(?<![^\s'"=(<>:,])/(?!/)[^\s'"`;&|<>()$\\:,]*(?![^\s'"`;&|<>():,])""")
+_TOKEN = pattern(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|`[^`]*`|&&|[()]""", re.DOTALL)
 _JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), skipkeys=True, default=lambda value: "?")
 
 
-@dataclass(frozen=True, slots=True)
-class Arguments:
+class Arguments(msgspec.Struct, frozen=True):
     """What a tool was called with, and where the agent stands."""
 
     values: Mapping[str, object]

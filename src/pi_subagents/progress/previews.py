@@ -6,17 +6,17 @@ never raises and never says what the call did not.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 
 from pi_subagents.progress.arguments import Arguments, compact_json, first_line, layout, parse_json, text_of
 from pi_subagents.text import cell_width, clean, clip, clip_start, counted
+from pi_subagents.text.patterns import pattern
 
 ARROW = " → "
 _NARROW = 8
 """With fewer cells than this left for the subject, the line is cut at its end like any other text."""
 _MAX_NAMED = 3
-_NON_EMPTY_LINE = re.compile(r"\S[^\n]*")
+_NON_EMPTY_LINE = pattern(r"\S[^\n]*")
 _MAX_CHARACTERS = 1024 * 1024
 """`pi` cuts its lists long before; what is larger is not counted line by line."""
 _FIRST_LINES, _LAST_LINES = 8, 12

@@ -7,8 +7,9 @@ news gives no line, and a line never says more than its event: arguments that ar
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+import msgspec
 
 from pi_subagents.models import Reason, Status
 from pi_subagents.models import event as ev
@@ -88,8 +89,7 @@ _MAX_REMEMBERED = 1000
 """Calls and results without their counterpart; an agent has so many only if it leaves out half its events."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Phrases:
+class _Phrases(msgspec.Struct, frozen=True):
     """How one tool's work is put; `{}` stands for what it works on."""
 
     key: str

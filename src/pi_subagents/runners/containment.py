@@ -206,7 +206,7 @@ def choose_mechanism(choice: Choice = "auto") -> Mechanism:
     """What to use here; raises SettingsError when the setting asks for what this machine cannot do."""
     if choice == "auto":
         # In a user namespace ssh and setuid programs fail, so only root gets the namespace unasked.
-        if os.geteuid() == 0 and namespace_works():
+        if wants_namespace(choice) and namespace_works():
             return "namespace"
         return "guard" if sys.platform == "linux" else "none"
     if choice == "namespace" and not namespace_works():
@@ -225,7 +225,40 @@ def contain(mechanism: Mechanism) -> Containment:
 @cache
 def namespace_works() -> bool:
     """Whether a process can be started in a PID namespace of its own."""
-    return ask([*_NAMESPACE_COMMAND, "true"], environ=os.environ, timeout_s=_PROBE_TIMEOUT_S).ok
+    return _known_to_work or ask([*_NAMESPACE_COMMAND, "true"], environ=os.environ, timeout_s=_PROBE_TIMEOUT_S).ok
+
+
+_known_to_work = False
+
+
+def take_namespace_for_granted() -> None:
+    """From now on `namespace_works` does not try it: an earlier process has, under the same conditions."""
+    global _known_to_work
+    _known_to_work = True
+
+
+NAMESPACE_PROGRAMS = ("setpriv", "unshare", "sh")
+
+
+def namespace_conditions() -> str:
+    """What decides whether a PID namespace can be made, besides the programs: this boot of the machine, who we are,
+    what we are allowed, and in which container."""
+    status = Path("/proc/self/status").read_text().splitlines()
+    rights = [line for line in status if line.startswith(("Uid:", "Gid:", "Cap", "NoNewPrivs:", "Seccomp"))]
+    spaces = [str(Path(f"/proc/self/ns/{kind}").readlink()) for kind in ("user", "pid", "pid_for_children", "mnt")]
+    files = ("/proc/sys/kernel/random/boot_id", "/proc/sys/user/max_pid_namespaces", "/proc/self/attr/current")
+    return "\n".join([*rights, *spaces, *map(_text_of, files)])
+
+
+def _text_of(path: str) -> str:
+    with suppress(OSError):  # no such security module, say
+        return Path(path).read_text(errors="replace")
+    return ""
+
+
+def wants_namespace(choice: Choice) -> bool:
+    """Whether it matters here if one can be made."""
+    return choice == "namespace" or (choice == "auto" and os.geteuid() == 0)
 
 
 def _is_readable(fd: int) -> bool:

@@ -14,10 +14,11 @@ import subprocess
 from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO
+
+import msgspec
 
 from pi_subagents.harness import Invocation
 from pi_subagents.runners.containment import Containment, Mechanism, contain
@@ -30,8 +31,7 @@ _MIN_AGENTS = 4
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-@dataclass(frozen=True, slots=True)
-class Footprint:
+class Footprint(msgspec.Struct, frozen=True):
     """Counted at one moment."""
 
     processes: int

@@ -10,7 +10,6 @@ waited for or killed. An agent stays below its guard while that lives, so a mark
 from __future__ import annotations
 
 import os
-import random
 import resource
 import threading
 from contextlib import suppress
@@ -26,7 +25,9 @@ _GET_CHILD_SUBREAPER = 37
 def new_mark() -> int:
     """A mark for one agent; 0 where there can be none. Below our own, because a limit can only be lowered."""
     highest = min(_own_limit(), _MARKS.stop)
-    return random.randrange(_MARKS.start, highest) if highest > _MARKS.start else 0
+    if highest <= _MARKS.start:
+        return 0
+    return _MARKS.start + int.from_bytes(os.urandom(8)) % (highest - _MARKS.start)
 
 
 def sweep() -> list[int]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from pi_subagents.errors import StoreError
 from pi_subagents.files import distinct
@@ -41,8 +42,7 @@ _PAGE = 100
 """Rows asked for at a time when some of them may turn out not to be wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSummary:
+class SessionSummary(msgspec.Struct, frozen=True):
     """A session in one line: its latest run as the index tells it, without what was said, and how many it has."""
 
     latest: Run
@@ -57,8 +57,7 @@ class SessionSummary:
         return self.latest.run_dir
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
+class Wanted(msgspec.Struct, frozen=True):
     """Which sessions: conditions on their latest runs. `status` RUNNING means not final; no `project`, all of them.
 
     `agent` is the name of a profile or a preset.
@@ -146,8 +145,7 @@ def rebuild_index(place: Place, report: Callable[[Path, int], None]) -> int:
 # --- what they have used -----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Used:
+class Used(msgspec.Struct, frozen=True):
     """What the agents of a session have used in all of its runs."""
 
     tokens: int

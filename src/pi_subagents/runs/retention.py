@@ -12,9 +12,10 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from weakref import WeakSet
+
+import msgspec
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import SessionBusy, StoreError
@@ -33,16 +34,14 @@ _MAX_S = 5.0
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(msgspec.Struct, frozen=True):
     """What may go: what ended before a moment, beyond the newest `keep` sessions; both conditions have to hold."""
 
     before: int | None = None
     keep: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Dispensable:
+class Dispensable(msgspec.Struct, frozen=True):
     """A session that a rule lets go."""
 
     session_id: str
@@ -85,11 +84,10 @@ def dispensable(folders: Sequence[Path]) -> Dispensable:
 def remove(session: Dispensable, agent_dir: Path) -> Dispensable:
     """Delete a session; what went with it. Raises SessionBusy and StoreError."""
     removed = Session(session.session_id, session.run_dirs).remove(agent_dir)
-    return replace(session, run_dirs=tuple(removed))
+    return msgspec.structs.replace(session, run_dirs=tuple(removed))
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
+class Leftover(msgspec.Struct, frozen=True):
     """Something that a killed program has left in a project's records and nobody will ever need."""
 
     path: Path

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
@@ -130,8 +129,7 @@ class WatchedRun:
         return [(Style.MUTED, self._final_words or "")]
 
 
-@dataclass(frozen=True, slots=True)
-class News:
+class News(msgspec.Struct, frozen=True):
     """What a look at the disk has found; no `listed`: the same runs as before.
 
     A listed session comes with what its earlier runs have cost.

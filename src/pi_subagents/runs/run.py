@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
+from pi_subagents import export
 from pi_subagents.clock import elapsed_ms, now_ms
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InvalidCall
-from pi_subagents.export import Conversation, Entry, RunPage, session_html, session_markdown
 from pi_subagents.files import is_below
 from pi_subagents.fold import RecentMessages, RunState
 from pi_subagents.harness import HARNESSES, harness_named
@@ -40,17 +39,17 @@ PageKind = Literal["md", "html"]
 def pieces(run_dirs: Sequence[Path], kind: PageKind) -> Iterator[str]:
     """The runs of a session as one text, bit by bit: it may be long. Raises StoreError before the first bit."""
     pages = [run_page(folder) for folder in run_dirs]
-    return session_html(pages, now_ms()) if kind == "html" else _markdown(pages)
+    return export.session_html(pages, now_ms()) if kind == "html" else _markdown(pages)
 
 
-def _markdown(pages: Sequence[RunPage]) -> Iterator[str]:
-    for number, block in enumerate(session_markdown(pages)):
+def _markdown(pages: Sequence[export.RunPage]) -> Iterator[str]:
+    for number, block in enumerate(export.session_markdown(pages)):
         yield f"\n{block}\n" if number else f"{block}\n"
 
 
-def run_page(run_dir: Path) -> RunPage:
+def run_page(run_dir: Path) -> export.RunPage:
     """A run as it is now, closed if it was lost; raises StoreError."""
-    return RunPage(facts_of(run_dir), _StoredEntries(run_dir))
+    return export.RunPage(facts_of(run_dir), _StoredEntries(run_dir))
 
 
 def facts_of(run_dir: Path) -> RunState:
@@ -60,19 +59,18 @@ def facts_of(run_dir: Path) -> RunState:
     return state
 
 
-@dataclass(frozen=True)
-class _StoredEntries:
+class _StoredEntries(msgspec.Struct, frozen=True):
     """The conversation as the journal has it, read anew each time and never held in memory."""
 
     run_dir: Path
 
-    def __iter__(self) -> Iterator[Entry]:
+    def __iter__(self) -> Iterator[export.Entry]:
         return entries(read_journal(self.run_dir / JOURNAL_FILE))
 
 
-def entries(events: Iterable[Event]) -> Iterator[Entry]:
+def entries(events: Iterable[Event]) -> Iterator[export.Entry]:
     """The conversation in `events`, with what was not finished at their end."""
-    conversation = Conversation()
+    conversation = export.Conversation()
     for event in events:
         yield from conversation.take(event)
     yield from conversation.rest()
@@ -81,8 +79,7 @@ def entries(events: Iterable[Event]) -> Iterator[Entry]:
 _POLL_S = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class RunResult:
+class RunResult(msgspec.Struct, frozen=True):
     """How one task ended. `output` is the agent's last text; `error` a sentence when it did not complete."""
 
     name: str
@@ -118,11 +115,10 @@ class RunResult:
         return elapsed_ms(self.started_at, self.completed_at)
 
 
-_TOLD_OF_STATE = tuple(field.name for field in fields(RunResult) if field.name not in ("run_dir", "output"))
+_TOLD_OF_STATE = tuple(name for name in RunResult.__struct_fields__ if name not in ("run_dir", "output"))
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(msgspec.Struct, frozen=True):
     """One run: where its record is, and its state when that was read.
 
     A run is not removed alone: its session is, with all of its runs.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
+
+import msgspec
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import AmbiguousId, InvalidCall, SessionBusy, SessionNotFound, StoreError
@@ -18,6 +18,7 @@ from pi_subagents.models import begun_at, short_ids
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of, runs_dir
 from pi_subagents.place import Place
+from pi_subagents.runs.remembered import Remembered
 from pi_subagents.runs.run import PageKind, Run, pieces
 from pi_subagents.store import (
     Index,
@@ -32,16 +33,16 @@ from pi_subagents.store import (
 from pi_subagents.store.record import as_store_error
 from pi_subagents.store.removal import remove_session
 from pi_subagents.text import age, clean
+from pi_subagents.text.patterns import pattern
 
 MAX_SESSIONS_IN_MEMORY = 32
 MAX_RUNS_IN_MEMORY = 10
 _MAX_LISTED = 10
-_RUN_ID = re.compile(r"\d+(T\d*(-[0-9a-f]*)?)?")
+_RUN_ID = pattern(r"\d+(T\d*(-[0-9a-f]*)?)?")
 """Run ids begin with a date, and so can those of sessions, up to the T."""
 
 
-@dataclass(frozen=True)
-class Session:
+class Session(msgspec.Struct, frozen=True, dict=True):
     """An id with its runs, oldest first: read when they are first asked for, and only the last ten held in memory."""
 
     id: str
@@ -104,15 +105,6 @@ class Session:
         removed = remove_session(self.run_dirs[-1].parent, self.id)
         Index(agent_dir or Place.here().agent_dir).forget(removed)
         return removed
-
-
-Remembered = Callable[[str], Sequence[RunState]]
-"""The runs of a session that somebody else knows of, oldest first."""
-
-
-def nothing_remembered(_session_id: str) -> Sequence[RunState]:
-    """What is known where nobody keeps a log."""
-    return ()
 
 
 def gone_before(session: Session, remembered: Remembered) -> list[RunState]:
@@ -197,8 +189,7 @@ class Sessions:
 # --- what people type ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
+class Candidate(msgspec.Struct, frozen=True):
     """A run, or a session with its latest run, that somebody may mean; the name is that of its task, if known."""
 
     id: str
@@ -314,8 +305,7 @@ def short_run_id(run_dir: Path) -> str:
 # --- going on with one -----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Claim:
+class Claim(msgspec.Struct, frozen=True):
     """A session that is about to be resumed; nobody else can resume it until the claim is released."""
 
     session: Session

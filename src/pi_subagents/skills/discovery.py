@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +35,7 @@ from pi_subagents.skills.patterns import has_wildcard, is_override, select
 from pi_subagents.text.wording import did_you_mean
 
 
-@dataclass(frozen=True, slots=True)
-class Skill:
+class Skill(msgspec.Struct, frozen=True):
     """Instructions for a kind of task, kept in a Markdown file."""
 
     name: str

@@ -16,11 +16,12 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from itertools import count, islice
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
+
+import msgspec
 
 from pi_subagents.files import read_bounded
 from pi_subagents.skills.patterns import (
@@ -96,8 +97,7 @@ def files_at(places: list[Path]) -> list[Path]:
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class Base:
+class Base(msgspec.Struct, frozen=True):
     """A scope's directory: the agent directory, or the project's `.pi`."""
 
     folder: Path
@@ -133,8 +133,7 @@ def texts(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-@dataclass(frozen=True, slots=True)
-class Package:
+class Package(msgspec.Struct, frozen=True):
     """An entry of `packages`: where it is, whether that exists or not, and which of its skills the user wants.
 
     The identity is the same for two entries that mean the same package, in whichever scope and version.

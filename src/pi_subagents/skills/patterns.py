@@ -9,9 +9,10 @@ from __future__ import annotations
 import os.path
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+
+import msgspec
 
 from pi_subagents.files import read_bounded
 
@@ -88,18 +89,16 @@ def _segment(text: str, *, hidden: bool) -> str:
     return guard + _with_gaps(pieces, "[^/]")
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(msgspec.Struct, frozen=True):
     pattern: re.Pattern[str]
     negated: bool
     folders_only: bool
 
 
-@dataclass(slots=True)
-class IgnoreRules:
+class IgnoreRules(msgspec.Struct):
     """The ignore rules met so far below one root; the last rule that matches decides."""
 
-    rules: list[_Rule] = field(default_factory=list)
+    rules: list[_Rule] = msgspec.field(default_factory=list)
 
     def add_directory(self, directory: Path, prefix: str) -> None:
         """Take in a directory's ignore files; `prefix` is its path below the root with a final slash."""

@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, get_args
 import msgspec
 
 from pi_subagents.clock import LAST_MS, now_ms
-from pi_subagents.encoding import MAX_NESTING, is_shallow
+from pi_subagents.encoding import MAX_NESTING, decoder_of, is_shallow
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory, end_of_hole
 from pi_subagents.fold import RunState, fold
@@ -197,7 +197,7 @@ def _write_result(run: Directory, state: RunState) -> None:
 # --- the journal ------------------------------------------------------------------------------------------------
 
 
-_DECODER: msgspec.json.Decoder[AnyEvent] = msgspec.json.Decoder(AnyEvent)
+_DECODER: msgspec.json.Decoder[AnyEvent] = decoder_of(AnyEvent)
 _UNREADABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _KINDS = frozenset(kind.__struct_config__.tag for kind in get_args(AnyEvent))
 _PARTS = frozenset(kind.__struct_config__.tag for kind in get_args(ev.Part))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,12 +12,12 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import event as ev
 from pi_subagents.models.event import NestedCall, ToolCallPart
 from pi_subagents.store import Pace
+from pi_subagents.text.patterns import pattern
 
 # --- time and loops ----------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(msgspec.Struct, frozen=True):
     """What a run is allowed; 0 switches the extension or the loop detection off, None the timeout.
 
     Beyond `journal_bytes` the journal leaves out details; at twice as much the run is stopped.
@@ -193,7 +192,7 @@ def _cut(text: str, most: int) -> str:
 
 # --- providers that are busy -------------------------------------------------------------------------------
 
-_TOO_BUSY = re.compile(r"\b(429|529)\b|rate.?limit|overloaded|too many requests", re.IGNORECASE)
+_TOO_BUSY = pattern(r"\b(429|529)\b|rate.?limit|overloaded|too many requests", re.IGNORECASE)
 _SPREAD_MS = 1000
 """Those who were held back do not all begin in the same instant."""
 

@@ -6,10 +6,11 @@ reading counts, because a line that is cut too early is harmless and one that wr
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterator
 from functools import lru_cache
+
+from pi_subagents.text.patterns import pattern
 
 ELLIPSIS = "…"
 _FILLERS = {"\u3164": 2, "\uffa0": 1}
@@ -43,7 +44,7 @@ def _width_alone(char: str, width: int) -> int:
 
 
 _cells = lru_cache(maxsize=8192)(_measure)
-_PLAIN = re.compile("[ -~→•…–—✓✗]*")
+_PLAIN = pattern("[ -~→•…–—✓✗]*")
 """What our own lines are made of besides what agents say: each takes one cell, whatever stands beside it."""
 
 

@@ -12,17 +12,18 @@ from __future__ import annotations
 import errno
 import io
 import os
-import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, BinaryIO, TextIO, cast
+
+from pi_subagents.text.patterns import pattern
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
 _TAB = "    "
 
-_ESCAPES = re.compile(
+_ESCAPES = pattern(
     # Strings (OSC, DCS, SOS, PM, APC) up to BEL or ST; one that is never closed goes to the end of its line.
     # A string stops at the next opener, which keeps the search linear on hostile input.
     "(?:\x1b[\\]PX^_]|[\x90\x98\x9d-\x9f])"
@@ -30,14 +31,14 @@ _ESCAPES = re.compile(
     "|(?:\x1b\\[|\x9b)[0-?]*[ -/]*[@-~]?"
     "|\x1b[ -/]*[0-~]?"
 )
-_BREAKS = re.compile("\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
+_BREAKS = pattern("\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 _HIDDEN_CLASS = "\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\xad\u180e\u200b\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-_HIDDEN = re.compile(f"[{_HIDDEN_CLASS}]")
+_HIDDEN = pattern(f"[{_HIDDEN_CLASS}]")
 """Controls, bidirectional overrides and isolates, what has no width, and what some terminals show and others do not."""
-_SURROGATES = re.compile("[\ud800-\udfff]")
-_JSON_SUSPECT = re.compile(f"[{_HIDDEN_CLASS}\x85\u061c\u200e\u200f\u2028\u2029]")
+_SURROGATES = pattern("[\ud800-\udfff]")
+_JSON_SUSPECT = pattern(f"[{_HIDDEN_CLASS}\x85\u061c\u200e\u200f\u2028\u2029]")
 """Marks of direction, too: prose in Arabic or Hebrew needs them, while in JSON an escape loses nothing."""
-_SUSPECT = re.compile(f"[{_HIDDEN_CLASS}\t\x0b\x0c\r\x85\u2028\u2029\ud800-\udfff]")
+_SUSPECT = pattern(f"[{_HIDDEN_CLASS}\t\x0b\x0c\r\x85\u2028\u2029\ud800-\udfff]")
 
 
 def clean(text: str, *, keep_newlines: bool = False) -> str:

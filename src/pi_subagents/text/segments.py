@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from enum import StrEnum
 from itertools import cycle
 
 from pi_subagents.text.cells import ELLIPSIS, clip
+from pi_subagents.text.patterns import pattern
 
 
 class Style(StrEnum):
@@ -29,10 +29,10 @@ class Style(StrEnum):
 Segment = tuple[Style, str]
 Line = list[Segment]
 
-_DIFF = re.compile(r"^(?P<head>→ (?:edit|write) → .* )(?P<added>\+\d+)(?:(?P<slash>/)(?P<removed>-\d+))?$")
-_LINES = re.compile(r"^(?P<head>→ read → .*\+\d+ )(?P<added>\(\d+ lines?\))$")
-_SUMMARY = re.compile(r"^  (?:\d+ files?(?:, \d+ dirs?)?|\d+ dirs?|\d+ match(?:es)?)\+?$")
-_COUNT = re.compile(r"(\d+)")
+_DIFF = pattern(r"^(?P<head>→ (?:edit|write) → .* )(?P<added>\+\d+)(?:(?P<slash>/)(?P<removed>-\d+))?$")
+_LINES = pattern(r"^(?P<head>→ read → .*\+\d+ )(?P<added>\(\d+ lines?\))$")
+_SUMMARY = pattern(r"^  (?:\d+ files?(?:, \d+ dirs?)?|\d+ dirs?|\d+ match(?:es)?)\+?$")
+_COUNT = pattern(r"(\d+)")
 _STYLES = {"head": Style.MUTED, "added": Style.ADDED, "slash": Style.MUTED, "removed": Style.REMOVED}
 
 

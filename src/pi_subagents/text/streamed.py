@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import msgspec
 
 MAX_STREAMED_CHARACTERS = 4 * 1024 * 1024
 """Far more than any model writes in one message."""
@@ -13,12 +13,11 @@ _MAX_BLOCKS = MAX_STREAMED_CHARACTERS // _BLOCK
 _HEAD_BLOCKS = _MAX_BLOCKS // 2
 
 
-@dataclass(slots=True)
-class StreamedText:
+class StreamedText(msgspec.Struct):
     """Grows at its end. Of a text that becomes too long the middle is forgotten, and the text says so."""
 
-    _blocks: list[str] = field(default_factory=list)
-    _pieces: list[str] = field(default_factory=list)
+    _blocks: list[str] = msgspec.field(default_factory=list)
+    _pieces: list[str] = msgspec.field(default_factory=list)
     _in_pieces: int = 0
     _left_out: int = 0
 

@@ -11,7 +11,6 @@ from pi_subagents.tools.contract import (
     Update,
     check_arguments,
 )
-from pi_subagents.tools.delegate import TaskArguments
 from pi_subagents.tools.registry import TOOLS, call_tool
 
 __all__ = [
@@ -20,7 +19,6 @@ __all__ = [
     "Progress",
     "RunOver",
     "Spoken",
-    "TaskArguments",
     "Tool",
     "ToolContext",
     "ToolResult",

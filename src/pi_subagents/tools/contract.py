@@ -2,39 +2,38 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
-from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import InvalidCall
-from pi_subagents.fold import RunState
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
-from pi_subagents.models import Status, Task
-from pi_subagents.models.event import Event
+from pi_subagents.models import Task
 from pi_subagents.place import Place
-from pi_subagents.progress import ProgressWords, Window, excerpt_segments
-from pi_subagents.runners import Runner
-from pi_subagents.runs.run import Run
-from pi_subagents.runs.sessions import Remembered, Sessions, nothing_remembered
-from pi_subagents.text import Line, clean
+from pi_subagents.text import Line
+from pi_subagents.text.patterns import pattern
 from pi_subagents.text.wording import closest
+
+if TYPE_CHECKING:
+    from pi_subagents.fold import RunState
+    from pi_subagents.progress import Window
+    from pi_subagents.runners import Runner
+    from pi_subagents.runs.remembered import Remembered
+    from pi_subagents.runs.run import Run
+    from pi_subagents.runs.sessions import Sessions
 
 T = TypeVar("T")
 
 _IN_ORDER = ("type", "minLength", "minItems", "minimum", "maxItems", "maximum", "default", "description")
 """Limits before words; what structures a schema comes after these as it is."""
 
-_AT = re.compile(r"^(?P<rule>.*?)(?: - at `\$\.?(?P<field>.*)`)?$", re.DOTALL)
-_UNKNOWN = re.compile(r"Object contains unknown field `(?P<name>.*)`")
-_MISSING = re.compile(r"Object missing required field `(?P<name>.*)`")
+_AT = pattern(r"^(?P<rule>.*?)(?: - at `\$\.?(?P<field>.*)`)?$", re.DOTALL)
+_UNKNOWN = pattern(r"Object contains unknown field `(?P<name>.*)`")
+_MISSING = pattern(r"Object missing required field `(?P<name>.*)`")
 
 
 def input_schema(shape: type) -> dict[str, Any]:
@@ -115,12 +114,11 @@ Details = dict[str, Any]
 EXCERPT_LINES = 15
 
 
-@dataclass(frozen=True)
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True):
     """What a model is told, and what a surface shows."""
 
     text: str
-    details: Details = field(default_factory=dict)
+    details: Details = msgspec.field(default_factory=dict)
     is_error: bool = False
     structured: Details | None = None
     """The same for the model of an MCP client, many of which show it nothing else."""
@@ -135,23 +133,20 @@ class ToolResult:
 # --- progress ------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Spoken:
+class Spoken(msgspec.Struct, frozen=True):
     """Something new, in a line of words."""
 
     line: str
 
 
-@dataclass(frozen=True, slots=True)
-class Update:
+class Update(msgspec.Struct, frozen=True):
     """How the call stands, at most every 50 ms: the details, and the windows if it has any, as if it ended now."""
 
     details: Callable[[], Details]
     windows: Sequence[Window] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class RunOver:
+class RunOver(msgspec.Struct, frozen=True):
     """A run that the call waits for has ended."""
 
     state: RunState
@@ -165,8 +160,7 @@ OnProgress = Callable[[Progress], None]
 # --- calls ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ToolContext:
+class ToolContext(msgspec.Struct, frozen=True):
     """Where a call comes from and who wants to hear of its progress.
 
     A cancelled call raises CancelledError once its agents are gone, or with `answer_when_cancelled` says how each task
@@ -183,15 +177,14 @@ class ToolContext:
     answer_when_cancelled: bool = False
     sessions: Sessions | None = None
     runner: Runner | None = None
-    remembered: Remembered = nothing_remembered
+    remembered: Remembered = lambda session_id: ()
     owner: str = "terminal"
 
 
 # --- tools ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Detachable:
+class Detachable(msgspec.Struct, frozen=True):
     """How a call that waits becomes background runs, for hosts that come back for the result."""
 
     kinds: tuple[str, ...]
@@ -203,11 +196,12 @@ class Detachable:
 
 
 def _excerpt(result: ToolResult) -> list[Line]:
+    from pi_subagents.progress import excerpt_segments  # a caller that is a program sees no excerpt
+
     return excerpt_segments(result.text, EXCERPT_LINES)
 
 
-@dataclass(frozen=True)
-class Tool:
+class Tool(msgspec.Struct, frozen=True, dict=True):
     """One of the operations that a model can call, and all that surfaces need to know of it."""
 
     name: str
@@ -222,6 +216,8 @@ class Tool:
     display: Callable[[ToolResult], list[Line]] = _excerpt
     """What people see of a result that is no error and has no windows."""
     starts_runs: bool = False
+    waits: bool = True
+    """Whether a call may wait for something: one that never does needs no event loop."""
     needs_model: bool = False
     """Whether it is of no use where the host offers no model."""
     can_be_cancelled: bool = True
@@ -235,96 +231,3 @@ class Tool:
     def to_json(self) -> dict[str, Any]:
         """The definition as it is registered with a host."""
         return {"name": self.name, "description": self.description, "inputSchema": dict(self.input_schema)}
-
-
-# --- calls that wait for runs -------------------------------------------------------------------------------
-
-UPDATE_INTERVAL_S = 0.05
-"""Output can come in thousands of events a second; nobody reads faster than this."""
-_LINE_CELLS = 200
-
-
-class WaitingCall(ABC):
-    """Tells whoever listens what the runs do: in words at once, and how the call stands no oftener than people read."""
-
-    def __init__(self, context: ToolContext, tasks: Sequence[Task], profile: str | None = None) -> None:
-        self.delegation = Delegation(
-            tasks,
-            profile=profile,
-            place=context.place,
-            observer=self.observe,
-            available_tools=context.available_tools,
-            agents=context.runner,
-            remembered=context.remembered,
-        )
-        self._context = context
-        self._tell = context.on_progress
-        self._timer: asyncio.TimerHandle | None = None
-        self._words: dict[str, ProgressWords] = {}
-        self._lines: dict[str, str] = {}
-        self._ended: set[str] = set()
-        self._told: set[Path] = set()
-
-    @abstractmethod
-    def observe(self, state: RunState, events: Sequence[Event]) -> None:
-        """Something happened in a run."""
-
-    @abstractmethod
-    def details(self) -> Details:
-        """How the call stands."""
-
-    def windows(self) -> Sequence[Window]:
-        """What is shown of it, if it has windows."""
-        return ()
-
-    async def see_through(self) -> bool:
-        """Wait until all runs are over; whether the call was cancelled, for a caller who wants an answer even then."""
-        try:
-            await self.delegation
-        except asyncio.CancelledError:
-            if not self._context.answer_when_cancelled:
-                raise
-            return True
-        finally:
-            if self._timer is not None:
-                self._timer.cancel()
-            self._tell_ends()  # what could not be put into words or into a window has ended all the same
-        return False
-
-    def changed(self) -> None:
-        """Something is new: it is told in a moment, together with what else is new by then."""
-        if self._tell is not None and self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(UPDATE_INTERVAL_S, self._tell_update)
-
-    def _tell_update(self) -> None:
-        self._timer = None
-        if self._tell is not None:
-            self._tell(Update(self.details, self.windows()))
-
-    def speak(self, state: RunState, events: Sequence[Event]) -> bool:
-        """Tell the latest of what these events are in words, and the end of a run; whether there is something new."""
-        words = self._words.setdefault(state.run_id, ProgressWords(width=_LINE_CELLS, cwd=state.cwd))
-        lines = [line for event in events if (line := words.say(event))]
-        if state.status.is_terminal:
-            self._ended.add(state.run_id)
-        if lines:
-            self._lines[state.run_id] = lines[-1]
-            if self._tell is not None:
-                self._tell(Spoken(self._announced(state)))
-        self._tell_ends()
-        return bool(lines)
-
-    def _tell_ends(self) -> None:
-        for run in self.delegation.runs:
-            if self._tell is not None and run.state.status.is_terminal and run.run_dir not in self._told:
-                self._told.add(run.run_dir)
-                self._tell(RunOver(run.state, run.run_dir))
-
-    def line(self, state: RunState) -> str:
-        """What there is to say of a run at the moment."""
-        return self._lines.get(state.run_id) or ("Waiting" if state.status is Status.QUEUED else "Starting")
-
-    def _announced(self, state: RunState) -> str:
-        """With the run's name if there are several."""
-        line, count = self.line(state), len(self.delegation.runs)
-        return line if count == 1 else f"[{len(self._ended)}/{count} done] {clean(state.name)}: {line}"

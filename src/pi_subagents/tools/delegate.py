@@ -15,8 +15,9 @@ from pi_subagents.progress import Window, documented_status
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import Settings, preview_width
 from pi_subagents.text import clean
-from pi_subagents.tools.contract import Detachable, Details, Tool, ToolContext, ToolResult, WaitingCall
+from pi_subagents.tools.contract import Detachable, Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
+from pi_subagents.tools.waiting import WaitingCall
 
 _Line = Annotated[int, msgspec.Meta(ge=1)]
 _Text = Annotated[str, msgspec.Meta(min_length=1)]

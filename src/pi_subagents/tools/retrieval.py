@@ -1,4 +1,4 @@
-"""What reads and starts nothing: `get_subagent_output`, `get_subagent_session` and `list_subagent_profiles`.
+"""What reads sessions back: `get_subagent_output` and `get_subagent_session`.
 
 A session is read back while it runs, or at any time after.
 """
@@ -14,12 +14,11 @@ import msgspec
 from pi_subagents.errors import SessionNotFound
 from pi_subagents.export.transcripts import NO_OUTPUT, session_transcript, was_cut
 from pi_subagents.fold import RunState
-from pi_subagents.profiles import load_profiles, profile_summary
 from pi_subagents.progress import documented_status, excerpt_segments
 from pi_subagents.runs.sessions import Session, Sessions, gone_before, session_not_found
 from pi_subagents.text import Line
 from pi_subagents.tools.contract import EXCERPT_LINES, Details, Tool, ToolContext, ToolResult
-from pi_subagents.tools.outputs import PROFILES, SESSION, record, session_content
+from pi_subagents.tools.outputs import SESSION, record, session_content
 
 
 class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -125,34 +124,4 @@ GET_SESSION = Tool(
     output_schema=record({**SESSION, "messageCount": {"type": "integer"}}),
     run=_session,
     display=_display,
-)
-
-
-# --- profiles ------------------------------------------------------------------------------------------------
-
-_NONE_FOUND = "No subagent profiles found. Add .md files to ~/.pi/agent/agent-profiles/ or .pi/agent-profiles/."
-
-
-class _NoArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    pass
-
-
-async def _list(_arguments: _NoArguments, context: ToolContext) -> ToolResult:
-    catalog = load_profiles(context.place.cwd, context.place.agent_dir)
-    summaries = {name: profile_summary(profile) for name, profile in catalog.profiles.items()}
-    broken = [f"Cannot be used: {problem}" for problem in catalog.broken]
-    warnings = [*([] if summaries else [_NONE_FOUND]), *broken]
-    details: Details = {"count": len(summaries), **({"profiles": summaries} if summaries else {})}
-    structured = {"profiles": {}, **details, **({"warnings": warnings} if warnings else {})}
-    return ToolResult("\n".join([*summaries.values(), *warnings]), details, structured=structured)
-
-
-LIST_PROFILES = Tool(
-    name="list_subagent_profiles",
-    label="Sub-agent profiles",
-    description="List the profiles (model, tools, prompt) that delegate_to_subagents tasks can name.",
-    arguments=_NoArguments,
-    output_schema=PROFILES,
-    run=_list,
-    display=lambda result: excerpt_segments(result.text, len(result.text)),
 )

@@ -23,9 +23,9 @@ from pi_subagents.tools.contract import (
     Tool,
     ToolContext,
     ToolResult,
-    WaitingCall,
 )
 from pi_subagents.tools.outputs import TASKS, run_lines, tasks_content, warnings_of
+from pi_subagents.tools.waiting import WaitingCall
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import errno
 import sys
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory

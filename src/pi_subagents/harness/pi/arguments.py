@@ -20,6 +20,7 @@ from pi_subagents.extension import API_KEY_EXTENSION, COPILOT_EXTENSION
 from pi_subagents.harness.contract import SYSTEM_PROMPT_FILE, Invocation, Launch, RunFile
 from pi_subagents.harness.pi.programs import COPILOT, child_environ, entries_of, has_copilot, line_of
 from pi_subagents.models import Profile
+from pi_subagents.text.patterns import pattern
 
 # --- tools ---------------------------------------------------------------------------------------------------
 
@@ -32,7 +33,7 @@ MCP_RESOURCE_TOOLS = ("list_mcp_resources", "list_mcp_resource_templates", "read
 _ONLY_BY_NAME = frozenset({"codemode", "tool_search", *MCP_RESOURCE_TOOLS})
 """What an exclusion does not leave, nor tools of MCP servers: they lead to what nobody could think of excluding."""
 
-_PLAIN_NAME = re.compile(r"\w[\w.:/-]*")
+_PLAIN_NAME = pattern(r"\w[\w.:/-]*")
 """In a list for `pi` anything else could name other tools as well: it knows commas, patterns and signs."""
 
 
@@ -81,7 +82,7 @@ def _matches(tool: str, names: Iterable[str]) -> bool:
     return any(fnmatchcase(tool.lower(), name.lower()) for name in names)
 
 
-_UNSAFE = re.compile(r"^[\s|&;$\\`!]|&&|\|\||;|>|>>|<|<<")
+_UNSAFE = pattern(r"^[\s|&;$\\`!]|&&|\|\||;|>|>>|<|<<")
 _TOOL_FLAGS = ("--tools", "-t", "--no-tools", "-nt", "--no-builtin-tools", "-nbt", "--exclude-tools", "-xt", "--no-mcp")
 """Of two lists of the same kind `pi` takes the last, so even one that takes tools away could give others back."""
 _SHOWN_CHARACTERS = 20

@@ -6,8 +6,9 @@ import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness.contract import Answer, Inspection, Program, Version
@@ -62,8 +63,7 @@ def check_pi(inspection: Inspection) -> Iterator[Finding]:
         yield Finding("pi", False, f"does not start ({shown}): {why}", f"fix or remove it, or {_INSTALL}", True)
 
 
-@dataclass(frozen=True)
-class _Pi:
+class _Pi(msgspec.Struct, frozen=True):
     """The `pi` that would be started, and how it is asked."""
 
     program: Program

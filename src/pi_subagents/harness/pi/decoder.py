@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable
 from functools import reduce
 from operator import or_
@@ -12,11 +11,12 @@ from typing import Any
 import msgspec
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.encoding import MAX_NESTING, is_shallow
+from pi_subagents.encoding import MAX_NESTING, decoder_of, is_shallow
 from pi_subagents.harness.pi import records as pi
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import bounded
+from pi_subagents.text.patterns import pattern
 
 _DELTA_KINDS = {"text_delta": "text", "thinking_delta": "thinking", "toolcall_delta": "toolCall"}
 
@@ -218,15 +218,15 @@ NORMALISERS: dict[type[msgspec.Struct], Callable[[Any, int], ev.AnyEvent | None]
 _MAX_OUTPUT_CHARACTERS = 64 * 1024
 """A line that is no event is kept up to this length."""
 
-_RECORD: msgspec.json.Decoder[Any] = msgspec.json.Decoder(reduce(or_, NORMALISERS))
+_RECORD: msgspec.json.Decoder[Any] = decoder_of(reduce(or_, NORMALISERS))
 
 
 class _Kind(msgspec.Struct):
     type: str
 
 
-_KIND = msgspec.json.Decoder(_Kind)
-_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+_KIND: msgspec.json.Decoder[_Kind] = decoder_of(_Kind)
+_LONE_SURROGATE = pattern("[\ud800-\udfff]")
 
 
 class PiDecoder:

@@ -15,14 +15,16 @@ import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import msgspec
 
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.files import read_bounded
 from pi_subagents.harness.contract import Invocation, Program, Version
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
+from pi_subagents.text.patterns import pattern
 
 if TYPE_CHECKING:
     from pi_subagents.place import Place
@@ -135,13 +137,13 @@ def _seen_from(folder: Path | None, program: str) -> str:
 NEWEST_KNOWN: Version = (1, 5, 0)
 """What is newer is treated like this one."""
 
-_VERSION = re.compile(r"(?<!\d)(\d{1,9})\.(\d{1,9})\.(\d{1,9})")
-_ALONE = re.compile(rf"^v?{_VERSION.pattern}\S*$", re.MULTILINE)
+_FIGURES = r"(?<!\d)(\d{1,9})\.(\d{1,9})\.(\d{1,9})"
+_VERSION = pattern(_FIGURES)
+_ALONE = pattern(rf"^v?{_FIGURES}\S*$", re.MULTILINE)
 """A launcher may speak of the version of Node.js before."""
 
 
-@dataclass(frozen=True, slots=True)
-class PiLine:
+class PiLine(msgspec.Struct, frozen=True):
     """Versions that are alike in what matters here."""
 
     since: tuple[int, ...]
@@ -171,7 +173,7 @@ def line_of(version: Version | None) -> PiLine:
 # --- models --------------------------------------------------------------------------------------------------
 
 LIST_MODELS = "--list-models"
-_HEADER = re.compile(r"^provider +model .*\n", re.MULTILINE)
+_HEADER = pattern(r"^provider +model .*\n", re.MULTILINE)
 
 # What people do in `pi` itself. `pi-subagents pi` works whether `pi` is on the PATH or not.
 LOGIN = "run `pi-subagents pi` and type `/login`"
@@ -180,7 +182,7 @@ TRUST_HERE = "run `pi-subagents pi` here and type `/trust`"
 """How `pi` is told to load what a project brings."""
 
 # What pi says where it has nobody to ask, in all its modes and versions.
-_MISSING = re.compile(r"^.*(?:\bNo API key\b|\bNo models? (?:available|selected)\b)[^\n.]*", re.MULTILINE)
+_MISSING = pattern(r"^.*(?:\bNo API key\b|\bNo models? (?:available|selected)\b)[^\n.]*", re.MULTILINE)
 
 
 def with_login(message: str) -> str:

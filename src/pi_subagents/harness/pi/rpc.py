@@ -11,13 +11,13 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import decoder_of
 from pi_subagents.harness.contract import Decoder, Invocation, Launch
 from pi_subagents.harness.pi.arguments import SESSION_FILE, pi_invocation
 from pi_subagents.harness.pi.decoder import DIALOGS, PiDecoder, repair
@@ -26,6 +26,7 @@ from pi_subagents.harness.pi.programs import surroundings
 from pi_subagents.harness.pi.records import UiRequest
 from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
+from pi_subagents.redaction import repr_without
 
 
 def _command(kind: str, **fields: Any) -> bytes:
@@ -48,7 +49,7 @@ class PiRpc(Pi):
         prompt = launch.prompt.encode("utf-8", "replace").decode()
         opening = _command("get_state", id="state") + _command("prompt", id="prompt", message=prompt)
         invocation = pi_invocation(launch, ("--mode", "rpc"), opening, interactive=True)
-        return replace(invocation, renewal=_renewal(launch, invocation))
+        return msgspec.structs.replace(invocation, renewal=_renewal(launch, invocation))
 
     def decoder(self) -> Decoder:
         return _RpcDecoder()
@@ -60,7 +61,7 @@ class PiRpc(Pi):
         return _command("abort", id="abort")
 
 
-_UI_REQUEST = msgspec.json.Decoder(UiRequest)
+_UI_REQUEST: msgspec.json.Decoder[UiRequest] = decoder_of(UiRequest)
 
 
 class _RpcDecoder(PiDecoder):
@@ -119,8 +120,8 @@ class _Answer(msgspec.Struct, tag_field="type", tag="response"):
         return None
 
 
-_ANSWER = msgspec.json.Decoder(_Answer)
-_STATE = msgspec.json.Decoder(_State)
+_ANSWER: msgspec.json.Decoder[_Answer] = decoder_of(_Answer)
+_STATE: msgspec.json.Decoder[_State] = decoder_of(_State)
 
 
 def _read(frame: bytes | str) -> _Answer | None:
@@ -142,15 +143,17 @@ def default_in(answers: str) -> str | None:
 _OURS = "renewal"
 
 
-@dataclass(frozen=True, slots=True)
-class PiRenewal:
+class PiRenewal(msgspec.Struct, frozen=True):
     """The renewal for one run."""
 
     fingerprint: str
     run_dir: Path
     argv: tuple[str, ...]
     instructions: Mapping[str, bytes]
-    surroundings: Callable[[], Mapping[Path, str] | None] = field(default=lambda: None, repr=False)
+    surroundings: Callable[[], Mapping[Path, str] | None] = lambda: None
+
+    def __repr__(self) -> str:
+        return repr_without(self, "surroundings")
 
     @property
     def session_file(self) -> Path:
@@ -199,7 +202,7 @@ def _renewal(launch: Launch, invocation: Invocation) -> PiRenewal | None:
     files = {file.name: file.content for file in invocation.files}
     instructions = {name: content for name, content in files.items() if str(launch.run_dir / name) in argv}
     renewal = PiRenewal("", launch.run_dir, argv, instructions, partial(surroundings, invocation))
-    return replace(renewal, fingerprint=_fingerprint(renewal, invocation))
+    return msgspec.structs.replace(renewal, fingerprint=_fingerprint(renewal, invocation))
 
 
 def _fingerprint(renewal: PiRenewal, invocation: Invocation) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
+from msgspec.structs import replace
 
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.place import Place

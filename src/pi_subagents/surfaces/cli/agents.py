@@ -142,7 +142,7 @@ def models(search: str, as_json: bool) -> None:
 
     With SEARCH, only those whose name contains it. pi's default is marked. Exit code 1 if there are none.
     """
-    from pi_subagents.delegation.program_facts import OfferedModels
+    from pi_subagents.delegation.offered_models import OfferedModels
 
     place = Place.here()
     offered = OfferedModels(place, place.settings())
@@ -284,7 +284,7 @@ def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> No
 def _model_line(model: str | None, place: Place) -> str:
     if model is None:
         return _MODEL_LINE
-    from pi_subagents.delegation.program_facts import OfferedModels
+    from pi_subagents.delegation.offered_models import OfferedModels
 
     checked = OfferedModels(place, place.settings()).check(model)
     if checked.warning:

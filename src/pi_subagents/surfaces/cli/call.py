@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Coroutine
+from typing import Any
 
 import click
 
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.place import Place
-from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.surfaces.cli.options import trust_option
 from pi_subagents.surfaces.cli.output import echo, print_json
 from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
@@ -35,11 +36,25 @@ def _result(tool: str, text: str, place: Place) -> ToolResult:
         arguments = decode_json(text or "{}", object)
     except JsonError as error:
         return ToolResult(f"The arguments are not valid JSON: {error}", is_error=True)
-    context = ToolContext(place, answer_when_cancelled=True)
+    work = call_tool(tool, arguments, ToolContext(place, answer_when_cancelled=True))
+    if tool not in TOOLS or not TOOLS[tool].waits:
+        return _at_once(work)
+    from pi_subagents.processes.interrupts import Interrupted, run_until_signalled  # what brings an event loop with it
+
     try:
-        return run_until_signalled(call_tool(tool, arguments, context))
+        return run_until_signalled(work)
     except Interrupted as interrupted:
         sys.exit(interrupted.exit_code)
+
+
+def _at_once(work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
+    """The result of a call that does not wait for anything."""
+    try:
+        work.send(None)
+    except StopIteration as done:
+        result: ToolResult = done.value
+        return result
+    raise AssertionError("a tool that says it never waits has waited")
 
 
 @click.command()

@@ -23,6 +23,7 @@ from pi_subagents.installing import (
 from pi_subagents.installing import install as write_entry
 from pi_subagents.installing import uninstall as remove_entry
 from pi_subagents.place import Place
+from pi_subagents.processes.bytecode import keep_compiled
 from pi_subagents.processes.query import ask
 from pi_subagents.surfaces.cli.options import json_option
 from pi_subagents.surfaces.cli.output import echo, echo_text, print_json
@@ -108,6 +109,8 @@ def install_mcp(client: str | None, scope: Scope, dry_run: bool, as_json: bool) 
         return
     installation = installation_for(client, scope)
     change = write_entry(installation, dry_run=dry_run)
+    if not dry_run:
+        keep_compiled()
     _print_change(change, installation, dry_run=dry_run, as_json=as_json)
     if not as_json and not dry_run and change.is_needed:
         print_hints(change, installation)
@@ -125,6 +128,8 @@ def install_extension(project: bool, dry_run: bool, as_json: bool) -> None:
     place = Place.here()
     change = pi_extension.install(place, "project" if project else "user", __version__, dry_run=dry_run)
     problem = "" if dry_run else warm_up(place)
+    if not dry_run:
+        keep_compiled()
     _print_folder(change, dry_run=dry_run, as_json=as_json)
     if problem:
         echo(f"warning: {problem}", err=True)

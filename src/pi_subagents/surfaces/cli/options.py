@@ -6,7 +6,6 @@ What only the shell's completion needs is loaded when a shell asks.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +15,7 @@ import click
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import PiSubagentsError, SessionNotFound
+from pi_subagents.text.patterns import pattern
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -35,10 +35,10 @@ _MAX_COMPLETIONS = 50
 _MENU_S = 5.0
 """How long somebody who has pressed Tab is kept waiting for a list of models."""
 
-_SPAN = re.compile(r"(?P<count>\d{1,6})(?P<unit>[smhdw])")
+_SPAN = pattern(r"(?P<count>\d{1,6})(?P<unit>[smhdw])")
 _SECONDS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 _NUMBER = r"\d{1,9}(?:\.\d{1,9})?"
-_DURATION = re.compile(rf"(?P<bare>{_NUMBER})|(?=.)" + "".join(rf"(?:(?P<{u}>{_NUMBER}){u})?" for u in "dhms"))
+_DURATION = pattern(rf"(?P<bare>{_NUMBER})|(?=.)" + "".join(rf"(?:(?P<{u}>{_NUMBER}){u})?" for u in "dhms"))
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer versions of click alone
@@ -174,7 +174,7 @@ def complete_model(_context: click.Context, _parameter: click.Parameter, start: 
     """The models that pi has listed, or lists within the time that somebody waits for a menu."""
     from click.shell_completion import CompletionItem
 
-    from pi_subagents.delegation.program_facts import OfferedModels
+    from pi_subagents.delegation.offered_models import OfferedModels
 
     place = _here()
     try:

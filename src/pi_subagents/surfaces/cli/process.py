@@ -6,13 +6,15 @@ name does to us.
 
 from __future__ import annotations
 
+import atexit
 import errno
 import io
 import os
 import sys
+import threading
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TextIO, cast
+from typing import NoReturn, TextIO, cast
 
 import click
 
@@ -45,6 +47,16 @@ def run_to_exit_code(command: Callable[[], object]) -> int:
         for stream in kept[1:]:
             _finish(stream)
         sys.stdin, sys.stdout, sys.stderr = kept
+
+
+def leave(code: object) -> NoReturn:
+    """End the process at once. Python would first take apart what it has loaded: a fifth of a short command's time."""
+    if threading.active_count() > 1:  # somebody is still at work, and Python waits for some of them
+        sys.exit(code)  # type: ignore[arg-type] # it takes whatever an exit was given
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        _finish(stream)
+    os._exit(code if isinstance(code, int) else int(code is not None))
 
 
 def require_open_streams(whom: str) -> None:

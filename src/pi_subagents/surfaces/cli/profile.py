@@ -171,7 +171,7 @@ def _warn_of_model(model: str) -> None:
 
 
 def _models(place: Place) -> tuple[str, ...]:
-    from pi_subagents.delegation.program_facts import OfferedModels
+    from pi_subagents.delegation.offered_models import OfferedModels
 
     try:
         return OfferedModels(place, place.settings()).names()

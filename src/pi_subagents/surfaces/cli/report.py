@@ -6,7 +6,6 @@ Standard output has the answers and nothing else, so that it can be piped into a
 from __future__ import annotations
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -19,17 +18,17 @@ import click
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.models import short_id
-from pi_subagents.runs.forms import result_row
 from pi_subagents.runs.run import RunResult
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo, echo_painted, markdown_printer, obeys_escapes, print_json
 from pi_subagents.surfaces.cli.tables import Column, drawn, fitting
 from pi_subagents.text import cell_width, clip, money
 from pi_subagents.text.harmless import clean, painted
+from pi_subagents.text.patterns import pattern
 from pi_subagents.trees import folder_to_fill
 
 _RULE_CELLS = 60
 _NOTHING_SAID = "(no text output from sub-agent)"
-_BETWEEN_WORDS = re.compile(r"\W+")
+_BETWEEN_WORDS = pattern(r"\W+")
 _MAX_NAME_BYTES = 120
 """File systems take 255; a number and an ending have to fit, and people have to read it."""
 _NAME_CELLS = 10
@@ -67,6 +66,8 @@ class Report:
         """The results for programs, or the answers unless they are in files, and the table."""
         try:
             if self.as_json:
+                from pi_subagents.runs.forms import result_row  # by now there is time
+
                 print_json([result_row(result) for result in results])
             elif self.files is None:
                 self.print_answers(results)

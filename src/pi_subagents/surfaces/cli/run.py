@@ -12,14 +12,12 @@ from msgspec.structs import replace
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.delegation.missing import require_everything
 from pi_subagents.delegation.planning import Plan
-from pi_subagents.delegation.program_facts import with_default_models
 from pi_subagents.errors import SessionNotFound
 from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_CONCURRENCY, Task, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import RunnerName
-from pi_subagents.surfaces.cli.ends import tell_endings
 from pi_subagents.surfaces.cli.options import (
     Duration,
     complete_agent,
@@ -31,8 +29,6 @@ from pi_subagents.surfaces.cli.options import (
     trust_option,
 )
 from pi_subagents.surfaces.cli.report import AnswerFiles, Report
-from pi_subagents.surfaces.cli.start import refuse_foreground_options, start_in_background
-from pi_subagents.surfaces.cli.task_files import read_tasks
 from pi_subagents.surfaces.cli.tasks import STDIN, read_prompts, tasks_of
 from pi_subagents.surfaces.cli.views import Detaching, View, begin_detachable, choose_view, see_through
 
@@ -123,10 +119,12 @@ def run(
     them started; 2 if a task names something that does not exist, and then nothing is started.
     """
     if background:
+        from pi_subagents.surfaces.cli.start import refuse_foreground_options
+
         refuse_foreground_options(context)
     if output == Path():
         raise click.UsageError("-o needs a directory; use '.' for this one")
-    from_file = read_tasks(task_file) if task_file is not None else []
+    from_file = _tasks_in(task_file) if task_file is not None else []
     if not prompts and not from_file:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
     place = Place.here(cwd, trusts_project=trust)
@@ -134,12 +132,28 @@ def run(
     told = read_prompts(prompts, files if cwd is None else _seen_from_here(files), report.say)
     tasks = [*tasks_of(told, timeout), *(told.around(task, timeout) for task in from_file)]
     chosen = [_with_choice(task, model, thinking) for task in tasks]
-    tasks = with_default_models(chosen, place, report.say)
+    tasks = _with_models(chosen, place, report)
     if background:
+        from pi_subagents.surfaces.cli.start import start_in_background
+
         start_in_background(tasks, place, profile=profile, as_json=as_json)
         return
     runner: RunnerName | None = "tmux" if tmux else None
     sys.exit(run_and_report(tasks, place, report, profile=profile, jobs=jobs, runner=runner, detachable=True))
+
+
+def _tasks_in(file: Path) -> list[Task]:
+    from pi_subagents.surfaces.cli.task_files import read_tasks
+
+    return read_tasks(file)
+
+
+def _with_models(tasks: list[Task], place: Place, report: Report) -> list[Task]:
+    if not any(task.preset for task in tasks):
+        return tasks
+    from pi_subagents.delegation.offered_models import with_default_models
+
+    return with_default_models(tasks, place, report.say)
 
 
 def _seen_from_here(files: Sequence[str]) -> list[str]:
@@ -230,6 +244,8 @@ def run_and_report(
     for warning in delegation.warnings[len(delegation.settings.warnings) :]:
         report.say(f"warning: {warning}")
     if not report.quiet:
+        from pi_subagents.surfaces.cli.ends import tell_endings  # by now there is time
+
         tell_endings(place)
     if interrupted is not None:
         report.say("Stopped. Everything the agents said so far is kept in the records listed above.")

@@ -24,6 +24,7 @@ from pi_subagents.models import Task
 from pi_subagents.models.finding import Finding
 from pi_subagents.paths import data_dir, tilde
 from pi_subagents.place import Place
+from pi_subagents.processes.bytecode import keep_compiled
 from pi_subagents.surfaces.cli.dialogs import ask_yes
 from pi_subagents.surfaces.cli.doctor import print_finding, print_verdict
 from pi_subagents.surfaces.cli.install import installation_for, print_hints, warm_up
@@ -84,6 +85,7 @@ def setup(yes: bool) -> None:
 
 
 def _set_up(setup: _Setup) -> int:
+    keep_compiled()
     code = 0
     if _get_pi(setup):
         has_model = _get_model(setup)

@@ -12,7 +12,7 @@ from click.core import ParameterSource
 
 from pi_subagents.background.launch import launch_all
 from pi_subagents.delegation.missing import require_everything
-from pi_subagents.delegation.program_facts import with_default_models
+from pi_subagents.delegation.offered_models import with_default_models
 from pi_subagents.delegation.prompts import task_name
 from pi_subagents.models import Task, short_id
 from pi_subagents.place import Place

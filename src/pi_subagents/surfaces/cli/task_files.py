@@ -12,7 +12,8 @@ from pi_subagents.encoding import JsonError, decode_json, is_encodable
 from pi_subagents.errors import InvalidCall
 from pi_subagents.files import read_bounded
 from pi_subagents.models import Task, ThinkingLevel
-from pi_subagents.tools import TaskArguments, check_arguments
+from pi_subagents.tools import check_arguments
+from pi_subagents.tools.delegate import TaskArguments
 
 _MAX_BYTES = 16 * 1024 * 1024
 """Thousands of tasks with long prompts."""

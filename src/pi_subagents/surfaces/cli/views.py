@@ -16,7 +16,6 @@ from pi_subagents.models import Status, short_id
 from pi_subagents.models.event import Ended, Event, Started
 from pi_subagents.place import Place
 from pi_subagents.progress import ProgressWords, Window, name_of, status_line
-from pi_subagents.runs.background import TERMINAL
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import RunnerName
 from pi_subagents.surfaces.cli.output import echo, obeys_escapes
@@ -129,6 +128,8 @@ class Detaching:
 
     def leave(self, delegation: Delegation) -> None:
         """Make this process the keeper of what has not ended, say so, and let the shell go on."""
+        from pi_subagents.runs.background import TERMINAL  # few runs are left like this
+
         runs = delegation.detach(TERMINAL)
         if not runs:  # the last has ended since somebody asked; its answer is printed as ever
             return

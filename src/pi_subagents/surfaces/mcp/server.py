@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,6 +15,7 @@ from mcp.server.models import InitializationOptions
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler, ResourcesListChanged
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
+from msgspec.structs import replace
 
 from pi_subagents.agents.sharing import SharedAgents
 from pi_subagents.clock import iso_time, now_ms
@@ -34,7 +34,7 @@ from pi_subagents.surfaces.mcp.calls import (
     while_present,
 )
 from pi_subagents.tools import TOOLS, Tool, ToolContext, ToolResult, call_tool
-from pi_subagents.tools.registry import DetachedCall, detached_result, find_detached, start_detached_call, stop_detached
+from pi_subagents.tools.detached import DetachedCall, detached_result, find_detached, start_detached_call, stop_detached
 
 _POLL_INTERVAL_MS = 1000
 
@@ -142,7 +142,7 @@ class SubagentServer:
             await ctx.session.send_resource_list_changed()
 
     # --- MCP Tasks: a waiting call becomes background runs, and its client comes back for the result. The task's id
-    # names the runs (see `tools.registry`), so it outlives this server and is known to any other.
+    # names the runs (see `tools.detached`), so it outlives this server and is known to any other.
 
     async def _create_task(self, tool: Tool, arguments: object, ctx: Context) -> Any:
         """Start a call and answer with its task; what is wrong with the call is its result at once."""

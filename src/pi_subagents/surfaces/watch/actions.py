@@ -12,7 +12,7 @@ from textual.app import App
 
 from pi_subagents.background.launch import launch_all
 from pi_subagents.delegation.missing import require_everything
-from pi_subagents.delegation.program_facts import with_default_models
+from pi_subagents.delegation.offered_models import with_default_models
 from pi_subagents.delegation.prompts import task_name
 from pi_subagents.errors import PiSubagentsError, StoreError, with_advice
 from pi_subagents.fold import RunState

@@ -1,0 +1,198 @@
+"""How the agent of a task is to be, where the task names a profile, a preset, a model or a thinking level.
+
+Loaded only for such tasks: profiles and skills take a while to load and to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+from pi_subagents.delegation.planning import Configuration, Problem, harness_for, joined
+from pi_subagents.encoding import as_utf8
+from pi_subagents.files import is_below
+from pi_subagents.harness import Harness
+from pi_subagents.models import Profile, Task, ThinkingLevel
+from pi_subagents.place import Place
+from pi_subagents.profiles import (
+    PRESET,
+    PROFILE,
+    Format,
+    Models,
+    UncheckedModels,
+    UnknownModel,
+    UnknownProfile,
+    check_own_model,
+    choose_model,
+    find_agent,
+    objection_to,
+    profile_summary,
+    refusal,
+)
+from pi_subagents.profiles.fields import FIELDS
+from pi_subagents.skills import Skill, UnknownSkill, check_skills, discover_skills, resolve_skills
+from pi_subagents.text.wording import did_you_mean
+from pi_subagents.trust import trust_command
+
+
+class Configurator:
+    """Makes each profile of a call ready, and looks for skills, at most once in each directory."""
+
+    def __init__(
+        self, place: Place, harness: Harness, available_tools: Sequence[str], models: Callable[[], Models] | None
+    ) -> None:
+        self._place = place
+        self._harness = harness
+        self._available_tools = available_tools
+        self._models = models or UncheckedModels
+        self._skills: dict[tuple[Path, bool], dict[str, Skill]] = {}
+        self._resolved: dict[tuple[str, str, Path], Profile | UnknownSkill] = {}
+
+    def configure(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> Configuration:
+        """What the task's agent will get, or why it cannot have it; raises ProfileError."""
+        chosen = self._chosen(task, preset, profile, cwd)
+        unheard = _not_heard(task, self._harness_for(chosen.profile))
+        return msgspec.structs.replace(chosen, problems=(*chosen.problems, *unheard))
+
+    def _chosen(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> Configuration:
+        wanted = as_utf8(task.model or "") or None
+        if preset is not None:
+            chosen = self._with_model(self._resolve(PRESET, preset, cwd), wanted)
+        elif profile:
+            chosen = self._resolve(PROFILE, profile, cwd)
+            chosen = self._with_model(chosen, wanted) if wanted else self._with_own_model(chosen)
+        elif wanted:
+            chosen = self._with_model(Configuration(_NOTHING_SAID), wanted)
+        else:
+            chosen = Configuration(_NOTHING_SAID if task.thinking_level else None)
+        return _with_thinking(chosen, as_utf8(task.thinking_level)) if task.thinking_level else chosen
+
+    def _with_own_model(self, chosen: Configuration) -> Configuration:
+        if chosen.profile is None:
+            return chosen
+        try:
+            model = check_own_model(chosen.profile, self._models_for(chosen.profile))
+        except UnknownModel as unknown:
+            return chosen.with_problem(unknown)
+        return msgspec.structs.replace(chosen, profile=model.profile, note=joined(chosen.note, model.warning))
+
+    def _with_model(self, chosen: Configuration, wanted: str | None) -> Configuration:
+        if chosen.profile is None:
+            # Whoever misspelled both wants to hear of both.
+            alone = self._with_model(Configuration(_NOTHING_SAID), wanted) if wanted else Configuration()
+            return msgspec.structs.replace(chosen, problems=(*chosen.problems, *alone.problems))
+        if wanted is None and "model" not in self._harness_for(chosen.profile).honours:
+            return chosen  # not even a preset needs one then
+        try:
+            model = choose_model(chosen.profile, wanted, self._models_for(chosen.profile).check)
+        except UnknownModel as unknown:
+            return msgspec.structs.replace(chosen.with_problem(unknown), requested_model=wanted or chosen.profile.model)
+        note = joined(chosen.note, model.warning)
+        return msgspec.structs.replace(chosen, profile=model.profile, note=note, requested_model=model.requested)
+
+    def _harness_for(self, profile: Profile | None) -> Harness:
+        return harness_for(profile, self._harness)
+
+    def _models_for(self, profile: Profile) -> Models:
+        return self._models() if self._harness_for(profile).lists_models else UncheckedModels()
+
+    def _resolve(self, asked: Format, name: str, cwd: Path) -> Configuration:
+        """The agent of that name, looked for first among those that the call asks for."""
+        place = self._place
+        try:
+            agent = find_agent(name, asked, place.cwd, place.agent_dir)
+        except UnknownProfile as unknown:
+            return Configuration(summary=name).with_problem(unknown)
+        profile, summary = agent.profile, profile_summary(agent.profile, asked)
+        if objection := objection_to(profile, place.trust):
+            return Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
+        if fields := _not_honoured(profile, self._harness_for(profile)):
+            sentence = _refused(f'{agent.kind.word.capitalize()} "{name}"', fields, self._harness_for(profile))
+            return Configuration(summary=summary, problems=(Problem(sentence),))
+        key = (agent.kind.word, name, cwd)
+        if key not in self._resolved:
+            self._resolved[key] = self._ready(profile, cwd)
+        resolved = self._resolved[key]
+        if isinstance(resolved, UnknownSkill):
+            return Configuration(profile, summary).with_problem(resolved)
+        return Configuration(resolved, summary, note=joined(*agent.warnings))
+
+    def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
+        check_skills(profile)
+        profile = self._harness_for(profile).adapt(profile, self._available_tools)
+        if not (profile.suggested_skills or profile.load_skills):
+            return profile
+        try:
+            return resolve_skills(profile, self._skills_for(profile, cwd))
+        except UnknownSkill as unknown:
+            return unknown
+
+    def _skills_for(self, profile: Profile, cwd: Path) -> dict[str, Skill]:
+        """The skills that a profile can name; one of the user's own is not given those of a stranger in their place.
+
+        Of two with one name, `pi` takes what it finds by itself where the agent works before what it is told of.
+        """
+        place, of_project = self._place, profile.scope == "project"
+        trusted = place.trust.trusts(place.project)
+        skills = self._skills_in(place.cwd, of_project=of_project or trusted)
+        if of_project and not trusted:
+            _check_skills_are_below(place.project, profile, skills)
+            return skills
+        return skills | self._skills_in(cwd, of_project=place.is_approved(cwd))
+
+    def _skills_in(self, cwd: Path, *, of_project: bool) -> dict[str, Skill]:
+        if (cwd, of_project) not in self._skills:
+            self._skills[cwd, of_project] = discover_skills(cwd, self._place.agent_dir, of_project=of_project)
+        return self._skills[cwd, of_project]
+
+
+def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str, Skill]) -> None:
+    for name in (*(profile.suggested_skills or ()), *(profile.load_skills or ())):
+        path = skills[name].path if name in skills else project
+        if not is_below(path, project):
+            raise UnknownSkill(
+                f'{profile.path}: skill "{name}" ({path}) is outside the project and cannot be used, because '
+                f"{project} is not trusted; if you trust it, run: {trust_command(project)}"
+            )
+
+
+_NOTHING_SAID = Profile(name="")
+"""Where a call names no agent, but says something of how it should be."""
+
+
+_KEYS = {field.attribute: field.key for field in FIELDS} | {"system_prompt": "system prompt"}
+_FOR_THE_AGENT = frozenset(_KEYS) - {"name", "description", "resume_mode", "harness"}
+"""What a profile says to or about an agent; the rest is for us."""
+
+
+def _not_honoured(profile: Profile, harness: Harness) -> list[str]:
+    """The fields that are set and would not reach the agent."""
+    return [
+        _KEYS[field]
+        for field in profile.__struct_fields__
+        if field in _FOR_THE_AGENT - harness.honours and getattr(profile, field) not in (None, False)
+    ]
+
+
+def _not_heard(task: Task, harness: Harness) -> Iterator[Problem]:
+    said = {"model": task.model, "thinking_level": task.thinking_level}
+    if fields := [_KEYS[field] for field, value in said.items() if value and field not in harness.honours]:
+        yield Problem(_refused("The task", fields, harness))
+
+
+def _refused(who: str, fields: Sequence[str], harness: Harness) -> str:
+    named = ", ".join(f'"{field}"' for field in fields)
+    return f'{who} sets {named}, which agents of the harness "{harness.name}" cannot be given'
+
+
+def _with_thinking(chosen: Configuration, level: str) -> Configuration:
+    levels = tuple(ThinkingLevel)
+    if level not in levels:
+        sentence = f'Unknown thinking level: "{level}". Available levels: {", ".join(levels)}'
+        return msgspec.structs.replace(
+            chosen, problems=(*chosen.problems, Problem(sentence, did_you_mean(level, levels)))
+        )
+    profile = chosen.profile and msgspec.structs.replace(chosen.profile, thinking_level=level)
+    return msgspec.structs.replace(chosen, profile=profile)
