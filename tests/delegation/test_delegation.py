@@ -381,6 +381,7 @@ async def test_the_record_is_on_the_disk_before_the_agent_works_before_its_resul
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     synced: list[str] = []
+    await desk.see_through("1")  # what is found out about the machine is kept, too, but once
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(Path(f"/proc/self/fd/{fd}").readlink().name))
     await desk.see_through("1")
     journal = JOURNAL_FILE

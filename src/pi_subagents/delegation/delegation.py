@@ -250,6 +250,8 @@ class Delegation:
 
     async def _note_beginnings(self) -> None:
         """Take note of the runs, once an agent is at work: that is what everybody waits for."""
+        if not self.runs:
+            return
         with suppress(TimeoutError):
             async with asyncio.timeout(_NOTE_AFTER_S):
                 await self._has_begun.wait()
