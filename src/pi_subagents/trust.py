@@ -74,9 +74,11 @@ class Decisions:
 
     def trusts(self, folder: Path) -> bool:
         """Whether this very directory is trusted: not one above it, and not another one that had its path before."""
+        decisions = self.all()
         with suppress(OSError):
-            decision = Decision.about(folder)
-            return decision.is_lasting and decision in self.all()
+            if str(folder.resolve()) in {decision.path for decision in decisions}:
+                decision = Decision.about(folder)
+                return decision.is_lasting and decision in decisions
         return False
 
     def trust(self, folder: Path) -> None:

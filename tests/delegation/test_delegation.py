@@ -15,6 +15,7 @@ import pytest
 from pi_subagents.clock import now_ms
 from pi_subagents.delegation import holders
 from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.delegation.program_facts import remember_namespace
 from pi_subagents.errors import InvalidCall, ProfileError, StoreError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import Invocation, harness_named
@@ -380,6 +381,7 @@ async def test_a_session_that_is_resumed_twice_in_one_call_starts_nothing(desk: 
 async def test_the_record_is_on_the_disk_before_the_agent_works_before_its_result_and_after_its_end(
     desk: Desk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    remember_namespace("auto", desk.place)  # as an earlier call did
     synced: list[str] = []
     await desk.see_through("1")  # what is found out about the machine is kept, too, but once
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(Path(f"/proc/self/fd/{fd}").readlink().name))

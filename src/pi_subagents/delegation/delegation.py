@@ -237,6 +237,7 @@ class Delegation:
                 await self._run_in_turn(noting)
         finally:
             watching.cancel()
+            self._has_begun.set()
             await noting
             await self._holders.close()
 
