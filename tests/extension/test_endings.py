@@ -34,7 +34,7 @@ def _bridges(stage: Stage) -> list[int]:
 
 
 def _children(stage: Stage) -> list[str]:
-    return [command for command in processes_below(stage.project / ".pi") if "child-session" in command]
+    return [command for command in processes_below(stage.project) if "--no-prompt-templates" in command]
 
 
 def _start_slow_call(pi: Pi, stage: Stage, requests: int) -> None:

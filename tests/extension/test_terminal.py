@@ -216,4 +216,4 @@ def _use_list(pi: PiTerminal, stage: Stage) -> None:
     pi.until_shown("▸ ✗ Wait. ")
     pi.press("Escape")
     pi.until_gone("▸")
-    until(lambda: not [command for command in processes_below(stage.project) if "child-session" in command])
+    until(lambda: not [command for command in processes_below(stage.project) if "--no-prompt-templates" in command])

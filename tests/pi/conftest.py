@@ -25,8 +25,8 @@ def stage(play: Play) -> Stage:
 @pytest.fixture(autouse=True)
 def _patience_with_pi(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pi that is slow because the machine is busy does what it would have done: it is not given up before."""
-    for module in (live, program_facts):
-        monkeypatch.setattr(module, "_TIMEOUT_S", PATIENCE_S)
+    for module, name in ((live, "_TIMEOUT_S"), (program_facts, "TIMEOUT_S")):
+        monkeypatch.setattr(module, name, PATIENCE_S)
     for module, name in ((stopping, "ABORT_GRACE_S"), (supervisor, "SETTLE_GRACE_S"), (stopping, "STOP_GRACE_S")):
         monkeypatch.setattr(module, name, PATIENCE_S)
     monkeypatch.setattr(agent, "RENEWAL_S", PATIENCE_S)

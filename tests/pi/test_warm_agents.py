@@ -187,6 +187,13 @@ async def test_extensions_may_remember_so_their_agents_are_not_kept(play: Play, 
     assert [one.reused for one in await house.run("Three.", "Four.")] == [False, True], "our own does nothing there"
 
 
+@pytest.mark.parametrize("field", ["extensions: {}", "extraArgs: ['-e', '{}']", "extraArgs: ['--extension={}']"])
+async def test_an_extension_that_a_profile_names_may_remember_too(field: str, house: House) -> None:
+    extension = house.stage.write("memory.ts", "export default function () {}\n")
+    house.stage.write_profile("p", field.format(extension))
+    assert [one.reused for one in await house.run("One.", "Two.", profile="p")] == [False, False]
+
+
 async def test_servers_may_remember_so_their_agents_are_not_kept(play: Play, build: Build) -> None:
     stage = play(ANSWER)
     servers = stage.agent_dir / "mcp.json"

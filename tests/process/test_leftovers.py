@@ -110,7 +110,7 @@ async def test_without_containment_a_grandchild_that_keeps_stdout_open_delays_th
 ) -> None:
     stage = Stage(tmp_path / "inner", mark=plain_stage.mark, containment="none")  # whose fixture tidies up
     started = time.monotonic()
-    result = await asyncio.wait_for(stage.run(leaves_behind(), DONE), PATIENCE_S)
+    result = await asyncio.wait_for(stage.run(leaves_behind(), DONE, harness="pi-json"), PATIENCE_S)
     assert (result.status, result.output) == ("completed", "Done.")
     assert time.monotonic() - started >= 1
 

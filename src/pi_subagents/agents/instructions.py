@@ -5,8 +5,8 @@ They are in no run's directory, because a process that works for several runs mu
 
 from __future__ import annotations
 
+import os
 import shutil
-import tempfile
 from pathlib import Path
 
 from pi_subagents.harness.contract import Renewal
@@ -47,9 +47,11 @@ class Instructions:
             place = runtime_dir()
             _remove_leftovers(place)
             # Locked before it has the name by which others look for folders without an owner.
-            new = Path(tempfile.mkdtemp(prefix="new-", dir=place))
+            name = os.urandom(8).hex()
+            new = place / f"new-{name}"
+            new.mkdir(mode=0o700)
             self._lease = Lease.of_file(new / _LOCK)
-            self._folder = new.rename(place / f"{_PREFIX}{new.name}")
+            self._folder = new.rename(place / f"{_PREFIX}{name}")
         return self._folder
 
 

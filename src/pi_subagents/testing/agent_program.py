@@ -60,7 +60,6 @@ class _Conversation:
         self._prompted = _thread.allocate_lock()
         self._prompted.acquire()
         self._prompt = ""
-        self._session = sys.argv[sys.argv.index("--session") + 1] if "--session" in sys.argv else None
 
     def play(self) -> NoReturn:
         warnings.simplefilter("ignore")  # a script may fork, and a second thread is no obstacle to that
@@ -84,8 +83,8 @@ class _Conversation:
             _print({"type": "message_end", "message": {"role": "assistant", "content": [], "stopReason": "aborted"}})
             _print({"type": "agent_end"}, {"type": "agent_settled"})
         if kind == "switch_session":
-            self._session = command["sessionPath"]
-        data = {"sessionId": "scripted", "sessionFile": self._session} if kind == "get_state" else None
+            _sessions.append(command["sessionPath"])
+        data = {"sessionId": "scripted", "sessionFile": _sessions[-1]} if kind == "get_state" else None
         _print({"type": "response", "id": command.get("id"), "command": kind, "success": True, "data": data})
         if kind == "prompt":
             self._prompt = command["message"]
@@ -97,6 +96,7 @@ class _Conversation:
 _heard: list[str] = []
 _deaf: list[bool] = []
 _settled: list[bool] = []
+_sessions: list[str | None] = [sys.argv[sys.argv.index("--session") + 1] if "--session" in sys.argv else None]
 
 
 def _print(*records: dict[str, Any]) -> None:
@@ -205,8 +205,7 @@ def _tell(variable: str, way: str, pause_s: float, half_only: bool) -> None:
 
 
 def _append_to_session(text: str) -> None:
-    path = sys.argv[sys.argv.index("--session") + 1]
-    fd = os.open(path, os.O_WRONLY | os.O_APPEND)
+    fd = os.open(_sessions[-1] or os.devnull, os.O_WRONLY | os.O_APPEND)
     _write_all(fd, text.encode())
     os.close(fd)
 

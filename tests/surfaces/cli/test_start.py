@@ -38,7 +38,7 @@ OURS = {
         *("skills.discovery", "store.index", "tools.background", "tools.retrieval", "tools.subagent"),
     )
 }
-MOST_MODULES = 96
+MOST_MODULES = 102
 """Of our own. Before you raise the number, see whether what you have added can be loaded while the agent works."""
 
 

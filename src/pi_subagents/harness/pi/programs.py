@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from pi_subagents.errors import AgentNotFound
+from pi_subagents.extension import COPILOT_EXTENSION
 from pi_subagents.files import read_bounded
 from pi_subagents.harness.contract import Invocation, Program, Version
 from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
@@ -212,6 +213,8 @@ def surroundings(invocation: Invocation) -> dict[Path, str] | None:
 
     A file that is not there is left out: `pi` makes some of them itself when it starts.
     """
+    if _names_extension(invocation.argv):
+        return None
     folders = (Path(invocation.environ["PI_AGENT_DIR"]), invocation.cwd / ".pi")
     if "--no-extensions" not in invocation.argv:
         if has_extensions(*folders):
@@ -220,6 +223,14 @@ def surroundings(invocation: Invocation) -> dict[Path, str] | None:
             return None
     files = [folder / name for folder in folders for name in _READ_ONCE]
     return {path: signature for path in files if (signature := _signature(path))}
+
+
+def _names_extension(argv: Sequence[str]) -> bool:
+    """Whether there is one on the command line, besides ours, which does nothing but mark requests."""
+    return any(
+        word.partition("=")[0] in ("-e", "--extension") and argv[at + 1 : at + 2] != (str(COPILOT_EXTENSION),)
+        for at, word in enumerate(argv)
+    )
 
 
 def _signature(path: Path) -> str | None:
