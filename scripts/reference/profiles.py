@@ -58,7 +58,7 @@ _MEANINGS = {
     "extraArgs": "Extra arguments for `pi`, passed as they are. Refused: anything that looks like shell syntax or "
     "would lift a tool restriction, and `--api-key`, which every user of the machine could read.",
     "resumeMode": "`retell` or `native`; wins over the setting of that name.",
-    "harness": "`pi-json`, or `pi-rpc`, whose agents can be steered while they work; wins over the setting.",
+    "harness": "`pi-rpc`, or `pi-json`, whose agents cannot be steered or kept; wins over the setting.",
 }
 
 _ELSEWHERE = {

@@ -60,8 +60,8 @@ _MEANINGS = {
     "warmIdleSeconds": "How long a kept process may wait for its next task.",
     "warmMaxMemoryMb": "A process that uses more memory than this, in millions of bytes, is not kept.",
     "maxProcesses": "How many agents may be alive at once on this machine, whoever started them; the rest wait.",
-    "harness": "The harness of foreground agents: with `pi-rpc` they can be steered while they work. "
-    "A profile's own setting wins; background agents use `pi-rpc` unless their profile says otherwise.",
+    "harness": "How `pi` is spoken to: agents in `pi-rpc` can be steered while they work, and their processes reused. "
+    "A profile's own setting wins. A `pi` without RPC mode is spoken to in `pi-json`.",
     "runner": "Where foreground agents run: `local`, or `tmux`, each in a pane that shows its window.",
 }
 _UNSET = {
@@ -69,7 +69,7 @@ _UNSET = {
     "piCommand": "searched for",
     "keepRunsDays": "for ever",
     "keepSessions": "all",
-    "harness": "pi-json",
+    "harness": "pi-rpc",
     "maxProcesses": "8 per core, but no more than fit in half of the memory",
 }
 _EXAMPLE = {"subagents": {"maxLinesPerWindow": 25, "extend_timeout_debounce": 60, "looping_tool_count": 8}}

@@ -168,7 +168,7 @@ def modes_outside_harness(tree: SourceTree) -> Iterator[str]:
     for module in tree.modules:
         for library, _, name in (path.rpartition(".") for path in HARNESSES.values()):
             for _, line in () if module.is_in("harness") else calls_to(module, library, frozenset({name})):
-                yield f"{module.at(line)} uses {name}; ask harness_named() or steerable()"
+                yield f"{module.at(line)} uses {name}; ask harness_named()"
 
 
 def databases_outside_store(tree: SourceTree) -> Iterator[str]:

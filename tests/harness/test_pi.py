@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.extension import COPILOT_EXTENSION
-from pi_subagents.harness import HARNESSES, Invocation, Launch, Program, harness_named, steerable
+from pi_subagents.harness import HARNESSES, Invocation, Launch, Program, harness_named
 from pi_subagents.harness.contract import one_deeper
 from pi_subagents.harness.pi.pi import PiJson
 from pi_subagents.harness.pi.rpc import PiRenewal, PiRpc
@@ -168,8 +168,3 @@ def test_every_harness_has_the_name_by_which_it_is_chosen(name: str) -> None:
 def test_the_table_loads_none_of_them() -> None:
     done = subprocess.run([sys.executable, "-c", LOADED], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.parametrize("name", ["pi-json", "pi-rpc"])
-def test_agents_of_pi_that_are_to_be_steered_speak_rpc(name: str) -> None:
-    assert steerable(harness_named(name)).name == "pi-rpc"

@@ -11,7 +11,7 @@ from pi_subagents.background.keeper import Order, sealed
 from pi_subagents.background.queue import give_to_queue, open_queue, start_keeper
 from pi_subagents.delegation.preparation import PlanCheck, PreparedRun, answering_for, prepare_runs
 from pi_subagents.errors import PiSubagentsError, StoreError
-from pi_subagents.harness import harness_named, steerable
+from pi_subagents.harness import harness_named
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Task
 from pi_subagents.place import Place
@@ -44,7 +44,7 @@ def launch_all(
         tasks,
         place,
         settings,
-        harness=steerable(harness_named(settings.harness_name)),
+        harness=harness_named(settings.harness_name),
         default_profile=default_profile,
         available_tools=available_tools,
         owner=owner,

@@ -17,7 +17,6 @@ from pi_subagents.harness.contract import (
     UnknownTool,
     Version,
     harness_named,
-    steerable,
 )
 
 __all__ = [
@@ -37,5 +36,4 @@ __all__ = [
     "UnknownTool",
     "Version",
     "harness_named",
-    "steerable",
 ]

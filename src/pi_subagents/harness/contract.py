@@ -316,13 +316,3 @@ def harness_named(name: str) -> Harness:
     module, _, cls = HARNESSES[name].rpartition(".")
     harness: Harness = getattr(import_module(module), cls)()
     return harness
-
-
-def steerable(harness: Harness) -> Harness:
-    """The harness for the same program whose agents can be steered, as people want it of those out of their sight.
-
-    Where there is none, the harness itself.
-    """
-    if harness.can_steer or harness.steerable_as is None:
-        return harness
-    return harness_named(harness.steerable_as)
