@@ -1,9 +1,9 @@
-"""How soon one task's agent is started, what that time is made of, and how soon the command ends after its agent.
+"""How soon one task's agent is started, what that time is made of, and how long a call that needs no agent takes.
 
     ./scripts/bench first_agent [--rounds N]
 
-The agent is the real `pi` on the offline model, below a script that notes when it was started and when it ended. Bare
-calls of `pi` take turns with ours. What the time is made of is measured in calls of their own, because looking costs.
+The agent is the real `pi` on the offline model, below a script that notes when it was started. Bare calls of `pi` take
+turns with ours. What the time is made of is measured in calls of their own, because looking costs.
 """
 
 from __future__ import annotations
@@ -21,23 +21,22 @@ from pathlib import Path
 
 from benchmarks.delegation import conversation
 from benchmarks.figures import Figure
-from benchmarks.startup import OURS, PYTHON, with_bytecode
+from benchmarks.startup import PYTHON, with_bytecode
 from benchmarks.subjects import PROMPT
 from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.offline import OfflineModel, agent_environment
 
+PROGRAM = str(Path(sys.executable).with_name("pi-subagents"))
 GOAL_START_MS = 110.0
 GOAL_LIST_MS = 90.0
 GOAL_RATIO = 1.15
 
 _CALL = ("call", "delegate_to_subagents", json.dumps({"tasks": [{"name": "one", "prompt": PROMPT}]}))
+_PARTS = ("interpreter", "imports", "planning", "record", "spawn")
 _LIST = ("call", "list_subagent_profiles")
 _NOTING = """#!/bin/sh
 date +%s.%N >>'{marks}'
-{pi} "$@"
-code=$?
-date +%s.%N >>'{marks}'
-exit $code
+exec {pi} "$@"
 """
 # Adds up what is spent in imports and in writing the record until the agent's process is made.
 _LOOKING = """
@@ -85,9 +84,8 @@ class _Bench:
         self._project = root / "project"
         (self._project / ".git").mkdir(parents=True)
         self._pi = find_pi(None, os.environ).argv
-        noting = root / "pi"
-        noting.write_text(_NOTING.format(marks=self._marks, pi=" ".join(self._pi)), encoding="utf-8")
-        noting.chmod(0o755)
+        noting = self._script("pi", self._pi)
+        self._noting_alone = self._script("alone", ("true",))
         agent_dir = model.write_agent_dir(root / "agent", settings={"subagents": {"piCommand": [str(noting)]}})
         found = {"BENCH_FOUND": str(self._found)}
         self._environ = {**with_bytecode(os.environ), **agent_environment(agent_dir, os.environ), **found}
@@ -95,16 +93,15 @@ class _Bench:
 
     def one_task(self) -> dict[str, float]:
         """One task from the command line, in milliseconds."""
-        start, end, agent_start, agent_end = self._call((*OURS, *_CALL))
+        start, end, agent_start = self._call((PROGRAM, *_CALL))
         return {
-            "exec_to_exec_ms": (agent_start - start) * 1000,
-            "after_agent_ms": (end - agent_end) * 1000,
+            "exec_to_exec_ms": (agent_start - start) * 1000 - self._noting_ms(),
             "one_task_ms": (end - start) * 1000,
         }
 
     def composition(self) -> dict[str, float]:
         """What the time until its agent is made of."""
-        start, _, agent_start, _ = self._call((sys.executable, "-c", _LOOKING, *_CALL))
+        start, _, agent_start = self._call((sys.executable, "-c", _LOOKING, *_CALL))
         found = json.loads(self._found.read_text(encoding="utf-8"))
         until_spawn = found["spawned"] - found["began"]
         return {
@@ -112,7 +109,7 @@ class _Bench:
             "imports_ms": found["imports"] * 1000,
             "record_ms": found["record"] * 1000,
             "planning_ms": (until_spawn - found["imports"] - found["record"]) * 1000,
-            "spawn_ms": (agent_start - found["spawned"]) * 1000,
+            "spawn_ms": (agent_start - found["spawned"]) * 1000 - self._noting_ms(),
         }
 
     def bare(self) -> dict[str, float]:
@@ -124,18 +121,31 @@ class _Bench:
 
     def list_profiles(self) -> dict[str, float]:
         """A call that starts nothing, and Python alone."""
-        return {"list_profiles_ms": self._wall_ms((*OURS, *_LIST)), "python_ms": self._wall_ms(PYTHON)}
+        return {"list_profiles_ms": self._wall_ms((PROGRAM, *_LIST)), "python_ms": self._wall_ms(PYTHON)}
 
-    def _call(self, command: Sequence[str]) -> tuple[float, float, float, float]:
+    def _script(self, name: str, command: Sequence[str]) -> Path:
+        script = self._root / name
+        script.write_text(_NOTING.format(marks=self._marks, pi=" ".join(command)), encoding="utf-8")
+        script.chmod(0o755)
+        return script
+
+    def _call(self, command: Sequence[str]) -> tuple[float, float, float]:
         """When it was started and ended, and when its agent was."""
-        self._marks.write_text("", encoding="utf-8")
         start = time.time()
         done = self._run(command)
         end = time.time()
         if b"completed" not in done:
             raise SystemExit(f"the task was not completed: {done.decode(errors='replace')}")
-        agent_start, agent_end = map(float, self._marks.read_text(encoding="utf-8").split()[-2:])
-        return start, end, agent_start, agent_end
+        return start, end, self._noted()
+
+    def _noting_ms(self) -> float:
+        """What it takes to note the time."""
+        start = time.time()
+        self._run((str(self._noting_alone),))
+        return (self._noted() - start) * 1000
+
+    def _noted(self) -> float:
+        return float(self._marks.read_text(encoding="utf-8").split()[-1])
 
     def _wall_ms(self, command: Sequence[str], stdin: str = "") -> float:
         start = time.perf_counter()
@@ -170,15 +180,17 @@ def measure(rounds: int) -> dict[str, float]:
 
 def figures(found: Mapping[str, float]) -> list[Figure]:
     """What was measured, for people."""
-    parts = ("interpreter", "imports", "planning", "record", "spawn")
     start = found["exec_to_exec_ms"]
-    made_of = ", ".join(f"{part} {found[f'{part}_ms']:.0f}" for part in parts)
     return [
-        Figure("call, from its execve to that of its agent", start, "ms", GOAL_START_MS, note=made_of),
-        Figure("call, from the end of its agent to its own", found["after_agent_ms"], "ms"),
+        Figure("call, from its execve to that of its agent", start, "ms", GOAL_START_MS, note=made_of(found)),
         Figure("one task beside a bare pi call", found["one_task_ratio"], "×", GOAL_RATIO),
         Figure("call list_subagent_profiles", found["list_profiles_ms"], "ms", GOAL_LIST_MS),
     ]
+
+
+def made_of(found: Mapping[str, float]) -> str:
+    """What the time until the agent's start is made of."""
+    return ", ".join(f"{part} {found[f'{part}_ms']:.0f}" for part in _PARTS)
 
 
 def main() -> None:

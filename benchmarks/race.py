@@ -16,7 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks import commands, delegation, memory, report
+from benchmarks import delegation, first_agent, memory, report
 from benchmarks.figures import Cell, Measured, ideal_s, medians
 from benchmarks.goals import GOALS, IDEAL, Race, Row, rows_of, rows_of_json
 from benchmarks.machine import say
@@ -25,6 +25,8 @@ from benchmarks.peers import ORIGINAL, PACKAGES, QUICKEST, extensions
 Values = dict[str, list[float]]
 QUICKEST_SHARE = 0.238
 """Of the original's time, where only that was given: both measured in one run, 2.24 s and 9.4 s."""
+_STARTS = 3
+"""Calls in each round."""
 _NO_PEER = "not measured: it needs --peers, see docs/guides/benchmarks.md"
 _SHARE = f"the quickest peer was not measured, but taken as {QUICKEST_SHARE} of the original extension"
 _NO_TIME = "not measured: no time was left, or --quick left it out"
@@ -78,15 +80,15 @@ def measure(peers: Mapping[str, str], *, rounds: int, seconds: float) -> dict[st
                         values.setdefault(key, []).append(ratio(race, result))
                 times = ", ".join(f"{name} {one['wall_s']:.2f} s" for name, one in result.items())
                 say(f"goals, round {number + 1}, {cell.words}: {times}")
-            parts.append(commands.measure())
+            parts.append(first_agent.measure(_STARTS))
             agents = memory.at_work(Path(scratch) / f"memory-{number}", max(memory.COUNTS))
             values.setdefault("memory-64", []).append(agents["all_at_work_mb"])
             if 2 * time.monotonic() - start > deadline:  # the next one would take as long
                 break
-    values["first-agent"] = [one["first_agent_total_ms"] for one in parts]
+    values["first-agent"] = [one["exec_to_exec_ms"] for one in parts]
     values["list-profiles"] = [one["list_profiles_ms"] for one in parts]
     kept = [_kept(cell, results) for cell, results in walls.items()]
-    return {"values": values, "peers": list(peers), "cells": kept, "commands": medians(parts)}
+    return {"values": values, "peers": list(peers), "cells": kept, "first_agent": medians(parts)}
 
 
 def _kept(cell: Cell, results: Sequence[Mapping[str, Measured]]) -> dict[str, Any]:
@@ -106,7 +108,9 @@ def rows(found: Mapping[str, Any], found_memory: Mapping[str, Any]) -> list[Row]
             notes[goal.key] = _NO_PEER if goal.race and goal.race.against in PACKAGES else _NO_TIME
         elif goal.race and goal.race.against == QUICKEST and QUICKEST not in found["peers"]:
             notes[goal.key] = _SHARE
-    notes |= commands.notes(found["commands"])
+    start = found["first_agent"]
+    notes["first-agent"] = f"in ms: {first_agent.made_of(start)}"
+    notes["list-profiles"] = f"python -c pass: {start['python_ms']:.0f} ms"
     return rows_of(values, notes)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 import msgspec
 
@@ -26,6 +26,20 @@ def decode_json(data: bytes | str, kind: type[T]) -> T:
         return msgspec.json.decode(data, type=kind)
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise JsonError("nested too deeply" if isinstance(error, RecursionError) else str(error)) from error
+
+
+def read_json(text: str | bytes) -> Any:
+    """Any value, as a lenient reader takes it: half of a surrogate pair too; raises ValueError or RecursionError."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.MsgspecError, UnicodeError):
+        import json  # what is hardly ever needed
+
+        return json.loads(text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not a JSON value")
 
 
 def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:

@@ -1,11 +1,24 @@
-"""Names of a package, loaded when they are first used: whoever needs one of them does not pay for the others."""
+"""Less to load: names of a package when they are first used, and libraries without what they only look for."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
+
+
+@contextmanager
+def without(*libraries: str) -> Iterator[None]:
+    """Whatever is loaded in the block does without these, as it does where they are not installed."""
+    hidden = [name for name in libraries if name not in sys.modules]
+    sys.modules.update(dict.fromkeys(hidden))  # type: ignore[arg-type] # None is how Python marks what is not there
+    try:
+        yield
+    finally:
+        for name in hidden:
+            del sys.modules[name]
 
 
 def names_from(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:

@@ -45,6 +45,13 @@ def tilde(path: Path) -> str:
         return str(path)
 
 
+def find_program(name: str, path: str | None) -> str | None:
+    """Where a program is, as a shell would find it; `shutil.which` would bring three compressors along."""
+    folders = [""] if os.sep in name else (path or os.defpath).split(os.pathsep)
+    candidates = (Path(folder) / name for folder in folders)
+    return next((str(one) for one in candidates if one.is_file() and os.access(one, os.X_OK)), None)
+
+
 def directory_named_by(variable: str, value: str) -> Path:
     """The directory that a variable names, which may begin with a `~`; raises SettingsError."""
     home_dir()

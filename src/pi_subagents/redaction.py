@@ -6,7 +6,6 @@ a debug log, an error message of its provider), so everything that comes out of 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
@@ -44,10 +43,7 @@ class Redactor:
 
     def __init__(self, secrets: Iterable[str] = ()) -> None:
         values = {secret for secret in secrets if len(secret) >= _MIN_LENGTH}
-        # Inside a JSON record a secret stands in an escaped form.
-        forms = values | {
-            json.dumps(value, ensure_ascii=ascii_only)[1:-1] for value in values for ascii_only in (True, False)
-        }
+        forms = values | {form for value in values for form in _escaped(value)}
         self._forms = sorted(forms, key=len, reverse=True)
         # The environment can hold bytes that are no text; they stand for themselves.
         self._encoded = [form.encode("utf-8", "surrogateescape") for form in self._forms]
@@ -99,8 +95,19 @@ class Redactor:
         return text[:-begun] + MARK if begun >= _MIN_LENGTH else text
 
 
+def _escaped(value: str) -> Iterable[str]:
+    """How it stands inside a JSON record, where that differs."""
+    if value.isascii() and value.isprintable() and not {'"', "\\"} & {*value}:
+        return ()
+    import json  # hardly any key has such characters
+
+    return (json.dumps(value, ensure_ascii=ascii_only)[1:-1] for ascii_only in (True, False))
+
+
 def _plainly(record: bytes) -> bytes:
     """A JSON record with every character as itself, anything else as it is."""
+    import json  # only where a secret may hide
+
     try:
         return json.dumps(json.loads(record), ensure_ascii=False).encode("utf-8", "surrogatepass")
     except (ValueError, RecursionError):

@@ -8,15 +8,15 @@ others outside `subagents` left alone.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import Any, Literal, NoReturn
+from typing import Any, Literal
 
 import msgspec
 
+from pi_subagents.encoding import read_json
 from pi_subagents.files import read_bounded
 from pi_subagents.harness import DEFAULT_HARNESS, HARNESSES
 from pi_subagents.harness.pi.programs import command_words
@@ -173,11 +173,9 @@ class _BadFile(Exception):  # noqa: N818 - never leaves this module
 
 def _parse_section(text: str) -> Mapping[str, Any]:
     try:
-        document = json.loads(text, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:
-        raise _BadFile(error.lineno, f"not valid JSON ({error.msg}, column {error.colno})") from None
+        document = read_json(text)
     except (ValueError, RecursionError) as error:
-        raise _BadFile(1, f"not valid JSON ({error})") from None
+        raise _bad_json(error) from None
     if not isinstance(document, dict):
         raise _BadFile(1, "must contain a JSON object")
     if text.count(":") > MAX_KEYS and _count_keys(document) > MAX_KEYS:
@@ -188,15 +186,19 @@ def _parse_section(text: str) -> Mapping[str, Any]:
     return section or {}
 
 
+def _bad_json(error: ValueError | RecursionError) -> _BadFile:
+    import json  # not for a file that is in order
+
+    if isinstance(error, json.JSONDecodeError):
+        return _BadFile(error.lineno, f"not valid JSON ({error.msg}, column {error.colno})")
+    return _BadFile(1, f"not valid JSON ({error})")
+
+
 def _count_keys(value: Any) -> int:
     """All keys of a document, at every depth."""
     if isinstance(value, dict):
         return len(value) + sum(map(_count_keys, value.values()))
     return sum(map(_count_keys, value)) if isinstance(value, list) else 0
-
-
-def _refuse_constant(word: str) -> NoReturn:
-    raise ValueError(f"{word} is not a JSON value")
 
 
 def _line_of(text: str, name: str) -> int:
@@ -207,6 +209,8 @@ def _line_of(text: str, name: str) -> int:
 
 
 def _show(value: Any) -> str:
+    import json  # only a complaint shows a value
+
     return _shorten(json.dumps(value, ensure_ascii=False))
 
 

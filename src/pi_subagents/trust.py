@@ -9,7 +9,6 @@ that is missing there fails them.
 from __future__ import annotations
 
 import errno
-import json
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -19,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.encoding import JsonError, decode_json
+from pi_subagents.encoding import JsonError, decode_json, read_json
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory, belongs_to_us, read_bounded
 from pi_subagents.paths import ancestors, home_dir
@@ -142,7 +141,7 @@ def pi_protects(cwd: Path) -> Iterator[Path]:
 
 def _read_object(path: Path) -> dict[str, Any]:
     try:
-        value = json.loads(read_bounded(path).decode("utf-8-sig"))
+        value = read_json(read_bounded(path).decode("utf-8-sig"))
     except (OSError, ValueError, RecursionError):
         return {}
     return value if isinstance(value, dict) else {}

@@ -6,7 +6,6 @@ They are in no run's directory, because a process that works for several runs mu
 from __future__ import annotations
 
 import os
-import shutil
 from pathlib import Path
 
 from pi_subagents.harness.contract import Renewal
@@ -15,7 +14,6 @@ from pi_subagents.store import Lease
 
 _PREFIX = "instructions-"
 _LOCK = "lease"
-_NAME_CHARACTERS = 16
 
 
 class Instructions:
@@ -24,12 +22,14 @@ class Instructions:
     def __init__(self) -> None:
         self._folder: Path | None = None
         self._lease: Lease | None = None
+        self._numbers: dict[str, int] = {}
 
     def folder_for(self, renewal: Renewal) -> Path:
         """Where the instructions of such agents are; raises OSError."""
         if not renewal.instructions:
             return Path("/")
-        folder = self._made() / renewal.fingerprint[:_NAME_CHARACTERS]
+        number = self._numbers.setdefault(renewal.fingerprint, len(self._numbers))
+        folder = self._made() / str(number)
         folder.mkdir(mode=0o700, exist_ok=True)
         for name, content in renewal.instructions.items():
             (folder / name).write_bytes(content)
@@ -38,7 +38,7 @@ class Instructions:
     def close(self) -> None:
         """Nobody reads them any more."""
         if self._folder is not None and self._lease is not None:
-            shutil.rmtree(self._folder, ignore_errors=True)
+            _remove(self._folder)
             self._lease.release()
             self._folder = None
 
@@ -63,5 +63,11 @@ def _remove_leftovers(place: Path) -> None:
         except OSError:  # it is just being removed
             continue
         if lease is not None:
-            shutil.rmtree(folder, ignore_errors=True)
+            _remove(folder)
             lease.release()
+
+
+def _remove(folder: Path) -> None:
+    import shutil  # by now there is time
+
+    shutil.rmtree(folder, ignore_errors=True)

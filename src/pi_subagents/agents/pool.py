@@ -10,8 +10,9 @@ import asyncio
 import os
 from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from pi_subagents.agents.agent import AgentProcess, Handle, Starter, State
 from pi_subagents.agents.idle import IdleAgents
@@ -58,8 +59,7 @@ def _slots_for(place: Place, settings: Settings) -> ProcessSlots | None:
     return ProcessSlots.of(place.agent_dir, settings.max_processes or room_for_agents())
 
 
-@dataclass(frozen=True)
-class Keeping:
+class Keeping(msgspec.Struct, frozen=True):
     """When a process is kept: how long without work, and up to which memory."""
 
     idle_s: float
@@ -68,8 +68,7 @@ class Keeping:
     """With this many processes, one that is idle goes before another is started."""
 
 
-@dataclass
-class _PoolSlot:
+class _PoolSlot(msgspec.Struct):
     """A kept agent, or the right to start one."""
 
     pool: AgentPool

@@ -6,7 +6,7 @@ a new one would be ready, and the start would hold it up. Where they wait for th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import msgspec
 
 THINKING_AFTER_S = 0.08
 """An agent that says nothing for so long waits for its model or a tool; at work it says something every 30 ms."""
@@ -16,8 +16,7 @@ PATIENCE_S = 0.25
 _MIN_LOOK_S = 0.001
 
 
-@dataclass(frozen=True, slots=True)
-class Outlook:
+class Outlook(msgspec.Struct, frozen=True):
     """What is known when a task needs an agent and none is free."""
 
     cores: int

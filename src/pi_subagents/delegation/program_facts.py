@@ -5,7 +5,6 @@ It is asked once and remembered on disk, because asking costs a start of it.
 
 from __future__ import annotations
 
-import hashlib
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from pi_subagents.encoding import JsonError, decode_json
+from pi_subagents.encoding import JsonError, as_utf8, decode_json
 from pi_subagents.errors import AgentNotFound, StoreError
 from pi_subagents.files import read_bounded
 from pi_subagents.harness import Harness, Question, Version, harness_named
@@ -114,12 +113,11 @@ def remember_namespace(choice: Choice, place: Place) -> None:
         return
     known: Answers[bool] = Answers(place.agent_dir / "subagents" / NAMESPACE_FILE, bool)
     with suppress(OSError):  # a system without such files; then it is tried
-        conditions = namespace_conditions() + fingerprint(NAMESPACE_PROGRAMS, place.environ.get("PATH", ""))
-        key = hashlib.sha256(conditions.encode("utf-8", "surrogateescape")).hexdigest()
-        if known.get(key):
+        conditions = as_utf8(namespace_conditions()) + fingerprint(NAMESPACE_PROGRAMS, place.environ.get("PATH", ""))
+        if known.get(conditions):
             take_namespace_for_granted()
         elif namespace_works():
-            known.keep(key, True)
+            known.keep(conditions, True)
 
 
 def doubt_namespace(agent_dir: Path) -> None:

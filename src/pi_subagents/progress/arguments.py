@@ -5,11 +5,12 @@ Shell commands lose a redundant `cd`, have short paths, and are split at `&&` wh
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections import deque
 from collections.abc import Mapping
+from functools import cache
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -18,6 +19,9 @@ from pi_subagents.text import cell_width, clean, clip, shorten_path
 from pi_subagents.text.cells import ELLIPSIS
 from pi_subagents.text.patterns import pattern
 from pi_subagents.text.wording import same_directory
+
+if TYPE_CHECKING:
+    from json import JSONEncoder
 
 MAX_VALUE_CHARS = 4096
 """More than any line shows; longer values are cut before they are looked at closely."""
@@ -32,7 +36,6 @@ _LONE_CD = pattern(r"""cd\s+(?:"([^"]*)"|'([^']*)'|([^\s;&|<>()"'`$\\]+))\s*;?""
 _MOVES = pattern(r"(?<![\w./-])(?:cd|pushd|popd)(?![\w./-])")
 _PATH = pattern(r"""(?<![^\s'"=(<>:,])/(?!/)[^\s'"`;&|<>()$\\:,]*(?![^\s'"`;&|<>():,])""")
 _TOKEN = pattern(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*"|`[^`]*`|&&|[()]""", re.DOTALL)
-_JSON = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), skipkeys=True, default=lambda value: "?")
 
 
 class Arguments(msgspec.Struct, frozen=True):
@@ -87,12 +90,19 @@ def bounded(text: str) -> str:
     return text if len(text) <= MAX_VALUE_CHARS else text[:MAX_VALUE_CHARS] + ELLIPSIS
 
 
+@cache
+def _encoder() -> JSONEncoder:
+    from json import JSONEncoder  # few tools have arguments that are shown as they are
+
+    return JSONEncoder(ensure_ascii=False, separators=(",", ":"), skipkeys=True, default=lambda value: "?")
+
+
 def compact_json(value: object, max_chars: int) -> str:
     """A value as JSON without spaces, not much longer than `max_chars`; empty if it cannot be written."""
     pieces: list[str] = []
     size = 0
     try:
-        for piece in _JSON.iterencode(_cut_texts(value)):
+        for piece in _encoder().iterencode(_cut_texts(value)):
             pieces.append(piece)
             size += len(piece)
             if size > max_chars:

@@ -12,7 +12,6 @@ from pi_subagents.runners.contract import (
     SpawnFailed,
     Stream,
 )
-from pi_subagents.runners.detached import collect_ended
 from pi_subagents.runners.local import Footprint, LocalProcess, LocalRunner, room_for_agents
 
 __all__ = [
@@ -30,7 +29,6 @@ __all__ = [
     "SpawnFailed",
     "Stream",
     "choose_mechanism",
-    "collect_ended",
     "namespace_works",
     "room_for_agents",
 ]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shutil
 import subprocess
 from collections import deque
 from collections.abc import AsyncIterator
@@ -21,6 +20,7 @@ from typing import IO
 import msgspec
 
 from pi_subagents.harness import Invocation
+from pi_subagents.paths import find_program
 from pi_subagents.runners.containment import Containment, Mechanism, contain
 from pi_subagents.runners.contract import MachineSlots, Sink, SlotLease, SpawnFailed, Stream
 from pi_subagents.runners.guard import children_of
@@ -113,7 +113,7 @@ class LocalRunner:
         """Start an agent whose output goes to `sink`, and which has the lease until its end; raises SpawnFailed."""
         program = invocation.argv[0]
         # The wrapper would start and only then find out; the run would look like an agent that failed.
-        if shutil.which(program, path=invocation.environ.get("PATH")) is None:
+        if find_program(program, invocation.environ.get("PATH")) is None:
             raise SpawnFailed(f"{program}: not found or not executable")
         try:
             containment = contain(self._mechanism)

@@ -20,7 +20,7 @@ from pi_subagents.models.event import Created, Detached
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
 from pi_subagents.progress import standing
-from pi_subagents.runners import collect_ended
+from pi_subagents.runners.detached import collect_ended
 from pi_subagents.runs.run import Run
 from pi_subagents.runs.sessions import several_places, short_run_ids
 from pi_subagents.store import JOURNAL_FILE, Index, list_runs, read_journal

@@ -7,7 +7,6 @@ a file in the run directory says where.
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import socket
 import time
@@ -16,7 +15,7 @@ from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pi_subagents.encoding import as_utf8
+from pi_subagents.encoding import as_utf8, encode_any
 from pi_subagents.errors import StoreError
 from pi_subagents.models import Reason
 from pi_subagents.models.event import AnyEvent, Ended
@@ -115,7 +114,7 @@ async def serving(runs: Mapping[Path, Holder]) -> AsyncIterator[None]:
         with suppress(OSError, ValueError, TimeoutError):
             async with asyncio.timeout(_TIMEOUT_S):
                 reply = _answer(await reader.readline(), runs)
-            writer.write(json.dumps(reply).encode() + b"\n")
+            writer.write(encode_any(reply) + b"\n")
             await writer.drain()
         writer.close()
 
@@ -139,6 +138,8 @@ async def serving(runs: Mapping[Path, Holder]) -> AsyncIterator[None]:
 
 
 def _answer(line: bytes, runs: Mapping[Path, Holder]) -> dict[str, Any]:
+    import json  # it takes what is no text in a path; few runs are spoken to
+
     try:
         request = json.loads(line)
         holder = runs[Path(request["run"])]
@@ -156,6 +157,8 @@ def _answer(line: bytes, runs: Mapping[Path, Holder]) -> dict[str, Any]:
 
 def ask_holder(run_dir: Path, request: Mapping[str, Any]) -> dict[str, Any] | None:
     """Put a request to whoever holds a run; None if nobody answers."""
+    import json
+
     path = address_of(run_dir)
     # A record may name any address: only a socket of ours is spoken to.
     if path is None or not is_own_socket(Path(path)):

@@ -7,7 +7,6 @@ wrote past our eyes, and by nobody be made from it. The file goes with the end o
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import os
 import stat
@@ -160,4 +159,6 @@ def _anchor_length(secret: bytes) -> int:
 
 
 def _hash(salt: bytes, secret: bytes) -> bytes:
+    import hashlib  # only for who has a secret
+
     return hashlib.sha256(salt + secret).digest()

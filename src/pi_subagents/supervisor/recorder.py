@@ -10,10 +10,11 @@ transcript are best effort, and so are the people who look on.
 from __future__ import annotations
 
 import codecs
-import copy
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol
+
+from msgspec.structs import replace
 
 from pi_subagents.clock import NowMs, iso_time
 from pi_subagents.errors import StoreError
@@ -212,7 +213,7 @@ class Recorder:
     def draft_result(self, ended: ev.Ended | None) -> None:
         """Write the result as it will be once `ended` is journalled, but not under its name; raises StoreError."""
         self._record.sync()
-        final = copy.copy(self.state)
+        final = replace(self.state)
         self._record.draft_result(result_document(advance(final, [ended]) if ended else final))
 
     def publish_result(self) -> None:

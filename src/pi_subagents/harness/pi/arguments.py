@@ -7,7 +7,6 @@ on the command line, and prompts are in files.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator
 from fnmatch import fnmatchcase
@@ -246,7 +245,7 @@ def _overlay(profile: Profile, agent_dir: Path) -> Iterator[RunFile]:
     # not always known here; the extension adds it once pi has chosen a model.
     provider = profile.model_provider
     credentials = {provider: {"type": "api_key", "key": "!printenv PI_API_KEY"}} if provider else {}
-    yield RunFile(f"{OVERLAY_DIR}/auth.json", json.dumps(credentials).encode())
+    yield RunFile(f"{OVERLAY_DIR}/auth.json", msgspec.json.encode(credentials))
     for name in entries_of(agent_dir):
         if not name.startswith("auth.json"):
             yield RunFile(f"{OVERLAY_DIR}/{name}", link_to=agent_dir / name)

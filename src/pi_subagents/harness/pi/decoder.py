@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from functools import reduce
 from operator import or_
@@ -301,6 +300,8 @@ def repair(frame: bytes) -> bytes | None:
 
     `pi` escapes half of a character that was cut in two as `\\ud83d`, which no strict reader takes.
     """
+    import json  # nearly all records are in order
+
     try:
         value = json.loads(frame.decode("utf-8", "replace"))
         text = json.dumps(value, ensure_ascii=False, allow_nan=False)

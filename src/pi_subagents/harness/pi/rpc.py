@@ -7,7 +7,6 @@ what tools left behind; who may be renewed is decided elsewhere.
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -153,7 +152,7 @@ class PiRenewal(msgspec.Struct, frozen=True):
     surroundings: Callable[[], Mapping[Path, str] | None] = lambda: None
 
     def __repr__(self) -> str:
-        return repr_without(self, "surroundings")
+        return repr_without(self, "fingerprint", "surroundings")
 
     @property
     def session_file(self) -> Path:
@@ -206,11 +205,7 @@ def _renewal(launch: Launch, invocation: Invocation) -> PiRenewal | None:
 
 
 def _fingerprint(renewal: PiRenewal, invocation: Invocation) -> str:
-    """A name for everything that decides how a process behaves before it is told its task."""
+    """Everything that decides how a process behaves before it is told its task; no two kinds have the same."""
     variables = [f"{name}={value}" for name, value in sorted(invocation.environ.items())]
-    digest = hashlib.sha256()
-    for text in (*renewal.command(Path()), *variables, str(invocation.cwd)):
-        digest.update(text.encode("utf-8", "surrogatepass") + b"\0")
-    for content in renewal.instructions.values():
-        digest.update(content + b"\0")
-    return digest.hexdigest()
+    instructions = [repr(content) for content in renewal.instructions.values()]
+    return "\0".join((*renewal.command(Path()), *variables, str(invocation.cwd), *instructions))

@@ -17,7 +17,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.place import Place
 from pi_subagents.progress import excerpt_segments, standing
-from pi_subagents.runners import collect_ended
+from pi_subagents.runners.detached import collect_ended
 from pi_subagents.runs.background import (
     LAUNCH_ENTRY,
     UPDATE_ENTRY,

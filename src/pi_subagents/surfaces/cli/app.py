@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ import click
 
 from pi_subagents import __version__
 from pi_subagents.surfaces.cli.help import HelpContext, write_examples
+from pi_subagents.surfaces.cli.output import echo, echo_text
 from pi_subagents.surfaces.cli.process import run_to_exit_code
 from pi_subagents.text.wording import closest
 
@@ -197,4 +199,24 @@ def main(arguments: list[str] | None = None) -> Any:
         from pi_subagents.surfaces.cli.completion import register
 
         register()
-    sys.exit(run_to_exit_code(lambda: app(args=arguments, prog_name="pi-subagents", standalone_mode=False)))
+    sys.exit(run_to_exit_code(lambda: _run(arguments)))
+
+
+def _run(arguments: list[str] | None) -> Any:
+    """What click would have ended the process with."""
+    try:
+        return app(args=arguments, prog_name="pi-subagents", standalone_mode=False)
+    except click.ClickException as error:
+        _show(error)
+        return error.exit_code
+    except click.Abort:
+        echo("Aborted!", err=True)
+        return 1
+
+
+def _show(error: click.ClickException) -> None:
+    """Print it as click does, but with the small letter that our own errors begin with."""
+    text = io.StringIO()
+    error.show(text)
+    message = error.format_message()
+    echo_text(text.getvalue().replace(f"Error: {message}", f"error: {message}"), err=True, nl=False)

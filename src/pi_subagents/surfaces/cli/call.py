@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Coroutine
-from typing import Any
 
 import click
 
-from pi_subagents.encoding import JsonError, decode_json
-from pi_subagents.place import Place
+from pi_subagents.surfaces.cli.calling import call_and_print
 from pi_subagents.surfaces.cli.options import trust_option
-from pi_subagents.surfaces.cli.output import echo, print_json
-from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
+from pi_subagents.surfaces.cli.output import print_json
+from pi_subagents.tools import TOOLS
 
 
 @click.command()
@@ -24,37 +21,7 @@ def call(tool: str, arguments: str, trust: bool) -> None:
 
     Prints one JSON object {"content": [...], "details": {...}, "isError": false}; exit code 1 when isError.
     """
-    result = _result(tool, sys.stdin.read() if arguments == "-" else arguments, Place.here(trusts_project=trust))
-    for warning in result.details.get("warnings", ()):
-        echo(f"warning: {warning}", err=True)
-    print_json(result.to_json())
-    sys.exit(1 if result.is_error else 0)
-
-
-def _result(tool: str, text: str, place: Place) -> ToolResult:
-    try:
-        arguments = decode_json(text or "{}", object)
-    except JsonError as error:
-        return ToolResult(f"The arguments are not valid JSON: {error}", is_error=True)
-    work = call_tool(tool, arguments, ToolContext(place, answer_when_cancelled=True))
-    if tool not in TOOLS or not TOOLS[tool].waits:
-        return _at_once(work)
-    from pi_subagents.processes.interrupts import Interrupted, run_until_signalled  # what brings an event loop with it
-
-    try:
-        return run_until_signalled(work)
-    except Interrupted as interrupted:
-        sys.exit(interrupted.exit_code)
-
-
-def _at_once(work: Coroutine[Any, Any, ToolResult]) -> ToolResult:
-    """The result of a call that does not wait for anything."""
-    try:
-        work.send(None)
-    except StopIteration as done:
-        result: ToolResult = done.value
-        return result
-    raise AssertionError("a tool that says it never waits has waited")
+    sys.exit(call_and_print(tool, arguments, trust=trust))
 
 
 @click.command()

@@ -11,8 +11,6 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from pi_subagents.text.harmless import clean, escape_json, painted, printable, wants_colours
 
 if TYPE_CHECKING:
@@ -30,16 +28,24 @@ Say = Callable[[str], None]
 
 def echo(line: object = "", *, err: bool = False, nl: bool = True) -> None:
     """Print one line; a line break in it is part of a name or a path, and becomes a space."""
-    click.echo(clean(str(line)), err=err, nl=nl, color=False)
+    _write(clean(str(line)), err=err, nl=nl)
 
 
 def echo_text(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print a text of any number of lines."""
-    click.echo(printable(text), err=err, nl=nl, color=False)
+    _write(printable(text), err=err, nl=nl)
+
+
+def _write(text: str, *, err: bool, nl: bool) -> None:
+    stream = sys.stderr if err else sys.stdout
+    stream.write(f"{text}\n" if nl else text)
+    stream.flush()
 
 
 def echo_painted(line: str, *, err: bool = False, color: bool | None = None) -> None:
     """Print a line that has colours of ours in it, around texts that are clean; not in colour where none is wanted."""
+    import click
+
     click.echo(
         line, file=painted(sys.stderr if err else sys.stdout), color=color if wants_colours(os.environ) else False
     )
@@ -47,6 +53,8 @@ def echo_painted(line: str, *, err: bool = False, color: bool | None = None) -> 
 
 def take_back(echoed: str) -> None:
     """Wipe out what the terminal has just shown of a key; questions are on standard error, and so is that."""
+    import click
+
     back = "\b" * len(echoed)
     click.echo(f"{back}{' ' * len(echoed)}{back}", file=painted(sys.stderr), nl=False)
 
@@ -60,6 +68,8 @@ def steps_of(command: str) -> Steps:
 
 def echo_in_pager(text: str) -> None:
     """Show a text that is clean, with colours of ours in it, in the user's pager; in colour if that can show it."""
+    import click
+
     click.echo_via_pager(text.rstrip("\n"))
 
 

@@ -8,15 +8,12 @@ from __future__ import annotations
 
 import atexit
 import errno
-import io
 import os
 import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
 from typing import NoReturn, TextIO, cast
-
-import click
 
 from pi_subagents.errors import (
     AmbiguousId,
@@ -90,21 +87,7 @@ def _called(command: Callable[[], object]) -> int:
         returned = command()
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else int(ended.code is not None)
-    except click.ClickException as error:
-        _show(error)
-        return error.exit_code
-    except click.Abort:
-        echo("Aborted!", err=True)
-        return 1
-    return returned if isinstance(returned, int) else 0  # click returns what it would have ended the process with
-
-
-def _show(error: click.ClickException) -> None:
-    """Print it as click does, but with the small letter that our own errors begin with."""
-    text = io.StringIO()
-    error.show(text)
-    message = error.format_message()
-    echo_text(text.getvalue().replace(f"Error: {message}", f"error: {message}"), err=True, nl=False)
+    return returned if isinstance(returned, int) else 0
 
 
 def _sentence(error: OSError | UnicodeError) -> str:
