@@ -191,11 +191,11 @@ class Directory:
         draft = self.draft(name, content, mode=mode)
         self.rename(draft, name)
 
-    def draft(self, name: str, content: bytes, *, mode: int = 0o600) -> str:
+    def draft(self, name: str, content: bytes, *, mode: int = 0o600, sync: bool = True) -> str:
         """Write what is to become a file, so that naming it needs no more room; its hidden name. Raises OSError."""
         draft = f".{name}.{os.urandom(8).hex()}.new"
         try:
-            self.create(draft, content, sync=True, mode=mode)
+            self.create(draft, content, sync=sync, mode=mode)
         except OSError:
             with suppress(OSError):
                 self.unlink(draft)
@@ -247,6 +247,14 @@ class Directory:
             return None
         _require_regular(status, self.path / name)
         return status
+
+    def sync_file(self, name: str) -> None:
+        """Make what a file holds survive a power cut; raises OSError."""
+        fd = self.open(name, os.O_RDONLY)
+        try:
+            os.fsync(fd)
+        finally:
+            os.close(fd)
 
     def sync(self) -> None:
         """Make what the directory lists survive a power cut; raises OSError."""

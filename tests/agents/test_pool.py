@@ -12,7 +12,7 @@ from pi_subagents.agents.agent import RENEWAL_S
 from pi_subagents.agents.instructions import Instructions
 from pi_subagents.agents.starting import PATIENCE_S, THINKING_AFTER_S
 from pi_subagents.runners import Footprint
-from tests.agents.kit import INVOCATION, START_S, FakeRenewal, Job, World
+from tests.agents.kit import INVOCATION, START_S, STATE, FakeRenewal, Job, World
 from tests.kit.slots import FakeSlot, FakeSlots
 
 
@@ -27,6 +27,42 @@ async def test_tasks_of_agents_that_think_get_processes_of_their_own_as_soon_as_
     await asyncio.gather(*(world.task(100) for _ in range(4)))
     assert len(world.processes) == 4
     assert asyncio.get_running_loop().time() < 2 * START_S + THINKING_AFTER_S + 100 + 0.02
+
+
+async def test_an_agent_whose_end_is_recorded_or_who_begins_anew_is_waited_for(world: World) -> None:
+    await world.task()
+    world.renews = b""  # it takes its time
+
+    async def record_slowly() -> None:
+        job = Job()
+        async with world.agents.slot(INVOCATION) as slot:
+            process = slot.start(job)
+        await asyncio.sleep(2 * THINKING_AFTER_S)
+        world.processes[0].prints(STATE)
+        process.finish()
+        await job.ended.wait()
+        await asyncio.sleep(PATIENCE_S / 2)
+        world.renews = STATE
+        process.release(reusable=True)
+
+    first = asyncio.create_task(record_slowly())
+    await asyncio.sleep(2 * THINKING_AFTER_S + 0.01)
+    second = await world.task()
+    await first
+    assert (len(world.processes), second.reused) == (1, True)
+
+
+async def test_an_agent_that_begins_anew_after_a_long_rest_is_not_taken_for_one_that_thinks(world: World) -> None:
+    await asyncio.gather(world.task(), world.task())
+    await asyncio.sleep(10)
+    world.renews = b""
+    tasks = [asyncio.create_task(world.task()) for _ in range(3)]
+    await asyncio.sleep(THINKING_AFTER_S / 2)
+    for process in world.processes:
+        process.prints(STATE)
+    world.renews = STATE
+    await asyncio.gather(*tasks)
+    assert len(world.processes) == 2
 
 
 async def test_a_task_waits_only_so_long_for_agents_that_never_stop_talking(world: World) -> None:

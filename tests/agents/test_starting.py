@@ -31,6 +31,13 @@ def test_a_process_is_started_where_a_core_has_nothing_better_to_do(
     assert Outlook(cores, starting, silences_s, waited_s).may_start is may_start, why
 
 
+def test_no_process_is_started_while_the_end_of_a_run_is_recorded_unless_that_takes_long() -> None:
+    assert not Outlook(2, 0, (THINKING,), 0.0, settled=1).may_start
+    assert not Outlook(2, 0, (), 0.0, settled=1).may_start
+    assert Outlook(2, 0, (), PATIENCE_S, settled=1).may_start
+    assert Outlook(2, 0, (), PATIENCE_S - 0.01, settled=1).look_again_s == pytest.approx(0.01)
+
+
 def test_the_next_look_comes_when_an_agent_begins_to_count_as_thinking() -> None:
     outlook = Outlook(1, 0, (0.05, 0.01), 0.0)
     assert outlook.look_again_s == pytest.approx(THINKING_AFTER_S - 0.05)

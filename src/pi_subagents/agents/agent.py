@@ -79,6 +79,8 @@ class AgentProcess:
         self.renewal = invocation.renewal if self.surroundings is not None else None
         self.heard_at = asyncio.get_running_loop().time()
         """When it last said something, or was told something new."""
+        self.has_settled = False
+        """It is done with its task, and free as soon as that is recorded."""
         self._invocation = invocation
         self._timer: asyncio.TimerHandle | None = None
         self._folder = Path("/")
@@ -174,6 +176,7 @@ class Handle:
         self._framer = Framer()
         self._ended = False
         agent.handle = self
+        agent.has_settled = False
 
     def begin(self) -> None:
         """Have the process begin a fresh conversation; it is told its task when it has."""
@@ -181,6 +184,7 @@ class Handle:
         if self._agent.state is State.IDLE:
             self.reused = True
             self._agent.state = State.RENEWING
+            self._agent.heard_at = asyncio.get_running_loop().time()
             self._agent.set_timer(RENEWAL_S, self._start_over)
         self._request()
 
@@ -215,6 +219,7 @@ class Handle:
 
     def finish(self) -> None:
         """The agent has settled: where it can be kept, the run ends here and the process waits."""
+        self._agent.has_settled = True
         if self._agent.can_be_kept:
             asyncio.get_running_loop().call_soon(self._settle)
         else:

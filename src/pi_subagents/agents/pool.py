@@ -244,8 +244,9 @@ class AgentPool:
         return Outlook(
             cores=self._cores,
             starting=sum(agent.state is State.NEW for agent in self._agents),
-            silences_s=tuple(now - agent.heard_at for agent in soon_free),
+            silences_s=tuple(now - agent.heard_at for agent in soon_free if not agent.has_settled),
             waited_s=now - max(since, self._first_ready_at.get(fingerprint, now)),
+            settled=sum(agent.has_settled for agent in soon_free),
         )
 
     def _alike(self, agents: Iterable[AgentProcess], fingerprint: str) -> list[AgentProcess]:

@@ -26,19 +26,23 @@ class Outlook(msgspec.Struct, frozen=True):
     """How long each agent of the task's kind that is at work, and may be kept, has said nothing."""
     waited_s: float
     """How long the task has waited since there was such an agent."""
+    settled: int = 0
+    """Agents of its kind that are free as soon as the end of their run is recorded."""
 
     @property
     def may_start(self) -> bool:
         """Whether another process should be started for the task."""
         if self.starting >= self.cores:
             return False
+        if self.settled:
+            return self.waited_s >= PATIENCE_S
         computing = sum(silence < THINKING_AFTER_S for silence in self.silences_s)
         return not self.silences_s or self.starting + computing < self.cores or self.waited_s >= PATIENCE_S
 
     @property
     def look_again_s(self) -> float:
         """When the answer may be another one, though nothing else has happened."""
-        if self.starting >= self.cores or not self.silences_s:
+        if self.starting >= self.cores or not (self.silences_s or self.settled):
             return PATIENCE_S
         left = [THINKING_AFTER_S - silence for silence in self.silences_s if silence < THINKING_AFTER_S]
         return max(_MIN_LOOK_S, min([*left, PATIENCE_S - self.waited_s]))

@@ -265,8 +265,8 @@ class Delegation:
         async def run_one(run: DelegatedRun) -> None:
             async with turns:
                 await run.holder.run()
-                await noting  # its beginning is not noted after its end
-                await asyncio.to_thread(self._take_note, [run])
+            await noting  # its beginning is not noted after its end
+            await asyncio.to_thread(self._take_note, [run])
 
         for outcome in await asyncio.gather(*map(run_one, self.runs), return_exceptions=True):
             if outcome is not None:

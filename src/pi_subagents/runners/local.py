@@ -54,7 +54,7 @@ _FORCE_S = 1.0
 """How long a wrapper may take to end everything; one that its agent has stopped for good never does."""
 _SWEEP_S = 3.0
 """How long we try to end what a killed wrapper has left behind."""
-_LOOK_AGAIN_S = 0.02
+_LOOK_AGAIN_S = 0.005
 _END_S = 1.0
 """How long an agent that nobody supervises any more may take to end with its input."""
 _FREE_SLOT_S = 0.1

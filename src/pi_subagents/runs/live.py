@@ -125,16 +125,22 @@ async def serving(runs: Mapping[Path, Holder]) -> AsyncIterator[None]:
     except OSError:
         yield
         return
-    for run_dir in runs:
-        with suppress(OSError, StoreError):
-            put_address(run_dir, str(path))
+    # No agent waits until all of them have it.
+    telling = asyncio.ensure_future(asyncio.to_thread(_put_addresses, runs, str(path)))
     try:
         yield
     finally:
         server.close()
         path.unlink(missing_ok=True)
+        await telling
         for run_dir in runs:
             take_address_away(run_dir)
+
+
+def _put_addresses(runs: Iterable[Path], address: str) -> None:
+    for run_dir in runs:
+        with suppress(OSError, StoreError):
+            put_address(run_dir, address)
 
 
 def _answer(line: bytes, runs: Mapping[Path, Holder]) -> dict[str, Any]:

@@ -150,13 +150,17 @@ class RunRecord:
     def draft_result(self, result: dict[str, Any]) -> None:
         """Write the result under a hidden name, so that publishing it needs no more room; raises StoreError."""
         with as_store_error(f"cannot write {self.path / RESULT_FILE}"):
-            self._draft = self._run.draft(RESULT_FILE, pretty_json(result))
+            self._draft = self._run.draft(RESULT_FILE, pretty_json(result), sync=False)
 
     def publish_result(self) -> None:
-        """Give the drafted result its name, if there is one; raises StoreError."""
+        """Give the drafted result its name, if there is one; raises StoreError.
+
+        Not before it is on the disk: a power cut would leave an empty file under that name.
+        """
         draft, self._draft = self._draft, None
         if draft is not None:
             with as_store_error(f"cannot write {self.path / RESULT_FILE}"):
+                self._run.sync_file(draft)
                 self._run.rename(draft, RESULT_FILE)
 
     def remove(self, name: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
-import click
 import pytest
 
 from pi_subagents.clock import now_ms
@@ -16,6 +15,7 @@ from pi_subagents.paths import runs_dir
 from pi_subagents.runs import background
 from pi_subagents.runs.background import TERMINAL, tell_ends
 from pi_subagents.store import load_run, publish
+from pi_subagents.surfaces.cli import ends
 from pi_subagents.surfaces.cli.ends import tell_endings
 from pi_subagents.testing import answer, prints, script
 from tests.kit.sessions import Shelf
@@ -203,7 +203,7 @@ def test_the_second_waits_until_the_first_has_told_and_noted_it(desk: Desk, monk
             second.start()
             second.join(_OVERLAP_S)  # enough for the second to tell it too, were it not held up
 
-    monkeypatch.setattr(click, "echo", echo)
+    monkeypatch.setattr(ends, "echo", echo)
     tell_endings(place)
     second.join()
     assert len(told) == 1
