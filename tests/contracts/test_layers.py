@@ -215,7 +215,7 @@ def json_printed_elsewhere(tree: SourceTree) -> Iterator[str]:
 def typed_decoding_elsewhere(tree: SourceTree) -> Iterator[str]:
     """One module has msgspec decode: two threads that begin to at the same time would crash the program."""
     for module in tree.modules:
-        if module.name != "encoding":
+        if module.name != "encoding" and any(_library(found) == "msgspec" for found in module.imports):
             calls = (calls_to(module, library, names) for library, names in TYPED_DECODING.items())
             for name, line in (*chain.from_iterable(calls), *methods_called(module, frozenset({"Decoder"}))):
                 yield f"{module.at(line)} uses {name} of msgspec; use encoding.py"
