@@ -1,11 +1,15 @@
-"""Decoders that are made when they are first used."""
+"""Decoding: when decoders are made, and by whom."""
 
 from __future__ import annotations
+
+import subprocess
+import sys
 
 import msgspec
 import pytest
 
 from pi_subagents.encoding import decoder_of
+from tests.kit.waiting import PATIENCE_S
 
 
 class _Point(msgspec.Struct):
@@ -25,3 +29,37 @@ def test_a_kind_that_nothing_is_decoded_into_is_never_looked_at() -> None:
     unknown = decoder_of("no such kind")
     with pytest.raises(Exception, match="no such kind"):
         unknown.decode(b"{}")
+
+
+_BEGIN_AT_THE_SAME_TIME = """
+import sys, threading
+import msgspec
+from pi_subagents.encoding import converted, decode_json, decoder_of
+
+WAYS = (
+    lambda data, kind: converted(msgspec.json.decode(data), kind),
+    lambda data, kind: decode_json(data, kind),
+    lambda data, kind: decoder_of(kind).decode(data),
+)
+
+def decode(way, kind, together):
+    together.wait()
+    assert way(b'{"first":{"f1":1,"f39":2},"second":{"f1":1,"f39":2}}', kind).second.f39 == 2
+
+sys.setswitchinterval(1e-6)
+for _ in range(30):
+    inner = msgspec.defstruct("Inner", [(f"f{number}", "int | str | None", None) for number in range(40)])
+    kind = msgspec.defstruct("Outer", [("first", inner | None, None), ("second", inner | None, None)])
+    together = threading.Barrier(len(WAYS))
+    threads = [threading.Thread(target=decode, args=(way, kind, together)) for way in WAYS]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+"""
+
+
+def test_a_program_whose_threads_begin_to_decode_the_same_kind_at_the_same_time_does_not_crash() -> None:
+    argv = [sys.executable, "-c", _BEGIN_AT_THE_SAME_TIME]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

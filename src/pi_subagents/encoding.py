@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any, NoReturn, TypeVar, cast
 
 import msgspec
@@ -10,6 +11,10 @@ MAX_NESTING = 100
 """Levels of a tool call's arguments: whoever walks through them must not run out of stack. No tool needs a tenth."""
 
 T = TypeVar("T")
+
+_describing = threading.RLock()
+"""msgspec finds out what a Struct is like when it first decodes into one. A thread that meets it meanwhile gets half
+of that, and the program crashes."""
 
 
 class JsonError(ValueError):
@@ -23,7 +28,7 @@ def decode_json(data: bytes | str, kind: type[T]) -> T:
     is no UTF-8.
     """
     try:
-        return msgspec.json.decode(data, type=kind)
+        return msgspec.json.decode(data, type=_described(kind))
     except (msgspec.MsgspecError, UnicodeError, RecursionError) as error:
         raise JsonError("nested too deeply" if isinstance(error, RecursionError) else str(error)) from error
 
@@ -42,6 +47,22 @@ def _refuse_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not a JSON value")
 
 
+def converted(value: object, kind: type[T]) -> T:
+    """Plain values as what they stand for; raises msgspec.ValidationError."""
+    return msgspec.convert(value, _described(kind))
+
+
+def _described(kind: type[T]) -> type[T]:
+    """The kind itself, once msgspec knows all about it."""
+    _decoder(kind)
+    return kind
+
+
+def _decoder(kind: Any) -> msgspec.json.Decoder[Any]:
+    with _describing:
+        return msgspec.json.Decoder(kind)
+
+
 def decoder_of(kind: Any) -> msgspec.json.Decoder[Any]:
     """A decoder for many values of one kind. It is made when it is first used: for a large kind that takes a while."""
     return cast("msgspec.json.Decoder[Any]", _Decoder(kind))
@@ -52,7 +73,7 @@ class _Decoder:
         self._kind = kind
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(msgspec.json.Decoder(self._kind), name)
+        found = getattr(_decoder(self._kind), name)
         setattr(self, name, found)  # the next use does not come here
         return found
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import graphlib
 from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 
 import pytest
@@ -67,6 +68,8 @@ JSON_WRITERS = {
     "msgspec.json": frozenset({"Encoder", "encode", "format"}),
     "pi_subagents.encoding": frozenset({"encode_any"}),
 }
+
+TYPED_DECODING = {"msgspec": frozenset({"convert"}), "msgspec.json": frozenset({"decode"})}
 
 MAX_LINES = 400
 
@@ -209,6 +212,15 @@ def json_printed_elsewhere(tree: SourceTree) -> Iterator[str]:
                     yield f"{module.at(line)} uses {library}.{name}; use surfaces/cli/output.py"
 
 
+def typed_decoding_elsewhere(tree: SourceTree) -> Iterator[str]:
+    """One module has msgspec decode: two threads that begin to at the same time would crash the program."""
+    for module in tree.modules:
+        if module.name != "encoding" and any(_library(found) == "msgspec" for found in module.imports):
+            calls = (calls_to(module, library, names) for library, names in TYPED_DECODING.items())
+            for name, line in (*chain.from_iterable(calls), *methods_called(module, frozenset({"Decoder"}))):
+                yield f"{module.at(line)} uses {name} of msgspec; use encoding.py"
+
+
 def missing_docstrings(tree: SourceTree) -> Iterator[str]:
     """Every module says what it is for."""
     for module in tree.modules:
@@ -262,6 +274,7 @@ RULES: tuple[Rule, ...] = (
     heavy_imports,
     printing_elsewhere,
     json_printed_elsewhere,
+    typed_decoding_elsewhere,
     missing_docstrings,
     long_files,
 )
@@ -373,6 +386,9 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
     (json_printed_elsewhere, {"surfaces/cli/a.py": "import msgspec\nmsgspec.json.format(b'')"}, "msgspec.json.format"),
     (json_printed_elsewhere, {"surfaces/cli/a.py": "import msgspec.json as j\nj.Encoder()"}, "msgspec.json.Encoder"),
     (json_printed_elsewhere, {"surfaces/cli/a.py": "from pi_subagents.encoding import encode_any"}, "encode_any"),
+    (typed_decoding_elsewhere, {"store/a.py": "import msgspec\nmsgspec.convert(1, int)"}, "a:3 uses convert"),
+    (typed_decoding_elsewhere, {"fold.py": "from msgspec import json\njson.Decoder(int)"}, "fold:3 uses Decoder"),
+    (typed_decoding_elsewhere, {"tools/a.py": "import msgspec\nmsgspec.json.decode(b'', type=A)"}, "a:3 uses decode"),
     (missing_docstrings, {"clock.py": "-"}, "clock:1 has no docstring"),
     (long_files, {"clock.py": "\n" * MAX_LINES}, f"has {MAX_LINES + 1} lines"),
     (long_files, {"extension/index.ts": "\n" * (MAX_LINES + 1)}, "extension/index.ts has"),
@@ -380,7 +396,7 @@ BROKEN: tuple[tuple[Rule, Mapping[str, str], str], ...] = (
 
 SOUND: Mapping[str, str] = {
     "__init__.py": "from pi_subagents.delegation import delegate",
-    "encoding.py": "",
+    "encoding.py": "import msgspec\nmsgspec.json.Decoder(int)",
     "harness/__init__.py": "T = {'pi': 'pi_subagents.harness.pi.pi.Pi'}",
     "harness/pi/pi.py": "def f(paths):\n    return [path.name for path in paths]",
     "harness/pi/programs.py": "from pi_subagents.files import read_bounded\ndef f(p):\n    return p.read_text()",
@@ -399,7 +415,7 @@ SOUND: Mapping[str, str] = {
     "surfaces/cli/output.py": "from pi_subagents.encoding import encode_any",
     "surfaces/cli/stop.py": "from pi_subagents.runs.run import Run",
     "surfaces/cli/live.py": "def f():\n    from pi_subagents.surfaces.watch import app",
-    "surfaces/cli/tasks.py": "import json, msgspec\njson.loads('1')\nmsgspec.json.decode('1')",
+    "surfaces/cli/tasks.py": "import json\njson.loads('1')",
     "surfaces/watch/app.py": "import json, textual.app\njson.dumps(1)",
 }
 

@@ -12,13 +12,19 @@ import os
 import subprocess
 import uuid
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from pi_subagents.delegation.program_facts import program_version, remember_namespace, usable_harness
+from pi_subagents.errors import AgentNotFound
+from pi_subagents.harness import DEFAULT_HARNESS, harness_named
+from pi_subagents.harness.pi.programs import PI_VARIABLE
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
+from pi_subagents.settings import Settings
 from pi_subagents.store import list_runs
 from pi_subagents.testing import SCRIPTED_AGENT
 from pi_subagents.tools import ToolContext, ToolResult, call_tool
@@ -28,6 +34,9 @@ from tests.kit.sessions import Shelf
 from tests.kit.waiting import PATIENCE_S
 
 MARK_VARIABLE = "TEST_MARK"
+
+_FACTS: dict[tuple[str, str], dict[str, bytes]] = {}
+"""The files in which an agent directory has what programs and this machine said of themselves, by what was asked."""
 
 
 @dataclass
@@ -42,7 +51,9 @@ class Workplace:
         (self.project / ".pi").mkdir(parents=True)
         self.home.mkdir(exist_ok=True)
         Decisions(self.agent_dir).trust(self.project)
-        self.environ = {**self.usual_environ(), MARK_VARIABLE: self.mark, **self.environ}
+        usual = self.usual_environ()
+        self.environ = {**usual, MARK_VARIABLE: self.mark, **self.environ}
+        self._remember_facts(usual)
 
     def usual_environ(self) -> dict[str, str]:
         """Nothing of whoever runs the tests but where programs are."""
@@ -54,6 +65,18 @@ class Workplace:
             **command.PYTHON_VARIABLES,
             **dict([SCRIPTED_AGENT]),
         }
+
+    def _remember_facts(self, environ: Mapping[str, str]) -> None:
+        """Know of the usual program, and of this machine, what a user's second run knows: to ask takes long."""
+        folder = self.agent_dir / "subagents"
+        asked = environ[PI_VARIABLE], environ["PATH"]
+        if asked not in _FACTS:
+            before = set(folder.iterdir())
+            with suppress(AgentNotFound):
+                _ask(Place.here(self.project, environ))
+            _FACTS[asked] = {path.name: path.read_bytes() for path in set(folder.iterdir()) - before}
+        for name, facts in _FACTS[asked].items():
+            (folder / name).write_bytes(facts)
 
     @property
     def project(self) -> Path:
@@ -146,3 +169,11 @@ class Workplace:
         """Leave nothing to the next test."""
         self.shelf.close()
         processes.kill(*self.processes())
+
+
+def _ask(place: Place) -> None:
+    """Have everything said that is remembered; raises AgentNotFound."""
+    remember_namespace("auto", place)
+    harness = harness_named(DEFAULT_HARNESS)
+    usable_harness(harness, place, Settings())
+    program_version(harness.version_question(harness.find_program(place, Settings()), place), place)

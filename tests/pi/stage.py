@@ -15,10 +15,8 @@ import pytest
 
 from pi_subagents import RunResult, Task
 from pi_subagents.delegation.delegation import Delegation
-from pi_subagents.delegation.program_facts import VERSIONS_FILE, program_version
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import Program
-from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.programs import PI_VARIABLE, find_pi
 from pi_subagents.offline import OfflineModel, Script, agent_environment
 from pi_subagents.paths import data_dir
@@ -32,9 +30,6 @@ from tests.kit.workplace import Workplace
 # As the test run found them: every test hides the user's variables and home from itself.
 _ENVIRON = dict(os.environ)
 _DATA_DIR = data_dir(_ENVIRON)
-
-_VERSIONS: dict[Program, bytes] = {}
-"""What was remembered of each pi when it was first asked."""
 
 WAIT_S = PATIENCE_S
 """Far beyond what anything here takes, even on a busy machine; a test that needs it has failed."""
@@ -70,7 +65,6 @@ class Stage(Workplace):
     def __post_init__(self) -> None:
         self.model.write_agent_dir(self.agent_dir)
         super().__post_init__()
-        self._remember_version()
 
     def usual_environ(self) -> dict[str, str]:
         return {
@@ -80,15 +74,6 @@ class Stage(Workplace):
             PI_VARIABLE: shlex.join(self.pi.argv),
             "PI_SUBAGENTS_DATA_DIR": str(_DATA_DIR),
         }
-
-    def _remember_version(self) -> None:
-        """Know the version of pi as a user's second run does: to ask it costs as much as a run."""
-        file = self.agent_dir / "subagents" / VERSIONS_FILE
-        if self.pi in _VERSIONS:
-            file.parent.mkdir(exist_ok=True)
-            file.write_bytes(_VERSIONS[self.pi])
-        elif program_version(Pi().version_question(self.pi, self.place), self.place) is not None:
-            _VERSIONS[self.pi] = file.read_bytes()
 
     def write_skill(self, name: str, body: str) -> None:
         """Write a skill of the user's."""

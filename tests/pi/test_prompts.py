@@ -6,6 +6,7 @@ import pytest
 
 from pi_subagents import FileSlice, Reason, Task
 from pi_subagents.outcome import NOT_STARTED_SENTENCE
+from pi_subagents.supervisor import supervisor
 from tests.pi.stage import Stage, prompts
 
 MEGABYTE = 1024 * 1024
@@ -85,11 +86,14 @@ async def test_a_prompt_may_begin_with_what_means_something_to_pi(stage: Stage) 
     assert sorted(prompts(stage)) == sorted(ODD_BEGINNINGS.values())
 
 
-async def test_a_prompt_that_names_a_command_of_an_extension_ends_in_the_truth(stage: Stage) -> None:
+async def test_a_prompt_that_names_a_command_of_an_extension_ends_in_the_truth(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
     # The command is carried out, but no model has seen the task; in JSON mode pi exits with code 0.
     extension = stage.write("ship.ts", "export default (pi: any) => pi.registerCommand('ship', { handler() {} });\n")
     stage.write_profile("p", f"extensions: {extension}")
     stage.write_profile("q", f"extensions: {extension}", "harness: pi-json")
+    monkeypatch.setattr(supervisor, "START_GRACE_S", 1.0)  # it takes its prompt, and then nothing will come
     results = await stage.delegate(Task("t", "/ship it", profile="p"), Task("u", "/ship it", profile="q"))
     assert [(result.reason, result.error) for result in results] == [
         (Reason.AGENT_ERROR, NOT_STARTED_SENTENCE),

@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.models import Usage
+from pi_subagents.outcome import NOT_STARTED_SENTENCE
 from pi_subagents.supervisor import Limits, Supervisor
 from pi_subagents.testing import VirtualClockLoop
-from pi_subagents.testing.records import Record, answer, assistant, tool_call
+from pi_subagents.testing.records import AGENT_START, Record, answer, assistant, tool_call
 from tests.supervisor.kit import COMPLETED, Step, printing, see_through, staying
 
 TIMED_OUT = ("failed", "timeout", "Timed out after 60s. Consider resuming with a longer timeout.")
 LOOPED = ("failed", "loop", "Loop detected: sub-agent is repeating the same tool calls")
 CALL = assistant("", tool_call("bash"))
+ACCEPTED: Record = {"type": "response", "command": "prompt", "success": True}
 TOOL_STARTS, TOOL_ENDS = (
     {"type": f"tool_execution_{what}", "toolCallId": "1", "toolName": "bash"} for what in ("start", "end")
 )
@@ -46,6 +48,17 @@ def test_a_run_ends_when_its_time_is_up_unless_its_agent_is_at_work(
     outcome = see_through(tmp_path, staying(*steps), Limits(timeout_s=60, extension_s=extension_s, loop_count=0))
     assert outcome.verdict == TIMED_OUT
     assert outcome.signals == [("terminate", ends_at)]
+
+
+def test_an_agent_that_takes_its_prompt_and_never_begins_is_ended_after_a_minute(tmp_path: Path) -> None:
+    outcome = see_through(tmp_path, staying(ACCEPTED))
+    assert outcome.verdict == ("failed", "agent_error", NOT_STARTED_SENTENCE)
+    assert outcome.signals == [("terminate", 60)]
+
+
+def test_one_that_begins_within_a_minute_may_take_its_time(tmp_path: Path) -> None:
+    outcome = see_through(tmp_path, printing(ACCEPTED, 59, AGENT_START, 300, *answer("Done.")))
+    assert (outcome.verdict, outcome.signals) == (COMPLETED, [])
 
 
 def test_the_time_in_which_the_holder_was_stopped_is_not_the_agents(tmp_path: Path) -> None:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import io
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from pi_subagents.text import steps
 from pi_subagents.text.steps import Steps
 from tests.kit.waiting import until
+
+
+@pytest.fixture(autouse=True)
+def _stopped_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No second passes, however busy the machine is: what is said of the time is as exact as all the rest."""
+    monkeypatch.setattr(steps, "time", SimpleNamespace(monotonic=lambda: 0.0))
 
 
 class Terminal(io.StringIO):

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.delegation.program_facts import doubt_namespace
+from pi_subagents.encoding import converted
 from pi_subagents.harness import Invocation, harness_named
 from pi_subagents.models import Status
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
@@ -91,7 +92,7 @@ def unseal(fd: int) -> Order:
     """Read an order and let go of it."""
     with os.fdopen(fd, "rb") as file:
         file.seek(0)
-        return msgspec.convert(marshal.load(file), Order)
+        return converted(marshal.load(file), Order)
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from typing import Self
 
 import msgspec
 
+from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.models.idle_agent import IdleAgent
 from pi_subagents.store.lease import Lease, is_locked
 from pi_subagents.store.slots import Slots
@@ -117,10 +118,10 @@ def _folder(agent_dir: Path) -> Path:
 
 
 def _idle_in(path: Path) -> IdleAgent | None:
-    with _opened(path) as fd, suppress(OSError, msgspec.MsgspecError):
+    with _opened(path) as fd, suppress(OSError, JsonError):
         # A slot that somebody tries to take at this moment may not be locked by us: most have nothing to tell.
         if (said := os.pread(fd, _MAX_NOTE_BYTES, 0)) and is_locked(fd):
-            return msgspec.json.decode(said, type=IdleAgent)
+            return decode_json(said, IdleAgent)
     return None
 
 

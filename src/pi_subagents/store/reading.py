@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, get_args
 import msgspec
 
 from pi_subagents.clock import LAST_MS, now_ms
-from pi_subagents.encoding import MAX_NESTING, decoder_of, is_shallow
+from pi_subagents.encoding import MAX_NESTING, JsonError, decode_json, decoder_of, is_shallow
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory, end_of_hole
 from pi_subagents.fold import RunState, fold
@@ -310,12 +310,12 @@ def decode_event(line: bytes) -> AnyEvent:
 
 def _unusual(line: bytes) -> AnyEvent:
     try:
-        record = msgspec.json.decode(line)
+        record: Any = decode_json(line, object)
         kind = record["type"]
         if isinstance(kind, str) and kind not in _KINDS:
             return ev.Unknown(at=_time(record.get("at")), kind=kind, record=msgspec.Raw(line.strip()), ours=True)
         return _DECODER.decode(msgspec.json.encode(_put_right(record)))
-    except (*_UNREADABLE, TypeError, KeyError, AttributeError):
+    except (*_UNREADABLE, JsonError, TypeError, KeyError, AttributeError):
         return _damaged(line)
 
 

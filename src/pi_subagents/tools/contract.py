@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
+from pi_subagents.encoding import converted
 from pi_subagents.errors import InvalidCall
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Task
@@ -74,7 +75,7 @@ def _place(word: str) -> int:
 def check_arguments(arguments: object, shape: type[T]) -> T:
     """`arguments` as `shape`; raises InvalidCall with one sentence per call."""
     try:
-        return msgspec.convert(arguments, shape)
+        return converted(arguments, shape)
     except msgspec.ValidationError as error:
         raise InvalidCall(_explain(str(error), shape)) from None
 

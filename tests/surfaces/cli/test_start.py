@@ -29,7 +29,21 @@ _TASK = json.dumps({"tasks": [{"name": "one", "prompt": "[]"}]})
 CALLS = {"call": ("call", "delegate_to_subagents", _TASK), "run": ("run", "[]")}
 
 LIBRARIES = {
-    *("email", "html", "http", "markdown_it", "mcp", "hashlib", "random", "rich", "ruamel", "sqlite3", "ssl", "textual", "wcwidth"),
+    *(
+        "email",
+        "html",
+        "http",
+        "markdown_it",
+        "mcp",
+        "hashlib",
+        "random",
+        "rich",
+        "ruamel",
+        "sqlite3",
+        "ssl",
+        "textual",
+        "wcwidth",
+    ),
 }
 NOT_FOR_A_CALL = {"click", "dataclasses", "json", "shutil", "typing_extensions"}
 """Quick to load one by one. A program that calls a tool needs no parser, and what a person sees is not its business."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import msgspec
 
 from pi_subagents.clock import LAST_MS
-from pi_subagents.encoding import encode_any, json_facts, size_of
+from pi_subagents.encoding import converted, encode_any, json_facts, size_of
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.models import Reason, Usage
@@ -192,7 +192,7 @@ class Log:
         """One entry."""
         if kind == RUN_ENTRY:
             try:
-                run = msgspec.convert(data, _Run)
+                run = converted(data, _Run)
             except msgspec.ValidationError:
                 return
             self._runs.setdefault(run.session_id, []).append(run)

@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import converted
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.processes.wire import Wire
@@ -146,7 +147,7 @@ class Peer:
             return
         kind, handle = self._on_notice[method]
         try:
-            handle(msgspec.convert(params, kind))
+            handle(converted(params, kind))
         except msgspec.ValidationError as error:
             logger.warning("%s: %s", method, error)
         except Exception:  # one message must not end the conversation
@@ -157,7 +158,7 @@ class Peer:
             return _raise(Refusal(METHOD_NOT_FOUND, f"unknown method: {method}"))
         kind, handle = self._on_request[method]
         try:
-            return handle(msgspec.convert(params, kind))
+            return handle(converted(params, kind))
         except msgspec.ValidationError as error:
             return _raise(Refusal(INVALID_PARAMS, str(error)))
 

@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from pi_subagents import __version__
+from pi_subagents.encoding import decoder_of
 from pi_subagents.processes.wire import Wire
 
 Id = int | str
@@ -87,7 +88,7 @@ class _Message(msgspec.Struct):
     params: dict[str, Any] = msgspec.field(default_factory=dict)
 
 
-_DECODER = msgspec.json.Decoder(_Message)
+_DECODER = decoder_of(_Message)
 _ENCODER = msgspec.json.Encoder()
 
 
