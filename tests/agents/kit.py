@@ -30,8 +30,11 @@ class FakeRenewal:
 
     around: Mapping[Path, str] | None = field(default_factory=dict)
 
-    def command(self, folder: Path) -> tuple[str, ...]:
-        return ("pi", str(folder))
+    conversation_file = Path("/run/child-session.jsonl")
+    question = b"renew"
+
+    def command(self, folder: Path, conversation: Path) -> tuple[str, ...]:
+        return ("pi", str(folder), str(conversation))
 
     def surroundings(self) -> Mapping[Path, str] | None:
         return self.around
@@ -39,7 +42,7 @@ class FakeRenewal:
     def identity(self, frame: bytes) -> str | None:
         return "model" if b"state" in frame else None
 
-    def heard(self, frame: bytes) -> bytes | bool:
+    def heard(self, frame: bytes, conversation: Path) -> bytes | bool:
         return bool(json.loads(frame)["state"] == "fresh")
 
 

@@ -163,10 +163,29 @@ async def test_instructions_end_with_their_program_or_with_the_next_one_that_mak
 
 
 async def test_no_run_is_named_to_a_process_that_may_be_kept(world: World) -> None:
-    await world.task()
+    first = asyncio.create_task(world.task(1))
+    await asyncio.sleep(START_S + 0.5)
     (process,) = world.processes
-    assert process.argv == FakeRenewal().command(Path("/"))
+    name = Path(process.argv[-1])
+    assert _leads_to(name) == FakeRenewal.conversation_file
+    assert not {*name.parts} & {*FakeRenewal.conversation_file.parts[1:]}
+    assert process.argv == FakeRenewal().command(Path("/"), name)
     assert process.heard == [b"renew", b"task"]
+    await first
+    assert _leads_to(name) is None, "a later task could follow it to the record of the first"
+
+
+def _leads_to(name: Path) -> Path | None:
+    return name.readlink() if name.is_symlink() else None
+
+
+async def test_a_process_that_dies_in_its_first_run_leaves_no_name_of_it_behind(world: World) -> None:
+    first = asyncio.create_task(world.task(1))
+    await asyncio.sleep(START_S + 0.5)
+    (process,) = world.processes
+    process.exits(1)
+    await first
+    assert _leads_to(Path(process.argv[-1])) is None
 
 
 async def test_a_kind_of_process_that_cannot_begin_a_conversation_is_started_with_its_task(world: World) -> None:

@@ -152,7 +152,7 @@ RENEWAL = PiRenewal("", Path("/run"), (), {})
 def test_a_state_that_makes_no_sense_is_none_to_go_on_from(data: bytes) -> None:
     frame = b'{"type":"response","id":"renewal","command":"get_state","success":true,"data":' + data + b"}"
     assert RENEWAL.identity(frame) is None
-    assert RENEWAL.heard(frame) in (False, b"")
+    assert RENEWAL.heard(frame, Path("/run/child-session.jsonl")) in (False, b"")
 
 
 # --- the table of harnesses ----------------------------------------------------------------------------------

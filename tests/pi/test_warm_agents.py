@@ -19,6 +19,7 @@ from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import Task
 from pi_subagents.models.event import Started
 from pi_subagents.offline import Call, Fail, Hang, Request, Say, Script
+from pi_subagents.paths import runtime_dir
 from pi_subagents.profiles import invalidate_profiles_cache
 from pi_subagents.runners import Runner
 from pi_subagents.settings import load_settings
@@ -94,14 +95,16 @@ async def test_tasks_of_the_same_kind_share_a_process_and_nothing_else(house: Ho
 
 LOOK_AROUND = """
 cat /proc/[0-9]*/cmdline /proc/[0-9]*/environ | tr '\\0' '\\n'
-ls -l /proc/[0-9]*/fd /proc/[0-9]*/cwd; env; pwd; jobs; ls -A
+ls -l /proc/[0-9]*/fd /proc/[0-9]*/cwd; env; pwd; jobs; ls -A; ls -lR '{runtime}'
 """
 LEAVE_TRACES = "export LEFT=banana; cd /var; alias left=banana; printf '%s' \"$LEFT\" > /dev/null"
 
 
 async def test_a_task_finds_nothing_of_an_earlier_one_in_its_process(play: Play, build: Build) -> None:
+    look_around = LOOK_AROUND.replace("{runtime}", str(runtime_dir()))
+
     def look(request: Request) -> Any:
-        return Call("bash", {"command": LEAVE_TRACES if "apple" in request.first_user_text else LOOK_AROUND})
+        return Call("bash", {"command": LEAVE_TRACES if "apple" in request.first_user_text else look_around})
 
     stage = play(Script().otherwise([look, Say("Done.")]))
     stage.write_profile("helper", body="Be brief.")

@@ -84,6 +84,8 @@ class AgentProcess:
         self._invocation = invocation
         self._timer: asyncio.TimerHandle | None = None
         self._folder = Path("/")
+        self.first_conversation: Path | None = None
+        """Where it was told to keep it, under a name that does not tell the run; None once that is over."""
         self.process = owner.starter.start(self._nameless(invocation), self)
 
     @property
@@ -104,6 +106,7 @@ class AgentProcess:
         """Called by the process when nothing of it is left."""
         was, self.state = self.state, State.ENDED
         self.cancel_timer()
+        self.forget_first_run()
         self.owner.forget(self)
         if self.handle is not None:
             self.handle.on_exit(exit_code, untold=was is State.RENEWING)
@@ -118,6 +121,12 @@ class AgentProcess:
         if self.state is not State.ENDED:
             self.state = State.ENDING
             self.process.kill()
+
+    def forget_first_run(self) -> None:
+        """Its first task is over: nothing leads to the record of that any more."""
+        if self.first_conversation is not None:
+            self.first_conversation.unlink(missing_ok=True)
+            self.first_conversation = None
 
     def set_timer(self, delay_s: float, action: Callable[[], None]) -> None:
         """At most one thing is waited for at a time."""
@@ -157,10 +166,12 @@ class AgentProcess:
             return invocation
         try:
             self._folder = self.owner.instructions.folder_for(self.renewal)
+            conversation = self.owner.instructions.name_for(self.renewal.conversation_file)
         except OSError:
             self.renewal = self.surroundings = None
             return invocation
-        return replace(invocation, argv=self.renewal.command(self._folder), stdin=b"")
+        self.first_conversation = conversation
+        return replace(invocation, argv=self.renewal.command(self._folder, conversation), stdin=b"")
 
 
 class Handle:
@@ -193,7 +204,8 @@ class Handle:
             del self._untold[0]
             self._send_untold()
         elif self._invocation.renewal is not None:
-            self._agent.process.send(self._invocation.renewal.request)
+            renewal = self._invocation.renewal
+            self._agent.process.send(renewal.question if self._agent.state is State.NEW else renewal.request)
 
     # --- for the supervisor -------------------------------------------------------------------------------
 
@@ -228,6 +240,7 @@ class Handle:
     def release(self, *, reusable: bool) -> None:
         """The run is recorded; the process goes back to where it came from."""
         self._agent.handle = None
+        self._agent.forget_first_run()
         self._agent.cancel_timer()
         self._agent.owner.take_back(self._agent, reusable=reusable and self._ended)
 
@@ -282,7 +295,7 @@ class Handle:
         for frame in self._framer.feed(data):
             if not isinstance(frame, bytes):
                 continue
-            verdict = renewal.heard(frame)
+            verdict = renewal.heard(frame, self._agent.first_conversation or renewal.conversation_file)
             if isinstance(verdict, bytes):
                 self._agent.process.send(verdict)
                 if not verdict and self._agent.state is State.NEW:  # what it says of itself when it starts

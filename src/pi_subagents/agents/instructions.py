@@ -1,6 +1,7 @@
-"""The files that kept agents read whenever they begin a fresh conversation.
+"""Files for kept agents that are in no run's directory: such a process must not know of any run but the present one.
 
-They are in no run's directory, because a process that works for several runs must not know of any but the present one.
+They are the instructions that it reads whenever it begins a fresh conversation, and another name for the file of its
+first one, which tells nothing.
 """
 
 from __future__ import annotations
@@ -34,6 +35,12 @@ class Instructions:
         for name, content in renewal.instructions.items():
             (folder / name).write_bytes(content)
         return folder
+
+    def name_for(self, conversation: Path) -> Path:
+        """Another name for a file, until somebody takes it away; raises OSError."""
+        name = self._made() / f"{os.urandom(8).hex()}.jsonl"
+        name.symlink_to(conversation)
+        return name
 
     def close(self) -> None:
         """Nobody reads them any more."""

@@ -147,8 +147,18 @@ class Renewal(Protocol):
         """Files that the process reads when it starts, and again each time, by their names."""
         ...
 
-    def command(self, folder: Path) -> tuple[str, ...]:
-        """How such a process is started, with its instructions in `folder`."""
+    @property
+    def conversation_file(self) -> Path:
+        """Where the run's own conversation is kept."""
+        ...
+
+    def command(self, folder: Path, conversation: Path) -> tuple[str, ...]:
+        """How such a process is started, with its instructions in `folder` and its first conversation in that file."""
+        ...
+
+    @property
+    def question(self) -> bytes:
+        """What to send to a process that has just been started."""
         ...
 
     @property
@@ -160,8 +170,8 @@ class Renewal(Protocol):
         """What the process says it is, if this record tells: which model, and how it thinks."""
         ...
 
-    def heard(self, frame: bytes) -> bytes | bool:
-        """Whether a fresh conversation has begun, False meaning that it will not.
+    def heard(self, frame: bytes, conversation: Path) -> bytes | bool:
+        """Whether a fresh conversation in that file has begun, False meaning that it will not.
 
         Until the process has said so: what to send to it next, which may be nothing.
         """

@@ -155,18 +155,23 @@ class PiRenewal(msgspec.Struct, frozen=True):
         return repr_without(self, "fingerprint", "surroundings")
 
     @property
-    def session_file(self) -> Path:
+    def conversation_file(self) -> Path:
         return self.run_dir / SESSION_FILE
 
-    def command(self, folder: Path) -> tuple[str, ...]:
-        """Without a session, and with nothing in it that tells of a run."""
+    def command(self, folder: Path, conversation: Path) -> tuple[str, ...]:
+        """With nothing in it that tells of a run."""
         moved = {str(self.run_dir / name): str(folder / name) for name in self.instructions}
+        moved[str(self.conversation_file)] = str(conversation)
         return tuple(moved.get(word, word) for word in self.argv)
+
+    @property
+    def question(self) -> bytes:
+        return _command("get_state", id=_OURS)
 
     @property
     def request(self) -> bytes:
         """Switch to the run's own file."""
-        return _command("switch_session", id=_OURS, sessionPath=str(self.session_file))
+        return _command("switch_session", id=_OURS, sessionPath=str(self.conversation_file))
 
     def identity(self, frame: bytes) -> str | None:
         """Model and thinking level, as an answer to `get_state` tells them."""
@@ -176,19 +181,19 @@ class PiRenewal(msgspec.Struct, frozen=True):
         model = f"{state.model.provider}/{state.model.id}" if state.model else "none"
         return f"{model} {state.thinking_level}"
 
-    def heard(self, frame: bytes) -> bytes | bool:
-        """Whether the process is in the run's own conversation and nothing has been said in it."""
+    def heard(self, frame: bytes, conversation: Path) -> bytes | bool:
+        """Whether the process is in that conversation and nothing has been said in it."""
         answer = _read(frame)
         if answer is None or answer.id != _OURS:
             return b""
         if not answer.success:
             return False
         if answer.command == "switch_session":
-            return _command("get_state", id=_OURS)  # not sooner: commands are not handled one after the other
+            return self.question  # not sooner: commands are not handled one after the other
         state = answer.state
         if state is None or state.is_streaming or state.is_compacting or state.pending_message_count:
             return False
-        return state.session_file == str(self.session_file) and state.message_count == 0
+        return state.session_file == str(conversation) and state.message_count == 0
 
 
 def _renewal(launch: Launch, invocation: Invocation) -> PiRenewal | None:
@@ -196,8 +201,7 @@ def _renewal(launch: Launch, invocation: Invocation) -> PiRenewal | None:
     # A key of its own is in a directory that ends with the run; a continued conversation is not a fresh one.
     if launch.conversation or (launch.profile is not None and launch.profile.api_key is not None):
         return None
-    at = invocation.argv.index("--session")
-    argv = (*invocation.argv[:at], "--no-session", *invocation.argv[at + 2 :])
+    argv = invocation.argv
     files = {file.name: file.content for file in invocation.files}
     instructions = {name: content for name, content in files.items() if str(launch.run_dir / name) in argv}
     renewal = PiRenewal("", launch.run_dir, argv, instructions, partial(surroundings, invocation))
@@ -208,4 +212,4 @@ def _fingerprint(renewal: PiRenewal, invocation: Invocation) -> str:
     """Everything that decides how a process behaves before it is told its task; no two kinds have the same."""
     variables = [f"{name}={value}" for name, value in sorted(invocation.environ.items())]
     instructions = [repr(content) for content in renewal.instructions.values()]
-    return "\0".join((*renewal.command(Path()), *variables, str(invocation.cwd), *instructions))
+    return "\0".join((*renewal.command(Path(), Path()), *variables, str(invocation.cwd), *instructions))
