@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
 import msgspec
 import pytest
 
-from pi_subagents.encoding import decoder_of
+from pi_subagents.encoding import decoder_of, read_json
 from tests.kit.waiting import PATIENCE_S
 
 
@@ -63,3 +64,19 @@ def test_a_program_whose_threads_begin_to_decode_the_same_kind_at_the_same_time_
     argv = [sys.executable, "-c", _BEGIN_AT_THE_SAME_TIME]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+TEXTS = ['{"a": [1, null, "ü"]}', '"\\ud83d"', "12345678901234567890123", "[" * 5000, "{", "NaN", ""]
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_what_people_have_written_is_read_as_json_reads_it_but_for_what_is_no_json(text: str) -> None:
+    try:
+        wanted = json.loads(text)
+    except (ValueError, RecursionError):
+        wanted = None
+    if wanted is None or text == "NaN":
+        with pytest.raises((ValueError, RecursionError)):
+            read_json(text)
+    else:
+        assert read_json(text) == wanted

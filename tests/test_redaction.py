@@ -5,11 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.pretty import pretty_repr
 
 from pi_subagents.harness import Invocation, Launch, Program, Question
+from pi_subagents.harness.pi.rpc import PiRenewal
+from pi_subagents.models.discreet import Discreet
 from pi_subagents.place import Place
 from pi_subagents.redaction import MARK, Redactor, secrets_in
 
@@ -101,3 +105,13 @@ def test_nothing_that_is_told_an_agent_in_secret_is_shown_by_python(tmp_path: Pa
     for value in (place, launch, invocation, Question(("pi",), environ)):
         assert KEY not in repr(value)
         assert str(tmp_path) in repr(value) or "pi" in repr(value)
+
+
+@pytest.mark.parametrize("kind", [Place, Question, Launch, Invocation, PiRenewal])
+def test_no_way_to_show_a_value_shows_what_it_hides(kind: type[msgspec.Struct]) -> None:
+    assert issubclass(kind, Discreet)
+    value = kind(*[KEY] * len(kind.__struct_fields__))
+    shown = [pretty_repr(value), repr(value), str(value), f"{value}"]
+    hidden = len(kind._hidden)
+    assert hidden
+    assert {text.count(KEY) for text in shown} == {len(kind.__struct_fields__) - hidden}

@@ -46,10 +46,15 @@ def tilde(path: Path) -> str:
 
 
 def find_program(name: str, path: str | None) -> str | None:
-    """Where a program is, as a shell would find it; `shutil.which` would bring three compressors along."""
-    folders = [""] if os.sep in name else (path or os.defpath).split(os.pathsep)
-    candidates = (Path(folder) / name for folder in folders)
-    return next((str(one) for one in candidates if one.is_file() and os.access(one, os.X_OK)), None)
+    """Where a program is, as `shutil.which` finds it, which would bring three compressors along."""
+    path = os.defpath if path is None else path
+    folders = [""] if os.sep in name else [folder for folder in path.split(os.pathsep) if path]
+    for folder in folders:
+        found = os.path.join(folder, name)  # noqa: PTH118 - a path would lose the `./` that says where to look
+        # Not `Path.is_file`: a directory that we may not look into is an error to it, and others follow on the PATH.
+        if os.path.isfile(found) and os.access(found, os.X_OK):  # noqa: PTH113
+            return found
+    return None
 
 
 def directory_named_by(variable: str, value: str) -> Path:

@@ -6,15 +6,13 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-import msgspec
-
+from pi_subagents.models.discreet import Discreet
 from pi_subagents.paths import agent_dir, project_root
-from pi_subagents.redaction import repr_without
 from pi_subagents.settings import Settings, load_settings
 from pi_subagents.trust import Trust, pi_decision
 
 
-class Place(msgspec.Struct, frozen=True):
+class Place(Discreet, frozen=True):
     """Where a call comes from: it decides which profiles, settings and records are meant.
 
     A host that is `pi` itself also knows which `models` it offers, and whether its user has `trusted` this directory;
@@ -28,8 +26,7 @@ class Place(msgspec.Struct, frozen=True):
     trusted: bool | None = None
     trusts_project: bool = False
 
-    def __repr__(self) -> str:
-        return repr_without(self, "environ", "models")
+    _hidden = ("environ", "models")
 
     @classmethod
     def here(

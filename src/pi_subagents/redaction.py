@@ -8,10 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:  # hosts are answered before it is loaded
-    import msgspec
 
 MARK = "[redacted]"
 
@@ -30,12 +26,6 @@ _SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY", "_BEARER_TOKEN_B
 def secrets_in(environ: Mapping[str, str]) -> set[str]:
     """The values of variables that hold provider credentials."""
     return {value for name, value in environ.items() if name.endswith(_SECRET_SUFFIXES)}
-
-
-def repr_without(struct: msgspec.Struct, *hidden: str) -> str:
-    """What Python shows of a struct, in logs and tracebacks too, without the fields that hold secrets."""
-    shown = (name for name in struct.__struct_fields__ if name not in hidden)
-    return f"{type(struct).__name__}({', '.join(f'{name}={getattr(struct, name)!r}' for name in shown)})"
 
 
 class Redactor:

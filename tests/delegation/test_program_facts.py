@@ -260,7 +260,7 @@ def test_a_program_without_rpc_is_spoken_to_in_json_and_that_is_said_once(help_t
 def test_a_program_that_does_not_answer_is_asked_again(machine: Machine) -> None:
     machine.says("  --mode <mode>  text, json, rpc\n")
     machine.environ["CODE"] = "3"
-    assert [machine.harness()[0], machine.harness()[0]] == ["pi-json", "pi-json"]
+    assert [machine.harness()[0], machine.harness()[0]] == ["pi-rpc", "pi-rpc"]
     assert machine.asked == ["--help", "--help"]
 
 

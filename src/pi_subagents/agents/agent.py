@@ -86,7 +86,11 @@ class AgentProcess:
         self._folder = Path("/")
         self.first_conversation: Path | None = None
         """Where it was told to keep it, under a name that does not tell the run; None once that is over."""
-        self.process = owner.starter.start(self._nameless(invocation), self)
+        try:
+            self.process = owner.starter.start(self._nameless(invocation), self)
+        except BaseException:
+            self.forget_first_run()
+            raise
 
     @property
     def can_be_kept(self) -> bool:

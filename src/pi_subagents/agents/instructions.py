@@ -33,7 +33,7 @@ class Instructions:
         folder = self._made() / str(number)
         folder.mkdir(mode=0o700, exist_ok=True)
         for name, content in renewal.instructions.items():
-            (folder / name).write_bytes(content)
+            _write(folder / name, content)
         return folder
 
     def name_for(self, conversation: Path) -> Path:
@@ -60,6 +60,15 @@ class Instructions:
             self._lease = Lease.of_file(new / _LOCK)
             self._folder = new.rename(place / f"{_PREFIX}{name}")
         return self._folder
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file that others of its kind may be reading, unless it says the same already; raises OSError."""
+    if path.exists() and path.read_bytes() == content:
+        return
+    draft = path.with_name(f".{path.name}.new")
+    draft.write_bytes(content)
+    draft.replace(path)
 
 
 def _remove_leftovers(place: Path) -> None:

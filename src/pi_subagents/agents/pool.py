@@ -18,7 +18,7 @@ from pi_subagents.agents.agent import AgentProcess, Handle, Starter, State
 from pi_subagents.agents.idle import IdleAgents
 from pi_subagents.agents.instructions import Instructions
 from pi_subagents.agents.memory import memory_is_short
-from pi_subagents.agents.starting import Outlook
+from pi_subagents.agents.starting import STARTING_S, Outlook
 from pi_subagents.harness import Invocation
 from pi_subagents.models import MAX_CONCURRENCY
 from pi_subagents.models.idle_agent import HostKind
@@ -243,7 +243,7 @@ class AgentPool:
         soon_free = [agent for agent in alike if agent.state is not State.NEW and agent.can_be_kept]
         return Outlook(
             cores=self._cores,
-            starting=sum(agent.state is State.NEW for agent in self._agents),
+            starting=sum(agent.state is State.NEW and now - agent.heard_at < STARTING_S for agent in self._agents),
             silences_s=tuple(now - agent.heard_at for agent in soon_free if not agent.has_settled),
             waited_s=now - max(since, self._first_ready_at.get(fingerprint, now)),
             settled=sum(agent.has_settled for agent in soon_free),

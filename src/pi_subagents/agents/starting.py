@@ -13,6 +13,9 @@ THINKING_AFTER_S = 0.08
 PATIENCE_S = 0.25
 """How long a task waits at most for an agent of its kind: one that streams a long answer computes hardly at all."""
 
+STARTING_S = 5.0
+"""A process that has said nothing since it was started so long ago has no claim to a core."""
+
 _MIN_LOOK_S = 0.001
 
 

@@ -174,6 +174,11 @@ class Delegation:
             if session_id in (None, run.state.session_id):
                 run.holder.stop(Reason.CANCELLED, message)
 
+    async def steer(self, session_id: str, text: str) -> str | None:
+        """Tell a running agent something before its next turn; returns why not, if it cannot be told."""
+        run = next(run for run in self.runs if run.state.session_id == session_id)
+        return run.holder.steer(text)
+
     def detach(self, owner: str) -> list[Run]:
         """Make background runs of those that have not ended; whoever runs this delegation is their keeper."""
         left = [run for run in self.runs if run.goes_on]
@@ -238,8 +243,10 @@ class Delegation:
         finally:
             watching.cancel()
             self._has_begun.set()
-            await noting
-            await self._holders.close()
+            try:
+                await noting
+            finally:
+                await self._holders.close()
 
     async def _watch_requests(self) -> None:
         """Another process may ask for a run to be stopped that still waits for its turn."""
@@ -265,7 +272,7 @@ class Delegation:
         async def run_one(run: DelegatedRun) -> None:
             async with turns:
                 await run.holder.run()
-            await noting  # its beginning is not noted after its end
+            await asyncio.shield(noting)  # its beginning is not noted after its end
             await asyncio.to_thread(self._take_note, [run])
 
         for outcome in await asyncio.gather(*map(run_one, self.runs), return_exceptions=True):

@@ -23,6 +23,7 @@ from pi_subagents.harness.pi.programs import (
 )
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
+from pi_subagents.runners import containment
 from pi_subagents.runners.containment import (
     NAMESPACE_PROGRAMS,
     Choice,
@@ -42,7 +43,7 @@ VERSIONS_FILE = "pi-versions.json"
 MODES_FILE = "pi-modes.json"
 NAMESPACE_FILE = "namespace.json"
 _MODES_AGE_S = 30 * 86_400
-"""A program file that stays the same may start another version, but none has ever lost a mode."""
+"""A launcher that stays the same may start another version. None has ever lost a mode, but one may have got it."""
 TIMEOUT_S = 10.0
 
 T = TypeVar("T")
@@ -122,6 +123,7 @@ def remember_namespace(choice: Choice, place: Place) -> None:
 
 def doubt_namespace(agent_dir: Path) -> None:
     """Have the next call try it again: an agent has failed, and this may be why."""
+    containment.doubt_namespace()
     with suppress(OSError):
         (agent_dir / "subagents" / NAMESPACE_FILE).unlink()
 
@@ -136,14 +138,19 @@ def usable_harness(harness: Harness, place: Place, settings: Settings) -> tuple[
         return harness, None
     if (question := harness.mode_question(program, place)) is None:
         return harness, None
-    known: Answers[bool] = Answers(place.agent_dir / "subagents" / MODES_FILE, bool, _MODES_AGE_S)
+    file = place.agent_dir / "subagents" / MODES_FILE
+    known: Answers[bool] = Answers(file, bool, _MODES_AGE_S)
+    lacking: Answers[bool] = Answers(file, bool)
     key = f"{harness.name} {fingerprint(question.argv, question.environ['PATH'])}"
-    if (has_mode := known.get(key)) is not None:
-        return (harness if has_mode else harness_named(harness.fallback)), None
+    if known.get(key):
+        return harness, None
+    if lacking.get(key) is False:
+        return harness_named(harness.fallback), None
     answer = ask(question.argv, environ=question.environ, timeout_s=TIMEOUT_S, cwd=place.cwd)
-    if answer.ok:
-        known.keep(key, harness.has_mode(answer.text))
-    if answer.ok and harness.has_mode(answer.text):
+    if not answer.ok:  # what is wrong with it shows when it is started
+        return harness, None
+    known.keep(key, harness.has_mode(answer.text))
+    if harness.has_mode(answer.text):
         return harness, None
     return harness_named(harness.fallback), (
         f"{program.argv[0]} does not support the harness {harness.name}, so {harness.fallback} is used: "

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Protocol
 import msgspec
 
 from pi_subagents.jsonl import Frame
+from pi_subagents.models.discreet import Discreet
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.models.finding import Finding
 from pi_subagents.models.task import Profile
-from pi_subagents.redaction import repr_without, secrets_in
+from pi_subagents.redaction import secrets_in
 
 if TYPE_CHECKING:
     from pi_subagents.place import Place
@@ -48,14 +49,13 @@ class Program(msgspec.Struct, frozen=True):
     found_in: str
 
 
-class Question(msgspec.Struct, frozen=True):
+class Question(Discreet, frozen=True):
     """A short question to a program, such as for its version."""
 
     argv: tuple[str, ...]
     environ: Mapping[str, str]
 
-    def __repr__(self) -> str:
-        return repr_without(self, "environ")
+    _hidden = ("environ",)
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ SYSTEM_PROMPT_FILE = "system-prompt.md"
 """Where in the run directory an agent's instructions are, if its harness writes them to a file."""
 
 
-class Launch(msgspec.Struct, frozen=True):
+class Launch(Discreet, frozen=True):
     """One task for one agent. What else its program needs, the harness gathers by itself from `place`.
 
     `environ` is the agent's own. `conversation` is an earlier run's own `conversation_file`, to be continued instead of
@@ -110,8 +110,7 @@ class Launch(msgspec.Struct, frozen=True):
     conversation: bytes = b""
     version: Callable[[], Version | None] = lambda: None
 
-    def __repr__(self) -> str:
-        return repr_without(self, "environ", "conversation", "version")
+    _hidden = ("environ", "conversation", "version")
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -178,7 +177,7 @@ class Renewal(Protocol):
         ...
 
 
-class Invocation(msgspec.Struct, frozen=True):
+class Invocation(Discreet, frozen=True):
     """How to start the agent: argv, environment, standard input, and the files it will look for.
 
     With `interactive` standard input stays open for what is said later. `temporary` names what is of no use after the
@@ -196,8 +195,7 @@ class Invocation(msgspec.Struct, frozen=True):
     secrets: frozenset[str] = frozenset()
     renewal: Renewal | None = None
 
-    def __repr__(self) -> str:
-        return repr_without(self, "environ", "stdin", "secrets", "renewal")
+    _hidden = ("environ", "stdin", "secrets", "renewal")
 
 
 class UnknownTool(msgspec.Struct, frozen=True):

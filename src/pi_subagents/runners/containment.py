@@ -237,6 +237,13 @@ def take_namespace_for_granted() -> None:
     _known_to_work = True
 
 
+def doubt_namespace() -> None:
+    """From now on it is tried again."""
+    global _known_to_work
+    _known_to_work = False
+    namespace_works.cache_clear()
+
+
 NAMESPACE_PROGRAMS = ("setpriv", "unshare", "sh")
 
 

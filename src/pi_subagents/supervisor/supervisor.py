@@ -201,7 +201,7 @@ class Supervisor:
         self._gone = loop.create_future()
         try:
             process = self._process = slot.start(self)
-        except SpawnFailed as failure:
+        except (SpawnFailed, OSError) as failure:  # one task's surroundings never cost the others
             why = as_utf8(self._redactor.text(str(failure)))
             self._happened([ev.Stderr(at=self._now_ms(), text=why)])
             self._end(ending(Reason.SPAWN, SPAWN_SENTENCE, self._now_ms()))

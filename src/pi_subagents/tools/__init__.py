@@ -11,9 +11,10 @@ from pi_subagents.tools.contract import (
     Update,
     check_arguments,
 )
-from pi_subagents.tools.registry import TOOLS, call_tool
+from pi_subagents.tools.registry import AT_ONCE, TOOLS, call_tool
 
 __all__ = [
+    "AT_ONCE",
     "TOOLS",
     "OnProgress",
     "Progress",

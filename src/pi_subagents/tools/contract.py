@@ -217,8 +217,6 @@ class Tool(msgspec.Struct, frozen=True, dict=True):
     display: Callable[[ToolResult], list[Line]] = _excerpt
     """What people see of a result that is no error and has no windows."""
     starts_runs: bool = False
-    waits: bool = True
-    """Whether a call may wait for something: one that never does needs no event loop."""
     needs_model: bool = False
     """Whether it is of no use where the host offers no model."""
     can_be_cancelled: bool = True

@@ -40,5 +40,4 @@ LIST_PROFILES = Tool(
     output_schema=PROFILES,
     run=_list,
     display=_display,
-    waits=False,
 )

@@ -19,6 +19,9 @@ _HOMES = {
     "background_agent_status": "pi_subagents.tools.background.BACKGROUND_STATUS",
 }
 
+AT_ONCE = frozenset({"list_subagent_profiles"})
+"""Those that wait for nothing, so that a call needs no event loop; here, because nothing is loaded to find that out."""
+
 
 class _Tools(Mapping[str, Tool]):
     def __getitem__(self, name: str) -> Tool:

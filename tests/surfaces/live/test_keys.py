@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pi_subagents.surfaces.live.keys import Controls, Key, KeyParser, Stop
+from pi_subagents.surfaces.live.keys import Controls, Entry, Key, KeyParser, Stop
 
 RUNS = ["a", "b", "c"]
 
@@ -104,3 +104,32 @@ def test_without_windows_no_key_does_harm() -> None:
     for key in (Key.UP, Key.DOWN, Key.EXPAND, Key.STOP, Key.OTHER):
         assert controls.press(key, []) is None
     assert controls.selected is None
+
+
+@pytest.mark.parametrize(
+    ("chunks", "text", "is_over"),
+    [
+        ([b"Leave the tests\n"], "Leave the tests", True),
+        ([b"x", b"q", b"s", b"\r"], "xqs", True),  # no key means anything but its letter
+        (["fü日".encode()[:2], "fü日".encode()[2:], b"\n"], "fü日", True),
+        ([b"abc\x7f\x7f", b"\x08z\n"], "z", True),
+        ([b"abc\x15d\n"], "d", True),
+        ([b"abc", b"\x1b"], "", True),
+        ([b"one\ntwo\tthree\n"], "one two three", True),  # pasted: its lines are not sent one by one
+        ([b"a\x1b[A\x01b"], "ab", False),
+    ],
+)
+def test_a_line_is_typed(chunks: list[bytes], text: str, is_over: bool) -> None:
+    entry, parser, over = Entry("a"), KeyParser(), False
+    for chunk in chunks:
+        sequences = parser.split(chunk)
+        for number, sequence in enumerate(sequences, start=1):
+            over = entry.take(sequence, is_last=number == len(sequences))
+    assert (entry.text, over) == (text, is_over)
+
+
+def test_steering_is_for_the_selected_one() -> None:
+    entry = selecting(Key.DOWN, Key.STEER).entry
+    assert entry is not None
+    assert entry.run_id == "b"
+    assert Controls().press(Key.STEER, []) is None

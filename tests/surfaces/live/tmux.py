@@ -53,6 +53,11 @@ class Terminal:
         self.press("Enter")
         self._lines += 1
 
+    def enter(self, text: str) -> None:
+        """Type a line for a program that asks for one."""
+        self._tmux("send-keys", "-l", text)
+        self.press("Enter")
+
     def press(self, *keys: str) -> None:
         """Press keys, named as tmux names them."""
         self._tmux("send-keys", *keys)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from pi_subagents.encoding import as_utf8, read_json
+from pi_subagents.encoding import read_json
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.extension import COPILOT_EXTENSION
 from pi_subagents.files import read_bounded
@@ -91,7 +91,9 @@ def child_environ(environ: Mapping[str, str], agent_dir: Path) -> dict[str, str]
 
 def fingerprint(argv: Sequence[str], path: str) -> str:
     """What changes when a program that the words of a command line name does."""
-    return as_utf8("\0".join(f"{word}:{_program_stamp(word, path)}" for word in argv))
+    stamps = "\0".join(f"{word}:{_program_stamp(word, path)}" for word in argv)
+    # Not as it is, because a command line may have a key in it.
+    return f"{binascii.crc32(stamps.encode('utf-8', 'surrogateescape')):08x}-{len(stamps)}"
 
 
 def file_stamp(path: Path) -> str:
@@ -104,7 +106,7 @@ def file_stamp(path: Path) -> str:
 
 
 def _program_stamp(word: str, path: str) -> str:
-    found = find_program(word, path) or (word if Path(word).is_file() else None)
+    found = find_program(word, path) or (word if os.path.isfile(word) else None)  # noqa: PTH113 - as in `find_program`
     if found is None:
         return ""
     program = Path(os.path.realpath(found))
@@ -223,7 +225,7 @@ def surroundings(invocation: Invocation) -> dict[Path, str] | None:
     if "--no-extensions" not in invocation.argv:
         if has_extensions(*folders):
             return None
-        if "--no-mcp" not in invocation.argv and any((folder / "mcp.json").exists() for folder in folders):
+        if "--no-mcp" not in invocation.argv and any(os.path.lexists(folder / "mcp.json") for folder in folders):
             return None
     files = [folder / name for folder in folders for name in _READ_ONCE]
     return {path: signature for path in files if (signature := _signature(path))}

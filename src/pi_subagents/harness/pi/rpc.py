@@ -25,7 +25,7 @@ from pi_subagents.harness.pi.programs import surroundings
 from pi_subagents.harness.pi.records import UiRequest
 from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
-from pi_subagents.redaction import repr_without
+from pi_subagents.models.discreet import Discreet
 
 
 def _command(kind: str, **fields: Any) -> bytes:
@@ -142,7 +142,7 @@ def default_in(answers: str) -> str | None:
 _OURS = "renewal"
 
 
-class PiRenewal(msgspec.Struct, frozen=True):
+class PiRenewal(Discreet, frozen=True):
     """The renewal for one run."""
 
     fingerprint: str
@@ -151,8 +151,7 @@ class PiRenewal(msgspec.Struct, frozen=True):
     instructions: Mapping[str, bytes]
     surroundings: Callable[[], Mapping[Path, str] | None] = lambda: None
 
-    def __repr__(self) -> str:
-        return repr_without(self, "fingerprint", "surroundings")
+    _hidden = ("fingerprint", "surroundings")
 
     @property
     def conversation_file(self) -> Path:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import click
 
 from pi_subagents.clock import now_ms
+from pi_subagents.errors import InvalidCall
 from pi_subagents.export import status_words
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import Status
@@ -247,13 +249,21 @@ async def _watch(run: Run, plain: bool) -> None:
     view = choose_view(plain=plain, leave=left.set)
     state = fold(RunState.of_run(run.id), (event for event in run.events() if isinstance(event, Created)))
     settings = Place.here().settings()
-    shown = OneRun(state, settings, run.stop)
+    shown = OneRun(state, settings, run.stop, partial(_tell, run))
     async with view.showing(shown):
         tasks = [asyncio.create_task(_show(run, state, view)), asyncio.create_task(left.wait())]
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _tell(run: Run, text: str) -> str | None:
+    try:
+        await asyncio.to_thread(run.steer, text)
+    except InvalidCall as problem:
+        return str(problem).rstrip(".")
+    return None
 
 
 async def _show(run: Run, state: RunState, view: View) -> None:

@@ -11,15 +11,15 @@ from pi_subagents.lazy import without
 from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.output import echo, print_json
 from pi_subagents.surfaces.cli.process import run_to_exit_code
-from pi_subagents.tools import TOOLS, ToolContext, ToolResult, call_tool
+from pi_subagents.tools import AT_ONCE, TOOLS, ToolContext, ToolResult, call_tool
 
 
 def main() -> None:
     """Do what the words after `call` say."""
     tool, arguments = [*sys.argv[2:], "{}"][:2]
-    with without("ssl"):  # an event loop looks for it, but agents are not spoken to over TLS
-        is_quick = _is_quick(tool)
-    if not is_quick:
+    if not _is_quick(tool):
+        with without("ssl"):  # an event loop looks for it, but agents are not spoken to over TLS
+            import asyncio  # noqa: F401
         from pi_subagents.surfaces.cli.logs import set_up_logging
 
         set_up_logging(0, None)
@@ -53,7 +53,7 @@ def _result(tool: str, text: str, place: Place) -> ToolResult:
 
 def _is_quick(tool: str) -> bool:
     """Whether there is nothing to wait for in a call, not even where there is no such tool."""
-    return tool not in TOOLS or not TOOLS[tool].waits
+    return tool in AT_ONCE or tool not in TOOLS
 
 
 def _at_once(work: Coroutine[Any, Any, ToolResult]) -> ToolResult:

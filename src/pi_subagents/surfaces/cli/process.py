@@ -72,6 +72,8 @@ def _exit_code(command: Callable[[], object]) -> int:
         if error.advice:
             echo(f"hint: {error.advice}", err=True)
         return _USAGE if isinstance(error, NothingStarted) else 1
+    except KeyboardInterrupt:
+        echo("Aborted!", err=True)
     except BrokenPipeError:
         pass  # the reader of our output has gone (`| head`); there is nobody left to tell
     except (OSError, UnicodeError) as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import codecs
 import os
 import re
 import sys
@@ -21,6 +22,7 @@ class Key(Enum):
     DOWN = auto()
     EXPAND = auto()
     STOP = auto()
+    STEER = auto()
     QUIT = auto()
     DETACH = auto()
     YES = auto()
@@ -36,6 +38,7 @@ _KEYS = {
     b"j": Key.DOWN,
     b"\x0f": Key.EXPAND,
     b"x": Key.STOP,
+    b"s": Key.STEER,
     b"q": Key.QUIT,
     b"d": Key.DETACH,
     b"y": Key.YES,
@@ -43,6 +46,7 @@ _KEYS = {
 _SEQUENCE = re.compile(rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1bO.|\x1b[^\[O]|\x1b|.", re.DOTALL)
 _UNFINISHED = re.compile(rb"\x1b(?:\[[0-?]*[ -/]*|O)$")
 _MAX_UNFINISHED = 32
+_MAX_ENTRY = 10_000
 
 
 class KeyParser:
@@ -53,20 +57,58 @@ class KeyParser:
 
     def feed(self, data: bytes) -> list[Key]:
         """The keys that `data` completes."""
+        return [key_of(sequence) for sequence in self.split(data)]
+
+    def split(self, data: bytes) -> list[bytes]:
+        """The same as bytes: a sequence for each key, and each byte of a text."""
         data, self._held = self._held + data, b""
         unfinished = _UNFINISHED.search(data)
         if unfinished is not None and len(unfinished.group()) <= _MAX_UNFINISHED:
             data, self._held = data[: unfinished.start()], unfinished.group()
-        return [_KEYS.get(sequence, Key.OTHER) for sequence in _SEQUENCE.findall(data)]
+        return _SEQUENCE.findall(data)
+
+
+def key_of(sequence: bytes) -> Key:
+    """What the bytes of one key mean."""
+    return _KEYS.get(sequence, Key.OTHER)
+
+
+class Entry:
+    """A line that somebody types for the agent of a run."""
+
+    def __init__(self, run_id: str) -> None:
+        self.run_id = run_id
+        self.text = ""
+        self._decoder = codecs.getincrementaldecoder("utf-8")("ignore")
+
+    def take(self, sequence: bytes, *, is_last: bool) -> bool:
+        """Take a key; whether that ends the line, which is empty if it was given up."""
+        if sequence in (b"\r", b"\n") and is_last:
+            return True
+        if sequence == b"\x1b":
+            self.text = ""
+            return True
+        if sequence in (b"\x7f", b"\x08"):
+            self.text = self.text[:-1]
+        elif sequence == b"\x15":  # Ctrl+U
+            self.text = ""
+        elif sequence in (b"\r", b"\n", b"\t"):  # with more behind it: a text that was pasted
+            self.text += " "
+        elif sequence >= b" " and len(sequence) == 1:
+            self.text = (self.text + self._decoder.decode(sequence))[:_MAX_ENTRY]
+        return False
 
 
 class Keyboard:
-    """Standard input, if a person sits at it. Ctrl+C and Ctrl+Z keep their meaning."""
+    """Standard input, if a person sits at it. Ctrl+C and Ctrl+Z keep their meaning.
 
-    def __init__(self, on_key: Callable[[Key], None]) -> None:
+    `on_sequence` gets the bytes of each key, and whether it is the last of those that came together.
+    """
+
+    def __init__(self, on_sequence: Callable[[bytes, bool], None]) -> None:
         self.exists = sys.stdin is not None and not sys.stdin.closed and sys.stdin.isatty()
         self._fd = sys.stdin.fileno() if self.exists else -1
-        self._on_key = on_key
+        self._on_sequence = on_sequence
         self._parser = KeyParser()
         self._before: list[Any] | None = None
 
@@ -103,8 +145,9 @@ class Keyboard:
         if not data:
             self.close()
             self.exists = False
-        for key in self._parser.feed(data):
-            self._on_key(key)
+        sequences = self._parser.split(data)
+        for number, sequence in enumerate(sequences, start=1):
+            self._on_sequence(sequence, number == len(sequences))
 
 
 def _free_control_o(fd: int) -> None:
@@ -123,12 +166,13 @@ class Stop:
 
 
 class Controls:
-    """The state behind the keys. `question` is what will be stopped if the answer is yes."""
+    """The state behind the keys. `question` is what is stopped if the answer is yes, `entry` what is typed."""
 
     def __init__(self) -> None:
         self.selected: str | None = None
         self.expanded = False
         self.question: Stop | None = None
+        self.entry: Entry | None = None
         self._position = 0
 
     def settle(self, shown: Sequence[str]) -> None:
@@ -154,6 +198,8 @@ class Controls:
             self.expanded = not self.expanded
         elif key is Key.STOP and self.selected is not None:
             self.question = Stop(self.selected)
+        elif key is Key.STEER and self.selected is not None:
+            self.entry = Entry(self.selected)
         elif key in (Key.UP, Key.DOWN) and shown:
             self._select(shown, 1 if key is Key.DOWN else -1)
         return None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pi_subagents.models import Status
 from pi_subagents.progress import BULLET, Window, body_rows, header_segments, name_of, status_segments, usage_parts
-from pi_subagents.surfaces.live.keys import Stop
+from pi_subagents.surfaces.live.keys import Entry, Stop
 from pi_subagents.text import Line, Segment, Style, cell_width, clean, clip, duration, plain
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
@@ -22,16 +22,27 @@ _MAX_ERROR_CELLS = 500
 _MIN_FINISHED_FOR_ESTIMATE = 3
 _BAR_CELLS = 10
 # In full, and for narrow terminals.
-_HELP = ("↑↓ select • ctrl+o expand • x stop • q stop all", "↑↓ • ^o expand • x stop • q all")
-_HELP_FOR_ONE = ("ctrl+o expand • x stop",)
+_HELP = (
+    "↑↓ select • ctrl+o expand • s steer • x stop • q stop all",
+    "↑↓ • ^o expand • s steer • x stop • q all",
+    "↑↓ • ^o expand • x stop • q all",
+)
+_HELP_FOR_ONE = ("ctrl+o expand • s steer • x stop", "ctrl+o expand • x stop")
 _HELP_WITH_DETACH = (
-    "↑↓ select • ctrl+o expand • x stop • d detach • q stop all",
-    "↑↓ • ^o expand • x stop • d detach • q all",
+    "↑↓ select • ctrl+o expand • s steer • x stop • d detach • q stop all",
+    "↑↓ • ^o expand • s steer • x stop • d detach • q all",
+    "^o more • s steer • x stop • d detach • q all",
     "^o more • x stop • d detach • q all",
 )
-_HELP_FOR_ONE_WITH_DETACH = ("ctrl+o expand • x stop • d detach",)
-_HELP_TO_LEAVE = ("ctrl+o expand • x stop • q leave it running", "^o expand • x stop • q leave it")
+_HELP_FOR_ONE_WITH_DETACH = ("ctrl+o expand • s steer • x stop • d detach", "ctrl+o expand • x stop • d detach")
+_HELP_TO_LEAVE = (
+    "ctrl+o expand • s steer • x stop • q leave it running",
+    "^o expand • s steer • x stop • q leave it",
+    "^o expand • x stop • q leave it",
+)
 _ASK = ("{} y yes • any other key no", "{} y yes • other keys no")
+_SEND = ("enter sends • esc cancels", "enter • esc")
+_CURSOR = "▏"
 _MIN_NAME_CELLS = 8
 
 
@@ -50,6 +61,8 @@ class Scene:
     expanded: bool = False
     question: Stop | None = None
     """What somebody is asked about: whether it is to be stopped."""
+    entry: Entry | None = None
+    """What somebody is typing for an agent."""
     has_keys: bool = True
     can_leave: bool = False
     """Whether the runs go on when nobody looks any more."""
@@ -142,7 +155,7 @@ def _tail(scene: Scene, room: int) -> list[Line]:
     summary, hint = summary_line(scene, scene.columns - 1), hint_line(scene, scene.columns - 1)
     if room >= _HINT_FROM_ROWS:
         return [summary, hint]
-    return [hint if scene.question else summary]
+    return [hint if scene.question or scene.entry else summary]
 
 
 def _fitting(scene: Scene, room: int) -> tuple[list[Window], int]:
@@ -199,9 +212,23 @@ def closing_lines(scene: Scene) -> list[Line]:
 
 def hint_line(scene: Scene, width: int) -> Line:
     """What can be done now."""
+    if scene.entry is not None:
+        return _entry_line(scene, scene.entry, width)
     variants = ("Stopping…",) if scene.is_stopping else _question(scene, width) or _help(scene)
     style = Style.WARNING if scene.is_stopping or scene.question else Style.DIM
     return [(style, next((words for words in variants if cell_width(words) <= width), variants[-1]))]
+
+
+def _entry_line(scene: Scene, entry: Entry, width: int) -> Line:
+    """`Tell gamma: Leave the tests out▏  enter sends • esc cancels`; of a long text, its end."""
+    told = next(name_of(window) for window in scene.windows if window.state.run_id == entry.run_id)
+    label = f"Tell {clip(told, max(width // 3, _MIN_NAME_CELLS))}: "
+    hint = next((words for words in _SEND if cell_width(label + words) + 2 <= width // 2), _SEND[-1])
+    room = max(width - cell_width(f"{label}{_CURSOR}  {hint}"), 1)
+    text = clean(entry.text)[-width:]
+    while cell_width(text) > room:
+        text = text[1:]
+    return [(Style.WARNING, label), (Style.TEXT, f"{text}{_CURSOR}"), (Style.DIM, f"  {hint}")]
 
 
 def _question(scene: Scene, width: int) -> tuple[str, ...]:

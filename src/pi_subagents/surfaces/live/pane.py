@@ -41,8 +41,12 @@ async def _keep(address: str) -> None:
             supervisor.stop()
 
         loop.add_reader(connection, asker_is_gone)
+
+        async def tell(text: str) -> str | None:
+            return supervisor.steer(text)
+
         settings = load_settings(Path(order.project), Path(order.agent_dir))
-        async with view.showing(OneRun(supervisor.state, settings, supervisor.stop)):
+        async with view.showing(OneRun(supervisor.state, settings, supervisor.stop, tell)):
             await see_through(order, supervisor)
         loop.remove_reader(connection)
 

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
@@ -21,7 +21,7 @@ from pi_subagents.models.event import Event
 from pi_subagents.processes.interrupts import job_control
 from pi_subagents.progress import Window
 from pi_subagents.settings import Settings, preview_width
-from pi_subagents.surfaces.live.keys import Controls, Key, Keyboard
+from pi_subagents.surfaces.live.keys import Controls, Entry, Key, Keyboard, key_of
 from pi_subagents.surfaces.live.layout import Scene, closing_lines, compose, finished_lines
 from pi_subagents.surfaces.live.screen import Interjections, LiveScreen, diverted_stderr, reflows
 from pi_subagents.text import Line, Style
@@ -39,11 +39,12 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class OneRun:
-    """A single run that somebody else holds, and how to stop it: as much of a delegation as a view needs."""
+    """A single run that somebody else holds, how to stop and how to steer it: what a view needs of a delegation."""
 
     state: RunState
     settings: Settings
     ask_to_stop: Callable[[], None]
+    tell: Callable[[str], Awaitable[str | None]]
     concurrency: int = 1
     task_count: int = 1
 
@@ -54,6 +55,10 @@ class OneRun:
     def stop(self, session_id: str | None = None) -> None:
         """Ask it to end."""
         self.ask_to_stop()
+
+    async def steer(self, session_id: str, text: str) -> str | None:
+        """Tell its agent something; returns why not."""
+        return await self.tell(text)
 
 
 class LiveView:
@@ -67,7 +72,7 @@ class LiveView:
     ) -> None:
         coloured = wants_colours(os.environ)
         self._screen = LiveScreen(stream or painted(sys.stderr), reflows=reflows(os.environ), coloured=coloured)
-        self._keyboard = Keyboard(self._pressed)
+        self._keyboard = Keyboard(self._typed)
         self._controls = Controls()
         self._leave_it = leave
         self._detach = detach or leave
@@ -76,6 +81,7 @@ class LiveView:
         self._in_history: set[str] = set()
         self._shown: Delegation | OneRun | None = None
         self._news = asyncio.Event()
+        self._telling: set[asyncio.Task[None]] = set()
         self._is_over = False
 
     def observe(self, state: RunState, events: Sequence[Event]) -> None:
@@ -192,6 +198,7 @@ class LiveView:
             selected=self._controls.selected,
             expanded=self._controls.expanded,
             question=self._controls.question,
+            entry=self._controls.entry,
             has_keys=self._keyboard.exists,
             can_leave=self._leave_it is not None,
             can_detach=self._detach is not None,
@@ -208,6 +215,28 @@ class LiveView:
         return window
 
     # --- keys -----------------------------------------------------------------------------------------------
+
+    def _typed(self, sequence: bytes, is_last: bool) -> None:
+        entry = self._controls.entry
+        if entry is None:
+            self._pressed(key_of(sequence))
+            return
+        if entry.take(sequence, is_last=is_last):
+            self._controls.entry = None
+            if entry.text.strip():
+                telling = asyncio.get_running_loop().create_task(self._tell(entry))
+                self._telling.add(telling)
+                telling.add_done_callback(self._telling.discard)
+        self._news.set()
+
+    async def _tell(self, entry: Entry) -> None:
+        """Steer an agent, and say whether that worked: what somebody has typed is not lost without a word."""
+        assert self._shown is not None
+        state, text = self._windows[entry.run_id].state, entry.text.strip()
+        problem = await self._shown.steer(state.session_id, text)
+        words = f"Not told {state.name}, because {problem}: {text}" if problem else f"Told {state.name}: {text}"
+        self._interjections.write(f"{words}\n")
+        self._news.set()
 
     def _pressed(self, key: Key) -> None:
         if self._controls.question is None:  # else any key is an answer
