@@ -10,8 +10,8 @@ import pytest
 
 from pi_subagents.agents.agent import RENEWAL_S
 from pi_subagents.agents.instructions import Instructions
-from pi_subagents.agents.starting import PATIENCE_S, THINKING_AFTER_S
-from pi_subagents.runners import Footprint
+from pi_subagents.agents.starting import PATIENCE_S, STARTING_S, THINKING_AFTER_S
+from pi_subagents.runners import Footprint, SpawnFailed
 from tests.agents.kit import INVOCATION, START_S, STATE, FakeRenewal, Job, World
 from tests.kit.slots import FakeSlot, FakeSlots
 
@@ -272,3 +272,39 @@ async def test_what_is_said_while_a_process_begins_anew_also_reaches_the_one_tha
     handle.kill()
     await asyncio.sleep(1)
     assert world.processes[1].heard == [b"renew", b"task", b"look at the tests"]
+
+
+async def test_starts_that_hang_hold_up_no_other_kind_for_long(world: World) -> None:
+    world.says = world.renews = b""  # nothing is ever heard of them
+    hung = [asyncio.create_task(world.task(renewal=FakeRenewal("hung"))) for _ in range(2)]
+    await asyncio.sleep(START_S + 0.1)
+    world.says = world.renews = STATE
+    await world.task(renewal=FakeRenewal("sound"))
+    assert asyncio.get_running_loop().time() < STARTING_S + START_S + 1
+    assert not any(task.done() for task in hung)
+    for process in world.processes:
+        process.exits(1)
+    await asyncio.gather(*hung)
+
+
+async def test_a_process_that_cannot_be_started_leaves_no_name_of_its_run_behind(world: World) -> None:
+    world.fails = True
+    with pytest.raises(SpawnFailed):
+        await world.task()
+    assert world.agents.instructions._folder is not None
+    assert not list(world.agents.instructions._folder.glob("*.jsonl"))
+
+
+def test_instructions_are_never_half_there_for_those_who_read_them_meanwhile() -> None:
+    instructions, text = Instructions(), b"Be brief. " * 100_000
+    renewal = FakeRenewal(instructions={"prompt.md": text})
+    prompt = instructions.folder_for(renewal) / "prompt.md"
+    prompt.write_bytes(b"Somebody has changed them.")
+    with prompt.open("rb") as reader:
+        assert instructions.folder_for(renewal) == prompt.parent
+        assert reader.read() == b"Somebody has changed them."
+    assert prompt.read_bytes() == text
+    before = prompt.stat().st_ino
+    instructions.folder_for(renewal)
+    assert prompt.stat().st_ino == before, "what says the same is left alone"
+    instructions.close()

@@ -100,3 +100,12 @@ def test_the_conditions_tell_this_boot_and_what_we_may_do() -> None:
     assert Path("/proc/sys/kernel/random/boot_id").read_text().strip() in conditions
     assert "CapEff:" in conditions
     assert "pid:[" in conditions
+
+
+def test_a_host_that_doubts_it_tries_again_itself(machine: Machine) -> None:
+    machine.new_process()
+    machine.works = False
+    doubt_namespace(machine.place.agent_dir)
+    remember_namespace("auto", machine.place)
+    assert containment.choose_mechanism("auto") == "guard"
+    assert machine.new_process() == "guard", "nobody was told that it works"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -102,3 +105,22 @@ def test_tools_prints_name_description_and_schema_of_every_tool(play: Play) -> N
     tasks = tools["delegate_to_subagents"]["inputSchema"]["properties"]["tasks"]
     assert (tasks["minItems"], tasks["maxItems"]) == (1, 16)
     assert done.returncode == 0
+
+
+@pytest.mark.cold
+def test_ctrl_c_while_arguments_are_awaited_is_no_traceback(play: Play) -> None:
+    stage = play(Script())
+    command = [sys.executable, "-m", "pi_subagents", "call", "list_subagent_profiles", "-"]
+    pipe = subprocess.PIPE
+    with subprocess.Popen(
+        command, cwd=stage.project, env=stage.environ, stdin=pipe, stdout=pipe, stderr=pipe, text=True
+    ) as call:
+        until(lambda: _reads(call.pid), "it reads")
+        call.send_signal(signal.SIGINT)
+        said, complaint = call.communicate(timeout=WAIT_S)
+    assert (call.returncode, said, complaint) == (1, "", "Aborted!\n")
+
+
+def _reads(pid: int) -> bool:
+    """Whether it waits for standard input: system call 0 of descriptor 0."""
+    return Path(f"/proc/{pid}/syscall").read_text().split()[:2] == ["0", "0x0"]
