@@ -49,6 +49,11 @@ class FakeRenewal:
 INVOCATION = Invocation(("pi",), {}, Path("/"), b"task", interactive=True, renewal=FakeRenewal())
 
 
+def footprint(processes: int, memory_bytes: int) -> Footprint:
+    """That of the first so many processes."""
+    return Footprint(frozenset((pid, 0) for pid in range(processes)), memory_bytes)
+
+
 class FakeAgentProcess:
     """Prints its state when it is renewed, and answers every task after `task_s`."""
 
@@ -64,7 +69,7 @@ class FakeAgentProcess:
         self.gone = False
         self.is_ready = False
         self.is_slow_to_end = False
-        self.footprint = Footprint(3, 100)
+        self.footprint = footprint(3, 100)
         self.unread: list[bytes] = []
         asyncio.get_running_loop().call_later(START_S, self.be_ready)
 

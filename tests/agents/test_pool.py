@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,8 +13,9 @@ import pytest
 from pi_subagents.agents.agent import RENEWAL_S
 from pi_subagents.agents.instructions import Instructions
 from pi_subagents.agents.starting import PATIENCE_S, STARTING_S, THINKING_AFTER_S
+from pi_subagents.paths import runtime_dir
 from pi_subagents.runners import Footprint, SpawnFailed
-from tests.agents.kit import INVOCATION, START_S, STATE, FakeRenewal, Job, World
+from tests.agents.kit import INVOCATION, START_S, STATE, FakeRenewal, Job, World, footprint
 from tests.kit.slots import FakeSlot, FakeSlots
 
 
@@ -85,7 +88,15 @@ async def test_a_process_whose_run_was_not_completed_is_not_used_again(world: Wo
 
 
 @pytest.mark.parametrize(
-    ("worse", "reused"), [(Footprint(3, 999), True), (Footprint(4, 100), False), (Footprint(3, 1001), False)]
+    ("worse", "reused"),
+    [
+        (footprint(3, 999), True),
+        (footprint(2, 100), True),
+        (footprint(4, 100), False),
+        (Footprint(frozenset({(0, 0), (1, 0), (9, 0)}), 100), False),  # one for another: as many as before
+        (Footprint(frozenset({(0, 0), (1, 0), (2, 5)}), 100), False),  # the same number, but somebody else
+        (footprint(3, 1001), False),
+    ],
 )
 async def test_a_process_that_left_something_behind_or_grew_is_ended(
     worse: Footprint, reused: bool, world: World
@@ -308,3 +319,23 @@ def test_instructions_are_never_half_there_for_those_who_read_them_meanwhile() -
     instructions.folder_for(renewal)
     assert prompt.stat().st_ino == before, "what says the same is left alone"
     instructions.close()
+
+
+async def test_a_host_whose_folder_was_tidied_away_makes_another(world: World) -> None:
+    renewal = FakeRenewal(instructions={"prompt.md": b"Be brief."})
+    await world.task(renewal=renewal)
+    folder = world.agents.instructions._folder
+    assert folder is not None
+    shutil.rmtree(folder)
+    assert [(await world.task(renewal=renewal)).reused for _ in range(2)] == [False, True]
+
+
+def test_what_a_killed_program_left_without_a_name_is_removed_later(tmp_path: Path) -> None:
+    old, fresh = runtime_dir() / "new-old", runtime_dir() / "new-fresh"
+    for folder in (old, fresh):
+        folder.mkdir()
+    os.utime(old, (0, 0))
+    instructions = Instructions()
+    instructions.name_for(tmp_path)
+    instructions.close()
+    assert (old.exists(), fresh.exists()) == (False, True)

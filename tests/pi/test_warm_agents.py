@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 
 from pi_subagents.agents.pool import agents_for
 from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.harness.pi.programs import find_pi
 from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.models import Task
 from pi_subagents.models.event import Started
@@ -175,6 +177,29 @@ async def test_what_a_process_reads_only_once_makes_it_useless_when_it_changes(
 ) -> None:
     await house.run("One.")
     change(house.stage)
+    (second,) = await house.run("Two.")
+    assert not second.reused
+
+
+async def test_a_program_that_was_replaced_does_the_next_task(play: Play, build: Build) -> None:
+    stage = play(ANSWER)
+    launcher = stage.write("pi", f'#!/bin/sh\nexec {shlex.join(find_pi(None, stage.environ).argv)} "$@"\n')
+    launcher.chmod(0o755)
+    stage.environ["PI_SUBAGENTS_PI"] = str(launcher)
+    house = build(stage)
+    assert [one.reused for one in await house.run("One.", "Two.")] == [False, True]
+    launcher.write_text(launcher.read_text() + "# a newer one\n")
+    assert [one.reused for one in await house.run("Three.", "Four.")] == [False, True]
+
+
+async def test_a_daemon_is_found_also_where_it_takes_the_place_of_another_process(play: Play, build: Build) -> None:
+    steps = [Call("bash", {"command": "kill -9 2; (setsid sleep 300 >/dev/null 2>&1 &)"}), Say("Done.")]
+
+    def first_only(request: Request) -> Any:
+        return steps[min(request.step, len(steps) - 1)] if "One." in request.first_user_text else Say("Fine.")
+
+    house = build(play(Script().otherwise([first_only, first_only, first_only])))
+    await house.run("One.")
     (second,) = await house.run("Two.")
     assert not second.reused
 

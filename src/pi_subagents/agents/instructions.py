@@ -7,6 +7,8 @@ first one, which tells nothing.
 from __future__ import annotations
 
 import os
+import time
+from contextlib import suppress
 from pathlib import Path
 
 from pi_subagents.harness.contract import Renewal
@@ -14,6 +16,9 @@ from pi_subagents.paths import runtime_dir
 from pi_subagents.store import Lease
 
 _PREFIX = "instructions-"
+_NEW = "new-"
+_NEW_FOR_S = 60.0
+"""A folder gets its name at once; one that has not was left by a program that was killed."""
 _LOCK = "lease"
 
 
@@ -50,12 +55,14 @@ class Instructions:
             self._folder = None
 
     def _made(self) -> Path:
+        if self._folder is not None and not self._folder.is_dir():  # somebody has tidied up there
+            self.close()
         if self._folder is None:
             place = runtime_dir()
             _remove_leftovers(place)
             # Locked before it has the name by which others look for folders without an owner.
             name = os.urandom(8).hex()
-            new = place / f"new-{name}"
+            new = place / f"{_NEW}{name}"
             new.mkdir(mode=0o700)
             self._lease = Lease.of_file(new / _LOCK)
             self._folder = new.rename(place / f"{_PREFIX}{name}")
@@ -73,6 +80,10 @@ def _write(path: Path, content: bytes) -> None:
 
 def _remove_leftovers(place: Path) -> None:
     """Remove the folders of programs that were killed."""
+    for folder in place.glob(f"{_NEW}*"):
+        with suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _NEW_FOR_S:
+                _remove(folder)
     for folder in place.glob(f"{_PREFIX}*"):
         try:
             lease = Lease.of_file(folder / _LOCK)

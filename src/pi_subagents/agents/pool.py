@@ -256,7 +256,8 @@ class AgentPool:
         if not agent.can_be_kept or agent.weight_at_first is None or agent.identity is None:
             return False
         now = agent.weight = agent.process.weigh()
-        return now.processes <= agent.weight_at_first.processes and now.memory_bytes <= self._keeping.max_memory_bytes
+        left_behind = now.processes - agent.weight_at_first.processes
+        return not left_behind and now.memory_bytes <= self._keeping.max_memory_bytes
 
     async def _wait_for_change(self, at_most_s: float = _LOOK_AGAIN_S) -> None:
         """Until something has changed here; slots are also taken and freed elsewhere, so not for long."""

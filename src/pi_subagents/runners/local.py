@@ -29,12 +29,14 @@ _AGENT_BYTES = 150_000_000
 _AGENTS_PER_CORE = 8
 _MIN_AGENTS = 4
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_STARTED, _RESIDENT_PAGES = 19, 21
+"""Fields of /proc/PID/stat, counted from that behind the name."""
 
 
 class Footprint(msgspec.Struct, frozen=True):
-    """Counted at one moment."""
+    """What there is at one moment: processes by their ids and when they were started, which nothing else has again."""
 
-    processes: int
+    processes: frozenset[tuple[int, int]]
     memory_bytes: int
 
 
@@ -213,15 +215,17 @@ class LocalProcess:
 
     def weigh(self) -> Footprint:
         """The agent and everything below it; what ends meanwhile is not counted."""
-        processes, memory = 0, 0
+        processes, memory = set[tuple[int, int]](), 0
         waiting = [self._popen.pid]
         while waiting:
             current = waiting.pop()
             with suppress(OSError, ValueError, IndexError):
-                memory += int(Path(f"/proc/{current}/statm").read_text().split()[1]) * _PAGE
-                processes += 1
+                # Behind its name, which may have anything in it.
+                facts = Path(f"/proc/{current}/stat").read_text(errors="replace").rpartition(")")[2].split()
+                processes.add((current, int(facts[_STARTED])))
+                memory += int(facts[_RESIDENT_PAGES]) * _PAGE
                 waiting += children_of(current)
-        return Footprint(processes, memory)
+        return Footprint(frozenset(processes), memory)
 
     # --- the end -----------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -228,7 +229,15 @@ def surroundings(invocation: Invocation) -> dict[Path, str] | None:
         if "--no-mcp" not in invocation.argv and any(os.path.lexists(folder / "mcp.json") for folder in folders):
             return None
     files = [folder / name for folder in folders for name in _READ_ONCE]
+    files += _program_files(invocation)
     return {path: signature for path in files if (signature := _signature(path))}
+
+
+def _program_files(invocation: Invocation) -> Iterator[Path]:
+    """What was started: another version may be there by now."""
+    for word in takewhile(lambda word: not word.startswith("-"), invocation.argv):
+        if found := find_program(word, invocation.environ.get("PATH")) or (os.path.isfile(word) and word):  # noqa: PTH113
+            yield Path(os.path.realpath(found))
 
 
 def _names_extension(argv: Sequence[str]) -> bool:
