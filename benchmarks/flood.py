@@ -96,7 +96,8 @@ def flood(folder: Path, *, seconds: float, rate: int, agents: int, view: bool, r
     (folder / "order.json").write_text(json.dumps(order), encoding="utf-8")
     (folder / "agent").mkdir()
     # The agent that floods hears its task and nothing more.
-    (folder / "agent" / "settings.json").write_text('{"subagents": {"warmAgents": false}}', encoding="utf-8")
+    # The program that floods speaks no RPC.
+    (folder / "agent" / "settings.json").write_text('{"subagents": {"harness": "pi-json"}}', encoding="utf-8")
     environ = {**os.environ, PI_VARIABLE: _AGENT, "PI_AGENT_DIR": str(folder / "agent"), "TERM": "xterm"}
     terminal, end = os.openpty()
     fcntl.ioctl(end, termios.TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))

@@ -92,7 +92,7 @@ async def test_a_request_without_end_is_cut_off_without_a_word(tmp_path: Path) -
     problems: list[object] = []
     asyncio.get_running_loop().set_exception_handler(lambda _loop, context: problems.append(context))
     async with serving({tmp_path: cast(Supervisor, None)}):
-        address = socket_of(tmp_path)
+        address = await asyncio.to_thread(socket_of, tmp_path)
         assert await asyncio.to_thread(send, address, b"x" * (live._MAX_REQUEST_BYTES + 1024)) == b""
         assert json.loads(await asyncio.to_thread(send, address, b"\n"))["ok"] is False
     assert problems == []

@@ -29,6 +29,9 @@ class _Tools(Mapping[str, Tool]):
         tool: Tool = getattr(import_module(module), attribute)
         return tool
 
+    def __contains__(self, name: object) -> bool:
+        return name in _HOMES  # without loading it
+
     def __iter__(self) -> Iterator[str]:
         return iter(_HOMES)
 

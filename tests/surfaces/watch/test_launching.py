@@ -73,7 +73,7 @@ async def test_n_starts_an_agent_in_the_background_that_no_filter_hides_and_that
         )
         await eyes.reach("s", TextArea)
         await eyes.press(*"Green", "enter")
-        await eyes.until_noticed("“Make tea” reads it before its next turn.")
+        await eyes.until_noticed("“Make tea” reads it before its next turn, if there is one.")
         await eyes.until_told("Green")
     until(lambda: not is_held(run_dir), "it ends by itself")
     state = load_run(run_dir)

@@ -172,7 +172,7 @@ async def _steer(run: WatchedRun, dialogs: PiDialogs) -> None:
         text = await dialogs.input(f"Tell {name}", "It reads this before its next turn")
         if text and text.strip():
             await asyncio.to_thread(run.run.steer, text)
-            await dialogs.notify(f"{name} reads it before its next turn.")
+            await dialogs.notify(f"{name} reads it before its next turn, if there is one.")
     except PiSubagentsError as error:
         await dialogs.notify(with_advice(error), "warning")
 

@@ -335,4 +335,4 @@ def steer(session: str, text: str) -> None:
             advice=f"continue it with 'pi-subagents sessions resume {told} PROMPT'",
         )
     run.steer(words)
-    echo(f"Sent to session {told}; the agent reads it before its next turn.")
+    echo(f"Sent to session {told}; the agent reads it before its next turn, if there is one.")

@@ -96,7 +96,7 @@ class RunActions:
 
     async def _steer(self, run: WatchedRun, words: str) -> None:
         await asyncio.to_thread(run.run.steer, words)
-        self._say(f"{_quoted(run)} reads it before its next turn.")
+        self._say(f"{_quoted(run)} reads it before its next turn, if there is one.")
 
     def stop(self, run: WatchedRun) -> None:
         """Ask whether to stop the run, and do so."""
