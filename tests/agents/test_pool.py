@@ -160,15 +160,15 @@ def _rewrite(prompt: Path, text: bytes | None) -> None:
     prompt.unlink(missing_ok=True) if text is None else prompt.write_bytes(text)
 
 
-async def test_instructions_end_with_their_program_or_with_the_next_one_that_makes_some(tmp_path: Path) -> None:
+async def test_instructions_end_with_their_program_or_with_the_next_one_that_made_some(tmp_path: Path) -> None:
     renewal = FakeRenewal(instructions={"prompt.md": b"Be brief."})
     ours, killed, next_one = Instructions(), Instructions(), Instructions()
     kept, left = ours.folder_for(renewal), killed.folder_for(renewal)
     assert killed._lease is not None
     killed._lease.release()  # as the kernel does
     assert next_one.folder_for(renewal).exists()
-    assert (kept.exists(), left.exists()) == (True, False)
     next_one.close()
+    assert (kept.exists(), left.exists()) == (True, False)
     ours.close()
     assert not kept.parent.exists()
 

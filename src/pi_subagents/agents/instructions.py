@@ -48,10 +48,11 @@ class Instructions:
         return name
 
     def close(self) -> None:
-        """Nobody reads them any more."""
+        """Nobody reads them any more; what killed programs left goes with them, since no agent waits by now."""
         if self._folder is not None and self._lease is not None:
             _remove(self._folder)
             self._lease.release()
+            _remove_leftovers(self._folder.parent)
             self._folder = None
 
     def _made(self) -> Path:
@@ -59,7 +60,6 @@ class Instructions:
             self.close()
         if self._folder is None:
             place = runtime_dir()
-            _remove_leftovers(place)
             # Locked before it has the name by which others look for folders without an owner.
             name = os.urandom(8).hex()
             new = place / f"{_NEW}{name}"
