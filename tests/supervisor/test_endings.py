@@ -97,8 +97,11 @@ def test_an_agent_that_goes_on_after_settling_is_left_alone(tmp_path: Path) -> N
     assert (outcome.state.text, outcome.signals, outcome.elapsed_s) == ("Second.", [], 61.5)
 
 
-def test_an_agent_that_cannot_be_started_fails_with_the_documented_sentence(tmp_path: Path) -> None:
-    failure = SpawnFailed("/opt/sk-very-secret/pi: not found")
+@pytest.mark.parametrize("kind", [SpawnFailed, PermissionError])  # the latter: something around it cannot be looked at
+def test_an_agent_that_cannot_be_started_fails_with_the_documented_sentence(
+    kind: type[Exception], tmp_path: Path
+) -> None:
+    failure = kind("/opt/sk-very-secret/pi: not found")
     outcome = see_through(tmp_path, printing(), fails_with=failure, secrets=["sk-very-secret"])
     assert outcome.verdict == NOT_STARTED
     assert [event.text for event in outcome.journal if isinstance(event, ev.Stderr)] == [
