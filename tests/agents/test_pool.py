@@ -321,6 +321,21 @@ def test_instructions_are_never_half_there_for_those_who_read_them_meanwhile() -
     instructions.close()
 
 
+async def test_an_agent_whose_first_run_cannot_be_hidden_gets_no_other_and_ends_all_the_same(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise PermissionError
+
+    first = asyncio.create_task(world.task(1))
+    await asyncio.sleep(START_S + 0.5)
+    monkeypatch.setattr(Path, "unlink", refuse)
+    await first
+    await asyncio.sleep(0.1)
+    assert world.processes[0].gone
+    assert not (await world.task()).reused
+
+
 async def test_a_host_whose_folder_was_tidied_away_makes_another(world: World) -> None:
     renewal = FakeRenewal(instructions={"prompt.md": b"Be brief."})
     await world.task(renewal=renewal)

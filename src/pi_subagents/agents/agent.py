@@ -127,9 +127,12 @@ class AgentProcess:
             self.process.kill()
 
     def forget_first_run(self) -> None:
-        """Its first task is over: nothing leads to the record of that any more."""
+        """Its first task is over: nothing leads to the record of that any more, or it gets no other."""
         if self.first_conversation is not None:
-            self.first_conversation.unlink(missing_ok=True)
+            try:
+                self.first_conversation.unlink(missing_ok=True)
+            except OSError:
+                self.surroundings = None
             self.first_conversation = None
 
     def set_timer(self, delay_s: float, action: Callable[[], None]) -> None:

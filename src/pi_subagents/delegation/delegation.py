@@ -176,8 +176,8 @@ class Delegation:
 
     async def steer(self, session_id: str, text: str) -> str | None:
         """Tell a running agent something before its next turn; returns why not, if it cannot be told."""
-        run = next(run for run in self.runs if run.state.session_id == session_id)
-        return run.holder.steer(text)
+        run = next((run for run in self.runs if run.state.session_id == session_id), None)
+        return run.holder.steer(text) if run else f"there is no session {session_id} here"
 
     def detach(self, owner: str) -> list[Run]:
         """Make background runs of those that have not ended; whoever runs this delegation is their keeper."""

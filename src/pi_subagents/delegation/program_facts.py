@@ -23,13 +23,13 @@ from pi_subagents.harness.pi.programs import (
 )
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
-from pi_subagents.runners import containment
 from pi_subagents.runners.containment import (
     NAMESPACE_PROGRAMS,
     Choice,
     namespace_conditions,
     namespace_works,
     take_namespace_for_granted,
+    take_nothing_for_granted,
     wants_namespace,
 )
 from pi_subagents.settings import Settings
@@ -123,7 +123,7 @@ def remember_namespace(choice: Choice, place: Place) -> None:
 
 def doubt_namespace(agent_dir: Path) -> None:
     """Have the next call try it again: an agent has failed, and this may be why."""
-    containment.doubt_namespace()
+    take_nothing_for_granted()
     with suppress(OSError):
         (agent_dir / "subagents" / NAMESPACE_FILE).unlink()
 

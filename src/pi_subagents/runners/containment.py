@@ -237,8 +237,8 @@ def take_namespace_for_granted() -> None:
     _known_to_work = True
 
 
-def doubt_namespace() -> None:
-    """From now on it is tried again."""
+def take_nothing_for_granted() -> None:
+    """From now on `namespace_works` tries it again."""
     global _known_to_work
     _known_to_work = False
     namespace_works.cache_clear()

@@ -59,10 +59,10 @@ MOST_MODULES = 102
 """Of our own. Before you raise the number, see whether what you have added can be loaded while the agent works."""
 
 
-def loaded_at_start(workplace: Workplace, *arguments: str) -> set[str]:
-    """The modules that the command had loaded when it was about to start an agent."""
-    done = subprocess.run(
-        [sys.executable, "-c", _TELLING, *arguments],
+def run_code(workplace: Workplace, code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a program of the workplace's user in an interpreter that has loaded nothing."""
+    return subprocess.run(
+        [sys.executable, "-c", code, *arguments],
         env=workplace.environ,
         cwd=workplace.project,
         capture_output=True,
@@ -70,7 +70,11 @@ def loaded_at_start(workplace: Workplace, *arguments: str) -> set[str]:
         timeout=PATIENCE_S,
         check=True,
     )
-    return set(done.stdout.split())
+
+
+def loaded_at_start(workplace: Workplace, *arguments: str) -> set[str]:
+    """The modules that the command had loaded when it was about to start an agent."""
+    return set(run_code(workplace, _TELLING, *arguments).stdout.split())
 
 
 @pytest.mark.cold
@@ -86,17 +90,8 @@ def test_an_agent_is_started_before_anything_is_loaded_that_it_does_not_need(kin
 
 @pytest.mark.cold
 def test_a_tool_that_waits_for_nothing_is_called_without_an_event_loop(tmp_path: Path) -> None:
-    workplace = Workplace(tmp_path)
     code = "import atexit, sys; atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)));"
-    done = subprocess.run(
-        [sys.executable, "-c", f"{code}\n{_PROGRAM}", "call", "list_subagent_profiles"],
-        env=workplace.environ,
-        cwd=workplace.project,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=True,
-    )
+    done = run_code(Workplace(tmp_path), f"{code}\n{_PROGRAM}", "call", "list_subagent_profiles")
     assert json.loads(done.stdout)["details"] == {"count": 0}
     # What was registered for the end of the process is called, though the interpreter is not taken apart.
     loaded = set(done.stderr.split())
