@@ -89,9 +89,15 @@ def test_an_agent_is_started_before_anything_is_loaded_that_it_does_not_need(kin
 
 
 @pytest.mark.cold
+@pytest.mark.parametrize("command", [("--help",), ("mcp", "--help"), ("bridge", "--help")])
+def test_what_starts_no_agent_at_once_loads_nothing_in_advance(command: tuple[str, ...], tmp_path: Path) -> None:
+    done = run_code(Workplace(tmp_path), f"{_AT_THE_END}\n{_PROGRAM}", *command)
+    assert not {"msgspec", "asyncio"} & set(done.stderr.split())
+
+
+@pytest.mark.cold
 def test_a_tool_that_waits_for_nothing_is_called_without_an_event_loop(tmp_path: Path) -> None:
-    code = "import atexit, sys; atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)));"
-    done = run_code(Workplace(tmp_path), f"{code}\n{_PROGRAM}", "call", "list_subagent_profiles")
+    done = run_code(Workplace(tmp_path), f"{_AT_THE_END}\n{_PROGRAM}", "call", "list_subagent_profiles")
     assert json.loads(done.stdout)["details"] == {"count": 0}
     # What was registered for the end of the process is called, though the interpreter is not taken apart.
     loaded = set(done.stderr.split())
@@ -99,6 +105,7 @@ def test_a_tool_that_waits_for_nothing_is_called_without_an_event_loop(tmp_path:
     assert not loaded & {"asyncio", "pi_subagents.delegation.delegation", "pi_subagents.store.index"}
 
 
+_AT_THE_END = "import atexit, sys; atexit.register(lambda: sys.stderr.write(' '.join(sys.modules)))"
 _PROGRAM = """
 sys.argv = ["pi-subagents", *sys.argv[1:]]
 from pi_subagents.surfaces.cli import run_program

@@ -24,8 +24,10 @@ def run_program() -> None:
     """Run the command as a process of its own."""
     # What is loaded stays: with the usual threshold the collector would look through all of it a dozen times meanwhile.
     gc.set_threshold(_COLLECT_AFTER)
-    with without("typing_extensions"):  # msgspec prefers it to what Python has by now
-        import msgspec  # noqa: F401
+    # Only what starts agents at once: hosts are answered before msgspec is loaded.
+    if sys.argv[1:2] in (["call"], ["run"]):
+        with without("typing_extensions"):  # msgspec prefers it to what Python has by now
+            import msgspec  # noqa: F401
     from pi_subagents.surfaces.cli.process import leave
 
     try:
