@@ -99,6 +99,8 @@ async def test_all_ways_tell_the_same_story(case: str, play: Play) -> None:
         task = {"prompt": "".join(f"{number:09d}\n" for number in range(1 << 20)) + "the end"}
     stage = play(Script().when(WARM_UP, [Say("Ready.")]).otherwise(steps))
     stage.write_settings(extend_timeout_debounce=0)
+    # The first pi to start writes this; for another one that has begun, it would be a file that has changed.
+    (stage.agent_dir / "auth.json").write_text("{}", encoding="utf-8")
     by_json, by_rpc, by_kept = await asyncio.gather(
         run_with(stage, PiJson(), **task), run_with(stage, PiRpc(), **task), run_with_kept(stage, **task)
     )
