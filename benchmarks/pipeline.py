@@ -22,7 +22,7 @@ from benchmarks.subjects import own_cpu_s
 from pi_subagents.clock import now_ms
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import harness_named
+from pi_subagents.harness import Invocation, harness_named
 from pi_subagents.models import Task
 from pi_subagents.models.event import Created, Event
 from pi_subagents.place import Place
@@ -79,7 +79,13 @@ def _filling(empty: dict[str, Any]) -> str:
 
 
 def _output(stdout: Log, stderr: Log) -> AgentOutput:
-    return AgentOutput(harness_named("pi-json").decoder(), Redactor(_SECRETS), now_ms, stdout, stderr)
+    return AgentOutput(
+        harness_named("pi-json").dialogue(Invocation(("pi",), {}, Path("/"), b"")),
+        Redactor(_SECRETS),
+        now_ms,
+        stdout,
+        stderr,
+    )
 
 
 def _decode(chunks: Sequence[bytes], _record: RunRecord) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.pretty import pretty_repr
 
-from pi_subagents.harness import Invocation, Launch, Program, Question
+from pi_subagents.harness import Conversation, Invocation, Launch, Program, Question
 from pi_subagents.harness.pi.rpc import PiRenewal
 from pi_subagents.models.discreet import Discreet
 from pi_subagents.place import Place
@@ -100,7 +100,9 @@ def test_nothing_that_is_told_an_agent_in_secret_is_shown_by_python(tmp_path: Pa
     environ = {"PATH": "/bin", "ACME_API_KEY": KEY}
     place = Place.here(tmp_path, environ)
     program = Program(("pi",), "PATH")
-    launch = Launch(program, "Hello", tmp_path, tmp_path, place, environ, conversation=KEY.encode())
+    launch = Launch(
+        program, "Hello", tmp_path, tmp_path, place, environ, conversation=Conversation("1", {"a": KEY.encode()})
+    )
     invocation = Invocation(("pi",), environ, tmp_path, KEY.encode(), secrets=frozenset({KEY}))
     for value in (place, launch, invocation, Question(("pi",), environ)):
         assert KEY not in repr(value)

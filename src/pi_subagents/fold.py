@@ -93,6 +93,8 @@ class RunState(msgspec.Struct):
     started_at: int | None = None
     completed_at: int | None = None
     exit_code: int | None = None
+    conversation: str | None = None
+    """The agent's own name for its conversation."""
     reused: bool = False
     """Whether its process had done another task before."""
 
@@ -101,6 +103,12 @@ class RunState(msgspec.Struct):
     final_text: str | None = None
     partial: StreamedText = msgspec.field(default_factory=StreamedText)
     usage: Usage = msgspec.field(default_factory=Usage)
+    has_usage_total: bool = False
+    """The agent tells what the run has used; what its messages say is part of that."""
+    has_cost: bool = True
+    """Whether anybody knows what the run costs."""
+    context_used: int | None = None
+    context_size: int | None = None
     tool_count: int = 0
     tools_called: dict[str, int] = msgspec.field(default_factory=dict)
     todo_total: int = 0
@@ -251,23 +259,40 @@ def _message(state: RunState, event: ev.Message) -> None:
     if event.role == "assistant":
         _assistant_message(state, event)
     elif event.usage is not None:
-        state.usage = state.usage + event.usage
+        _add_usage(state, event.usage)
 
 
 def _assistant_message(state: RunState, event: ev.Message) -> None:
+    # A message that broke off may come without what was streamed of it.
+    text = event.text if event.parts or event.stop_reason != "aborted" else state.partial_text
     state.partial = StreamedText()
-    if event.text.strip():
-        state.final_text = event.text
+    if text.strip():
+        state.final_text = text
     state.provider = event.provider or state.provider
     state.model = event.model or state.model
     state.stop_reason = event.stop_reason or state.stop_reason
     state.error_message = event.error_message
     if event.usage is not None:
-        state.usage = state.usage + event.usage
+        _add_usage(state, event.usage)
     for call in event.tool_calls:
         state.tool_count += 1
         _count_tool(state.tools_called, call.name[:_MAX_TOOL_NAME_CHARACTERS])
         _count_todos(state, call)
+
+
+def _add_usage(state: RunState, usage: Usage) -> None:
+    if not state.has_usage_total:
+        state.usage = state.usage + usage
+
+
+def _usage_total(state: RunState, event: ev.UsageTotal) -> None:
+    state.usage, state.has_usage_total, state.has_cost = event.usage, True, event.has_cost
+    state.context_used = event.context_used if event.context_used is not None else state.context_used
+    state.context_size = event.context_size if event.context_size is not None else state.context_size
+
+
+def _agent_session(state: RunState, event: ev.AgentSession) -> None:
+    state.conversation = event.id or state.conversation
 
 
 def _count_tool(counts: dict[str, int], name: str) -> None:
@@ -346,6 +371,8 @@ _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.Delta: _delta,
     ev.MessageStarted: _message_started,
     ev.Message: _message,
+    ev.UsageTotal: _usage_total,
+    ev.AgentSession: _agent_session,
     ev.AgentSettled: _settled,
     ev.PromptAccepted: _accepted,
     ev.CommandRefused: _command_refused,

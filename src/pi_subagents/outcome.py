@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pi_subagents.fold import RunState
+from pi_subagents.harness import DEFAULT_AGENT, agent_of
 from pi_subagents.harness.pi.programs import with_login
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Reason, status_for
@@ -15,6 +16,10 @@ CUT_SENTENCE = "The answer was cut off at the model's output limit; what arrived
 NOT_STARTED_SENTENCE = "The agent accepted the prompt but did not start: it may have taken it for one of its commands"
 LOOP_SENTENCE = "Loop detected: sub-agent is repeating the same tool calls"
 
+SILENT_SENTENCE = "The agent finished without saying or doing anything"
+
+LIMIT = "limit"
+"""The stop reason of an agent that may not go on: it has had its turns, or spent its money."""
 _CUT = "length"
 """From 1.0 on `pi -p` exits with code 1 then; before, and in RPC mode, it counts as an answer."""
 _BAD_STOP_REASONS = frozenset({"error", "aborted", "deferred"})
@@ -51,17 +56,25 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
     if state.stop is not None:
         return ending(state.stop.reason, state.stop.message, at)
     finished = state.settled or state.pass_ended
+    if finished and state.stop_reason == LIMIT:
+        return ending(Reason.LIMIT, state.error_message or "The agent reached a limit of its profile", at)
     if finished and (state.aborted or state.stop_reason in _BAD_STOP_REASONS):
         stop_reason = "aborted" if state.aborted else state.stop_reason
         sentence = state.error_message or f"The agent stopped with reason '{stop_reason}'"
-        return ending(Reason.AGENT_ERROR, with_login(sentence), at)
+        return ending(Reason.AGENT_ERROR, _advised(sentence, state), at)
     if finished and state.stop_reason == _CUT and state.exit_code and not stopped_after_settling:
         return ending(Reason.AGENT_ERROR, CUT_SENTENCE, at)
     if finished and (state.exit_code == 0 or stopped_after_settling):
+        if not state.text and not state.tool_count:
+            return ending(Reason.AGENT_ERROR, SILENT_SENTENCE, at)
         return ending(Reason.SETTLED, None, at)
     if state.exit_code in _NOT_STARTED and state.message_count == 0 and not finished:
         return ending(Reason.SPAWN, SPAWN_SENTENCE, at)
-    return ending(Reason.EXIT, with_login(_exit_sentence(state)), at)
+    return ending(Reason.EXIT, _advised(_exit_sentence(state), state), at)
+
+
+def _advised(sentence: str, state: RunState) -> str:
+    return with_login(sentence) if agent_of(state.harness) == DEFAULT_AGENT else sentence
 
 
 def _exit_sentence(state: RunState) -> str:

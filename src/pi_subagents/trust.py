@@ -307,9 +307,16 @@ FIELDS: Mapping[str, str | None] = {
     "noContextFiles": DATA,
     "appendSystemPrompt": DATA,
     "apiKey": "names a key",
-    "extraArgs": "passes any option to pi",
+    "extraArgs": "passes any option to the agent",
     "resumeMode": DATA,
     "harness": "chooses how programs are run",
+    "agent": "chooses which program is run",
+    "program": "runs a program",
+    "mode": "lifts a restriction",
+    "approvals": "lifts a restriction",
+    "inherit": "loads code",
+    "maxTurns": DATA,
+    "maxCost": DATA,
     "timeout": DATA,
 }
 """In the frontmatter of a profile or preset: DATA, or what the power does."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 
 from pi_subagents.clock import LAST_MS
 from pi_subagents.encoding import MAX_NESTING
+from pi_subagents.harness import Invocation
 from pi_subagents.harness.pi.decoder import NORMALISERS, PiDecoder
 from pi_subagents.harness.pi.rpc import PiRpc
 from pi_subagents.jsonl import Oversized
@@ -126,7 +128,7 @@ def test_no_bytes_make_it_fail(frame: bytes) -> None:
 
 
 def test_a_dialog_with_damaged_text_is_dismissed_all_the_same() -> None:
-    decoder = PiRpc().decoder()
+    decoder = PiRpc().dialogue(Invocation(("pi",), {}, Path("/"), b""))
     frame = rb'{"type":"extension_ui_request","id":"7","method":"confirm","title":"Delete \ud83d?"}'
     assert isinstance(decoder.decode(frame, AT)[-1], ev.DialogDismissed)
     assert msgspec.json.decode(decoder.take_replies())["id"] == "7"

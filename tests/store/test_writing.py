@@ -85,16 +85,15 @@ def test_a_result_is_not_seen_before_it_is_published(record: RunRecord) -> None:
     record.close()
 
 
-def test_a_file_is_rewritten_as_a_whole_and_only_if_it_changes(record: RunRecord) -> None:
+def test_what_an_agent_wrote_is_rewritten_as_a_whole_and_only_if_it_changes(record: RunRecord) -> None:
     path = record.path / "notes"
     path.write_bytes(b"key and key")
     inode = path.stat().st_ino
-    record.rewrite("notes", lambda content: content.replace(b"nothing", b"x"))
+    record.leave_clean((), ["notes"], lambda content: content.replace(b"nothing", b"x"))
     assert path.stat().st_ino == inode
-    record.rewrite("notes", lambda content: content.replace(b"key", b"[redacted]"))
+    record.leave_clean((), ["notes", "not there"], lambda content: content.replace(b"key", b"[redacted]"))
     assert path.read_bytes() == b"[redacted] and [redacted]"
     assert path.stat().st_mode & 0o777 == 0o600
-    record.rewrite("not there", lambda content: content)
     assert not (record.path / "not there").exists()
     record.close()
 

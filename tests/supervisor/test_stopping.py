@@ -154,7 +154,7 @@ async def test_a_process_is_asked_if_it_can_be_then_signalled_then_killed_then_g
     def give_up(_process: Process) -> None:
         given_up.append(asyncio.get_running_loop().time())
 
-    stopping = Stopping(abort, Timers(), give_up)
+    stopping = Stopping(lambda: abort, Timers(), give_up)
     runner = FakeRunner(staying(), ignores=("terminate", "kill"))
     async with runner.slot(Invocation(("pi",), {}, Path("/"), b"")) as slot:
         process = slot.start(Nobody())

@@ -14,12 +14,13 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
 from pi_subagents.delegation.program_facts import doubt_namespace
 from pi_subagents.encoding import converted
-from pi_subagents.harness import Invocation, harness_named
+from pi_subagents.harness import Approvals, Invocation, harness_named
 from pi_subagents.models import Status
 from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 from pi_subagents.runners import LocalRunner, Mechanism
@@ -50,6 +51,8 @@ class Order(msgspec.Struct, frozen=True):
     journal_bytes: int
     max_processes: int
     problem: str | None = None
+    brief: Mapping[str, Any] = {}
+    approvals: Approvals = "deny"
 
     @property
     def invocation(self) -> Invocation:
@@ -62,6 +65,8 @@ class Order(msgspec.Struct, frozen=True):
             temporary=self.temporary,
             written_by_agent=self.written_by_agent,
             secrets=self.secrets,
+            brief=self.brief,
+            approvals=self.approvals,
         )
 
     @property

@@ -131,4 +131,6 @@ def order_for(run: PreparedRun, place: Place, settings: Settings) -> Order:
         journal_bytes=run.limits.journal_bytes,
         max_processes=settings.max_processes or room_for_agents(),
         problem=run.plan.problem,
+        brief=invocation.brief,
+        approvals=invocation.approvals,
     )

@@ -13,7 +13,7 @@ import msgspec
 from pi_subagents.delegation.planning import Configuration, Problem, harness_for, joined
 from pi_subagents.encoding import as_utf8
 from pi_subagents.files import is_below
-from pi_subagents.harness import Harness
+from pi_subagents.harness import AGENTS, DEFAULT_AGENT, DEFAULT_HARNESS, PI_HARNESSES, Harness, agent_of
 from pi_subagents.models import Profile, Task, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.profiles import (
@@ -48,25 +48,31 @@ class Configurator:
         self._available_tools = available_tools
         self._models = models or UncheckedModels
         self._skills: dict[tuple[Path, bool], dict[str, Skill]] = {}
-        self._resolved: dict[tuple[str, str, Path], Profile | UnknownSkill] = {}
+        self._resolved: dict[tuple[str, str, str | None, Path], Profile | UnknownSkill] = {}
 
     def configure(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> Configuration:
         """What the task's agent will get, or why it cannot have it; raises ProfileError."""
+        if task.agent and task.agent not in AGENTS:
+            sentence = f'Unknown agent: "{as_utf8(task.agent)}". Available agents: {", ".join(AGENTS)}'
+            return Configuration(problems=(Problem(sentence, did_you_mean(task.agent, AGENTS)),))
         chosen = self._chosen(task, preset, profile, cwd)
-        unheard = _not_heard(task, self._harness_for(chosen.profile))
-        return msgspec.structs.replace(chosen, problems=(*chosen.problems, *unheard))
+        harness = self._harness_for(chosen.profile)
+        chosen = msgspec.structs.replace(chosen, note=joined(chosen.note, _level_note(chosen.profile, harness)))
+        return msgspec.structs.replace(chosen, problems=(*chosen.problems, *_not_heard(task, harness)))
 
     def _chosen(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> Configuration:
         wanted = as_utf8(task.model or "") or None
         if preset is not None:
-            chosen = self._with_model(self._resolve(PRESET, preset, cwd), wanted)
+            chosen = self._with_model(self._resolve(PRESET, preset, task.agent, cwd), wanted)
         elif profile:
-            chosen = self._resolve(PROFILE, profile, cwd)
+            chosen = self._resolve(PROFILE, profile, task.agent, cwd)
             chosen = self._with_model(chosen, wanted) if wanted else self._with_own_model(chosen)
         elif wanted:
-            chosen = self._with_model(Configuration(_NOTHING_SAID), wanted)
+            chosen = self._with_model(Configuration(self._by(task.agent, _NOTHING_SAID)), wanted)
+        elif task.agent or task.thinking_level:
+            chosen = Configuration(self._by(task.agent, _NOTHING_SAID))
         else:
-            chosen = Configuration(_NOTHING_SAID if task.thinking_level else None)
+            chosen = Configuration()
         return _with_thinking(chosen, as_utf8(task.thinking_level)) if task.thinking_level else chosen
 
     def _with_own_model(self, chosen: Configuration) -> Configuration:
@@ -83,7 +89,7 @@ class Configurator:
             # Whoever misspelled both wants to hear of both.
             alone = self._with_model(Configuration(_NOTHING_SAID), wanted) if wanted else Configuration()
             return msgspec.structs.replace(chosen, problems=(*chosen.problems, *alone.problems))
-        if wanted is None and "model" not in self._harness_for(chosen.profile).honours:
+        if wanted is None and not self._harness_for(chosen.profile).lists_models:
             return chosen  # not even a preset needs one then
         try:
             model = choose_model(chosen.profile, wanted, self._models_for(chosen.profile).check)
@@ -98,7 +104,17 @@ class Configurator:
     def _models_for(self, profile: Profile) -> Models:
         return self._models() if self._harness_for(profile).lists_models else UncheckedModels()
 
-    def _resolve(self, asked: Format, name: str, cwd: Path) -> Configuration:
+    def _by(self, agent: str | None, profile: Profile) -> Profile:
+        """The profile with the harness for the agent that the task names, or else the profile."""
+        wanted = agent or profile.agent
+        if wanted is None or (wanted == DEFAULT_AGENT and profile.harness in PI_HARNESSES):
+            return profile
+        if wanted != DEFAULT_AGENT:
+            return msgspec.structs.replace(profile, harness=wanted)
+        own = self._harness.name if self._harness.name in PI_HARNESSES else DEFAULT_HARNESS
+        return msgspec.structs.replace(profile, harness=own)
+
+    def _resolve(self, asked: Format, name: str, wanted: str | None, cwd: Path) -> Configuration:
         """The agent of that name, looked for first among those that the call asks for."""
         place = self._place
         try:
@@ -108,10 +124,10 @@ class Configurator:
         profile, summary = agent.profile, profile_summary(agent.profile, asked)
         if objection := objection_to(profile, place.trust):
             return Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
-        if fields := _not_honoured(profile, self._harness_for(profile)):
-            sentence = _refused(f'{agent.kind.word.capitalize()} "{name}"', fields, self._harness_for(profile))
-            return Configuration(summary=summary, problems=(Problem(sentence),))
-        key = (agent.kind.word, name, cwd)
+        profile = self._by(wanted, profile)
+        if why := _refusal(f'{agent.kind.word.capitalize()} "{name}"', agent.profile, self._harness_for(profile)):
+            return Configuration(summary=summary, problems=(Problem(why),))
+        key = (agent.kind.word, name, profile.harness, cwd)
         if key not in self._resolved:
             self._resolved[key] = self._ready(profile, cwd)
         resolved = self._resolved[key]
@@ -121,11 +137,13 @@ class Configurator:
 
     def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
         check_skills(profile)
-        profile = self._harness_for(profile).adapt(profile, self._available_tools)
+        harness = self._harness_for(profile)
+        profile = harness.adapt(profile, self._available_tools)
         if not (profile.suggested_skills or profile.load_skills):
             return profile
         try:
-            return resolve_skills(profile, self._skills_for(profile, cwd))
+            by_path = "suggested_skills" in harness.honours
+            return resolve_skills(profile, self._skills_for(profile, cwd), by_path=by_path)
         except UnknownSkill as unknown:
             return unknown
 
@@ -163,17 +181,40 @@ _NOTHING_SAID = Profile(name="")
 
 
 _KEYS = {field.attribute: field.key for field in FIELDS} | {"system_prompt": "system prompt"}
-_FOR_THE_AGENT = frozenset(_KEYS) - {"name", "description", "resume_mode", "harness"}
+_FOR_THE_AGENT = frozenset(_KEYS) - {"name", "description", "resume_mode", "harness", "agent", "timeout_s"}
 """What a profile says to or about an agent; the rest is for us."""
+_SKILLS = frozenset({"suggested_skills", "load_skills"})
+"""They can be told to whoever takes instructions beside its own."""
+
+
+def _refusal(who: str, profile: Profile, harness: Harness) -> str | None:
+    """Why agents of a harness cannot be as the profile says."""
+    if profile.agent and profile.harness and agent_of(profile.harness) != profile.agent:
+        return (
+            f'{who} sets the agent "{profile.agent}" and "{profile.harness}", a harness of {agent_of(profile.harness)}'
+        )
+    if fields := _not_honoured(profile, harness):
+        return _refused(who, fields, harness)
+    why = harness.refuses(profile)
+    return f"{who} {why}" if why else None
 
 
 def _not_honoured(profile: Profile, harness: Harness) -> list[str]:
     """The fields that are set and would not reach the agent."""
+    honoured = harness.honours | (_SKILLS if "append_system_prompt" in harness.honours else frozenset())
     return [
         _KEYS[field]
         for field in profile.__struct_fields__
-        if field in _FOR_THE_AGENT - harness.honours and getattr(profile, field) not in (None, False)
+        if field in _FOR_THE_AGENT - honoured and getattr(profile, field) not in (None, False)
     ]
+
+
+def _level_note(profile: Profile | None, harness: Harness) -> str | None:
+    """What to say where the agent does not think in our levels."""
+    if profile is None or not profile.thinking_level or "thinking_level" not in harness.honours:
+        return None
+    level, own = profile.thinking_level, harness.own_level(profile.thinking_level)
+    return f'The thinking level "{level}" is "{own}" for {harness.name}.' if own != level else None
 
 
 def _not_heard(task: Task, harness: Harness) -> Iterator[Problem]:

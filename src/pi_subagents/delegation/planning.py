@@ -15,12 +15,12 @@ import msgspec
 
 from pi_subagents.delegation.prompts import compose_prompt
 from pi_subagents.encoding import as_utf8
-from pi_subagents.harness import DEFAULT_HARNESS, Harness, harness_named
+from pi_subagents.harness import DEFAULT_HARNESS, Conversation, Harness, harness_named
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import DEFAULT_TIMEOUT_S, FileSpec, Profile, Task
 from pi_subagents.place import Place
 from pi_subagents.settings import ResumeMode
-from pi_subagents.store import read_file
+from pi_subagents.store import read_matching
 
 if TYPE_CHECKING:
     from pi_subagents.delegation.configuration import Configurator
@@ -40,12 +40,15 @@ class Continuation(msgspec.Struct, frozen=True):
     session_id: str
     previously: str
     run_dir: Path | None = None
+    conversation: str | None = None
+    """The agent's own name for its conversation there."""
 
-    def conversation(self, harness: Harness) -> bytes:
+    def left_for(self, harness: Harness) -> Conversation | None:
         """What an agent of that harness left there to go on with."""
-        if self.run_dir is None or harness.conversation_file is None:
-            return b""
-        return read_file(self.run_dir / harness.conversation_file)
+        if self.run_dir is None or not harness.conversation_files:
+            return None
+        files = read_matching(self.run_dir, harness.conversation_files)
+        return Conversation(self.conversation or "", files) if any(files.values()) else None
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -80,7 +83,7 @@ class Plan(msgspec.Struct, frozen=True):
     summary: str | None = None
     problems: tuple[Problem, ...] = ()
     continuation: Continuation | None = None
-    conversation: bytes = b""
+    conversation: Conversation | None = None
     resume_mode: ResumeMode | None = None
     note: str | None = None
     preset: str | None = None
@@ -119,7 +122,7 @@ class Planner(msgspec.Struct):
         harness = harness_for(chosen.profile, self.harness)
         problems = (*chosen.problems, *([Problem(cwd_problem)] if cwd_problem else []))
         continuation = self.continuations.get(task.resume or "")
-        conversation = continuation.conversation(harness) if continuation else b""
+        conversation = continuation.left_for(harness) if continuation else None
         mode, note = self._mode(continuation, conversation, chosen.profile)
         previously = continuation.previously if continuation and mode == "retell" else None
         prompt = task.prompt if problems else compose_prompt(task.prompt, task.files, cwd, previously=previously)
@@ -136,7 +139,7 @@ class Planner(msgspec.Struct):
             chosen.summary,
             problems,
             continuation=continuation,
-            conversation=conversation if mode == "native" else b"",
+            conversation=conversation if mode == "native" else None,
             resume_mode=mode,
             note=joined(joined(chosen.note, note), self.note if harness is self.harness else None),
             preset=preset,
@@ -144,7 +147,7 @@ class Planner(msgspec.Struct):
         )
 
     def _configuration(self, task: Task, preset: str | None, profile: str | None, cwd: Path) -> Configuration:
-        if preset is None and not (profile or task.model or task.thinking_level):
+        if preset is None and not (profile or task.model or task.thinking_level or task.agent):
             return Configuration()
         if self._configurator is None:
             from pi_subagents.delegation.configuration import Configurator  # many tasks do without
@@ -153,7 +156,7 @@ class Planner(msgspec.Struct):
         return self._configurator.configure(task, preset, profile, cwd)
 
     def _mode(
-        self, continuation: Continuation | None, conversation: bytes, profile: Profile | None
+        self, continuation: Continuation | None, conversation: Conversation | None, profile: Profile | None
     ) -> tuple[ResumeMode | None, str | None]:
         if continuation is None:
             return None, None

@@ -12,12 +12,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import msgspec
 
 from pi_subagents.clock import now_ms
-from pi_subagents.delegation.planning import PROMPT_FILE, Continuation, Plan, Planner
+from pi_subagents.delegation.planning import PROMPT_FILE, Continuation, Plan, Planner, Problem
 from pi_subagents.delegation.program_facts import program_version, remember_namespace, usable_harness
 from pi_subagents.encoding import as_utf8
-from pi_subagents.errors import InvalidCall, StoreError
+from pi_subagents.errors import AgentNotFound, InvalidCall, StoreError
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import SYSTEM_PROMPT_FILE, Harness, Invocation, Launch, Program, RunFile, Version
+from pi_subagents.harness import (
+    DEFAULT_AGENT,
+    SYSTEM_PROMPT_FILE,
+    Harness,
+    Invocation,
+    Launch,
+    Program,
+    RunFile,
+    Version,
+)
 from pi_subagents.harness.contract import depth_in, one_deeper
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Reason, Task, new_run_id, new_session_id
@@ -68,10 +77,12 @@ def prepare_runs(
             continuations, homes = claim_resumed(tasks, place, settings, remembered, claimed)
         preparer, models = _Preparer(place, settings, homes, owner), cache(partial(_models, place, settings))
         mode = settings.resume_mode
-        harness, note = usable_harness(harness, place, settings)
+        note = None
+        if any(task.agent in (None, DEFAULT_AGENT) for task in tasks):
+            harness, note = usable_harness(harness, place, settings)
         planner = Planner(place, harness, default_profile, available_tools, continuations, mode, models, note)
         plans = list(map(planner.plan, tasks))
-        preparer.find_programs(plans)
+        plans = preparer.find_programs(plans)
         if check is not None:
             check(plans, place)
         return preparer.prepare_all(plans)
@@ -168,12 +179,23 @@ class _Preparer:
         self._programs: dict[str, tuple[Program, Callable[[], Version | None]]] = {}
         self._runs_dir = runs_dir(place.project)
 
-    def find_programs(self, plans: Sequence[Plan]) -> None:
-        """Look for the program of every harness in the plans; raises AgentNotFound."""
-        for harness in {plan.harness.name: plan.harness for plan in plans}.values():
-            program = harness.find_program(self._place, self._settings)
-            question = harness.version_question(program, self._place)
-            self._programs[harness.name] = program, cache(partial(program_version, question, self._place))
+    def find_programs(self, plans: Sequence[Plan]) -> list[Plan]:
+        """Look for the program of every plan; where there is none for any of them, raises AgentNotFound."""
+        missing: dict[str, AgentNotFound] = {}
+        for plan in plans:
+            key = _program_key(plan)
+            if key in self._programs or key in missing:
+                continue
+            try:
+                program = plan.harness.find_program(self._place, self._settings, plan.profile)
+            except AgentNotFound as error:
+                missing[key] = error
+                continue
+            question = plan.harness.version_question(program, self._place)
+            self._programs[key] = program, cache(partial(program_version, question, self._place))
+        if missing and not self._programs:
+            raise next(iter(missing.values()))
+        return [_without_program(plan, missing.get(_program_key(plan))) for plan in plans]
 
     def prepare_all(self, plans: Sequence[Plan]) -> list[PreparedRun]:
         """A record for every plan, or none that is left open; raises StoreError."""
@@ -192,7 +214,7 @@ class _Preparer:
         home = self._homes.get(session_id, self._runs_dir)
         earlier = session_runs(home, session_id) if plan.continuation else []
         run_id = new_run_id(session_id, after=max((folder.name for folder in earlier), default=None))
-        program, version = self._programs[plan.harness.name]
+        program, version = self._programs.get(_program_key(plan), _NO_PROGRAM)
         launch = Launch(
             program=program,
             prompt=plan.prompt,
@@ -248,6 +270,20 @@ class _Preparer:
             loop_count=self._settings.looping_tool_count,
             journal_bytes=self._settings.max_journal_mb * 1_000_000,
         )
+
+
+_NO_PROGRAM: tuple[Program, Callable[[], Version | None]] = (Program(("",), "nowhere"), lambda: None)
+
+
+def _program_key(plan: Plan) -> str:
+    """Which program is meant: that of the agent, unless the profile names one."""
+    return "\0".join((plan.harness.name, *((plan.profile and plan.profile.program) or ())))
+
+
+def _without_program(plan: Plan, missing: AgentNotFound | None) -> Plan:
+    if missing is None:
+        return plan
+    return msgspec.structs.replace(plan, problems=(*plan.problems, Problem(str(missing))))
 
 
 def _tidying(invocation: Invocation, redactor: Redactor) -> Iterator[RunFile]:

@@ -45,4 +45,5 @@ def _continuation(session: Session, settings: Settings, remembered: Remembered) 
     gone = gone_before(session, remembered)
     kept = [Told(run.state, read_file(run.run_dir / PROMPT_FILE).decode("utf-8", "replace")) for run in session.runs]
     told = retelling([*map(Told, gone), *kept], settings.max_resume_characters, len(gone) + session.run_count)
-    return Continuation(session.id, told, session.latest.run_dir)
+    latest = session.latest
+    return Continuation(session.id, told, latest.run_dir, latest.state.conversation)

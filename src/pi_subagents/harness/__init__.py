@@ -1,11 +1,16 @@
 """Agent programs and how to speak to them. To add one, see `docs/guides/add-a-harness.md`."""
 
 from pi_subagents.harness.contract import (
+    AGENTS,
+    DEFAULT_AGENT,
     DEFAULT_HARNESS,
     HARNESSES,
+    PI_HARNESSES,
     SYSTEM_PROMPT_FILE,
     Answer,
-    Decoder,
+    Approvals,
+    Conversation,
+    Dialogue,
     Harness,
     Inspection,
     InspectionCheck,
@@ -16,15 +21,21 @@ from pi_subagents.harness.contract import (
     RunFile,
     UnknownTool,
     Version,
+    agent_of,
     harness_named,
 )
 
 __all__ = [
+    "AGENTS",
+    "DEFAULT_AGENT",
     "DEFAULT_HARNESS",
     "HARNESSES",
+    "PI_HARNESSES",
     "SYSTEM_PROMPT_FILE",
     "Answer",
-    "Decoder",
+    "Approvals",
+    "Conversation",
+    "Dialogue",
     "Harness",
     "Inspection",
     "InspectionCheck",
@@ -35,5 +46,6 @@ __all__ = [
     "RunFile",
     "UnknownTool",
     "Version",
+    "agent_of",
     "harness_named",
 ]

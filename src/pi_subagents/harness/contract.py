@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -13,6 +13,7 @@ from pi_subagents.jsonl import Frame
 from pi_subagents.models.discreet import Discreet
 from pi_subagents.models.event import AnyEvent
 from pi_subagents.models.finding import Finding
+from pi_subagents.models.task import Approvals as Approvals
 from pi_subagents.models.task import Profile
 from pi_subagents.redaction import secrets_in
 
@@ -93,11 +94,20 @@ SYSTEM_PROMPT_FILE = "system-prompt.md"
 """Where in the run directory an agent's instructions are, if its harness writes them to a file."""
 
 
+class Conversation(Discreet, frozen=True):
+    """What an agent of an earlier run kept of its conversation: its own name for it, and the files by their names."""
+
+    id: str
+    files: Mapping[str, bytes]
+
+    _hidden = ("files",)
+
+
 class Launch(Discreet, frozen=True):
     """One task for one agent. What else its program needs, the harness gathers by itself from `place`.
 
-    `environ` is the agent's own. `conversation` is an earlier run's own `conversation_file`, to be continued instead of
-    begun. `version` asks the program for its version when it is first called.
+    `environ` is the agent's own. `conversation` is to be continued instead of a new one begun. `version` asks the
+    program for its version when it is first called.
     """
 
     program: Program
@@ -107,10 +117,10 @@ class Launch(Discreet, frozen=True):
     place: Place
     environ: Mapping[str, str]
     profile: Profile | None = None
-    conversation: bytes = b""
+    conversation: Conversation | None = None
     version: Callable[[], Version | None] = lambda: None
 
-    _hidden = ("environ", "conversation", "version")
+    _hidden = ("environ", "version")
 
     @property
     def secrets(self) -> frozenset[str]:
@@ -181,7 +191,9 @@ class Invocation(Discreet, frozen=True):
     """How to start the agent: argv, environment, standard input, and the files it will look for.
 
     With `interactive` standard input stays open for what is said later. `temporary` names what is of no use after the
-    run; `written_by_agent` what the agent writes past our eyes. Without `renewal` the task needs a process of its own.
+    run; `written_by_agent` has patterns of what the agent writes past our eyes and is kept, even below something
+    temporary. `approvals` is what it hears that asks whether it may do something. `brief` is what the dialogue must know, as plain data.
+    Without `renewal` the task needs a process of its own.
     """
 
     argv: tuple[str, ...]
@@ -193,9 +205,11 @@ class Invocation(Discreet, frozen=True):
     temporary: tuple[str, ...] = ()
     written_by_agent: tuple[str, ...] = ()
     secrets: frozenset[str] = frozenset()
+    brief: Mapping[str, Any] = {}
+    approvals: Approvals = "deny"
     renewal: Renewal | None = None
 
-    _hidden = ("environ", "stdin", "secrets", "renewal")
+    _hidden = ("environ", "stdin", "secrets", "brief", "renewal")
 
 
 class UnknownTool(msgspec.Struct, frozen=True):
@@ -206,8 +220,11 @@ class UnknownTool(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
-class Decoder(Protocol):
-    """Turns the agent's output records into events; keeps what it must remember between them."""
+class Dialogue(Protocol):
+    """What is said between us and one agent during one run; keeps what it must remember.
+
+    `Invocation.stdin` is said first. It turns the agent's output records into events and knows what to answer.
+    """
 
     def decode(self, frame: Frame, at: int) -> list[AnyEvent]:
         """The events one record stands for; never raises, whatever the bytes are."""
@@ -221,6 +238,18 @@ class Decoder(Protocol):
         """The events that the end of the process stands for, where its records do not say that the task is done."""
         ...
 
+    def steer(self, text: str) -> bytes | None:
+        """What to send so that the agent hears `text` before its next turn; None if it cannot be told just now."""
+        ...
+
+    def abort(self) -> bytes:
+        """What to send so that the agent stops by itself; nothing where the protocol has no such request."""
+        ...
+
+    def answer(self, request_id: str, *, allowed: bool) -> bytes:
+        """What to send to an agent that has asked whether it may do something (`ApprovalRequested`)."""
+        ...
+
 
 class Harness(Protocol):
     """One agent program in one of its modes. `HARNESSES` has those that can be chosen."""
@@ -229,8 +258,11 @@ class Harness(Protocol):
     def name(self) -> str: ...
 
     @property
-    def conversation_file(self) -> str | None:
-        """Where in the run directory the agent keeps its own conversation; None: it keeps none to be continued."""
+    def conversation_files(self) -> Sequence[str]:
+        """Patterns of the files in the run directory in which the agent keeps its own conversation.
+
+        There is always one for the first of them. Without any it keeps none to be continued.
+        """
         ...
 
     @property
@@ -260,7 +292,7 @@ class Harness(Protocol):
 
     # --- may look at files --------------------------------------------------------------------------------
 
-    def find_program(self, place: Place, settings: Settings) -> Program:
+    def find_program(self, place: Place, settings: Settings, profile: Profile | None = None) -> Program:
         """The program that would be started; raises AgentNotFound, which says where it was looked for."""
         ...
 
@@ -294,33 +326,57 @@ class Harness(Protocol):
         """Whether the answer to `mode_question` names the mode that this harness needs."""
         ...
 
+    def refuses(self, profile: Profile) -> str | None:
+        """What of these values would not reach the agent, as the end of a sentence about the profile: "sets …".
+
+        Only what restricts, instructs or bounds it; a field that no agent of this harness can be given is refused by
+        `honours` already.
+        """
+        ...
+
+    def own_level(self, level: str) -> str:
+        """Its own word for a thinking level, or for the nearest that it has."""
+        ...
+
     def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
         """The profile as `invocation` takes it; raises ProfileError where it contradicts itself."""
         ...
 
-    def decoder(self) -> Decoder:
-        """A fresh decoder for one run."""
-        ...
-
-    def steer(self, text: str) -> bytes:
-        """What to send so that the agent hears `text` before its next turn; only where `can_steer`."""
-        ...
-
-    def abort(self) -> bytes:
-        """What to send so that the agent stops by itself; nothing where the protocol has no such request."""
+    def dialogue(self, invocation: Invocation) -> Dialogue:
+        """A fresh dialogue for one run."""
         ...
 
 
 # --- those that there are ------------------------------------------------------------------------------------
 
-HARNESSES = {"pi-json": "pi_subagents.harness.pi.pi.PiJson", "pi-rpc": "pi_subagents.harness.pi.rpc.PiRpc"}
+_ACP = "pi_subagents.harness.acp.acp.Acp"
+ACP_AGENTS = ("acp", "opencode", "gemini", "copilot", "qwen")
+"""Those that are told apart by data alone; `acp` is whichever program a profile names."""
+
+HARNESSES = {
+    "pi-json": "pi_subagents.harness.pi.pi.PiJson",
+    "pi-rpc": "pi_subagents.harness.pi.rpc.PiRpc",
+    "claude": "pi_subagents.harness.claude.claude.Claude",
+    "codex": "pi_subagents.harness.codex.codex.Codex",
+    **dict.fromkeys(ACP_AGENTS, _ACP),
+}
 """By the name that profiles and settings use; each is loaded when it is first asked for."""
 
 DEFAULT_HARNESS = "pi-rpc"
+PI_HARNESSES = ("pi-json", "pi-rpc")
+DEFAULT_AGENT = "pi"
+AGENTS = (DEFAULT_AGENT, *(name for name in HARNESSES if name not in PI_HARNESSES))
+"""The agents that profiles and tasks can name; which of its harnesses is used for `pi` is a setting."""
 
 
 def harness_named(name: str) -> Harness:
     """The harness with that name; raises KeyError."""
     module, _, cls = HARNESSES[name].rpartition(".")
-    harness: Harness = getattr(import_module(module), cls)()
+    make = getattr(import_module(module), cls)
+    harness: Harness = make(name) if name in ACP_AGENTS else make()
     return harness
+
+
+def agent_of(harness: str) -> str:
+    """The agent that is spoken to with the harness of that name."""
+    return DEFAULT_AGENT if harness in PI_HARNESSES else harness

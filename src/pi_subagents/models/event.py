@@ -225,6 +225,43 @@ class ToolEnded(Event, frozen=True, tag="tool_ended"):
     duration_ms: int | None = None
 
 
+class FileChanged(Event, frozen=True, tag="file_changed"):
+    """The agent changed a file, by which of its calls, and how as a diff, where the agent tells."""
+
+    path: str
+    diff: str = ""
+    tool_call_id: str | None = None
+
+
+class UsageTotal(Event, frozen=True, tag="usage_total"):
+    """What the run has used so far; it takes the place of what its messages add up to.
+
+    `context_used` and `context_size` are tokens. Without `has_cost` nobody knows what it costs.
+    """
+
+    usage: Usage
+    context_used: int | None = None
+    context_size: int | None = None
+    has_cost: bool = True
+
+
+class ApprovalRequested(Event, frozen=True, tag="approval_requested"):
+    """The agent asks whether it may do something, and waits; `what` says it in a line."""
+
+    id: str
+    what: str = ""
+    tool_name: str | None = None
+    tool_call_id: str | None = None
+
+
+class ApprovalAnswered(Event, frozen=True, tag="approval_answered"):
+    """The answer to that; `by` is who gave it: `profile` where nobody was asked."""
+
+    id: str
+    allowed: bool = False
+    by: str = "profile"
+
+
 class RetryStarted(Event, frozen=True, tag="retry_started"):
     attempt: int = 0
     max_attempts: int = 0
@@ -363,9 +400,10 @@ _HeldEvent = Created | HeldBack | Started | Replaced | Detached | SteerRequested
 OurEvent = _HeldEvent | StopRequested | DetailsDropped | Exited | Ended
 _AgentEvent = AgentSession | AgentStarted | AgentInstructed | AgentEnded | AgentSettled | TurnStarted | TurnEnded
 _MessageEvent = MessageStarted | Delta | Message | ToolStarted | ToolProgress | ToolEnded | ShellOutput
+_WorkEvent = FileChanged | UsageTotal | ApprovalRequested | ApprovalAnswered
 _SessionEvent = RetryStarted | RetryEnded | CompactionStarted | CompactionEnded | QueueChanged | ThinkingLevelChanged
 _ExtensionEvent = SessionRenamed | EntryAppended | ExtensionFailed | DialogDismissed | ExtensionSpoke
 _ProcessEvent = PromptAccepted | CommandRefused | Output | Stderr | Dropped | Repaired | Unknown
 
-AnyEvent = OurEvent | _AgentEvent | _MessageEvent | _SessionEvent | _ExtensionEvent | _ProcessEvent
+AnyEvent = OurEvent | _AgentEvent | _MessageEvent | _WorkEvent | _SessionEvent | _ExtensionEvent | _ProcessEvent
 """Every event there is; what a journal is decoded into."""

@@ -56,6 +56,7 @@ class Reason(_Word):
     EXIT = "exit"
     TIMEOUT = "timeout"
     LOOP = "loop"
+    LIMIT = "limit"
     CANCELLED = "cancelled"
     SPAWN = "spawn"
     INVALID = "invalid"

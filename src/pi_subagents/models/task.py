@@ -8,6 +8,9 @@ from typing import Literal
 
 import msgspec
 
+Approvals = Literal["allow", "deny"]
+"""What an agent hears that asks whether it may do something, as long as no person answers."""
+
 DEFAULT_TIMEOUT_S = 600
 MAX_TASKS = 16
 """How many tasks a model may hand over in one call; people and programs are not limited."""
@@ -31,9 +34,9 @@ FileSpec = str | FileSlice
 class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     """One piece of work for one sub-agent.
 
-    It may name an agent: as a `profile`, or as a `preset`, which must come to a model. `model` and `thinking_level`
-    replace what the agent says of them. A preset's timeout counts unless the task has one of its own; without either,
-    None is no timeout at all.
+    It may name a `profile`, or a `preset`, which must come to a model, and the `agent` program that is to do it.
+    `agent`, `model` and `thinking_level` replace what the profile says of them. A preset's timeout counts unless the
+    task has one of its own; without either, None is no timeout at all.
     """
 
     name: str
@@ -46,6 +49,7 @@ class Task(msgspec.Struct, frozen=True, omit_defaults=True):
     preset: str | None = None
     model: str | None = None
     thinking_level: str | None = None
+    agent: str | None = None
 
 
 class ThinkingLevel(StrEnum):
@@ -109,6 +113,13 @@ class Profile(msgspec.Struct, frozen=True, kw_only=True):
     extra_args: tuple[str, ...] | None = None
     resume_mode: str | None = None
     harness: str | None = None
+    agent: str | None = None
+    program: tuple[str, ...] | None = None
+    mode: str | None = None
+    approvals: Approvals | None = None
+    inherit: bool = False
+    max_turns: int | None = None
+    max_cost: float | None = None
     timeout_s: float | None = None
     path: Path | None = None
     scope: Literal["global", "project"] | None = None

@@ -13,7 +13,7 @@ import msgspec
 from pi_subagents.models import Profile
 from pi_subagents.text.patterns import pattern
 
-Kind = Literal["text", "list", "flag", "secret", "seconds"]
+Kind = Literal["text", "list", "flag", "secret", "seconds", "words", "count", "money"]
 
 NAME_RULE = pattern(r"[a-zA-Z0-9_-]+")
 
@@ -50,6 +50,13 @@ FIELDS: tuple[Field, ...] = (
     Field("extraArgs", "extra_args", "list"),
     Field("resumeMode", "resume_mode", "text"),
     Field("harness", "harness", "text"),
+    Field("agent", "agent", "text"),
+    Field("program", "program", "words"),
+    Field("mode", "mode", "text"),
+    Field("approvals", "approvals", "text"),
+    Field("inherit", "inherit", "flag"),
+    Field("maxTurns", "max_turns", "count"),
+    Field("maxCost", "max_cost", "money"),
 )
 
 TIMEOUT = Field("timeout", "timeout_s", "seconds")

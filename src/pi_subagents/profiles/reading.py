@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import shlex
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import Any, Literal
 
 from pi_subagents.errors import ProfileError
 from pi_subagents.files import read_bounded
-from pi_subagents.harness import HARNESSES
+from pi_subagents.harness import AGENTS, HARNESSES
 from pi_subagents.harness.pi.arguments import flag_of
 from pi_subagents.models import Profile, Secret, ThinkingLevel
 from pi_subagents.profiles.fields import NAME_RULE, PROFILE, Field, Format
@@ -31,6 +32,8 @@ _CHOICES: dict[str, Collection[str]] = {
     "thinkingLevel": tuple(ThinkingLevel),
     "resumeMode": ("retell", "native"),
     "harness": HARNESSES,
+    "agent": AGENTS,
+    "approvals": ("allow", "deny"),
 }
 _TOOL_LISTS = ("tools", "excludeTools")
 
@@ -113,7 +116,13 @@ def _read_value(field: Field, entry: Entry) -> Any:
     if field.kind == "flag":
         return _read_flag(entry)
     if field.kind == "seconds":
-        return _read_seconds(entry)
+        return _read_number(entry, "a number of seconds, at least 1", least=1)
+    if field.kind == "count":
+        return int(_read_number(entry, "a whole number, at least 1", least=1, whole=True))
+    if field.kind == "money":
+        return _read_number(entry, "a number of dollars above 0", least=0.0001)
+    if field.kind == "words":
+        return _read_words(entry)
     value = _read_list(entry) if field.kind == "list" else _read_text_value(entry)
     if value is None:
         return None
@@ -175,13 +184,25 @@ def _has_no_value(entry: Entry) -> bool:
     return isinstance(entry.value, Scalar) and (entry.value.kind == "null" or not entry.value.text)
 
 
-def _read_seconds(entry: Entry) -> float:
+def _read_number(entry: Entry, what: str, *, least: float, whole: bool = False) -> float:
     if isinstance(entry.value, Scalar) and entry.value.kind == "number":
         with suppress(ValueError):  # YAML has numbers that Python writes differently
-            seconds = float(entry.value.text)
-            if math.isfinite(seconds) and seconds >= 1:
-                return seconds
-    raise FrontmatterError(entry.line, f'"{entry.key}" must be a number of seconds, at least 1')
+            number = float(entry.value.text)
+            if math.isfinite(number) and number >= least and (not whole or number == int(number)):
+                return number
+    raise FrontmatterError(entry.line, f'"{entry.key}" must be {what}')
+
+
+def _read_words(entry: Entry) -> tuple[str, ...] | None:
+    """A command: one text is split as a shell does, a list is taken word for word."""
+    if not isinstance(entry.value, Scalar):
+        return tuple(item.text for item in entry.value or ()) or None
+    if _has_no_value(entry):
+        return None
+    try:
+        return tuple(shlex.split(entry.value.text)) or None
+    except ValueError as error:
+        raise FrontmatterError(entry.line, f'"{entry.key}" is not a command ({error})') from None
 
 
 def _oddities(entries: Sequence[Entry], kind: Format) -> list[tuple[int, str]]:

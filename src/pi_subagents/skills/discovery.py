@@ -8,8 +8,9 @@ Whether a project's skills count is the caller's decision: it knows whom it trus
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from html import escape
 from pathlib import Path
 from typing import Any
 
@@ -192,18 +193,23 @@ def needs_skills(profile: Profile) -> bool:
     return bool(profile.suggested_skills or profile.load_skills)
 
 
-def resolve_skills(profile: Profile, skills: Mapping[str, Skill]) -> Profile:
-    """The profile with paths for names and loaded skills in its appended prompt; raises UnknownSkill."""
+def resolve_skills(profile: Profile, skills: Mapping[str, Skill], *, by_path: bool = True) -> Profile:
+    """The profile with paths for names and loaded skills in its appended prompt; raises UnknownSkill.
+
+    Without `by_path` the agent program knows of no skills: those that are suggested are described in the prompt, too.
+    """
     if not needs_skills(profile):
         return profile
     suggested, loaded = profile.suggested_skills or (), profile.load_skills or ()
     _require([*suggested, *loaded], skills)
     parts = [_wrap(skills[name]) for name in loaded]
+    if suggested and not by_path:
+        parts.append(_describe([skills[name] for name in suggested]))
     if parts and profile.append_system_prompt:
         parts.insert(0, profile.append_system_prompt.rstrip("\n"))
     return msgspec.structs.replace(
         profile,
-        suggested_skills=tuple(str(skills[name].path) for name in suggested) or None,
+        suggested_skills=(tuple(str(skills[name].path) for name in suggested) or None) if by_path else None,
         append_system_prompt="\n\n".join(parts) if parts else profile.append_system_prompt,
         load_skills=None,
     )
@@ -216,6 +222,19 @@ def _require(names: list[str], skills: Mapping[str, Skill]) -> None:
         available = ", ".join(sorted(skills)) or "(none)"
         hint = did_you_mean(unknown[0], skills) if len(unknown) == 1 else ""
         raise UnknownSkill(f"Unknown skills: {quoted}. Available skills: {available}", hint)
+
+
+def _describe(skills: Sequence[Skill]) -> str:
+    told = "\n".join(
+        f"  <skill>\n    <name>{escape(skill.name)}</name>\n"
+        f"    <description>{escape(skill.description)}</description>\n"
+        f"    <location>{escape(str(skill.path))}</location>\n  </skill>"
+        for skill in skills
+    )
+    return (
+        "These skills have instructions for particular tasks. Read the file of one when your task matches what it is "
+        f"for; relative paths in it start at its folder.\n\n<available_skills>\n{told}\n</available_skills>"
+    )
 
 
 def _wrap(skill: Skill) -> str:

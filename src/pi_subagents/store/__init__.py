@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.lazy import names_from
 
 if TYPE_CHECKING:
+    from pi_subagents.store.cleaning import read_matching
     from pi_subagents.store.index import Index
     from pi_subagents.store.lease import Lease, is_held, locks_work
     from pi_subagents.store.process_slots import ProcessSlots, idle_agents
@@ -63,6 +64,7 @@ __all__ = [
     "publish",
     "read_file",
     "read_journal",
+    "read_matching",
     "request_stop",
     "session_of",
     "session_runs",
@@ -73,6 +75,7 @@ __all__ = [
 __getattr__ = names_from(
     __name__,
     {
+        "cleaning": "read_matching",
         "index": "Index",
         "lease": "Lease is_held locks_work",
         "process_slots": "ProcessSlots idle_agents",

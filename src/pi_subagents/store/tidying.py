@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.files import MAX_CONFIGURATION_BYTES, PART_OF_REMOVED, Directory, is_word
 from pi_subagents.redaction import MARK
+from pi_subagents.store.cleaning import is_binary, leave_clean
 from pi_subagents.store.record import OUR_FILES, TIDY_FILE
 
 _ANCHOR_BYTES = 4
@@ -72,12 +73,8 @@ def tidy(run: Directory) -> None:
     if not run.has(TIDY_FILE):
         return
     note = _read_note(run)
-    for name in filter(is_word, note.temporary):
-        if name not in OUR_FILES:
-            run.remove(name)
-    for name in filter(is_word, dict.fromkeys(note.written)):
-        if run.has(name):
-            _redact(run, name, note)
+    temporary = [name for name in note.temporary if is_word(name) and name not in OUR_FILES]
+    leave_clean(run, temporary, dict.fromkeys(note.written), partial(_redact, note))
     run.unlink(TIDY_FILE)
 
 
@@ -92,10 +89,7 @@ def _read_note(run: Directory) -> Tidying:
         return Tidying()
 
 
-def _redact(run: Directory, name: str, note: Tidying) -> None:
-    if not stat.S_ISREG(run.status(name).st_mode):
-        run.remove(name)  # it was put in place of the file by the agent
-        return
+def _redact(note: Tidying, run: Directory, name: str) -> bool:
     draft = f".{name}.{os.urandom(8).hex()}.new"
     run.create(draft)
     try:
@@ -104,7 +98,11 @@ def _redact(run: Directory, name: str, note: Tidying) -> None:
             cleaner = Cleaner(note, os.fstat(source.fileno()).st_size)
             with os.fdopen(run.open(draft, os.O_WRONLY), "wb") as target:
                 target.writelines(cleaner.clean(pieces))
+            if cleaner.found_any and is_binary(os.pread(source.fileno(), _PIECE_BYTES, 0)):
+                run.unlink(draft)
+                return False
         run.rename(draft, name)
+        return True
     except OSError:
         with suppress(OSError):
             run.unlink(draft)
@@ -119,6 +117,7 @@ class Cleaner:
         usable = [one for one in note.secrets if one.anchor and len(one.anchor) <= one.length <= _MAX_SECRET_BYTES]
         self._secrets = sorted(usable, key=lambda one: one.length, reverse=True)
         self._longest = self._secrets[0].length if self._secrets else 1
+        self.found_any = False
         self._budget = _MAX_HASHED_BYTES + _MAX_HASHED_SHARE * size
 
     def clean(self, pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -135,6 +134,7 @@ class Cleaner:
         for secret in self._secrets:
             parts, end = [], 0
             for start in self._found(data, secret):
+                self.found_any = True
                 parts.append(data[end:start])
                 end = start + secret.length
             data = MARK.encode().join([*parts, data[end:]])

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 import os
-import stat
 from collections.abc import Callable, Iterable
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -23,6 +22,7 @@ from pi_subagents.files import Directory
 from pi_subagents.fold import RunState
 from pi_subagents.harness import RunFile
 from pi_subagents.models.event import Created, Event
+from pi_subagents.store.cleaning import is_binary, leave_clean
 from pi_subagents.store.lease import Lease
 from pi_subagents.store.record import (
     JOURNAL_FILE,
@@ -95,8 +95,11 @@ def _discard(runs: Directory, name: str) -> None:
 
 
 def _place(run: Directory, file: RunFile) -> None:
-    folder, _, name = file.name.rpartition("/")
-    with run.make(folder) if folder else run.below() as target:
+    *folders, name = file.name.split("/")
+    with ExitStack() as opened:
+        target = opened.enter_context(run.below())
+        for folder in folders:
+            target = opened.enter_context(target.make(folder))
         if file.link_to is not None:
             target.link(name, file.link_to)
         else:
@@ -168,20 +171,24 @@ class RunRecord:
         with suppress(OSError):
             self._run.remove(name)
 
-    def rewrite(self, name: str, change: Callable[[bytes], bytes]) -> None:
-        """Replace a file of the run by what `change` makes of it, if that is different; raises StoreError.
+    def leave_clean(
+        self, temporary: Iterable[str], written: Iterable[str], change: Callable[[bytes], bytes] | None
+    ) -> None:
+        """Leave of what the agent wrote only what is kept, as `change` makes it; raises StoreError."""
 
-        What is no file any more was put there by the agent, and goes.
-        """
-        with as_store_error(f"cannot rewrite {self.path / name}"):
-            if not self._run.has(name):
-                return
-            if not stat.S_ISREG(self._run.status(name).st_mode):
-                self._run.remove(name)
-                return
-            before = self._run.read(name)
-            if (after := change(before)) != before:
-                self._run.replace(name, after)
+        def rewrite(folder: Directory, name: str) -> bool:
+            if change is None:
+                return True
+            before = folder.read(name)
+            after = change(before)
+            if after != before and is_binary(before):
+                return False
+            if after != before:
+                folder.replace(name, after)
+            return True
+
+        with as_store_error(f"cannot tidy up {self.path}"):
+            leave_clean(self._run, temporary, written, rewrite)
 
     def is_tidy(self) -> None:
         """Nothing is left for whoever would have to close this run in our place."""

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from pi_subagents.clock import NowMs, iso_time
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, advance
-from pi_subagents.harness import Decoder
+from pi_subagents.harness import Dialogue
 from pi_subagents.jsonl import Frame, Framer, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.progress import ProgressWords
@@ -45,10 +45,10 @@ class Log(Protocol):
 class AgentOutput:
     """Everything one process prints: the raw logs are kept here, the events are handed on."""
 
-    def __init__(self, decoder: Decoder, redactor: Redactor, now_ms: NowMs, stdout: Log, stderr: Log) -> None:
+    def __init__(self, dialogue: Dialogue, redactor: Redactor, now_ms: NowMs, stdout: Log, stderr: Log) -> None:
         self._errors = TextStream(redactor)
         self._framer = Framer()
-        self._decoder = decoder
+        self._dialogue = dialogue
         self._redactor = redactor
         self._now_ms = now_ms
         self._stdout = stdout
@@ -69,7 +69,7 @@ class AgentOutput:
     def finish(self, exit_code: int) -> list[ev.AnyEvent]:
         """What is left when the process is gone, and what its end stands for."""
         left = self._said(self._errors.finish()) + self._decode(self._framer.finish()) + self._release(complete=True)
-        return left + self._decoder.ended(exit_code, self._now_ms())
+        return left + self._dialogue.ended(exit_code, self._now_ms())
 
     def take_pending(self) -> list[ev.AnyEvent]:
         """The streamed pieces so far, less an end that could be the beginning of a secret."""
@@ -77,7 +77,7 @@ class AgentOutput:
 
     def take_replies(self) -> bytes:
         """What the agent waits to be told because of what it said."""
-        return self._decoder.take_replies()
+        return self._dialogue.take_replies()
 
     def _said(self, text: str) -> list[ev.AnyEvent]:
         self._stderr.write(text.encode("utf-8", "replace"))
@@ -88,7 +88,7 @@ class AgentOutput:
         kept: list[bytes] = []
         for frame in frames:
             clean_frame = self._without_secrets(frame)
-            decoded = self._decoder.decode(clean_frame, self._now_ms())
+            decoded = self._dialogue.decode(clean_frame, self._now_ms())
             is_piece = all(isinstance(event, ev.Delta | ev.ToolProgress) for event in decoded)
             if not is_piece and not isinstance(clean_frame, Oversized):
                 kept.append(clean_frame + b"\n")

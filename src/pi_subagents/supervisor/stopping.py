@@ -48,7 +48,7 @@ REAP_S = 5.0
 class Stopping:
     """One process on its way out. `request` asks it to stop by itself; `give_up` is called if even a kill does not."""
 
-    def __init__(self, request: bytes, timers: Timers, give_up: Callable[[Process], None]) -> None:
+    def __init__(self, request: Callable[[], bytes], timers: Timers, give_up: Callable[[Process], None]) -> None:
         self.has_begun = False
         self._request = request
         self._timers = timers
@@ -59,12 +59,16 @@ class Stopping:
         if self.has_begun:
             return
         self.has_begun = True
-        if not self._request:
+        if not (request := self._request()):
             self._terminate(process)
             return
-        process.send(self._request)
+        process.send(request)
+        self._timers.set("terminate", ABORT_GRACE_S, lambda: self._hurry(process))
+
+    def _hurry(self, process: Process) -> None:
+        """It had time to settle and to hear that there is nothing more."""
         process.close_input()
-        self._timers.set("terminate", ABORT_GRACE_S, lambda: self._terminate(process))
+        self._terminate(process)
 
     def _terminate(self, process: Process) -> None:
         process.terminate()

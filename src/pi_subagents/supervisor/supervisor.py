@@ -80,8 +80,8 @@ class Supervisor:
         self._pacing = pacing
         self._now_ms = now_ms
         self._redactor = Redactor(invocation.secrets)
-        decoder, abort = harness.decoder(), harness.abort()
-        self._output = AgentOutput(decoder, self._redactor, now_ms, record.stdout, record.stderr)
+        self._dialogue = harness.dialogue(invocation)
+        self._output = AgentOutput(self._dialogue, self._redactor, now_ms, record.stdout, record.stderr)
         self._harness = harness
         self._loops = LoopDetector(limits.loop_count)
         self._nested_loops = LoopDetector(limits.loop_count)
@@ -91,7 +91,7 @@ class Supervisor:
         self._released = False
         self._waiting: asyncio.Task[None] | None = None
         self._timers = Timers()
-        self._stopping = Stopping(abort, self._timers, self._cannot_reap)
+        self._stopping = Stopping(self._dialogue.abort, self._timers, self._cannot_reap)
         self._looked_at = 0.0
 
     # --- what others may ask ------------------------------------------------------------------------------
@@ -123,8 +123,10 @@ class Supervisor:
             return f"this run cannot be steered: its harness ({self._harness.name}) takes no messages"
         if self._process is None or self.state.status.is_terminal or self.state.settled or self._stopping.has_begun:
             return "the agent has already finished" if self._process else "the agent has not started yet"
+        if (told := self._dialogue.steer(text)) is None:
+            return "the agent cannot be told anything at this moment; try again when it is at work"
         self._happened([ev.SteerRequested(at=self._now_ms(), text=self._redactor.text(text))])
-        self._process.send(self._harness.steer(text))
+        self._process.send(told)
         return None
 
     def heed_request(self) -> None:
@@ -247,10 +249,8 @@ class Supervisor:
             process.release(reusable=self.state.status is Status.COMPLETED and not self._stopping.has_begun)
 
     def _tidy_up(self, ended: ev.Ended | None) -> None:
-        for name in self._invocation.temporary:
-            self._record.remove(name)
-        for name in self._invocation.written_by_agent if self._redactor else ():
-            self._record.rewrite(name, self._redactor.record)
+        change = self._redactor.record if self._redactor else None
+        self._record.leave_clean(self._invocation.temporary, self._invocation.written_by_agent, change)
         self._record.is_tidy()
         self._recorder.draft_result(ended)
 
@@ -320,10 +320,15 @@ class Supervisor:
         self._pacing.heed(self.state, events)
         for event in events:
             self._heed_work(event)
+            if isinstance(event, ev.ApprovalRequested):
+                self._answer(event)
         if self.state.stop is not None:
             self._end_process()
         if self.state.settled and self._process is not None:
-            self._process.finish()  # an interactive agent waits for this before it exits
+            if self._stopping.has_begun:
+                self._process.close_input()
+            else:
+                self._process.finish()  # an interactive agent waits for this before it exits
         if self.state.disposition == "handled" and not self.state.begun:
             self.stop(Reason.AGENT_ERROR, HANDLED_SENTENCE)
         # An agent that says what became of its prompt may take its time.
@@ -332,6 +337,13 @@ class Supervisor:
         self._watch("unstarted", silent, START_GRACE_S, never_started)
         self._watch("settled", self.state.settled, SETTLE_GRACE_S, self._end_process)
         self._watch("quiet", self.state.pass_ended, QUIET_GRACE_S, self._end_process)
+
+    def _answer(self, request: ev.ApprovalRequested) -> None:
+        """An agent that asks must not wait: whoever made its profile has decided for it."""
+        allowed = self._invocation.approvals == "allow" and self.state.stop is None
+        self._happened([ev.ApprovalAnswered(at=self._now_ms(), id=request.id, allowed=allowed)])
+        if self._process is not None:
+            self._process.send(self._dialogue.answer(request.id, allowed=allowed))
 
     def _watch(self, name: str, is_idle: bool, grace_s: float, action: Callable[[], None]) -> None:
         if is_idle:

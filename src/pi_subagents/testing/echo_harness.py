@@ -12,7 +12,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness import Decoder, Inspection, InspectionCheck, Invocation, Launch, Program, RunFile, UnknownTool
+from pi_subagents.harness import (
+    Dialogue,
+    Inspection,
+    InspectionCheck,
+    Invocation,
+    Launch,
+    Program,
+    RunFile,
+    UnknownTool,
+)
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.models.finding import Finding
@@ -32,14 +41,14 @@ class EchoHarness:
     """`python echo_program.py task.txt`."""
 
     name = "echo"
-    conversation_file = None
+    conversation_files = ()
     can_steer = False
     steerable_as = None
     fallback = None
     lists_models = False
     honours = frozenset({"system_prompt"})
 
-    def find_program(self, place: Place, settings: Settings) -> Program:
+    def find_program(self, place: Place, settings: Settings, profile: Profile | None = None) -> Program:
         """The file that the variable names, else ours; raises AgentNotFound."""
         named = place.environ.get(ECHO_VARIABLE)
         path = Path(named) if named else Path(__file__).with_name("echo_program.py")
@@ -70,6 +79,14 @@ class EchoHarness:
         """None: a profile with a list of tools is refused as a whole."""
         return ()
 
+    def refuses(self, profile: Profile) -> str | None:
+        """Nothing of what it honours."""
+        return None
+
+    def own_level(self, level: str) -> str:
+        """It does not think, so a level is refused as a whole."""
+        return level
+
     def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
         """As it is."""
         return profile
@@ -88,20 +105,12 @@ class EchoHarness:
             secrets=launch.secrets,
         )
 
-    def decoder(self) -> Decoder:
-        """A fresh decoder for one run."""
-        return _EchoDecoder()
-
-    def steer(self, text: str) -> bytes:
-        """There is no way to say anything more."""
-        raise NotImplementedError(f"the echo agent cannot be steered: {text!r}")
-
-    def abort(self) -> bytes:
-        """It is asked with a signal."""
-        return b""
+    def dialogue(self, invocation: Invocation) -> Dialogue:
+        """A fresh dialogue for one run."""
+        return _EchoDialogue()
 
 
-class _EchoDecoder:
+class _EchoDialogue:
     """Lines are the answer while it is being written; it is whole when the program has exited with code 0."""
 
     def __init__(self) -> None:
@@ -129,6 +138,17 @@ class _EchoDecoder:
             return []
         parts = (ev.TextPart("\n".join(self._lines)),)
         return [ev.Message(at=at, role="assistant", parts=parts, stop_reason="stop"), ev.AgentSettled(at=at)]
+
+    def steer(self, text: str) -> None:
+        """There is no way to say anything more."""
+
+    def abort(self) -> bytes:
+        """It is asked with a signal."""
+        return b""
+
+    def answer(self, request_id: str, *, allowed: bool) -> bytes:
+        """It never asks."""
+        return b""
 
     def _call(self, line: str, at: int) -> ev.Message:
         self._calls += 1

@@ -223,7 +223,7 @@ def _environ(launch: Launch) -> dict[str, str]:
 
 def _files(launch: Launch) -> Iterator[RunFile]:
     # pi keeps the mode of a file that exists, so the session is made here, private from its first byte.
-    yield RunFile(SESSION_FILE, launch.conversation)
+    yield RunFile(SESSION_FILE, launch.conversation.files[SESSION_FILE] if launch.conversation else b"")
     profile = launch.profile
     if profile is None:
         return

@@ -9,13 +9,11 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.clock import LAST_MS
-from pi_subagents.encoding import MAX_NESTING, decoder_of, is_shallow
+from pi_subagents.encoding import decoder_of
+from pi_subagents.harness.frames import arguments_in, dropped, last_line, milliseconds_in, output, repair, text_in
 from pi_subagents.harness.pi import records as pi
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
-from pi_subagents.models.run import bounded
-from pi_subagents.text.patterns import pattern
 
 _DELTA_KINDS = {"text_delta": "text", "thinking_delta": "thinking", "toolcall_delta": "toolCall"}
 
@@ -39,7 +37,7 @@ def _message_end(record: pi.MessageEnd, at: int) -> ev.AnyEvent:
         role=message.role,
         parts=_parts(message),
         provider=message.provider,
-        model=_text(message.response_model) or message.model,
+        model=text_in(message.response_model) or message.model,
         stop_reason=message.stop_reason,
         error_message=message.error_message,
         usage=message.usage.normalised() if message.usage else None,
@@ -60,19 +58,11 @@ def _nested_call(item: Any) -> ev.NestedCall | None:
         case {"name": str(name)}:
             return ev.NestedCall(
                 name=name,
-                arguments=_arguments(item.get("arguments")),
+                arguments=arguments_in(item.get("arguments")),
                 status=str(item.get("status", "ok")),
-                duration_ms=_milliseconds(item.get("durationMs")),
+                duration_ms=milliseconds_in(item.get("durationMs")),
             )
     return None
-
-
-def _milliseconds(value: Any) -> int | None:
-    return min(int(bounded(value)), LAST_MS) if isinstance(value, (int, float)) else None
-
-
-def _text(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
 
 
 def _instructed(message: pi.WireMessage, at: int) -> ev.AgentInstructed:
@@ -102,20 +92,14 @@ def _part(item: Any) -> ev.Part | None:
         case {"type": "thinking", "thinking": str(text)}:
             return ev.ThinkingPart(text) if text else None
         case {"type": "toolCall", "name": str(name)}:
-            return ev.ToolCallPart(str(item.get("id", "")), name, _arguments(item.get("arguments")))
+            return ev.ToolCallPart(str(item.get("id", "")), name, arguments_in(item.get("arguments")))
         case {"type": "image"}:
             return ev.ImagePart(str(item.get("mimeType", "")), len(str(item.get("data", ""))))
     return None
 
 
-def _arguments(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        return {}
-    return value if is_shallow(value) else {"…": f"left out: nested more than {MAX_NESTING} levels deep"}
-
-
 def _tool_start(record: pi.ToolStart, at: int) -> ev.AnyEvent:
-    return ev.ToolStarted(at=at, id=record.tool_call_id, name=record.tool_name, arguments=_arguments(record.args))
+    return ev.ToolStarted(at=at, id=record.tool_call_id, name=record.tool_name, arguments=arguments_in(record.args))
 
 
 def _tool_update(record: pi.ToolUpdate, at: int) -> ev.AnyEvent | None:
@@ -124,7 +108,7 @@ def _tool_update(record: pi.ToolUpdate, at: int) -> ev.AnyEvent | None:
 
 
 def _tool_end(record: pi.ToolEnd, at: int) -> ev.AnyEvent:
-    duration_ms = _milliseconds(record.duration_ms)
+    duration_ms = milliseconds_in(record.duration_ms)
     return ev.ToolEnded(
         at=at, id=record.tool_call_id, name=record.tool_name, is_error=record.is_error, duration_ms=duration_ms
     )
@@ -135,7 +119,7 @@ def _last_line(result: Any) -> str:
     for item in reversed(content) if isinstance(content, list) else ():
         match item:
             case {"type": "text", "text": str(text)} if text.strip():
-                return text.rstrip().rsplit("\n", 1)[-1][:200]
+                return last_line(text)
     return ""
 
 
@@ -144,7 +128,7 @@ def _retry(record: pi.RetryStart, at: int) -> ev.AnyEvent:
         at=at,
         attempt=record.attempt,
         max_attempts=record.max_attempts,
-        delay_ms=_milliseconds(record.delay_ms) or 0,
+        delay_ms=milliseconds_in(record.delay_ms) or 0,
         message=record.error_message,
         what="summary" if isinstance(record, pi.SummaryRetryScheduled) else "turn",
     )
@@ -166,7 +150,7 @@ def _response(record: pi.Response, at: int) -> ev.AnyEvent | None:
         return ev.CommandRefused(at=at, command=record.command, message=record.error or "")
     if record.command == "prompt":
         disposition = record.data.get("disposition") if isinstance(record.data, dict) else None
-        return ev.PromptAccepted(at=at, disposition=_text(disposition))
+        return ev.PromptAccepted(at=at, disposition=text_in(disposition))
     if record.command == "get_state" and isinstance(record.data, dict):
         return ev.AgentSession(at=at, id=str(record.data.get("sessionId", "")))
     return None
@@ -214,9 +198,6 @@ NORMALISERS: dict[type[msgspec.Struct], Callable[[Any, int], ev.AnyEvent | None]
 }
 """The event that each kind of record stands for, or None where it only repeats what another one says."""
 
-_MAX_OUTPUT_CHARACTERS = 64 * 1024
-"""A line that is no event is kept up to this length."""
-
 _RECORD: msgspec.json.Decoder[Any] = decoder_of(reduce(or_, NORMALISERS))
 
 
@@ -225,7 +206,6 @@ class _Kind(msgspec.Struct):
 
 
 _KIND: msgspec.json.Decoder[_Kind] = decoder_of(_Kind)
-_LONE_SURROGATE = pattern("[\ud800-\udfff]")
 
 
 class PiDecoder:
@@ -235,7 +215,7 @@ class PiDecoder:
         if isinstance(frame, Oversized):
             return _oversized(frame, at)
         if not frame.lstrip().startswith(b"{"):  # no record; a flood of such lines need not be parsed
-            return [_output(frame, at)]
+            return [output(frame, at)]
         events = _known(frame, at)
         return _unusual(frame, at) if events is None else events
 
@@ -247,9 +227,21 @@ class PiDecoder:
         """Nothing: `pi` says by itself when it has settled."""
         return []
 
+    def steer(self, text: str) -> bytes | None:
+        """JSON mode has no way to say anything more."""
+        return None
+
+    def abort(self) -> bytes:
+        """There is no polite request: the process is asked with a signal."""
+        return b""
+
+    def answer(self, request_id: str, *, allowed: bool) -> bytes:
+        """It asks for no approvals."""
+        return b""
+
 
 def _oversized(frame: Oversized, at: int) -> list[ev.AnyEvent]:
-    events: list[ev.AnyEvent] = [ev.Dropped(at=at, size=frame.size, head=frame.head.decode("utf-8", "replace"))]
+    events: list[ev.AnyEvent] = [dropped(frame, at)]
     # `agent_end` repeats the whole conversation and so is the record most likely to be too large; that the pass
     # ended is all it is needed for.
     if frame.head.startswith(b'{"type":"agent_end"'):
@@ -276,14 +268,7 @@ def _unusual(frame: bytes, at: int) -> list[ev.AnyEvent]:
         events = _known(repaired, at)
         unknown = ev.Unknown(at=at, kind=kind, record=msgspec.Raw(repaired))
         return [ev.Repaired(at=at, size=len(frame)), *([unknown] if events is None else events)]
-    return [_output(frame, at)]
-
-
-def _output(frame: bytes, at: int) -> ev.Output:
-    text = frame.decode("utf-8", "replace")
-    if len(text) > _MAX_OUTPUT_CHARACTERS:
-        text = f"{text[:_MAX_OUTPUT_CHARACTERS]}… ({len(text)} characters)"
-    return ev.Output(at=at, text=text)
+    return [output(frame, at)]
 
 
 def _kind_of(frame: bytes) -> str | None:
@@ -293,18 +278,3 @@ def _kind_of(frame: bytes) -> str | None:
         return _KIND.decode(frame).type
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
-
-
-def repair(frame: bytes) -> bytes | None:
-    """The record with invalid bytes and unpaired surrogates replaced, or None if it is no JSON all the same.
-
-    `pi` escapes half of a character that was cut in two as `\\ud83d`, which no strict reader takes.
-    """
-    import json  # nearly all records are in order
-
-    try:
-        value = json.loads(frame.decode("utf-8", "replace"))
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (ValueError, RecursionError):
-        return None
-    return _LONE_SURROGATE.sub("\N{REPLACEMENT CHARACTER}", text).encode()

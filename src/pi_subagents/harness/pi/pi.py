@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.harness.contract import Decoder, InspectionCheck, Invocation, Launch, Program, Question, UnknownTool
+from pi_subagents.harness.contract import Dialogue, InspectionCheck, Invocation, Launch, Program, Question, UnknownTool
 from pi_subagents.harness.pi.arguments import (
     BUILTIN_TOOLS,
     SESSION_FILE,
@@ -35,7 +35,7 @@ def _question(program: Program, place: Place, option: str) -> Question:
 class Pi:
     """`pi`, in whichever mode."""
 
-    conversation_file = SESSION_FILE
+    conversation_files = (SESSION_FILE,)
     steerable_as = "pi-rpc"
     lists_models = True
     honours = frozenset(
@@ -44,7 +44,7 @@ class Pi:
         | {"suggested_skills", "load_skills", "no_skills"}
     )
 
-    def find_program(self, place: Place, settings: Settings) -> Program:
+    def find_program(self, place: Place, settings: Settings, profile: Profile | None = None) -> Program:
         """The first `pi` of the documented places; raises AgentNotFound."""
         return find_pi(settings.pi_command, place.environ)
 
@@ -63,6 +63,14 @@ class Pi:
         return CHECKS
 
     default_provider = staticmethod(default_provider)
+
+    def refuses(self, profile: Profile) -> str | None:
+        """Nothing: whatever it honours reaches it as it is."""
+        return None
+
+    def own_level(self, level: str) -> str:
+        """Our thinking levels are those of `pi`."""
+        return level
 
     def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
         """With an allow-list for what is excluded; raises ProfileError."""
@@ -96,13 +104,5 @@ class PiJson(Pi):
     def invocation(self, launch: Launch) -> Invocation:
         return pi_invocation(launch, ("--mode", "json", "-p"), launch.prompt.encode("utf-8", "replace"))
 
-    def decoder(self) -> Decoder:
+    def dialogue(self, invocation: Invocation) -> Dialogue:
         return PiDecoder()
-
-    def steer(self, text: str) -> bytes:
-        """JSON mode has no way to say anything more."""
-        raise NotImplementedError(f"an agent in JSON mode cannot be steered: {text!r}")
-
-    def abort(self) -> bytes:
-        """There is no polite request: the process is asked with a signal."""
-        return b""

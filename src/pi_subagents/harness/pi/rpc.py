@@ -17,9 +17,10 @@ from typing import Any
 import msgspec
 
 from pi_subagents.encoding import decoder_of
-from pi_subagents.harness.contract import Decoder, Invocation, Launch
+from pi_subagents.harness.contract import Dialogue, Invocation, Launch
+from pi_subagents.harness.frames import repair
 from pi_subagents.harness.pi.arguments import SESSION_FILE, pi_invocation
-from pi_subagents.harness.pi.decoder import DIALOGS, PiDecoder, repair
+from pi_subagents.harness.pi.decoder import DIALOGS, PiDecoder
 from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.programs import surroundings
 from pi_subagents.harness.pi.records import UiRequest
@@ -50,21 +51,15 @@ class PiRpc(Pi):
         invocation = pi_invocation(launch, ("--mode", "rpc"), opening, interactive=True)
         return msgspec.structs.replace(invocation, renewal=_renewal(launch, invocation))
 
-    def decoder(self) -> Decoder:
-        return _RpcDecoder()
-
-    def steer(self, text: str) -> bytes:
-        return _command("steer", id="steer", message=text)
-
-    def abort(self) -> bytes:
-        return _command("abort", id="abort")
+    def dialogue(self, invocation: Invocation) -> Dialogue:
+        return _RpcDialogue()
 
 
 _UI_REQUEST: msgspec.json.Decoder[UiRequest] = decoder_of(UiRequest)
 
 
-class _RpcDecoder(PiDecoder):
-    """Decodes, and answers extensions that wait for a person who is not there."""
+class _RpcDialogue(PiDecoder):
+    """Decodes, tells the agent what it is to hear, and answers extensions that wait for a person who is not there."""
 
     def __init__(self) -> None:
         self._replies = b""
@@ -80,6 +75,12 @@ class _RpcDecoder(PiDecoder):
     def take_replies(self) -> bytes:
         replies, self._replies = self._replies, b""
         return replies
+
+    def steer(self, text: str) -> bytes:
+        return _command("steer", id="steer", message=text)
+
+    def abort(self) -> bytes:
+        return _command("abort", id="abort")
 
 
 # --- the state of a process ----------------------------------------------------------------------------------
@@ -198,7 +199,7 @@ class PiRenewal(Discreet, frozen=True):
 def _renewal(launch: Launch, invocation: Invocation) -> PiRenewal | None:
     """How a process of the same kind as `invocation` starts takes on this run."""
     # A key of its own is in a directory that ends with the run; a continued conversation is not a fresh one.
-    if launch.conversation or (launch.profile is not None and launch.profile.api_key is not None):
+    if launch.conversation is not None or (launch.profile is not None and launch.profile.api_key is not None):
         return None
     argv = invocation.argv
     files = {file.name: file.content for file in invocation.files}

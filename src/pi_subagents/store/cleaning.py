@@ -1,0 +1,124 @@
+"""What is left at the end of a run of the files that its agent wrote: what is kept, without keys, and nothing else.
+
+An agent program keeps its own configuration, caches and databases. They are in the run directory, where nobody else
+finds them, and of no use afterwards, but for those that make up its conversation. The agent may have put anything in
+their places.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterable, Sequence
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from pi_subagents.errors import StoreError
+from pi_subagents.files import Directory, is_word
+from pi_subagents.store.record import open_run
+
+Rewrite = Callable[[Directory, str], bool]
+"""Takes the keys out of a file; False if they can only go with the file."""
+
+_MAX_BYTES = 512 * 1024 * 1024
+"""Of a conversation that is continued: it is held in memory for a moment."""
+_MAX_FILES = 1000
+
+
+def leave_clean(run: Directory, temporary: Iterable[str], written: Iterable[str], rewrite: Rewrite) -> None:
+    """Remove what is `temporary`, but for what matches `written`, which is rewritten; raises OSError."""
+    patterns = [words for pattern in written if all(map(is_word, words := pattern.split("/")))]
+    _rewrite_all(run, [name for (name,) in (words for words in patterns if len(words) == 1)], rewrite)
+    for name in temporary:
+        _prune(run, name, [words[1:] for words in patterns if words[0] == name and len(words) > 1], rewrite)
+
+
+def _prune(parent: Directory, name: str, patterns: Sequence[Sequence[str]], rewrite: Rewrite) -> bool:
+    """Leave of a folder what matches; whether anything is left."""
+    if not parent.has(name):
+        return False
+    if not patterns or not stat.S_ISDIR(parent.status(name).st_mode):
+        parent.remove(name)
+        return False
+    with parent.below(name) as folder:
+        os.fchmod(folder.fileno(), 0o700)
+        kept = [inner for inner in folder.names() if _is_kept(folder, inner, patterns, rewrite)]
+        kept = [inner for inner in kept if stat.S_ISDIR(folder.status(inner).st_mode)] + _rewrite_all(
+            folder, [inner for inner in kept if stat.S_ISREG(folder.status(inner).st_mode)], rewrite
+        )
+    if not kept:
+        parent.remove(name)
+    return bool(kept)
+
+
+def _is_kept(folder: Directory, name: str, patterns: Sequence[Sequence[str]], rewrite: Rewrite) -> bool:
+    """Whether something in a folder stays, having been pruned itself; what does not, is gone."""
+    matching = [words for words in patterns if fnmatchcase(name, words[0])]
+    deeper = [words[1:] for words in matching if len(words) > 1]
+    if len(deeper) < len(matching) and stat.S_ISREG(folder.status(name).st_mode):
+        return True
+    return _prune(folder, name, deeper, rewrite)
+
+
+def _rewrite_all(folder: Directory, names: Sequence[str], rewrite: Rewrite) -> list[str]:
+    """Those that are left. Of files that belong together, such as those of a database, all stay or none."""
+    present = [name for name in names if _is_plain(folder, name)]
+    for name in present:
+        os.chmod(name, 0o600, dir_fd=folder.fileno(), follow_symlinks=True)
+    if all(rewrite(folder, name) for name in present):
+        return present
+    for name in present:
+        folder.unlink(name)
+    return []
+
+
+def _is_plain(folder: Directory, name: str) -> bool:
+    """Whether it is a file; what is none, but has the name of one, was put there by the agent, and goes."""
+    if not folder.has(name):
+        return False
+    status = folder.status(name)
+    if stat.S_ISREG(status.st_mode) and status.st_nlink == 1:
+        return True
+    folder.remove(name)
+    return False
+
+
+def is_binary(head: bytes) -> bool:
+    """Whether a file that begins like this is no text: its keys cannot be replaced without breaking it."""
+    return b"\0" in head
+
+
+# --- reading them back ----------------------------------------------------------------------------------------
+
+
+def read_matching(run_dir: Path, patterns: Sequence[str]) -> dict[str, bytes]:
+    """The files of a run that match, by their names in it; none without one for the first pattern, or if too large."""
+    found: dict[str, bytes] = {}
+    try:
+        with open_run(run_dir) as run:
+            for pattern in patterns:
+                for name in _matching(run, pattern.split("/")):
+                    found[name] = _read(run, name, _MAX_BYTES - sum(map(len, found.values())))
+                if not found or len(found) > _MAX_FILES:
+                    return {}
+    except (OSError, StoreError):
+        return {}
+    return found
+
+
+def _matching(folder: Directory, words: Sequence[str]) -> list[str]:
+    names = [name for name in folder.names() if fnmatchcase(name, words[0])]
+    if len(words) == 1:
+        return [name for name in names if stat.S_ISREG(folder.status(name).st_mode)]
+    found = []
+    for name in names:
+        if stat.S_ISDIR(folder.status(name).st_mode):
+            with folder.below(name) as inner:
+                found += [f"{name}/{below}" for below in _matching(inner, words[1:])]
+    return found
+
+
+def _read(run: Directory, name: str, max_bytes: int) -> bytes:
+    *folders, file = name.split("/")
+    with run.below(*folders) as folder:
+        return folder.read(file, max_bytes)
