@@ -1,6 +1,7 @@
 """Agent programs and how to speak to them. To add one, see `docs/guides/add-a-harness.md`."""
 
 from pi_subagents.harness.contract import (
+    AGENT_HOME,
     AGENTS,
     DEFAULT_AGENT,
     DEFAULT_HARNESS,
@@ -18,6 +19,7 @@ from pi_subagents.harness.contract import (
     Launch,
     Program,
     Question,
+    Report,
     RunFile,
     UnknownTool,
     Version,
@@ -27,6 +29,7 @@ from pi_subagents.harness.contract import (
 
 __all__ = [
     "AGENTS",
+    "AGENT_HOME",
     "DEFAULT_AGENT",
     "DEFAULT_HARNESS",
     "HARNESSES",
@@ -43,6 +46,7 @@ __all__ = [
     "Launch",
     "Program",
     "Question",
+    "Report",
     "RunFile",
     "UnknownTool",
     "Version",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -75,8 +75,17 @@ class Ask(Protocol):
     """Runs a program and returns what it says; its failure is an answer too."""
 
     def __call__(
-        self, argv: Sequence[str], *, environ: Mapping[str, str], timeout_s: float, cwd: Path | None = None
-    ) -> Answer: ...
+        self,
+        argv: Sequence[str],
+        *,
+        environ: Mapping[str, str],
+        timeout_s: float,
+        cwd: Path | None = None,
+        stdin: bytes = b"",
+        until: str | None = None,
+    ) -> Answer:
+        """With `until` its input stays open, and a program that has said that has answered and is ended."""
+        ...
 
 
 class Inspection(msgspec.Struct, frozen=True):
@@ -92,6 +101,8 @@ InspectionCheck = Callable[[Inspection], Iterable[Finding]]
 
 SYSTEM_PROMPT_FILE = "system-prompt.md"
 """Where in the run directory an agent's instructions are, if its harness writes them to a file."""
+AGENT_HOME = "agent-home"
+"""Where in the run directory an agent has its own configuration, so that nothing of the user's is read or written."""
 
 
 class Conversation(Discreet, frozen=True):
@@ -192,8 +203,8 @@ class Invocation(Discreet, frozen=True):
 
     With `interactive` standard input stays open for what is said later. `temporary` names what is of no use after the
     run; `written_by_agent` has patterns of what the agent writes past our eyes and is kept, even below something
-    temporary. `approvals` is what it hears that asks whether it may do something. `brief` is what the dialogue must know, as plain data.
-    Without `renewal` the task needs a process of its own.
+    temporary. `approvals` is what it hears that asks whether it may do something, `brief` what the dialogue must know,
+    as plain data. Without `renewal` the task needs a process of its own.
     """
 
     argv: tuple[str, ...]
@@ -251,6 +262,9 @@ class Dialogue(Protocol):
         ...
 
 
+Report = Literal["diffs", "cost", "context", "progress", "retries", "thinking"]
+
+
 class Harness(Protocol):
     """One agent program in one of its modes. `HARNESSES` has those that can be chosen."""
 
@@ -286,6 +300,11 @@ class Harness(Protocol):
         ...
 
     @property
+    def reports(self) -> frozenset[Report]:
+        """What it tells beside its words and its calls."""
+        ...
+
+    @property
     def lists_models(self) -> bool:
         """Whether its program says which models it offers, as `pi` does; where not, they are passed on unchecked."""
         ...
@@ -306,6 +325,10 @@ class Harness(Protocol):
 
     def checks(self) -> Sequence[InspectionCheck]:
         """What `doctor` asks: is the program there, of which version, and what is missing. They run side by side."""
+        ...
+
+    def credentials(self, place: Place) -> str | None:
+        """What its program would log in with here, in words; None if nothing is to be seen."""
         ...
 
     def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:

@@ -19,6 +19,7 @@ from pi_subagents.harness import (
     Invocation,
     Launch,
     Program,
+    Report,
     RunFile,
     UnknownTool,
 )
@@ -46,6 +47,7 @@ class EchoHarness:
     steerable_as = None
     fallback = None
     lists_models = False
+    reports: frozenset[Report] = frozenset()
     honours = frozenset({"system_prompt"})
 
     def find_program(self, place: Place, settings: Settings, profile: Profile | None = None) -> Program:
@@ -70,6 +72,10 @@ class EchoHarness:
     def checks(self) -> Sequence[InspectionCheck]:
         """Whether it starts."""
         return (_check_echo,)
+
+    def credentials(self, place: Place) -> str | None:
+        """It needs none."""
+        return None
 
     def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:
         """It asks nobody."""

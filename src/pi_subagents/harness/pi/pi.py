@@ -6,7 +6,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.harness.contract import Dialogue, InspectionCheck, Invocation, Launch, Program, Question, UnknownTool
+from pi_subagents.harness.contract import (
+    Dialogue,
+    InspectionCheck,
+    Invocation,
+    Launch,
+    Program,
+    Question,
+    Report,
+    UnknownTool,
+)
 from pi_subagents.harness.pi.arguments import (
     BUILTIN_TOOLS,
     SESSION_FILE,
@@ -38,6 +47,7 @@ class Pi:
     conversation_files = (SESSION_FILE,)
     steerable_as = "pi-rpc"
     lists_models = True
+    reports: frozenset[Report] = frozenset({"cost", "progress", "retries", "thinking"})
     honours = frozenset(
         {"provider", "model", "thinking_level", "system_prompt", "append_system_prompt", "api_key", "extra_args"}
         | {"tools", "no_tools", "exclude_tools", "extensions", "no_extensions", "no_context_files"}
@@ -61,6 +71,10 @@ class Pi:
         from pi_subagents.harness.pi.checks import CHECKS  # only `doctor` needs them
 
         return CHECKS
+
+    def credentials(self, place: Place) -> str | None:
+        """What `pi` has been given by logging in; it knows many more ways."""
+        return "auth.json" if (place.agent_dir / "auth.json").is_file() else None
 
     default_provider = staticmethod(default_provider)
 
