@@ -7,16 +7,14 @@ import tracemalloc
 import msgspec
 import pytest
 
-from pi_subagents.fold import (
+from pi_subagents.fold import RunState, advance, fold
+from pi_subagents.models import Reason, Status, Usage
+from pi_subagents.models import event as ev
+from pi_subagents.models.recent_messages import (
     MAX_MESSAGE_BYTES_IN_MEMORY,
     MAX_MESSAGES_IN_MEMORY,
     RecentMessages,
-    RunState,
-    advance,
-    fold,
 )
-from pi_subagents.models import Reason, Status, Usage
-from pi_subagents.models import event as ev
 from pi_subagents.text.streamed import MAX_STREAMED_CHARACTERS, StreamedText
 
 MEBI = 1024 * 1024
@@ -320,3 +318,40 @@ def test_messages_that_left_memory_are_still_counted_and_tool_names_do_not_pile_
     state = fold(RunState(), (said("", call(f"{number}" + "n" * 10_000)) for number in range(3000)))
     assert (state.message_count, state.tool_count) == (3000, 3000)
     assert sum(map(len, state.tools_called)) < MEBI
+
+
+def test_files_that_an_agent_tells_of_or_writes_with_its_tools_are_kept_once_in_their_order() -> None:
+    state = running(
+        ev.ToolStarted(id="1", name="write", arguments={"path": "b.txt"}),
+        ev.ToolEnded(id="1", name="write"),
+        ev.ToolStarted(id="2", name="edit", arguments={"path": "missing.txt"}),
+        ev.ToolEnded(id="2", name="edit", is_error=True),
+        ev.ToolStarted(id="3", name="edit", arguments={"path": "asked.txt"}),
+        ev.FileChanged(path="/work/told.txt", tool_call_id="3"),
+        ev.ToolEnded(id="3", name="edit"),
+        ev.FileChanged(path="/work/../work/b.txt"),
+        ev.ToolStarted(id="4", name="read", arguments={"path": "c.txt"}),
+        ev.ToolEnded(id="4", name="read"),
+    )
+    assert state.changed_files == ["/work/b.txt", "/work/told.txt"]
+
+
+@pytest.mark.parametrize(
+    ("harness", "events", "known"),
+    [
+        ("pi-json", [], True),
+        ("claude", [], False),
+        ("claude", [ev.UsageTotal(usage=Usage(total_tokens=5))], True),
+        ("claude", [ev.Message(role="assistant", usage=Usage(cost=0.5))], True),
+        ("codex", [ev.UsageTotal(usage=Usage(total_tokens=5), has_cost=False)], False),
+    ],
+)
+def test_a_cost_that_no_agent_has_told_is_not_known(harness: str, events: list[ev.Event], known: bool) -> None:
+    state = fold(RunState(harness=harness), events)
+    assert state.knows_cost is known
+
+
+@pytest.mark.parametrize(("mode", "beginning"), [(None, "fresh"), ("native", "resumed"), ("retell", "retold")])
+def test_a_run_says_what_its_agent_knew_of_the_session(mode: str | None, beginning: str) -> None:
+    state = fold(RunState(), [msgspec.structs.replace(CREATED, resume_mode=mode)])
+    assert state.beginning == beginning

@@ -8,14 +8,15 @@ the journal on disk has all of it.
 from __future__ import annotations
 
 import re
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Literal
 
 import msgspec
 
-from pi_subagents.encoding import size_of
+from pi_subagents.harness.contract import DEFAULT_AGENT, agent_of
 from pi_subagents.models import event as ev
+from pi_subagents.models.file_changes import FileChanges
+from pi_subagents.models.recent_messages import RecentMessages
 from pi_subagents.models.run import Reason, Status, Usage, is_move, transition
 from pi_subagents.text.patterns import pattern
 from pi_subagents.text.streamed import StreamedText
@@ -25,35 +26,7 @@ _TELLING = pattern(r"\b(error|exception|failed|fatal|cannot|denied|not found|no 
 _MAX_TOOL_NAMES = 1000
 _MAX_TOOL_NAME_CHARACTERS = 200
 
-MAX_MESSAGES_IN_MEMORY = 500
-MAX_MESSAGE_BYTES_IN_MEMORY = 4 * 1024 * 1024
-
-
-class RecentMessages(msgspec.Struct):
-    """The latest messages of a run: so many, and so much of them; the last one is always there."""
-
-    _messages: deque[ev.Message] = msgspec.field(default_factory=deque)
-    _sizes: deque[int] = msgspec.field(default_factory=deque)
-    _bytes: int = 0
-
-    def __len__(self) -> int:
-        return len(self._messages)
-
-    def __iter__(self) -> Iterator[ev.Message]:
-        return iter(self._messages)
-
-    def __getitem__(self, index: int) -> ev.Message:
-        return self._messages[index]
-
-    def append(self, message: ev.Message) -> None:
-        """Add a message, in place of the oldest ones if it needs their room."""
-        size = size_of(message)
-        self._messages.append(message)
-        self._sizes.append(size)
-        self._bytes += size
-        while len(self) > 1 and (len(self) > MAX_MESSAGES_IN_MEMORY or self._bytes > MAX_MESSAGE_BYTES_IN_MEMORY):
-            self._messages.popleft()
-            self._bytes -= self._sizes.popleft()
+_BEGINNINGS: dict[str | None, Literal["resumed", "retold"]] = {"native": "resumed", "retell": "retold"}
 
 
 class RunState(msgspec.Struct):
@@ -111,6 +84,7 @@ class RunState(msgspec.Struct):
     context_size: int | None = None
     tool_count: int = 0
     tools_called: dict[str, int] = msgspec.field(default_factory=dict)
+    changes: FileChanges = msgspec.field(default_factory=FileChanges)
     todo_total: int = 0
     todo_completed: int = 0
 
@@ -140,6 +114,31 @@ class RunState(msgspec.Struct):
     def agent(self) -> str | None:
         """The profile or preset by whose name the run was asked for."""
         return self.preset or self.profile
+
+    @property
+    def agent_program(self) -> str:
+        """The agent that works, or worked, on it: `pi`, `claude` …; nothing where that is not known."""
+        return agent_of(self.harness)
+
+    @property
+    def other_agent(self) -> str | None:
+        """The same where people have to be told, as it is not the usual one."""
+        return self.agent_program if self.agent_program not in ("", DEFAULT_AGENT) else None
+
+    @property
+    def knows_cost(self) -> bool:
+        """Whether the cost is measured; that of an agent which has said nothing of it so far is not known."""
+        return self.has_cost and (self.other_agent is None or self.has_usage_total or self.usage.cost > 0)
+
+    @property
+    def changed_files(self) -> list[str]:
+        """The files that it changed, in the order in which it did so first."""
+        return list(self.changes.paths)
+
+    @property
+    def beginning(self) -> Literal["fresh", "resumed", "retold"]:
+        """What the agent knew of the session when it began: nothing, its own conversation, or what we told it."""
+        return _BEGINNINGS.get(self.resume_mode, "fresh")
 
     @property
     def partial_text(self) -> str:
@@ -371,6 +370,9 @@ _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.Delta: _delta,
     ev.MessageStarted: _message_started,
     ev.Message: _message,
+    ev.ToolStarted: lambda state, event: state.changes.call_began(event),
+    ev.ToolEnded: lambda state, event: state.changes.call_ended(event, state.cwd),
+    ev.FileChanged: lambda state, event: state.changes.add(event, state.cwd),
     ev.UsageTotal: _usage_total,
     ev.AgentSession: _agent_session,
     ev.AgentSettled: _settled,
