@@ -18,8 +18,6 @@ LOOP_SENTENCE = "Loop detected: sub-agent is repeating the same tool calls"
 
 SILENT_SENTENCE = "The agent finished without saying or doing anything"
 
-LIMIT = "limit"
-"""The stop reason of an agent that may not go on: it has had its turns, or spent its money."""
 _CUT = "length"
 """From 1.0 on `pi -p` exits with code 1 then; before, and in RPC mode, it counts as an answer."""
 _BAD_STOP_REASONS = frozenset({"error", "aborted", "deferred"})
@@ -56,7 +54,7 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
     if state.stop is not None:
         return ending(state.stop.reason, state.stop.message, at)
     finished = state.settled or state.pass_ended
-    if finished and state.stop_reason == LIMIT:
+    if finished and state.stop_reason == ev.LIMIT:
         return ending(Reason.LIMIT, state.error_message or "The agent reached a limit of its profile", at)
     if finished and (state.aborted or state.stop_reason in _BAD_STOP_REASONS):
         stop_reason = "aborted" if state.aborted else state.stop_reason

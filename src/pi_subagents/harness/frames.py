@@ -5,6 +5,7 @@ Each protocol has its own kinds of records; what is no record of any is the same
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -132,7 +133,7 @@ class ToolName(msgspec.Struct, frozen=True):
         return {self.arguments.get(key, key): value for key, value in arguments.items()}
 
 
-def tool_call(call_id: str, name: str, arguments: Any, known: dict[str, ToolName]) -> ev.ToolCallPart:
+def tool_call(call_id: str, name: str, arguments: Any, known: Mapping[str, ToolName]) -> ev.ToolCallPart:
     """A call with the names that windows, words and loop detection know."""
     tool = known.get(name)
     given = arguments_in(arguments)

@@ -1,13 +1,14 @@
 """Where the programs of other agents than `pi` are: those that their users have, and those that `install-agent` brings.
 
-    <data>/agents/<name>/<version>/node_modules/   a package from npm, whole or not there
+<data>/agents/<name>/<version>/node_modules/     a package from npm, whole or not there
+<data>/agents/<name>/<version>/bin/<command>     what starts it, if it has no program of its own but runs on Node
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from itertools import islice
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -18,32 +19,77 @@ from pi_subagents.harness.pi.programs import command_words
 from pi_subagents.models.task import Profile
 from pi_subagents.paths import data_dir, find_program
 
+_ARCHITECTURES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
+"""What npm calls them."""
+_CPU_BYTES = 16_384
+"""What the kernel says of the first of many processors, and more."""
+
 
 class Package(msgspec.Struct, frozen=True):
-    """What an agent is on npm. `native` is where its program for this platform is, below `node_modules`."""
+    """What an agent is on npm. `native` is where its program is, below `node_modules`, `{}` being the platform.
+
+    Without `native` it is a script for Node.
+    """
 
     npm: str
     command: str
     tested: str
     native: str | None = None
 
-    def program_in(self, node_modules: Path) -> Path | None:
-        """The program to start: the native one rather than the script that starts it."""
-        script = node_modules / ".bin" / self.command
-        return self.native_in(node_modules) or (script if os.access(script, os.X_OK) else None)
+    def program_in(self, folder: Path) -> Path | None:
+        """The program to start of a package that `install-agent` put into that folder."""
+        if self.native:
+            return self.native_in(folder / "node_modules")
+        launcher = self.launcher_in(folder)
+        return launcher if os.access(launcher, os.X_OK) and self.script_in(folder).is_file() else None
+
+    def script_in(self, folder: Path) -> Path:
+        """What npm would have people start; it runs on Node, and may only start the program for the platform."""
+        return folder / "node_modules" / ".bin" / self.command
+
+    def launcher_in(self, folder: Path) -> Path:
+        """What starts the script on the right Node."""
+        return folder / "bin" / self.command
 
     def native_in(self, node_modules: Path) -> Path | None:
         """The program for this platform, where the package has one."""
-        found = islice(node_modules.glob(self.native), 1) if self.native else ()
+        patterns = [self.native.format(platform) for platform in _platforms()] if self.native else []
+        found = (path for pattern in patterns for path in node_modules.glob(pattern))
         return next((path for path in found if os.access(path, os.X_OK)), None)
 
 
+@cache
+def _platforms() -> tuple[str, ...]:
+    """What packages call this platform, the best first: npm may bring several, not all of which start here."""
+    machine = os.uname()
+    base = f"{machine.sysname.lower()}-{_ARCHITECTURES.get(machine.machine, machine.machine)}"
+    plain = (base, f"{base}-baseline") if _has_avx2() else (f"{base}-baseline", base)
+    if machine.sysname != "Linux" or _has_glibc():
+        return plain
+    return (*(f"{name}-musl" for name in plain), base.replace("linux", "linuxmusl"), base)
+
+
+def _has_glibc() -> bool:
+    try:
+        return bool(os.confstr("CS_GNU_LIBC_VERSION"))
+    except (OSError, ValueError):
+        return False
+
+
+def _has_avx2() -> bool:
+    try:
+        with Path("/proc/cpuinfo").open("rb") as file:
+            return b" avx2 " in file.read(_CPU_BYTES)
+    except OSError:
+        return True
+
+
 PACKAGES: Mapping[str, Package] = {
-    "claude": Package("@anthropic-ai/claude-code", "claude", "2.1.325", "@anthropic-ai/claude-code-*/claude"),
-    "codex": Package("@openai/codex", "codex", "0.166.0", "@openai/codex-*/vendor/*/bin/codex"),
-    "opencode": Package("opencode-ai", "opencode", "1.18.33", "opencode-*/bin/opencode"),
+    "claude": Package("@anthropic-ai/claude-code", "claude", "2.1.325", "@anthropic-ai/claude-code-{}/claude"),
+    "codex": Package("@openai/codex", "codex", "0.166.0", "@openai/codex-{}/vendor/*/bin/codex"),
+    "opencode": Package("opencode-ai", "opencode", "1.18.33", "opencode-{}/bin/opencode"),
     "gemini": Package("@google/gemini-cli", "gemini", "0.61.0"),
-    "copilot": Package("@github/copilot", "copilot", "1.0.102"),
+    "copilot": Package("@github/copilot", "copilot", "1.0.102", "@github/copilot-{}/copilot"),
     "qwen": Package("@qwen-code/qwen-code", "qwen", "0.24.4"),
 }
 """By the name of the agent, each in the version that is tested."""
@@ -94,7 +140,9 @@ def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile 
 def _native_beside(found: str, package: Package) -> Path | None:
     """The native program that an npm script on the PATH would start."""
     for folder in Path(os.path.realpath(found)).parents:
-        if folder.name == "node_modules" and (native := package.native_in(folder)):
+        # In a global installation what a package needs is below it, elsewhere beside it.
+        modules = folder if folder.name == "node_modules" else folder / "node_modules"
+        if native := package.native_in(modules):
             return native
     return None
 
@@ -102,8 +150,8 @@ def _native_beside(found: str, package: Package) -> Path | None:
 def installed_program(agent: str, environ: Mapping[str, str]) -> Path | None:
     """What `install-agent` brought last."""
     package = PACKAGES[agent]
-    folders = sorted((agents_dir(environ) / agent).glob("*/node_modules"), key=_age)
-    return next((program for folder in folders if (program := package.program_in(folder))), None)
+    modules = sorted((agents_dir(environ) / agent).glob("*/node_modules"), key=_age)
+    return next((program for folder in modules if (program := package.program_in(folder.parent))), None)
 
 
 def _age(folder: Path) -> float:
@@ -115,3 +163,8 @@ def installed_agents(environ: Mapping[str, str], but: str = "") -> Iterator[str]
     for agent, package in PACKAGES.items():
         if agent != but and (find_program(package.command, environ.get("PATH")) or installed_program(agent, environ)):
             yield agent
+
+
+def file_there(path: Path) -> Path | None:
+    """The path of a login or a setting, if there is such a file."""
+    return path if path.is_file() else None

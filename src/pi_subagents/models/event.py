@@ -173,6 +173,10 @@ class Delta(Event, frozen=True, tag="delta"):
     text: str
 
 
+LIMIT = "limit"
+"""The stop reason of an agent that may not go on: it has had its turns, or spent its money."""
+
+
 class Message(Event, frozen=True, tag="message"):
     """A complete message of the conversation; it replaces what its deltas had built up."""
 

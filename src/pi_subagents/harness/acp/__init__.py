@@ -1,0 +1,1 @@
+"""Every agent that speaks the Agent Client Protocol."""

@@ -1,0 +1,137 @@
+"""What all agents but `pi` have in common: one program with one mode, found and asked in the same way."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+import msgspec
+
+from pi_subagents.errors import AgentNotFound, ProfileError
+from pi_subagents.harness.contract import Inspection, InspectionCheck, Launch, Program, Question, Report, UnknownTool
+from pi_subagents.harness.pi.programs import child_path, version_in
+from pi_subagents.harness.programs import PACKAGES, find_agent_program
+from pi_subagents.models.finding import Finding
+from pi_subagents.models.task import Profile
+
+if TYPE_CHECKING:
+    from pi_subagents.place import Place
+    from pi_subagents.settings import Settings
+
+_TIMEOUT_S = 20.0  # some of them take three seconds to start on an idle machine
+
+
+class Probe(msgspec.Struct, frozen=True):
+    """How an agent is asked whether it can run: what it is told, and what it says if it can."""
+
+    arguments: tuple[str, ...]
+    stdin: bytes = b""
+    until: str | None = None
+
+
+class Agent:
+    """The base of every harness for an agent of its own; see `Harness` for what each member means."""
+
+    name: str
+    honours: frozenset[str]
+    reports: frozenset[Report] = frozenset()
+    conversation_files: Sequence[str] = ()
+    can_steer = False
+    fallback = None
+    lists_models = False
+    levels: ClassVar[Mapping[str, str]] = {}
+    login = ""
+    """What somebody does who has no login yet, as the end of a sentence that begins with "to log in"."""
+
+    @property
+    def steerable_as(self) -> str | None:
+        return self.name if self.can_steer else None
+
+    def find_program(self, place: Place, settings: Settings, profile: Profile | None = None) -> Program:
+        return find_agent_program(self.name, place.environ, profile)
+
+    def version_question(self, program: Program, place: Place) -> Question | None:
+        return Question((*program.argv, "--version"), self.environ(place))
+
+    def environ(self, place: Place) -> dict[str, str]:
+        """The environment for questions: with the Node that we brought, where the program needs one."""
+        return {**place.environ, "PATH": child_path(place.environ)}
+
+    def mode_question(self, program: Program, place: Place) -> Question | None:
+        return None
+
+    def has_mode(self, answer: str) -> bool:
+        return True
+
+    def credentials(self, place: Place) -> str | None:
+        return None
+
+    def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:
+        return None
+
+    def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterable[UnknownTool]:
+        return ()
+
+    def refuses(self, profile: Profile) -> str | None:
+        return None
+
+    def own_level(self, level: str) -> str:
+        return self.levels.get(level, level)
+
+    def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
+        """As it is; raises ProfileError for tools that it does not have, and for two lists of them."""
+        if profile.tools is not None and profile.exclude_tools is not None:
+            raise ProfileError(f'Profile "{profile.name}" has both "tools" and "excludeTools" set; choose one of them.')
+        for unknown in self.unknown_tools(profile, Path(), Path()):
+            hint = f" {unknown.hint}" if unknown.hint else ""
+            raise ProfileError(
+                f'Profile "{profile.name}" names "{unknown.name}" in "{unknown.field}", which {self.name} does not '
+                f"have.{hint}"
+            )
+        return profile
+
+    # --- whether it can run here --------------------------------------------------------------------------
+
+    def probe(self) -> Probe:
+        """How to ask it; by its version alone where there is no better way."""
+        return Probe(("--version",))
+
+    def checks(self) -> Sequence[InspectionCheck]:
+        return (partial(check_agent, self),)
+
+
+def agent_environ(launch: Launch) -> dict[str, str]:
+    """The environment for a run, with what `install-agent` and `install-pi` brought on the PATH."""
+    return {**launch.environ, "PATH": child_path(launch.environ)}
+
+
+def check_agent(agent: Agent, inspection: Inspection) -> Iterator[Finding]:
+    """Whether the program is here, starts, speaks as we know it, and has a login or a key."""
+    place = inspection.place
+    try:
+        program = agent.find_program(place, inspection.settings)
+    except AgentNotFound:
+        yield Finding(agent.name, True, f"not installed (pi-subagents install-agent {agent.name})", is_absent=True)
+        return
+    environ = agent.environ(place)
+    answer = inspection.ask([*program.argv, "--version"], environ=environ, timeout_s=_TIMEOUT_S, cwd=place.cwd)
+    version = version_in(answer.text) if answer.ok else None
+    shown = f"{'.'.join(map(str, version)) if version else 'unknown version'}, found via {program.found_in}"
+    probe = agent.probe()
+    if answer.ok and probe.stdin:
+        argv = [*program.argv, *probe.arguments]
+        answer = inspection.ask(
+            argv, environ=environ, timeout_s=_TIMEOUT_S, cwd=place.cwd, stdin=probe.stdin, until=probe.until
+        )
+    if not answer.ok:
+        lines = answer.text.strip().splitlines()
+        yield Finding(agent.name, False, f"does not start ({shown}): {lines[-1] if lines else 'no answer'}")
+        return
+    known = agent.credentials(place)
+    detail = f"{shown}; {known}" if known else f"{shown}; no login or key seen"
+    yield Finding(agent.name, known is not None, detail, "" if known else agent.login)
+    package = PACKAGES.get(agent.name)
+    if version and package and version != version_in(package.tested):
+        yield Finding(f"{agent.name} version", True, f"tested with {package.tested}; others may behave otherwise")

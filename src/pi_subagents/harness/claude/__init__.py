@@ -1,0 +1,1 @@
+"""Claude Code, spoken to in its own protocol."""

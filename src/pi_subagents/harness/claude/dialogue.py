@@ -1,0 +1,436 @@
+"""The dialogue with `claude`: stream-json in both directions, and control requests.
+
+It tells a message block by block, and its figures at the end of the stream; both are joined here. Its own sub-agents
+speak in the same stream, under the id of the call that started them: they are progress of that call and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from pi_subagents.harness.claude.launch import TOOLS, user_message
+from pi_subagents.harness.frames import (
+    arguments_in,
+    figure_in,
+    items_in,
+    last_line,
+    milliseconds_in,
+    object_in,
+    read_object,
+    text_in,
+    tool_call,
+    unknown,
+)
+from pi_subagents.jsonl import Frame
+from pi_subagents.models import event as ev
+from pi_subagents.models.run import Usage
+
+_DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
+_KINDS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "toolCall"}
+_LIMITS = ("error_max_turns", "error_max_budget_usd")
+_HOPELESS = "authentication_failed"
+_HOPELESS_TRIES = 2
+"""A login may be renewed after the first refusal; a wrong key stays wrong, and it would try for minutes."""
+
+_DENIED = "Whoever gave you this task does not allow it. Go on without it, or say what you could not do."
+
+Events = Iterator[ev.AnyEvent]
+
+
+class _Draft(msgspec.Struct):
+    """The message that is being written."""
+
+    id: str
+    model: str | None = None
+    parts: list[ev.Part] = msgspec.field(default_factory=list)
+    usage: dict[str, Any] = msgspec.field(default_factory=dict)
+    stop_reason: str | None = None
+    error: str | None = None
+    aborted: bool = False
+
+
+class ClaudeDialogue:
+    """One run."""
+
+    def __init__(self) -> None:
+        self._replies = b""
+        self._draft: _Draft | None = None
+        self._session: str | None = None
+        self._prompted = False
+        self._calls: dict[str, str] = {}
+        self._requests: dict[str, dict[str, Any]] = {}
+        self._background = 0
+        self._refusals = 0
+        self._stopped = False
+        self._usage = Usage()
+        self._has_cost = True
+        self._context: int | None = None
+        self._error: str | None = None
+
+    def decode(self, frame: Frame, at: int) -> list[ev.AnyEvent]:
+        """The events one record stands for; never raises."""
+        record, events = read_object(frame, at)
+        if record is None:
+            return events
+        kind = text_in(record.get("type")) or ""
+        handler = _HANDLERS.get(kind)
+        if handler is None:
+            return [*events, unknown(kind, record, at)]
+        return [*events, *handler(self, record, at)]
+
+    def take_replies(self) -> bytes:
+        """The interrupt of an agent that tries in vain, and answers to what we cannot do."""
+        replies, self._replies = self._replies, b""
+        return replies
+
+    def ended(self, exit_code: int, at: int) -> list[ev.AnyEvent]:
+        """What was written when it ended."""
+        return list(self._flush(at))
+
+    def steer(self, text: str) -> bytes:
+        """It is read between two requests to the model."""
+        return user_message(text)
+
+    def abort(self) -> bytes:
+        """It settles, and what was said so far is kept."""
+        self._stopped = True
+        return _control_request("abort", subtype="interrupt")
+
+    def answer(self, request_id: str, *, allowed: bool) -> bytes:
+        """A tool that is allowed gets the arguments that it was called with."""
+        arguments = self._requests.pop(request_id, {})
+        verdict: dict[str, Any] = {
+            "behavior": "deny",
+            "message": "The person who gave you this task does not allow it.",
+        }
+        if allowed:
+            verdict = {"behavior": "allow", "updatedInput": arguments}
+        return _control_response(request_id, subtype="success", response=verdict)
+
+    # --- what it tells of itself --------------------------------------------------------------------------
+
+    def _system(self, record: dict[str, Any], at: int) -> Events:
+        handler = _SYSTEM.get(text_in(record.get("subtype")) or "")
+        if handler is None:
+            yield unknown(f"system/{record.get('subtype')}", record, at)
+        else:
+            yield from handler(self, record, at)
+
+    def _init(self, record: dict[str, Any], at: int) -> Events:
+        """Each turn begins with one."""
+        session = text_in(record.get("session_id"))
+        if session and session != self._session:
+            self._session = session
+            yield ev.AgentSession(at=at, id=session)
+            tools = record.get("tools")
+            names = tuple(map(_our_name, filter(None, map(text_in, tools)))) if isinstance(tools, list) else ()
+            yield ev.AgentInstructed(at=at, tools=names)
+        yield ev.AgentStarted(at=at)
+
+    def _retry(self, record: dict[str, Any], at: int) -> Events:
+        """Whatever was streamed of the message that broke off comes again."""
+        self._draft = None
+        error = text_in(record.get("error")) or "error"
+        status = record.get("error_status")
+        yield ev.MessageStarted(at=at, role="assistant")
+        yield ev.RetryStarted(
+            at=at,
+            attempt=milliseconds_in(record.get("attempt")) or 0,
+            max_attempts=milliseconds_in(record.get("max_retries")) or 0,
+            delay_ms=milliseconds_in(record.get("retry_delay_ms")) or 0,
+            message=f"{status} {error}" if status else error,
+        )
+        self._refusals += error == _HOPELESS
+        if self._refusals == _HOPELESS_TRIES:
+            self._error = f"The key or login of claude was refused ({status} {error})"
+            self._replies += _control_request("hopeless", subtype="interrupt")
+
+    def _tasks(self, record: dict[str, Any], at: int) -> Events:
+        """What goes on in the background belongs to the run."""
+        self._background = len(items_in(record.get("tasks")))
+        yield from ()
+
+    def _task_progress(self, record: dict[str, Any], at: int) -> Events:
+        yield from self._progress(text_in(record.get("tool_use_id")), text_in(record.get("description")) or "", at)
+
+    def _compacted(self, record: dict[str, Any], at: int) -> Events:
+        facts = object_in(record.get("compact_metadata"))
+        before = milliseconds_in(facts.get("pre_tokens"))
+        yield ev.CompactionEnded(
+            at=at, reason=text_in(facts.get("trigger")) or "", tokens_before=before, will_retry=True
+        )
+
+    def _nothing(self, record: dict[str, Any], at: int) -> Events:
+        """It repeats what another record says, or is for its own terminal."""
+        yield from ()
+
+    # --- messages -----------------------------------------------------------------------------------------
+
+    def _stream(self, record: dict[str, Any], at: int) -> Events:
+        if record.get("parent_tool_use_id") is not None:
+            return
+        event = object_in(record.get("event"))
+        match event.get("type"):
+            case "message_start":
+                yield from self._flush(at)
+                message = object_in(event.get("message"))
+                self._draft = _drafted(message)
+                yield ev.MessageStarted(at=at, role="assistant")
+            case "content_block_delta":
+                delta = object_in(event.get("delta"))
+                kind = text_in(delta.get("type")) or ""
+                if text := text_in(delta.get(_DELTAS.get(kind, ""))):
+                    yield ev.Delta(at=at, kind=_KINDS[kind], text=text)
+            case "message_delta" if self._draft is not None:
+                self._draft.stop_reason = text_in(object_in(event.get("delta")).get("stop_reason"))
+                self._draft.usage |= object_in(event.get("usage"))
+            case "message_stop":
+                yield from self._flush(at)
+
+    def _assistant(self, record: dict[str, Any], at: int) -> Events:
+        message = object_in(record.get("message"))
+        if (parent := text_in(record.get("parent_tool_use_id"))) is not None:
+            yield from self._progress(parent, _doing(message), at)
+            return
+        message_id = str(message.get("id"))
+        if self._draft is None or self._draft.id != message_id:
+            yield from self._flush(at)
+            self._draft = _drafted(message)
+            yield ev.MessageStarted(at=at, role="assistant")
+        self._draft.parts += _parts(message)
+        self._draft.aborted = record.get("aborted") is True
+        if record.get("is_api_error_message") is True:
+            self._draft.error = "\n".join(part.text for part in self._draft.parts if isinstance(part, ev.TextPart))
+
+    def _flush(self, at: int) -> Events:
+        """The message that was being written, if there is one: whole, or all there will be of it."""
+        draft, self._draft = self._draft, None
+        if draft is None:
+            return
+        if draft.error is not None:
+            yield ev.Message(at=at, role="assistant", stop_reason="error", error_message=draft.error)
+            return
+        if not draft.parts and not draft.usage:
+            return
+        stop_reason = "aborted" if draft.aborted else _STOP_REASONS.get(draft.stop_reason or "", "stop")
+        self._context = _context(draft.usage) or self._context
+        message = ev.Message(
+            at=at,
+            role="assistant",
+            parts=tuple(draft.parts),
+            model=draft.model,
+            stop_reason=stop_reason,
+            usage=_usage(draft.usage),
+        )
+        yield message
+        for call in message.tool_calls:
+            self._calls[call.id] = call.name
+            yield ev.ToolStarted(at=at, id=call.id, name=call.name, arguments=call.arguments)
+
+    def _user(self, record: dict[str, Any], at: int) -> Events:
+        content = object_in(record.get("message")).get("content")
+        parent = text_in(record.get("parent_tool_use_id"))
+        if parent is not None:
+            return
+        yield from self._flush(at)
+        told = [ev.TextPart(content)] if isinstance(content, str) else []
+        for item in items_in(content):
+            if item.get("type") == "tool_result":
+                yield from self._tool_result(item, record.get("tool_use_result"), at)
+            elif text := text_in(item.get("text")):
+                told.append(ev.TextPart(text))
+        if told:
+            if not self._prompted:
+                yield ev.PromptAccepted(at=at)
+            self._prompted = True
+            # What it tells itself is no message of ours, and must not look as if a person had said it.
+            yield ev.Message(at=at, role="user" if record.get("isReplay") else "custom", parts=tuple(told))
+
+    def _tool_result(self, item: dict[str, Any], result: Any, at: int) -> Events:
+        call_id = str(item.get("tool_use_id"))
+        name, is_error = self._calls.pop(call_id, "tool"), item.get("is_error") is True
+        if not is_error and (changed := _changed(object_in(result), call_id, at)):
+            yield changed
+        yield ev.ToolEnded(at=at, id=call_id, name=name, is_error=is_error)
+        text = _result_text(item.get("content"))
+        parts = (ev.TextPart(text),) if text else ()
+        yield ev.Message(at=at, role="toolResult", parts=parts, tool_call_id=call_id, tool_name=name, is_error=is_error)
+
+    def _progress(self, call_id: str | None, line: str, at: int) -> Events:
+        if call_id is not None and line:
+            yield ev.ToolProgress(at=at, id=call_id, name=self._calls.get(call_id, "agent"), line=last_line(line))
+
+    # --- requests and the end -----------------------------------------------------------------------------
+
+    def _control(self, record: dict[str, Any], at: int) -> Events:
+        request, request_id = object_in(record.get("request")), str(record.get("request_id"))
+        if request.get("subtype") != "can_use_tool":
+            self._replies += _control_response(request_id, subtype="error", error="not supported")
+            yield unknown(f"control/{request.get('subtype')}", record, at)
+            return
+        self._requests[request_id] = arguments_in(request.get("input"))
+        name = text_in(request.get("tool_name")) or "tool"
+        about = text_in(request.get("description")) or ""
+        yield ev.ApprovalRequested(
+            at=at,
+            id=request_id,
+            what=f"{name}: {last_line(about)}" if about else name,
+            tool_name=_our_name(name),
+            tool_call_id=text_in(request.get("tool_use_id")),
+        )
+
+    def _result(self, record: dict[str, Any], at: int) -> Events:
+        """The end of a turn, and of the run, unless something goes on in the background or waits to be read."""
+        yield from self._flush(at)
+        yield self._total(record, at)
+        subtype, reason = record.get("subtype"), text_in(record.get("terminal_reason")) or ""
+        if subtype in _LIMITS:
+            yield _error(_complaint(record), at, ev.LIMIT)
+        elif self._error is not None or (record.get("is_error") is True and not reason.startswith("aborted")):
+            yield _error(self._error or _complaint(record), at, "error")
+        elif reason.startswith("aborted") or self._stopped:
+            yield ev.AgentSettled(at=at, aborted=True)
+            return
+        if not self._background and not record.get("queued_turn_count"):
+            yield ev.AgentSettled(at=at)
+
+    def _total(self, record: dict[str, Any], at: int) -> ev.UsageTotal:
+        models = [object_in(model) for model in object_in(record.get("model_usage_since_last_result")).values()]
+        sizes = [milliseconds_in(model.get("contextWindow")) or 0 for model in models]
+        for model in models:
+            self._usage = self._usage + _model_usage(model)
+            # Where it does not know a model, it makes up what it costs.
+            self._has_cost = self._has_cost and model.get("costBasis") != "unknown"
+        usage = self._usage if self._has_cost else msgspec.structs.replace(self._usage, cost=0.0)
+        size = max(sizes, default=0) or None
+        return ev.UsageTotal(at=at, usage=usage, context_used=self._context, context_size=size, has_cost=self._has_cost)
+
+
+Handler = Callable[[ClaudeDialogue, dict[str, Any], int], Events]
+
+_HANDLERS: Mapping[str, Handler] = {
+    "system": ClaudeDialogue._system,
+    "stream_event": ClaudeDialogue._stream,
+    "assistant": ClaudeDialogue._assistant,
+    "user": ClaudeDialogue._user,
+    "result": ClaudeDialogue._result,
+    "control_request": ClaudeDialogue._control,
+    "control_response": ClaudeDialogue._nothing,
+    "control_cancel_request": ClaudeDialogue._nothing,
+    "keep_alive": ClaudeDialogue._nothing,
+    "tool_progress": ClaudeDialogue._nothing,
+}
+_SYSTEM: Mapping[str, Handler] = {
+    "init": ClaudeDialogue._init,
+    "api_retry": ClaudeDialogue._retry,
+    "background_tasks_changed": ClaudeDialogue._tasks,
+    "task_progress": ClaudeDialogue._task_progress,
+    "compact_boundary": ClaudeDialogue._compacted,
+    **dict.fromkeys(
+        ("status", "thinking_tokens", "task_started", "task_updated", "task_notification", "ui_invalidate"),
+        ClaudeDialogue._nothing,
+    ),
+    "permission_denied": ClaudeDialogue._nothing,
+}
+_STOP_REASONS = {"tool_use": "toolUse", "max_tokens": "length"}
+
+
+# --- pieces of records ----------------------------------------------------------------------------------------
+
+
+def _our_name(tool: str) -> str:
+    return TOOLS[tool].name if tool in TOOLS else tool
+
+
+def _drafted(message: dict[str, Any]) -> _Draft:
+    return _Draft(str(message.get("id")), text_in(message.get("model")), usage=object_in(message.get("usage")))
+
+
+def _parts(message: dict[str, Any]) -> Iterator[ev.Part]:
+    for item in items_in(message.get("content")):
+        match item:
+            case {"type": "text", "text": str(text)}:
+                yield ev.TextPart(text)
+            case {"type": "thinking", "thinking": str(text)} if text:
+                yield ev.ThinkingPart(text)
+            case {"type": "tool_use", "name": str(name)}:
+                yield tool_call(str(item.get("id")), name, item.get("input"), TOOLS)
+
+
+def _doing(message: dict[str, Any]) -> str:
+    """What a sub-agent of its own says or does, in a line."""
+    said = ""
+    for part in _parts(message):
+        if isinstance(part, ev.TextPart | ev.ToolCallPart):
+            said = part.text if isinstance(part, ev.TextPart) else part.name
+    return said
+
+
+def _usage(figures: dict[str, Any]) -> Usage:
+    cached = figure_in(figures.get("cache_read_input_tokens")) or 0
+    written = figure_in(figures.get("cache_creation_input_tokens")) or 0
+    read, said = figure_in(figures.get("input_tokens")) or 0, figure_in(figures.get("output_tokens")) or 0
+    return Usage.of(read, said, cached, written, read + said + cached + written, 0)
+
+
+def _context(figures: dict[str, Any]) -> int:
+    return _usage(figures).total_tokens
+
+
+def _model_usage(model: dict[str, Any]) -> Usage:
+    names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
+    tokens = [figure_in(model.get(name)) or 0 for name in names]
+    return Usage.of(*tokens, sum(tokens), figure_in(model.get("costUSD")) or 0)
+
+
+def _result_text(content: Any) -> str:
+    if isinstance(content, str):
+        return content
+    return "\n".join(text for item in items_in(content) if (text := text_in(item.get("text"))))
+
+
+def _changed(result: dict[str, Any], call_id: str, at: int) -> ev.FileChanged | None:
+    """What a tool that writes tells of the file."""
+    path, hunks = text_in(result.get("filePath")), result.get("structuredPatch")
+    if path is None or not isinstance(hunks, list):
+        return None
+    is_new = result.get("originalFile") is None and not hunks
+    lines = list(_new_file(text_in(result.get("content")) or "")) if is_new else list(_hunks(items_in(hunks)))
+    old = "/dev/null" if is_new else path
+    diff = "\n".join((f"--- {old}", f"+++ {path}", *lines, "")) if lines else ""
+    return ev.FileChanged(at=at, path=path, diff=diff, tool_call_id=call_id)
+
+
+def _new_file(content: str) -> Iterator[str]:
+    lines = content.splitlines()
+    yield f"@@ -0,0 +1,{len(lines)} @@"
+    yield from (f"+{line}" for line in lines)
+
+
+def _hunks(hunks: list[dict[str, Any]]) -> Iterator[str]:
+    for hunk in hunks:
+        old, new = (f"{hunk.get(f'{side}Start')},{hunk.get(f'{side}Lines')}" for side in ("old", "new"))
+        yield f"@@ -{old} +{new} @@"
+        yield from filter(None, map(text_in, hunk["lines"] if isinstance(hunk.get("lines"), list) else []))
+
+
+def _complaint(record: dict[str, Any]) -> str:
+    errors = record.get("errors")
+    told = [text for text in errors if isinstance(text, str)] if isinstance(errors, list) else []
+    return text_in(record.get("result")) or "\n".join(told) or f"claude ended with {record.get('subtype')}"
+
+
+def _error(message: str, at: int, stop_reason: str) -> ev.Message:
+    return ev.Message(at=at, role="assistant", stop_reason=stop_reason, error_message=message)
+
+
+def _control_request(request_id: str, **request: Any) -> bytes:
+    return msgspec.json.encode({"type": "control_request", "request_id": request_id, "request": request}) + b"\n"
+
+
+def _control_response(request_id: str, **response: Any) -> bytes:
+    answer = {"request_id": request_id, **response}
+    return msgspec.json.encode({"type": "control_response", "response": answer}) + b"\n"
