@@ -13,7 +13,8 @@ from pi_subagents.extension import EXTENSION_FILES
 from pi_subagents.harness import Program
 from pi_subagents.installing.pi_extension import manifest
 from pi_subagents.paths import data_dir
-from pi_subagents.processes.install import PINNED_PI_VERSION, find_node
+from pi_subagents.processes.install import PINNED_PI_VERSION
+from pi_subagents.processes.node import find_node
 from tests.kit.waiting import PATIENCE_S
 
 _HERE = Path(__file__).parent

@@ -20,7 +20,8 @@ from pi_subagents.harness import Program
 from pi_subagents.harness.pi.programs import PI_VARIABLE, find_pi
 from pi_subagents.offline import OfflineModel, Script, agent_environment
 from pi_subagents.paths import data_dir
-from pi_subagents.processes.install import PI_PACKAGE, find_node
+from pi_subagents.processes.install import PI_PACKAGE
+from pi_subagents.processes.node import find_node
 from pi_subagents.tools import ToolResult
 from tests.kit import command
 from tests.kit.processes import all_pids, command_line

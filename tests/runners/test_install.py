@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.errors import InstallError
-from pi_subagents.processes.install import PINNED_PI_VERSION, find_node, install_pi
+from pi_subagents.processes.install import PINNED_PI_VERSION, install_pi
+from pi_subagents.processes.node import find_node
 from pi_subagents.text.steps import Steps
 from tests.kit.waiting import PATIENCE_S
 

@@ -1,0 +1,104 @@
+"""What is fetched for the data directory appears there whole or not at all.
+
+It is put together in another place of that directory and renamed. So an interrupted install leaves nothing half-done,
+and two at the same time do not disturb each other.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from pi_subagents.errors import InstallError
+
+INSTALL_TIMEOUT_S = 900.0  # 200 MB over a slow line
+VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
+"""A version or a tag; it becomes the name of a directory."""
+_NPM_ERROR = re.compile(r"^npm error code (\w+)", re.MULTILINE)
+_SCRATCH_PREFIX = ".scratch-"
+
+
+def require_version(version: str, of: str, example: str) -> None:
+    """Raise InstallError for what npm might take as something else than a version."""
+    if not VERSION.fullmatch(version):
+        raise InstallError(f"{version!r} is not a version of {of}; use one such as {example}, or `latest`.")
+
+
+@contextmanager
+def installing(what: str, data: Path) -> Iterator[None]:
+    """A data directory that is there, without what killed installs left; raises InstallError if it cannot be used."""
+    try:
+        data.mkdir(parents=True, exist_ok=True)
+        _remove_abandoned(data)
+        yield
+    except OSError as error:
+        raise InstallError(
+            f"{what} cannot be installed in {data} ({error}); "
+            "make room, or set PI_SUBAGENTS_DATA_DIR to another directory."
+        ) from error
+
+
+@contextmanager
+def scratch(data: Path) -> Iterator[Path]:
+    """A folder of the data directory for as long as something is put together in it."""
+    with tempfile.TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=data) as folder:
+        yield Path(folder)
+
+
+def _remove_abandoned(data: Path) -> None:
+    """Delete what a killed install left; an install that is still at work is younger than its time-outs."""
+    for folder in data.glob(f"{_SCRATCH_PREFIX}*"):
+        with suppress(FileNotFoundError):
+            if time.time() - folder.stat().st_mtime > 3 * INSTALL_TIMEOUT_S:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def publish(staged: Path, target: Path, usable: Callable[[Path], bool]) -> None:
+    """Move a finished directory into place; one that another install put there in the meantime stays."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if target.exists() and not usable(target):
+        with suppress(FileNotFoundError):
+            target.rename(staged.with_name("broken"))
+    try:
+        staged.rename(target)
+    except OSError:
+        if not usable(target):
+            raise
+
+
+def write_launcher(launcher: Path, command: str, data: Path) -> None:
+    """Make a script that starts a command; whoever starts it meanwhile gets the old one or the new one."""
+    launcher.parent.mkdir(exist_ok=True)
+    with scratch(data) as folder:
+        new = folder / launcher.name
+        new.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+        new.chmod(0o755)
+        new.replace(launcher)
+
+
+def run(command: Sequence[str], doing: str, advice: str, environ: Mapping[str, str] | None = None) -> None:
+    """Run a program to its end; raises InstallError with what was being done, and what it printed in a note."""
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            timeout=INSTALL_TIMEOUT_S,
+            env=environ,
+        )
+    except subprocess.TimeoutExpired:
+        raise InstallError(f"{doing} took more than {INSTALL_TIMEOUT_S:.0f} s; {advice}.") from None
+    if done.returncode != 0:
+        code = _NPM_ERROR.search(done.stdout)
+        error = InstallError(f"{doing} failed{f' ({code[1]})' if code else ''}; {advice}.", code[1] if code else None)
+        error.add_note(done.stdout)
+        raise error

@@ -1,0 +1,95 @@
+"""Brings the programs of other agents than `pi` under the data directory; `harness/programs.py` says where they are."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pi_subagents.errors import InstallError
+from pi_subagents.harness.programs import PACKAGES, Package
+from pi_subagents.paths import data_dir
+from pi_subagents.processes.fetching import installing, publish, require_version, run, scratch, write_launcher
+from pi_subagents.processes.node import Node, node_with_npm
+from pi_subagents.processes.npm import npm_run, read_manifest
+from pi_subagents.text.steps import Steps
+
+
+@dataclass(frozen=True, slots=True)
+class InstalledAgent:
+    """An agent that is in place: start `program`."""
+
+    version: str
+    program: Path
+
+
+def install_agent(agent: str, version: str | None = None, *, steps: Steps, data: Path | None = None) -> InstalledAgent:
+    """Bring an agent in that version (or npm tag) and make it the one that is started; quick when it is there.
+
+    Without a version it is the tested one. Raises InstallError, as `install_pi` does, and KeyError for an agent that
+    is not in `PACKAGES`.
+    """
+    package = PACKAGES[agent]
+    version = version or package.tested
+    require_version(version, agent, package.tested)
+    data = (data or data_dir()).absolute()
+    agents = data / "agents" / agent
+    with installing(agent, data):
+        folder = agents / version
+        if package.program_in(folder) is None:
+            folder = _bring(package, version, agents, data, steps)
+        elif not package.native:  # the Node that it was to run on may be gone
+            _write_launcher(package, folder, folder, node_with_npm(data, steps), data)
+        program = package.program_in(folder)
+        if program is None:
+            raise InstallError(f"{folder} has been removed while it was installed; try again.")
+        os.utime(folder / "node_modules")  # the one that was asked for last is the one that is started
+    steps.say(f"{agent} {folder.name} is ready")
+    return InstalledAgent(folder.name, program)
+
+
+def _bring(package: Package, version: str, agents: Path, data: Path, steps: Steps) -> Path:
+    node = node_with_npm(data, steps)
+    with steps.step(f"fetching {package.command} {version} from npm"), scratch(data) as folder:
+        staged = folder / "new"
+        staged.mkdir()
+        npm_run(node, "install", "--prefix", staged, f"{package.npm}@{version}")
+        manifest = read_manifest(staged / "node_modules" / package.npm)
+        command = _command(package, staged, node)
+        if manifest is None or command is None:
+            raise InstallError(
+                f"{package.npm}@{version} came without a program for this platform; choose another version."
+            )
+        target = agents / manifest.version  # what a tag such as `latest` stands for
+        if not package.native:
+            _write_launcher(package, staged, target, node, data)
+        _start_once(package, version, command, home=folder)
+        publish(staged, target, usable=lambda folder: package.program_in(folder) is not None)
+    return target
+
+
+def _command(package: Package, folder: Path, node: Node) -> Sequence[str] | None:
+    """What starts a package where it is put together."""
+    if package.native:
+        native = package.native_in(folder / "node_modules")
+        return [str(native)] if native else None
+    script = package.script_in(folder)
+    return [str(node.binary), str(script)] if script.is_file() else None
+
+
+def _write_launcher(package: Package, folder: Path, target: Path, node: Node, data: Path) -> None:
+    """For a package that is in `folder` and will be in `target`."""
+    command = shlex.join([str(node.binary), str(package.script_in(target))])
+    write_launcher(package.launcher_in(folder), command, data)
+
+
+def _start_once(package: Package, version: str, command: Sequence[str], home: Path) -> None:
+    """Raise InstallError if it does not start here; what it writes when it first does goes with `home`."""
+    run(
+        [*command, "--version"],
+        doing=f"starting {package.command} {version}",
+        advice="choose another version",
+        environ=os.environ | {"HOME": str(home)},
+    )
