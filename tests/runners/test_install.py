@@ -7,7 +7,6 @@ import os
 import subprocess
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from pi_subagents.processes.install import PINNED_PI_VERSION, install_pi
 from pi_subagents.processes.node import find_node
 from pi_subagents.text.steps import Steps
 from tests.kit.waiting import PATIENCE_S
+from tests.runners.machine import Machine, machine_in
 
 # Node, npm and pi in one: what it is asked to run decides which one it plays.
 NODE = """#!/bin/sh
@@ -56,43 +56,9 @@ esac
 """
 
 
-@dataclass(frozen=True)
-class Machine:
-    """A machine whose PATH has only the stand-in, and the basic tools it is written with."""
-
-    bin: Path
-    data: Path
-
-    @property
-    def npm_calls(self) -> int:
-        calls = self.bin / "npm-calls"
-        return len(calls.read_text().splitlines()) if calls.exists() else 0
-
-    def add(self, name: str, text: str) -> None:
-        path = self.bin / name
-        path.write_text(text)
-        path.chmod(0o755)
-
-    @property
-    def launcher(self) -> Path:
-        return self.data / "bin" / "pi"
-
-    def leftovers(self) -> list[str]:
-        return [path.name for path in self.data.iterdir() if path.name.startswith(".")]
-
-
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
-    machine = Machine(tmp_path / "a machine" / "bin", tmp_path / "some data")
-    machine.bin.mkdir(parents=True)
-    npm = machine.bin.parent / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
-    npm.parent.mkdir(parents=True)
-    npm.touch()
-    machine.add("node", NODE)
-    machine.add("version", "22.19.0")
-    machine.add("rg", "#!/bin/sh\n")
-    monkeypatch.setenv("PATH", f"{machine.bin}{os.pathsep}/usr/bin{os.pathsep}/bin")
-    return machine
+    return machine_in(tmp_path, monkeypatch, NODE)
 
 
 def install(machine: Machine, version: str = PINNED_PI_VERSION) -> list[str]:

@@ -140,6 +140,8 @@ def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile 
 def _native_beside(found: str, package: Package) -> Path | None:
     """The native program that an npm script on the PATH would start."""
     for folder in Path(os.path.realpath(found)).parents:
+        if "node_modules" not in folder.parts:  # what is further up belongs to somebody else
+            break
         # In a global installation what a package needs is below it, elsewhere beside it.
         modules = folder if folder.name == "node_modules" else folder / "node_modules"
         if native := package.native_in(modules):
