@@ -51,9 +51,10 @@ class Dialect:
         prompt: str = "look around",
         told: Sequence[Told] = (),
         headers: Mapping[str, str] | None = None,
+        **fields: Any,
     ) -> Reply:
         """One request on a connection of its own."""
-        body = {"model": "scripted", "stream": True, "tools": self.tools}
+        body = {"model": "scripted", "stream": True, "tools": self.tools, **fields}
         body |= self.body("You are a scout.", prompt, told, "and now?" if told else "")
         with connect(model) as connection:
             connection.request("POST", self.path, json.dumps(body), dict(headers or {}))
@@ -174,6 +175,45 @@ _MESSAGES_TOOLS: list[Json] = [{"name": name, "input_schema": {}} for name in ("
 _NAMESPACE = {"type": "namespace", "name": "mcp__pi", "tools": [_function("go")]}
 _RESPONSES_TOOLS = [_function("ls"), _NAMESPACE, {"type": "web_search"}]
 
+
+def _gemini_body(system: str, prompt: str, told: Sequence[Told], then: str) -> Json:
+    # Gemini CLI tells about the place in a message of its own before the prompt, and may leave out ids.
+    context = {"role": "user", "parts": [{"text": "<session_context>"}]}
+    contents: list[Json] = [context, {"role": "user", "parts": [{"text": prompt}]}]
+    for one in told:
+        call = {"id": one.call_id, "name": one.tool, "args": json.loads(one.arguments)}
+        answer = {"id": one.call_id, "name": one.tool, "response": {"output": one.result}}
+        thought = {"text": "hm", "thought": True}
+        contents.append({"role": "model", "parts": [thought, {"text": "I look."}, {"functionCall": call}]})
+        contents.append({"role": "user", "parts": [{"functionResponse": answer}]})
+    last = [{"role": "user", "parts": [{"text": then}]}] if then else []
+    return {"systemInstruction": {"role": "user", "parts": [{"text": system}]}, "contents": [*contents, *last]}
+
+
+def _gemini_hear(events: Iterable[Event]) -> Heard:
+    heard = Heard()
+    for event in events:
+        (candidate,) = event["candidates"]
+        for part in candidate["content"]["parts"]:
+            match part:
+                case {"functionCall": call}:
+                    heard.calls.append([call["id"], call["name"], json.dumps(call["args"])])
+                case {"text": text, "thought": True}:
+                    heard.thinking += text
+                case {"text": text}:
+                    heard.text += text
+        if candidate.get("finishReason") == "STOP":
+            usage = event["usageMetadata"]
+            cached = usage["cachedContentTokenCount"]
+            heard.usage = usage["promptTokenCount"], usage["candidatesTokenCount"], cached
+            heard.ended = "calls" if heard.calls else "done"
+    return heard
+
+
+_GEMINI_TOOLS: list[Json] = [{"functionDeclarations": [{"name": "ls"}, {"name": "mcp__pi__go"}]}, {"googleSearch": {}}]
+_MODEL = "/v1beta/models/scripted"
+
 CHAT = Dialect("chat", "/v1/chat/completions", _CHAT_TOOLS, _chat_body, _chat_hear)
 MESSAGES = Dialect("messages", "/v1/messages?beta=true", _MESSAGES_TOOLS, _messages_body, _messages_hear)
 RESPONSES = Dialect("responses", "/v1/responses", _RESPONSES_TOOLS, _responses_body, _responses_hear)
+GEMINI = Dialect("gemini", f"{_MODEL}:streamGenerateContent?alt=sse", _GEMINI_TOOLS, _gemini_body, _gemini_hear)

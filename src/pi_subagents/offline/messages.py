@@ -18,9 +18,11 @@ from pi_subagents.offline.protocol import (
     tokens_in,
 )
 from pi_subagents.offline.request import Arrival, Request, make_request, messages_in, read_body, text_of
-from pi_subagents.offline.script import Fail, Turn, Usage
+from pi_subagents.offline.script import Call, Fail, Turn, Usage
 
 COUNT_PATH = "/v1/messages/count_tokens"
+
+_SIGNATURE = "offline"
 
 Fields = Mapping[str, Any]
 
@@ -45,15 +47,8 @@ class Messages(WireProtocol):
 
     def start(self, request: Request, usage: Usage) -> bytes:
         """The message without its content."""
-        figures = {
-            "input_tokens": usage.prompt_tokens - usage.cached_tokens,
-            "cache_creation_input_tokens": 0,
-            "cache_read_input_tokens": usage.cached_tokens,
-            "output_tokens": 0,
-        }
-        who = {"id": answer_id(request), "type": "message", "role": "assistant", "model": request.model}
-        unfilled: Fields = {"content": [], "stop_reason": None, "stop_sequence": None, "usage": figures}
-        return named_event({"type": "message_start", "message": {**who, **unfilled}})
+        message = _message(request, usage, 0, content=[], stop_reason=None)
+        return named_event({"type": "message_start", "message": message})
 
     def blocks(self, turn: Turn, request: Request) -> Iterator[Block]:
         """Content blocks, numbered in a row."""
@@ -67,10 +62,41 @@ class Messages(WireProtocol):
 
     def end(self, turn: Turn, request: Request, usage: Usage) -> bytes:
         """The reason to stop and the tokens of the answer."""
-        delta = {"stop_reason": "tool_use" if turn.calls else "end_turn", "stop_sequence": None}
+        delta = {"stop_reason": _stop_reason(turn), "stop_sequence": None}
         figures = {"output_tokens": usage.completion_tokens}
         last = named_event({"type": "message_delta", "delta": delta, "usage": figures})
         return last + named_event({"type": "message_stop"})
+
+    def whole(self, turn: Turn, request: Request, usage: Usage) -> Fields:
+        """The message with its content."""
+        content: list[Fields] = []
+        if turn.thinking:
+            content.append({"type": "thinking", "thinking": turn.thinking, "signature": _SIGNATURE})
+        if turn.text:
+            content.append({"type": "text", "text": turn.text})
+        content += [
+            {**_use(call, index, request), "input": dict(call.arguments)} for index, call in enumerate(turn.calls)
+        ]
+        return _message(request, usage, usage.completion_tokens, content=content, stop_reason=_stop_reason(turn))
+
+
+def _message(request: Request, usage: Usage, output_tokens: int, **fields: Any) -> Fields:
+    figures = {
+        "input_tokens": usage.prompt_tokens - usage.cached_tokens,
+        "cache_creation_input_tokens": 0,
+        "cache_read_input_tokens": usage.cached_tokens,
+        "output_tokens": output_tokens,
+    }
+    who = {"id": answer_id(request), "type": "message", "role": "assistant", "model": request.model}
+    return {**who, "stop_sequence": None, "usage": figures, **fields}
+
+
+def _stop_reason(turn: Turn) -> str:
+    return "tool_use" if turn.calls else "end_turn"
+
+
+def _use(call: Call, index: int, request: Request) -> Fields:
+    return {"type": "tool_use", "id": call_id(request, index), "name": call.tool, "input": {}}
 
 
 def count_tokens(raw: bytes) -> bytes:
@@ -100,10 +126,10 @@ def _contents(turn: Turn, request: Request) -> Iterator[tuple[Fields, list[Field
     if turn.thinking:
         pieces = [{"type": "thinking_delta", "thinking": piece} for piece in split(turn.thinking, turn.chunks)]
         opening = {"type": "thinking", "thinking": "", "signature": ""}
-        yield opening, [*pieces, {"type": "signature_delta", "signature": "offline"}], turn.chunk_delay_s
+        yield opening, [*pieces, {"type": "signature_delta", "signature": _SIGNATURE}], turn.chunk_delay_s
     if turn.text:
         pieces = [{"type": "text_delta", "text": piece} for piece in split(turn.text, turn.chunks)]
         yield {"type": "text", "text": ""}, [*pieces], turn.chunk_delay_s
     for index, call in enumerate(turn.calls):
-        use = {"type": "tool_use", "id": call_id(request, index), "name": call.tool, "input": {}}
-        yield use, [{"type": "input_json_delta", "partial_json": half} for half in argument_halves(call)], 0.0
+        halves: list[Fields] = [{"type": "input_json_delta", "partial_json": half} for half in argument_halves(call)]
+        yield _use(call, index, request), halves, 0.0

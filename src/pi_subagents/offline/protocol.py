@@ -44,6 +44,10 @@ class WireProtocol(ABC):
 
     path: ClassVar[str]
 
+    def takes(self, path: str) -> bool:
+        """Whether what is posted there is for this protocol."""
+        return path == self.path
+
     @abstractmethod
     def read(self, arrival: Arrival) -> Request:
         """The request; raises RequestError if it is none."""
@@ -63,6 +67,14 @@ class WireProtocol(ABC):
     @abstractmethod
     def end(self, turn: Turn, request: Request, usage: Usage) -> bytes:
         """What comes after the last block."""
+
+    @abstractmethod
+    def whole(self, turn: Turn, request: Request, usage: Usage) -> Mapping[str, Any]:
+        """The same turn for a client that wants one document."""
+
+    def document(self, turn: Turn, request: Request) -> bytes:
+        """That document's bytes."""
+        return json.dumps(self.whole(turn, request, usage_of(turn, request))).encode()
 
     def turn(self, turn: Turn, request: Request) -> Iterator[Frame]:
         """The whole stream of a turn, one block after the other."""
@@ -116,20 +128,47 @@ class ChatCompletions(WireProtocol):
                 pieces = [_chunk(request, {key: piece}) for piece in split(text, turn.chunks)]
                 yield Block(b"", pieces, pause_s=turn.chunk_delay_s)
         for index, call in enumerate(turn.calls):
-            name = {"id": call_id(request, index), "type": "function", "function": {"name": call.tool, "arguments": ""}}
+            name = _call(request, index, _function(request, index, call, ""))
             halves = [{"function": {"arguments": half}} for half in argument_halves(call)]
-            yield Block(_call(request, index, name), [_call(request, index, half) for half in halves])
+            yield Block(name, [_call(request, index, half) for half in halves])
 
     def end(self, turn: Turn, request: Request, usage: Usage) -> bytes:
         """The reason to stop, the token figures in a chunk without a choice, and the end marker."""
-        figures = {
-            "prompt_tokens": usage.prompt_tokens,
-            "completion_tokens": usage.completion_tokens,
-            "total_tokens": usage.prompt_tokens + usage.completion_tokens,
-            "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
-        }
-        reason = _chunk(request, {}, "tool_calls" if turn.calls else "stop")
-        return reason + _encode(request, {"choices": [], "usage": figures}) + b"data: [DONE]\n\n"
+        reason = _chunk(request, {}, _finish_reason(turn))
+        return reason + _encode(request, {"choices": [], "usage": _figures(usage)}) + b"data: [DONE]\n\n"
+
+    def whole(self, turn: Turn, request: Request, usage: Usage) -> Mapping[str, Any]:
+        """A completion with one choice."""
+        message: dict[str, Any] = {"role": "assistant", "content": turn.text or None}
+        if turn.thinking:
+            message["reasoning_content"] = turn.thinking
+        if turn.calls:
+            calls = enumerate(turn.calls)
+            message["tool_calls"] = [_function(request, index, call, arguments_text(call)) for index, call in calls]
+        choice = {"index": 0, "message": message, "finish_reason": _finish_reason(turn)}
+        return {**_envelope(request, "chat.completion"), "choices": [choice], "usage": _figures(usage)}
+
+
+def _finish_reason(turn: Turn) -> str:
+    return "tool_calls" if turn.calls else "stop"
+
+
+def _figures(usage: Usage) -> Mapping[str, Any]:
+    return {
+        "prompt_tokens": usage.prompt_tokens,
+        "completion_tokens": usage.completion_tokens,
+        "total_tokens": usage.prompt_tokens + usage.completion_tokens,
+        "prompt_tokens_details": {"cached_tokens": usage.cached_tokens},
+    }
+
+
+def _function(request: Request, index: int, call: Call, arguments: str) -> Mapping[str, Any]:
+    function = {"name": call.tool, "arguments": arguments}
+    return {"id": call_id(request, index), "type": "function", "function": function}
+
+
+def _envelope(request: Request, kind: str) -> Mapping[str, Any]:
+    return {"id": answer_id(request), "object": kind, "created": 0, "model": request.model}
 
 
 def _chunk(request: Request, delta: Mapping[str, Any], finish_reason: str | None = None) -> bytes:
@@ -141,8 +180,8 @@ def _call(request: Request, index: int, fields: Mapping[str, Any]) -> bytes:
 
 
 def _encode(request: Request, fields: Mapping[str, Any]) -> bytes:
-    envelope = {"id": answer_id(request), "object": "chat.completion.chunk", "created": 0, "model": request.model}
-    return b"data: " + json.dumps({**envelope, **fields}).encode() + b"\n\n"
+    chunk = {**_envelope(request, "chat.completion.chunk"), **fields}
+    return b"data: " + json.dumps(chunk).encode() + b"\n\n"
 
 
 def named_event(fields: Mapping[str, Any]) -> bytes:

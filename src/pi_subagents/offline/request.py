@@ -14,6 +14,7 @@ from typing import Any
 
 # Where pi (when its model entry says so, see `agent_dir`), Claude Code and Codex put the id of their session.
 CONVERSATION_HEADERS = ("x-session-affinity", "x-claude-code-session-id", "session-id")
+_KEY_HEADERS = ("authorization", "x-api-key", "x-goog-api-key")
 
 Message = Mapping[str, Any]
 
@@ -24,11 +25,12 @@ class RequestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """A request as it came: `at_s` is on the monotonic clock."""
+    """A request as it came: `at_s` is on the monotonic clock, `path` the address without the query."""
 
     raw: bytes
     headers: Mapping[str, str]
     at_s: float
+    path: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,10 @@ class Request:
     """Seconds on the monotonic clock: for comparing requests with each other."""
     body_bytes: int
     body: Mapping[str, Any]
+    streams: bool = True
+    """Whether the answer is to come in pieces, rather than as one document."""
+    is_side: bool = False
+    """Whether the agent asked it beside its conversation, so that no script was asked; see `side`."""
 
     @property
     def step(self) -> int:
@@ -77,15 +83,13 @@ class Request:
 
 
 def read_body(arrival: Arrival) -> dict[str, Any]:
-    """The JSON object of a request; raises RequestError if there is none or if it asks for no stream."""
+    """The JSON object of a request; raises RequestError if there is none."""
     try:
         body = json.loads(arrival.raw)
     except ValueError as error:
         raise RequestError(f"the request body is not JSON: {error}") from error
     if not isinstance(body, dict):
-        raise RequestError("the request body is not a JSON object with `messages` or `input`")
-    if not body.get("stream"):
-        raise RequestError("the offline model only streams: send `stream: true`")
+        raise RequestError("the request body is not a JSON object with `messages`, `input` or `contents`")
     return body
 
 
@@ -97,17 +101,43 @@ def messages_in(body: Mapping[str, Any]) -> list[dict[str, Any]]:
     return messages
 
 
+def joined(messages: Iterable[Message]) -> list[Message]:
+    """The same with one message for what one side says in a row; each tool result stays a message of its own."""
+    apart: list[Message] = []
+    for message in messages:
+        if apart and apart[-1]["role"] == message["role"] != "tool":
+            apart[-1] = _joined(apart[-1], message)
+        else:
+            apart.append(message)
+    return apart
+
+
+def _joined(first: Message, second: Message) -> Message:
+    calls = [*first.get("tool_calls", ()), *second.get("tool_calls", ())]
+    text = "\n".join(filter(None, (first["content"], second["content"])))
+    return {"role": first["role"], "content": text, **({"tool_calls": calls} if calls else {})}
+
+
 def make_request(
-    arrival: Arrival, body: Mapping[str, Any], messages: Sequence[Message], tools: Iterable[str]
+    arrival: Arrival,
+    body: Mapping[str, Any],
+    messages: Sequence[Message],
+    tools: Iterable[str],
+    *,
+    model: str | None = None,
+    streams: bool | None = None,
 ) -> Request:
-    """A request from what its protocol has read: messages in the form of a chat completion, names of tools."""
+    """A request from what its protocol has read: messages in the form of a chat completion, names of tools.
+
+    Where `model` and `streams` are not given, the body has them.
+    """
     users = [text_of(message) for message in messages if message["role"] == "user"]
     headers = {name.lower(): value for name, value in arrival.headers.items()}
     return Request(
-        model=str(body.get("model", "")),
+        model=str(body.get("model", "")) if model is None else model,
         messages=tuple(messages),
         tools=tuple(tools),
-        authorization=headers.get("authorization") or headers.get("x-api-key", ""),
+        authorization=next((headers[name] for name in _KEY_HEADERS if headers.get(name)), ""),
         headers=headers,
         system_text="\n".join(text_of(m) for m in messages if m["role"] in ("system", "developer")),
         first_user_text=users[0] if users else "",
@@ -116,6 +146,7 @@ def make_request(
         arrived_at_s=arrival.at_s,
         body_bytes=len(arrival.raw),
         body=body,
+        streams=bool(body.get("stream")) if streams is None else streams,
     )
 
 

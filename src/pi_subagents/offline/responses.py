@@ -20,10 +20,12 @@ from pi_subagents.offline.protocol import (
     named_event,
     split,
 )
-from pi_subagents.offline.request import Arrival, Request, RequestError, make_request, read_body, text_of
+from pi_subagents.offline.request import Arrival, Request, RequestError, joined, make_request, read_body, text_of
 from pi_subagents.offline.script import Call, Fail, Turn, Usage
 
 Item = Mapping[str, Any]
+_Output = tuple[Item, Item, list[Item], float]
+"""An output item: finished, what of it is empty at first, its deltas, and the pause before each."""
 
 
 class Responses(WireProtocol):
@@ -35,7 +37,9 @@ class Responses(WireProtocol):
         """The request; raises RequestError if it is none."""
         body = read_body(arrival)
         system = [{"role": "system", "content": body["instructions"]}] if body.get("instructions") else []
-        return make_request(arrival, body, [*system, *_plain_messages(_items(body))], _names(body).keys())
+        return make_request(
+            arrival, body, [*system, *joined(filter(None, map(_plain_message, _items(body))))], _names(body).keys()
+        )
 
     def error(self, fail: Fail) -> bytes:
         """The JSON for an error."""
@@ -44,7 +48,8 @@ class Responses(WireProtocol):
 
     def start(self, request: Request, usage: Usage) -> bytes:
         """The response without its output."""
-        return _response_event(request, status="in_progress", output=[])
+        response = _response(request, status="in_progress", output=[])
+        return named_event({"type": "response.created", "response": response})
 
     def blocks(self, turn: Turn, request: Request) -> Iterator[Block]:
         """Output items, numbered in a row: each is announced, filled, and sent once more as a whole."""
@@ -58,7 +63,11 @@ class Responses(WireProtocol):
             )
 
     def end(self, turn: Turn, request: Request, usage: Usage) -> bytes:
-        """The response as a whole, with its token figures."""
+        """The response as a whole once more."""
+        return named_event({"type": "response.completed", "response": self.whole(turn, request, usage)})
+
+    def whole(self, turn: Turn, request: Request, usage: Usage) -> Item:
+        """The response with its output and its token figures."""
         figures = {
             "input_tokens": usage.prompt_tokens,
             "input_tokens_details": {"cached_tokens": usage.cached_tokens},
@@ -67,13 +76,12 @@ class Responses(WireProtocol):
             "total_tokens": usage.prompt_tokens + usage.completion_tokens,
         }
         output = [item for item, *_ in _output(turn, request)]
-        return _response_event(request, status="completed", output=output, usage=figures)
+        return _response(request, status="completed", output=output, usage=figures)
 
 
-def _response_event(request: Request, **fields: Any) -> bytes:
+def _response(request: Request, **fields: Any) -> Item:
     envelope = {"id": f"resp_{answer_id(request)}", "object": "response", "created_at": 0, "model": request.model}
-    kind = "response.completed" if fields["status"] == "completed" else "response.created"
-    return named_event({"type": kind, "response": {**envelope, **fields}})
+    return {**envelope, **fields}
 
 
 def _items(body: Mapping[str, Any]) -> list[Item]:
@@ -96,25 +104,13 @@ def _names(body: Mapping[str, Any]) -> dict[str, tuple[str | None, str]]:
     return names
 
 
+def _free_form(body: Mapping[str, Any]) -> set[str]:
+    """The tools that take a text instead of arguments, as Codex has one for patches."""
+    return {tool["name"] for tool in body.get("tools") or () if tool.get("type") == "custom"}
+
+
 def _flat(namespace: str | None, name: str) -> str:
     return f"{namespace}__{name}" if namespace else name
-
-
-def _plain_messages(items: Sequence[Item]) -> list[dict[str, Any]]:
-    """The items in the form of a chat completion: a message for what one side says in a row."""
-    messages: list[dict[str, Any]] = []
-    for message in filter(None, map(_plain_message, items)):
-        if messages and messages[-1]["role"] == message["role"] != "tool":
-            messages[-1] = _joined(messages[-1], message)
-        else:
-            messages.append(message)
-    return messages
-
-
-def _joined(first: Item, second: Item) -> dict[str, Any]:
-    calls = [*first.get("tool_calls", ()), *second.get("tool_calls", ())]
-    text = "\n".join(filter(None, (first["content"], second["content"])))
-    return {"role": first["role"], "content": text, **({"tool_calls": calls} if calls else {})}
 
 
 def _plain_message(item: Item) -> dict[str, Any] | None:
@@ -124,13 +120,15 @@ def _plain_message(item: Item) -> dict[str, Any] | None:
     if kind == "function_call":
         function = {"name": _flat(item.get("namespace"), item["name"]), "arguments": item["arguments"]}
         return {"role": "assistant", "content": "", "tool_calls": [{"id": item["call_id"], "function": function}]}
-    if kind == "function_call_output":
+    if kind == "custom_tool_call":
+        function = {"name": item["name"], "arguments": json.dumps({"input": item["input"]})}
+        return {"role": "assistant", "content": "", "tool_calls": [{"id": item["call_id"], "function": function}]}
+    if kind in ("function_call_output", "custom_tool_call_output"):
         return {"role": "tool", "tool_call_id": item["call_id"], "content": text_of({"content": item["output"]})}
     return None
 
 
-def _output(turn: Turn, request: Request) -> Iterator[tuple[Item, Item, list[Item], float]]:
-    """Each output item of a turn: finished, what of it is empty at first, its deltas, and the pause before each."""
+def _output(turn: Turn, request: Request) -> Iterator[_Output]:
     step = answer_id(request)
     if turn.thinking:
         item = {"type": "reasoning", "id": f"rs_{step}", "summary": [{"type": "summary_text", "text": turn.thinking}]}
@@ -141,16 +139,16 @@ def _output(turn: Turn, request: Request) -> Iterator[tuple[Item, Item, list[Ite
         item = {"type": "message", "id": f"msg_{step}", "role": "assistant", "status": "completed", "content": content}
         deltas = _deltas("output_text", split(turn.text, turn.chunks), content_index=0)
         yield item, {"content": [], "status": "in_progress"}, deltas, turn.chunk_delay_s
+    free = _free_form(request.body)
     for index, call in enumerate(turn.calls):
-        deltas = _deltas("function_call_arguments", argument_halves(call))
-        yield _call_item(call, index, request), {"arguments": "", "status": "in_progress"}, deltas, 0.0
+        yield _call_as_custom(call, index, request) if call.tool in free else _call_as_function(call, index, request)
 
 
 def _deltas(kind: str, pieces: Sequence[str], **place: int) -> list[Item]:
     return [{"type": f"response.{kind}.delta", **place, "delta": piece} for piece in pieces]
 
 
-def _call_item(call: Call, index: int, request: Request) -> Item:
+def _call_as_function(call: Call, index: int, request: Request) -> _Output:
     namespace, name = _names(request.body).get(call.tool, (None, call.tool))
     item = {
         "type": "function_call",
@@ -159,5 +157,21 @@ def _call_item(call: Call, index: int, request: Request) -> Item:
         "name": name,
         "arguments": arguments_text(call),
         "status": "completed",
+        **({"namespace": namespace} if namespace else {}),
     }
-    return {**item, "namespace": namespace} if namespace else item
+    deltas = _deltas("function_call_arguments", argument_halves(call))
+    return item, {"arguments": "", "status": "in_progress"}, deltas, 0.0
+
+
+def _call_as_custom(call: Call, index: int, request: Request) -> _Output:
+    """A call of a tool that takes a text instead of arguments: a script writes it as the argument `input`."""
+    text = str(call.arguments.get("input", ""))
+    item = {
+        "type": "custom_tool_call",
+        "id": f"ctc_{answer_id(request)}_{index}",
+        "call_id": call_id(request, index),
+        "name": call.tool,
+        "input": text,
+        "status": "completed",
+    }
+    return item, {"input": "", "status": "in_progress"}, _deltas("custom_tool_call_input", split(text, 2)), 0.0

@@ -16,18 +16,20 @@ import socket
 import sys
 import threading
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+from pi_subagents.offline import gemini, messages
 from pi_subagents.offline.agent_dir import write_agent_dir
-from pi_subagents.offline.messages import COUNT_PATH, Messages, count_tokens
 from pi_subagents.offline.protocol import ChatCompletions, Frame, WireProtocol
 from pi_subagents.offline.request import Arrival, Request, RequestError
 from pi_subagents.offline.responses import Responses
 from pi_subagents.offline.script import CutStream, Fail, Hang, Played, Player, Script, Turn
+from pi_subagents.offline.side import is_side, side_answer
 
 # How long close() may wait for the accept loop to look up, and for the answering threads to end.
 _ACCEPT_POLL_S = 0.02
@@ -35,7 +37,7 @@ _DRAIN_S = 0.3
 
 _FALLBACK = ChatCompletions()
 """Writes the errors for addresses that belong to no protocol, too."""
-_PROTOCOLS: Mapping[str, WireProtocol] = {each.path: each for each in (_FALLBACK, Messages(), Responses())}
+_PROTOCOLS: Sequence[WireProtocol] = (_FALLBACK, messages.Messages(), Responses(), gemini.Gemini())
 
 
 class OfflineModel:
@@ -108,11 +110,15 @@ class OfflineModel:
         return write_agent_dir(path, *provider, retry_base_delay_ms=retry_base_delay_ms, settings=settings)
 
     def answer(self, request: Request) -> Played:
-        """Record a request and play what the script has for it; raises what a composed answer's function raises."""
+        """Record a request and play what the script has for it; raises what a composed answer's function raises.
+
+        What an agent asks beside its conversation is recorded too, but gets a short text instead.
+        """
+        request = replace(request, is_side=is_side(request))
         with self._arrived:
             self._requests.append(request)
             self._arrived.notify_all()
-        return self._player.answer(request)
+        return Turn(side_answer(request)) if request.is_side else self._player.answer(request)
 
 
 class _Listener(ThreadingHTTPServer):
@@ -193,13 +199,16 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Answer from the script, in the protocol that belongs to the address."""
         raw = self.rfile.read(int(self.headers.get("content-length", 0)))
-        if self._route() == COUNT_PATH:
-            return self._send(200, count_tokens(raw))
-        protocol = _PROTOCOLS.get(self._route())
+        route = self._route()
+        if route == messages.COUNT_PATH:
+            return self._send(200, messages.count_tokens(raw))
+        if gemini.is_count(route):
+            return self._send(200, gemini.count_tokens(raw))
+        protocol = next((each for each in _PROTOCOLS if each.takes(route)), None)
         if protocol is None:
             return self._refuse(Fail(404, f"no such address: {self.path}"), _FALLBACK)
         try:
-            request = protocol.read(Arrival(raw, dict(self.headers.items()), time.monotonic()))
+            request = protocol.read(Arrival(raw, dict(self.headers.items()), time.monotonic(), route))
         except RequestError as error:
             return self._refuse(Fail(400, str(error)), protocol)
         try:
@@ -212,16 +221,21 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _play(self, answer: Played, request: Request, protocol: WireProtocol) -> None:
         match answer:
+            case Turn() if not request.streams:
+                self._pause(answer.delay_s)
+                self._send(200, protocol.document(answer, request))
             case Turn():
                 self._stream(protocol.turn(answer, request))
                 self._write_chunk(b"")
             case Fail():
                 self._refuse(answer, protocol)
+            case CutStream() if not request.streams:
+                self._send_half(protocol.document(Turn(answer.text), request))
             case CutStream():
                 self._stream([Frame(0.0, protocol.beginning(answer, request))])
                 self.close_connection = True
             case Hang():
-                if answer.text:
+                if answer.text and request.streams:
                     self._stream([Frame(0.0, protocol.beginning(answer, request))])
                 self._pause(None)
 
@@ -233,7 +247,8 @@ class _Handler(BaseHTTPRequestHandler):
                 self.send_header("Content-Type", "text/event-stream")
                 self.send_header("Transfer-Encoding", "chunked")
                 self.end_headers()
-            self._write_chunk(frame.data)
+            if frame.data:
+                self._write_chunk(frame.data)
 
     def _write_chunk(self, data: bytes) -> None:
         """An empty chunk ends the stream; without it the client sees that the stream was cut."""
@@ -260,6 +275,14 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+    def _send_half(self, body: bytes) -> None:
+        """Promise a document and break off amid it."""
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) // 2])
+        self.close_connection = True
 
     def _route(self) -> str:
         return self.path.partition("?")[0]
