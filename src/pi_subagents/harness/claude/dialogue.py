@@ -50,6 +50,7 @@ class _Draft(msgspec.Struct):
     stop_reason: str | None = None
     error: str | None = None
     aborted: bool = False
+    is_streaming: bool = False
 
 
 class ClaudeDialogue:
@@ -58,6 +59,7 @@ class ClaudeDialogue:
     def __init__(self) -> None:
         self._replies = b""
         self._draft: _Draft | None = None
+        self._held: list[dict[str, Any]] = []
         self._session: str | None = None
         self._prompted = False
         self._calls: dict[str, str] = {}
@@ -132,7 +134,7 @@ class ClaudeDialogue:
 
     def _retry(self, record: dict[str, Any], at: int) -> Events:
         """Whatever was streamed of the message that broke off comes again."""
-        self._draft = None
+        self._draft, self._held = None, []
         error = text_in(record.get("error")) or "error"
         status = record.get("error_status")
         yield ev.MessageStarted(at=at, role="assistant")
@@ -177,7 +179,7 @@ class ClaudeDialogue:
             case "message_start":
                 yield from self._flush(at)
                 message = object_in(event.get("message"))
-                self._draft = _drafted(message)
+                self._draft = _drafted(message, is_streaming=True)
                 yield ev.MessageStarted(at=at, role="assistant")
             case "content_block_delta":
                 delta = object_in(event.get("delta"))
@@ -208,13 +210,15 @@ class ClaudeDialogue:
     def _flush(self, at: int) -> Events:
         """The message that was being written, if there is one: whole, or all there will be of it."""
         draft, self._draft = self._draft, None
-        if draft is None:
-            return
-        if draft.error is not None:
-            yield ev.Message(at=at, role="assistant", stop_reason="error", error_message=draft.error)
-            return
-        if not draft.parts and not draft.usage:
-            return
+        if draft is not None and draft.error is not None:
+            self._error = draft.error
+        elif draft is not None and (draft.parts or draft.usage):
+            yield from self._message(draft, at)
+        held, self._held = self._held, []
+        for record in held:
+            yield from self._user(record, at)
+
+    def _message(self, draft: _Draft, at: int) -> Events:
         stop_reason = "aborted" if draft.aborted else _STOP_REASONS.get(draft.stop_reason or "", "stop")
         self._context = _context(draft.usage) or self._context
         message = ev.Message(
@@ -234,6 +238,9 @@ class ClaudeDialogue:
         content = object_in(record.get("message")).get("content")
         parent = text_in(record.get("parent_tool_use_id"))
         if parent is not None:
+            return
+        if self._draft is not None and self._draft.is_streaming:
+            self._held.append(record)  # it does not wait for the end of a message with what the message asks for
             return
         yield from self._flush(at)
         told = [ev.TextPart(content)] if isinstance(content, str) else []
@@ -273,7 +280,8 @@ class ClaudeDialogue:
             return
         self._requests[request_id] = arguments_in(request.get("input"))
         name = text_in(request.get("tool_name")) or "tool"
-        about = text_in(request.get("description")) or ""
+        arguments = self._requests[request_id]
+        about = text_in(arguments.get("command") or arguments.get("file_path") or request.get("description")) or ""
         yield ev.ApprovalRequested(
             at=at,
             id=request_id,
@@ -291,6 +299,7 @@ class ClaudeDialogue:
             yield _error(_complaint(record), at, ev.LIMIT)
         elif self._error is not None or (record.get("is_error") is True and not reason.startswith("aborted")):
             yield _error(self._error or _complaint(record), at, "error")
+            self._error = None
         elif reason.startswith("aborted") or self._stopped:
             yield ev.AgentSettled(at=at, aborted=True)
             return
@@ -345,8 +354,9 @@ def _our_name(tool: str) -> str:
     return TOOLS[tool].name if tool in TOOLS else tool
 
 
-def _drafted(message: dict[str, Any]) -> _Draft:
-    return _Draft(str(message.get("id")), text_in(message.get("model")), usage=object_in(message.get("usage")))
+def _drafted(message: dict[str, Any], *, is_streaming: bool = False) -> _Draft:
+    figures = object_in(message.get("usage"))
+    return _Draft(str(message.get("id")), text_in(message.get("model")), usage=figures, is_streaming=is_streaming)
 
 
 def _parts(message: dict[str, Any]) -> Iterator[ev.Part]:
