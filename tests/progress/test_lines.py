@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi_subagents.fold import RunState
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
 from pi_subagents.progress import (
@@ -21,6 +22,7 @@ from pi_subagents.progress import (
     status_line,
     status_segments,
     tool_status_segments,
+    usage_parts,
 )
 from pi_subagents.text import Style, cell_width, plain
 from tests.progress.windows_kit import COMPLETED, CREATED, FAILED, STARTED, assistant, call, result, window_of
@@ -356,3 +358,44 @@ def test_a_result_is_cut_for_people_with_the_number_of_lines_that_are_missing(li
 
 def test_a_result_cannot_move_the_cursor() -> None:
     assert excerpt_segments("a\x1b[2Jb\r\nc", 5) == [[(Style.TEXT, "ab")], [(Style.TEXT, "c")]]
+
+
+@pytest.mark.parametrize(
+    ("fields", "line"),
+    [
+        ({"model": "opus-4.8", "thinking_level": "high"}, "⏳ build • claude (opus-4.8 high) • 0 tools • 12s/600s"),
+        ({}, "⏳ build • claude • 0 tools • 12s/600s"),
+        ({"profile": "scout", "model": "opus"}, "⏳ build • scout • claude (opus) • 0 tools • 12s/600s"),
+        ({"profile": "claude", "model": "opus"}, "⏳ build • claude (opus) • 0 tools • 12s/600s"),
+    ],
+)
+def test_an_agent_other_than_pi_stands_before_its_model(fields: dict[str, Any], line: str) -> None:
+    assert header(created(harness="claude", **fields), STARTED) == line
+
+
+def test_figures_of_an_agent_tell_its_context_and_that_its_cost_is_unknown_once_that_is_sure() -> None:
+    codex = created(harness="codex")
+    spent = assistant(usage=Usage(total_tokens=2100))
+    total = ev.UsageTotal(usage=Usage(total_tokens=2100), context_used=12_300, context_size=200_000, has_cost=False)
+
+    def figures(*events: ev.Event) -> str:
+        return plain(header_segments(window_of(codex, STARTED, *events), 14_500, figures=True)).partition("/600s")[2]
+
+    assert figures(spent) == " • 2.1k tokens"
+    assert figures(spent, FAILED) == " • 2.1k tokens • cost unknown"
+    assert figures(total) == " • 2.1k tokens • context 12k/200k • cost unknown"
+    known = msgspec.structs.replace(total, usage=Usage(total_tokens=2100, cost=0.25), has_cost=True)
+    assert figures(known) == " • 2.1k tokens • context 12k/200k • $0.2500"
+
+
+def test_the_totals_of_several_runs_say_where_a_cost_is_not_all_of_it() -> None:
+    def run(harness: str, cost: float) -> RunState:
+        usage = Usage(total_tokens=1000, cost=cost)
+        return window_of(created(harness=harness), STARTED, assistant(usage=usage), COMPLETED).state
+
+    def words(*states: RunState) -> list[str]:
+        return [plain(part) for part in usage_parts(states)]
+
+    assert words(run("pi-rpc", 0.5), run("claude", 0.25)) == ["2.0k tokens", "$0.7500"]
+    assert words(run("pi-rpc", 0.5), run("codex", 0)) == ["2.0k tokens", "$0.5000+"]
+    assert words(run("codex", 0)) == ["1.0k tokens", "cost unknown"]

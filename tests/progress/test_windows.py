@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from pi_subagents.models import Reason, Status, Usage
@@ -342,3 +343,42 @@ def test_of_a_script_with_countless_calls_the_first_are_shown() -> None:
     answer = ev.Message(role="toolResult", tool_call_id="gone", tool_name="codemode", nested_calls=nested)
     window = window_of(CREATED, answer, max_lines=50)
     assert texts(window) == [f"  → bash → echo {number}" for number in range(20)]
+
+
+def test_a_changed_file_stands_below_the_call_that_does_not_name_it_already() -> None:
+    changed = ev.FileChanged(path="/home/ann/project/a.py", diff="-x\n+y\n+z", tool_call_id="1")
+    told = [
+        ev.ToolStarted(id="1", name="bash", arguments={"command": "sed -i s/x/y/ a.py"}),
+        changed,
+        ev.ToolStarted(id="2", name="edit", arguments={"path": "b.py"}),
+        ev.FileChanged(path="b.py", tool_call_id="2"),
+        ev.FileChanged(path="c.py"),
+    ]
+    lines = [line.text for line in window_of(CREATED, STARTED, *told).lines]
+    assert lines == ["→ bash → sed -i s/x/y/ a.py", "  Changed a.py (+2 -1)", "→ edit → b.py", "Changed c.py"]
+
+
+def test_a_request_is_shown_until_it_is_answered_and_the_answer_stands_below_its_call() -> None:
+    call_of_it = ev.ToolStarted(id="1", name="bash", arguments={"command": "rm x"})
+    window = window_of(CREATED, STARTED, call_of_it, ev.ApprovalRequested(id="a", what="rm x", tool_call_id="1"))
+    assert [text for _, text in window.live_lines] == ["Asks for permission: rm x"]
+    feed(window, ev.ApprovalAnswered(id="a", allowed=False))
+    feed(window, ev.ApprovalRequested(id="b", what="fetch example.org"))
+    feed(window, ev.ApprovalAnswered(id="b", allowed=True))
+    assert window.live_lines == []
+    assert [line.text for line in window.lines] == [
+        "→ bash → rm x",
+        "  Denied by the profile",
+        "Allowed by the profile: fetch example.org",
+    ]
+
+
+def test_only_of_another_agent_than_pi_the_facts_say_which_one_and_what_else_it_tells() -> None:
+    assert "agent" not in window_of(CREATED).to_facts()
+    used = ev.UsageTotal(usage=Usage(total_tokens=5), context_used=900, context_size=2000, has_cost=False)
+    created = msgspec.structs.replace(CREATED, harness="codex")
+    facts = window_of(created, STARTED, used, ev.FileChanged(path="a.py")).to_facts()
+    assert facts["agent"] == "codex"
+    assert facts["costKnown"] is False
+    assert facts["context"] == {"used": 900, "size": 2000}
+    assert facts["filesChanged"] == ["/home/ann/project/a.py"]

@@ -206,3 +206,27 @@ def test_memory_is_bounded_when_tools_never_end() -> None:
         words.say(started("read", {"path": "a"}, str(number)))
     assert words.say(ended("read", call_id="0")) == "read finished"
     assert words.say(ended("read", call_id="2999")) == "Finished reading a"
+
+
+def test_a_changed_file_is_told_with_its_figures_as_seen_from_where_the_agent_works() -> None:
+    diff = "--- a/src/a.py\n+++ b/src/a.py\n@@ -1,2 +1,3 @@\n-old\n+new\n+more\n same\n"
+    changed = ev.FileChanged(path="/work/src/a.py", diff=diff)
+    assert said(changed, cwd="/work") == ["Changed src/a.py (+2 -1)"]
+    assert said(ev.FileChanged(path="b.bin"), ev.FileChanged(path=" \x1b")) == ["Changed b.bin"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (ev.ApprovalAnswered(id="7", allowed=True), "Allowed by the profile: rm -rf build"),
+        (ev.ApprovalAnswered(id="7", allowed=False, by="anna"), "Denied by anna: rm -rf build"),
+        (ev.ApprovalAnswered(id="8", allowed=False), "Denied by the profile"),
+    ],
+)
+def test_what_an_agent_asks_for_is_told_and_so_is_the_answer(answer: ev.ApprovalAnswered, words: str) -> None:
+    asked = ev.ApprovalRequested(id="7", what="rm -rf build", tool_name="bash")
+    assert said(asked, answer) == ["Asks for permission: rm -rf build", words]
+
+
+def test_a_request_without_words_names_its_tool() -> None:
+    assert said(ev.ApprovalRequested(id="7", tool_name="bash")) == ["Asks for permission: bash"]

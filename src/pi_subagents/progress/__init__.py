@@ -1,10 +1,12 @@
 """What happens in runs, as people see it: one source of words, previews and windows for every surface."""
 
+from pi_subagents.progress.history import MAX_MESSAGES, WindowLine
 from pi_subagents.progress.lines import (
     BULLET,
     FATES,
     body_rows,
     body_segments,
+    context_words,
     error_segments,
     excerpt_segments,
     fate,
@@ -23,8 +25,8 @@ from pi_subagents.progress.lines import (
     usage_parts,
 )
 from pi_subagents.progress.previews import ARROW, preview_tool_call, summarise_tool_result
-from pi_subagents.progress.windows import MAX_MESSAGES, Window, WindowLine, documented_status
-from pi_subagents.progress.words import ProgressWords, notice
+from pi_subagents.progress.windows import Window, another_agent, documented_status
+from pi_subagents.progress.words import ProgressWords, diff_figures, notice
 
 __all__ = [
     "ARROW",
@@ -34,8 +36,11 @@ __all__ = [
     "ProgressWords",
     "Window",
     "WindowLine",
+    "another_agent",
     "body_rows",
     "body_segments",
+    "context_words",
+    "diff_figures",
     "documented_status",
     "error_segments",
     "excerpt_segments",

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
+from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.progress.arguments import text_of
-from pi_subagents.progress.windows import Window, WindowLine
-from pi_subagents.text import cell_width, clean, clip, counted, duration, money, short_count, wrap
+from pi_subagents.progress.history import WindowLine
+from pi_subagents.progress.windows import Window
+from pi_subagents.text import cell_width, clean, clip, cost_words, counted, duration, short_count, wrap
 from pi_subagents.text.segments import Line, Segment, Style, fit, plain, style_tool_line
 
 _ICONS = {Status.QUEUED: "·", Status.RUNNING: "⏳", Status.COMPLETED: "✓", Status.FAILED: "✗", Status.ABORTED: "✗"}
@@ -22,9 +24,9 @@ FATES = (Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED)
 ICONS = {"running": "⏳", "completed": "✓", "error": "✗"}
 ICON_STYLES = {"running": Style.WARNING, "completed": Style.SUCCESS, "error": Style.ERROR}
 BULLET: Segment = (Style.DIM, " • ")
-_LEAVE_OUT = ("model", "profile", "tokens", "cost", "tools", "timeout", "todos")
+_LEAVE_OUT = ("model", "context", "profile", "tokens", "cost", "tools", "timeout", "agent", "todos")
 """In this order, until the line fits."""
-_FIGURES = ("tokens", "cost")
+_FIGURES = ("tokens", "context", "cost")
 _MIN_NAME_CELLS = 12
 _MAX_NAME_CELLS = 400
 """No terminal is wider, and a name may be."""
@@ -60,8 +62,8 @@ def header_segments(
 ) -> Line:
     """`{icon} name • profile (provider/model thinking) • n tools • [done/total] • elapsed/timeout`.
 
-    `icon` replaces the usual one, for surfaces with a spinner; `figures` adds tokens and cost; `width` is how many
-    cells there are.
+    An agent other than `pi` stands before its model: `• claude (opus-4.8 high) •`. `icon` replaces the usual one, for
+    surfaces with a spinner; `figures` adds tokens, context and cost; `width` is how many cells there are.
     """
     left_out = frozenset(() if figures else _FIGURES)
     line = _header(window, now_ms, icon, left_out, None)
@@ -85,13 +87,34 @@ def name_of(window: Window) -> str:
     return text_of(window.state.name) or "(unnamed)"
 
 
-def usage_parts(tokens: int, cost: float) -> list[Line]:
-    """`2.1k tokens` and `$0.0021`, each only if there are any."""
-    return [[(Style.DIM, figure)] for figure in _usage(tokens, cost) if figure]
+def usage_parts(states: Sequence[RunState]) -> list[Line]:
+    """`2.1k tokens` and `$0.0021` of these runs together, each only if there are any."""
+    tokens = sum(state.usage.total_tokens for state in states)
+    costs = [state.usage.cost for state in states]
+    figures = _tokens(tokens), _cost(tokens, sum(costs), is_all=all(map(_tells_cost, states)))
+    return [[(Style.DIM, figure)] for figure in figures if figure]
 
 
-def _usage(tokens: int, cost: float) -> tuple[str, str]:
-    return f"{short_count(tokens)} tokens" if tokens else "", money(cost) if cost else ""
+def _tells_cost(state: RunState) -> bool:
+    """Whether its cost is known, or may still be told: some agents tell it at their end."""
+    return state.knows_cost or (state.has_cost and not state.status.is_terminal)
+
+
+def _tokens(tokens: int) -> str:
+    return f"{short_count(tokens)} tokens" if tokens else ""
+
+
+def _cost(tokens: int, cost: float, *, is_all: bool) -> str:
+    """Nothing was spent as long as nothing was used."""
+    return cost_words(cost, is_all=is_all) if cost or (tokens and not is_all) else ""
+
+
+def context_words(state: RunState) -> str:
+    """`context 12k/200k`: how full the agent's memory is, as far as it tells."""
+    if not state.context_used:
+        return ""
+    size = f"/{short_count(state.context_size)}" if state.context_size else ""
+    return f"context {short_count(state.context_used)}{size}"
 
 
 def _cells(line: Line) -> int:
@@ -118,19 +141,24 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
     status, state = window.status, window.state
     name = name_of(window) if name_cells is None else clip(name_of(window), name_cells)
     yield "name", [(ICON_STYLES[status], icon or ICONS[status]), (Style.TEXT, " "), (Style.BOLD, name)]
-    if profile := text_of(state.agent):
+    profile, agent = text_of(state.agent), text_of(state.other_agent)
+    if profile and profile != agent:
         yield "profile", [BULLET, (Style.ACCENT, profile)]
+    if agent:
+        yield "agent", [BULLET, (Style.ACCENT, agent)]
     if described := _model(window):
-        # It goes before the profile does, so the one before it is there whenever it is.
-        yield "model", [(Style.MUTED, f" ({described})")] if profile else [BULLET, (Style.MUTED, f"({described})")]
+        # It goes before these two do, so the one before it is there whenever it is.
+        before = [] if profile or agent else [BULLET]
+        yield "model", [*before, (Style.MUTED, f"{'' if before else ' '}({described})")]
     yield "tools", [BULLET, (Style.MUTED, counted(state.tool_count, "tool"))]
     if state.todo_completed < state.todo_total:
         yield "todos", [BULLET, (Style.MUTED, f"[{state.todo_completed}/{state.todo_total}]")]
     yield "elapsed", [BULLET, (Style.MUTED, f"{window.elapsed_ms(now_ms) // 1000}s")]
     if state.timeout_s is not None:
         yield "timeout", [(Style.MUTED, f"/{state.timeout_s:.10g}s")]
-    usage = state.usage
-    for name, figure in zip(_FIGURES, _usage(usage.total_tokens, usage.cost), strict=True):
+    tokens, cost = state.usage.total_tokens, state.usage.cost
+    figures = _tokens(tokens), context_words(state), _cost(tokens, cost, is_all=_tells_cost(state))
+    for name, figure in zip(_FIGURES, figures, strict=True):
         if figure:
             yield name, [BULLET, (Style.DIM, figure)]
 

@@ -6,6 +6,7 @@ its lines and the live area below them.
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from itertools import groupby
@@ -16,16 +17,14 @@ import msgspec
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
+from pi_subagents.progress.arguments import text_of
+from pi_subagents.progress.history import MAX_MESSAGES, History, WindowLine
 from pi_subagents.progress.previews import output_lines, preview_tool_call, summarise_tool_result
 from pi_subagents.progress.words import notice
-from pi_subagents.text import Segment, Style, clean, clip, clip_start
+from pi_subagents.text import Segment, Style, clean, clip, clip_start, shorten_path
 
 DEFAULT_MAX_LINES = 15
 DEFAULT_PREVIEW_WIDTH = 160
-MAX_MESSAGES = 500
-_SLACK = 500
-"""Old lines go in batches, so that adding one stays cheap."""
-_MAX_OUTPUT_LINES = 500
 MAX_PARTIAL_CHARS = 8192
 """Only the end of what is being written is ever shown: this fills a large screen."""
 MAX_LINE_CELLS = 2000
@@ -33,6 +32,8 @@ MAX_LINE_CELLS = 2000
 _MAX_NESTED_CALLS = 20
 """A script may make thousands of calls; the first few say what it is about."""
 _MAX_REMEMBERED_CALLS = 500
+_NAMES_A_FILE = ("→ edit → ", "→ write → ")
+"""Calls whose line says already which file is changed, and how."""
 _MAX_TEXT_LINES = 4 * MAX_MESSAGES
 _MAX_TEXT_CHARACTERS = MAX_MESSAGES * MAX_LINE_CELLS
 
@@ -44,61 +45,6 @@ def documented_status(status: Status) -> WindowStatus:
     if status is Status.COMPLETED:
         return "completed"
     return "error" if status.is_terminal else "running"
-
-
-class WindowLine(msgspec.Struct, frozen=True, gc=False):
-    """One line of a window; it never holds control characters."""
-
-    text: str
-    kind: Literal["text", "tool"] = "text"
-    output: tuple[str, ...] = ()
-    """What the tool returned whose call ends with this line: below it in an expanded window, else nowhere."""
-
-
-class History:
-    """Keeps the last 500 lines in order."""
-
-    def __init__(self) -> None:
-        self._lines: list[WindowLine] = []
-
-    def append(self, line: WindowLine) -> None:
-        self._lines.append(line)
-        if len(self._lines) > MAX_MESSAGES + _SLACK:
-            del self._lines[:_SLACK]
-
-    def insert_below(self, anchor: WindowLine | None, *lines: WindowLine) -> None:
-        """Put `lines` right below `anchor`, or at the end if that has gone."""
-        if (index := self._find(anchor)) is not None:
-            self._lines[index + 1 : index + 1] = lines
-        else:
-            for line in lines:
-                self.append(line)
-
-    def add_output(self, line: WindowLine, output: tuple[str, ...]) -> WindowLine | None:
-        """Put what a tool returned below `line`; the line as it is then, or None if that has gone."""
-        if (index := self._find(line)) is None:
-            return None
-        told = self._lines[index] = msgspec.structs.replace(line, output=(*line.output, *output))
-        self._forget_old_outputs()
-        return told
-
-    def _find(self, line: WindowLine | None) -> int | None:
-        return next((index for index in range(len(self._lines) - 1, -1, -1) if self._lines[index] is line), None)
-
-    def _forget_old_outputs(self) -> None:
-        """Half of them at once: whoever follows the lines is told anew of all that stand below a changed one."""
-        if sum(len(line.output) for line in self._lines) <= _MAX_OUTPUT_LINES:
-            return
-        left = _MAX_OUTPUT_LINES // 2
-        for index in range(len(self._lines) - 1, -1, -1):
-            line = self._lines[index]
-            left -= len(line.output)
-            if line.output and left < 0:
-                self._lines[index] = msgspec.structs.replace(line, output=())
-
-    def last(self, count: int = MAX_MESSAGES) -> list[WindowLine]:
-        """The newest `count` lines, oldest first."""
-        return self._lines[-min(count, MAX_MESSAGES) :] if count > 0 else []
 
 
 class LiveArea:
@@ -180,6 +126,7 @@ class Window:
         self._live = LiveArea()
         self._calls: dict[str, WindowLine] = {}
         self._running: dict[str, int] = {}
+        self._asked: dict[str, ev.ApprovalRequested] = {}
 
     def apply(self, event: ev.Event) -> bool:
         """Take in one event; True if the window looks different now."""
@@ -247,6 +194,7 @@ class Window:
             "runDir": self.run_dir,
             "usage": state.usage.to_json(),
             "reason": None if state.reason is None else state.reason.value,
+            **another_agent(state),
         }
 
     def _message(self, event: ev.Message) -> bool:
@@ -331,6 +279,44 @@ class Window:
     def _noticed(self, event: ev.Event) -> bool:
         return self._live.show("notice", notice(event))
 
+    def _file_changed(self, event: ev.FileChanged) -> bool:
+        call = self._calls.get(event.tool_call_id or "")
+        if call is not None and call.text.startswith(_NAMES_A_FILE):
+            return False
+        path = shorten_path(clean(event.path), cwd=self.state.cwd, home=os.environ.get("HOME"))
+        words = notice(msgspec.structs.replace(event, path=path))
+        return words is not None and self._put_below(call, words)
+
+    def _approval_requested(self, event: ev.ApprovalRequested) -> bool:
+        if len(self._asked) < _MAX_REMEMBERED_CALLS:
+            self._asked[event.id] = event
+        return self._noticed(event)
+
+    def _approval_answered(self, event: ev.ApprovalAnswered) -> bool:
+        self._live.show("notice", None)
+        asked = self._asked.pop(event.id, None)
+        call = self._calls.get(asked.tool_call_id or "") if asked else None
+        what = f": {text_of(asked.what)}" if asked and asked.what and call is None else ""
+        return self._put_below(call, f"{notice(event)}{what}")
+
+    def _put_below(self, call: WindowLine | None, words: str) -> bool:
+        """What became of a call, or something that no call stands for."""
+        self._history.insert_below(call, WindowLine(clip(f"  {words}" if call else words, MAX_LINE_CELLS), "tool"))
+        return True
+
+
+def another_agent(state: RunState) -> dict[str, object]:
+    """What else there is to know for programs of a run whose agent is not `pi`."""
+    if state.other_agent is None:
+        return {}
+    context = {"used": state.context_used, "size": state.context_size} if state.context_used else None
+    return {
+        "agent": state.other_agent,
+        "costKnown": state.knows_cost,
+        **({"context": context} if context else {}),
+        **({"filesChanged": state.changed_files} if state.changed_files else {}),
+    }
+
 
 def _told(line: WindowLine) -> dict[str, str]:
     return {"text": line.text, "kind": line.kind}
@@ -352,8 +338,11 @@ _HANDLERS: dict[type[ev.Event], Callable[[Window, Any], bool]] = {
     **dict.fromkeys((ev.ExtensionFailed, ev.Dropped, ev.DetailsDropped), Window._lost),
     **dict.fromkeys((ev.HeldBack, ev.RetryStarted, ev.RetryEnded), Window._noticed),
     **dict.fromkeys((ev.CompactionStarted, ev.CompactionEnded), Window._noticed),
+    ev.FileChanged: Window._file_changed,
+    ev.ApprovalRequested: Window._approval_requested,
+    ev.ApprovalAnswered: Window._approval_answered,
     ev.StopRequested: lambda window, event: window._live.show("stopping", notice(event)),
     ev.Ended: Window._ended,
-    **dict.fromkeys((ev.Created, ev.ThinkingLevelChanged), lambda window, event: True),
+    **dict.fromkeys((ev.Created, ev.ThinkingLevelChanged, ev.UsageTotal), lambda window, event: True),
     ev.Started: Window._started,
 }

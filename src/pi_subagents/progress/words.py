@@ -65,6 +65,27 @@ def _details_dropped(event: ev.DetailsDropped) -> str:
     )
 
 
+def _file_changed(event: ev.FileChanged) -> str | None:
+    path = text_of(event.path)
+    return f"Changed {path}{diff_figures(event.diff)}" if path else None
+
+
+def diff_figures(diff: str) -> str:
+    """` (+3 -1)`: how many lines a diff adds and removes; nothing where there is none."""
+    lines = diff.split("\n")
+    added = sum(line.startswith("+") and not line.startswith("+++ ") for line in lines)
+    removed = sum(line.startswith("-") and not line.startswith("--- ") for line in lines)
+    return f" (+{added} -{removed})" if added or removed else ""
+
+
+def _approval_requested(event: ev.ApprovalRequested) -> str:
+    return _with_detail("Asks for permission", event.what or event.tool_name)
+
+
+def _approval_answered(event: ev.ApprovalAnswered) -> str:
+    return f"{'Allowed' if event.allowed else 'Denied'} by {'the profile' if event.by == 'profile' else event.by}"
+
+
 def _with_detail(words: str, detail: str | None) -> str:
     text = text_of(detail)
     return f"{words}: {text}" if text else words
@@ -77,6 +98,9 @@ _NOTICES: dict[type[ev.Event], Callable[[Any], str | None]] = {
     ev.CompactionStarted: lambda event: "Compacting the conversation",
     ev.CompactionEnded: _compaction_ended,
     ev.StopRequested: lambda event: _with_detail("Stopping", event.message),
+    ev.FileChanged: _file_changed,
+    ev.ApprovalRequested: _approval_requested,
+    ev.ApprovalAnswered: _approval_answered,
     ev.ExtensionFailed: _extension_failed,
     ev.Dropped: lambda event: f"Left out a record of {event.size} bytes: too large to keep",
     ev.DetailsDropped: _details_dropped,
@@ -133,6 +157,7 @@ class ProgressWords:
         self._subjects: dict[str, str | None] = {}
         self._told: dict[str, type[ev.Event]] = {}
         self._last_stderr: str | None = None
+        self._asked: dict[str, str] = {}
 
     def say(self, event: ev.Event) -> str | None:
         """The line for `event`, or None if it is nothing to people."""
@@ -194,6 +219,17 @@ class ProgressWords:
         lines = clean(event.text, keep_newlines=True).strip().rsplit("\n", 1)
         self._last_stderr = lines[-1].strip() or self._last_stderr
 
+    def _file_changed(self, event: ev.FileChanged) -> str | None:
+        path = Arguments({"path": event.path}, self._cwd).path("path")
+        return _file_changed(msgspec.structs.replace(event, path=path or ""))
+
+    def _approval_requested(self, event: ev.ApprovalRequested) -> str:
+        _put(self._asked, event.id, text_of(event.what or event.tool_name) or "")
+        return _approval_requested(event)
+
+    def _approval_answered(self, event: ev.ApprovalAnswered) -> str:
+        return _with_detail(_approval_answered(event), self._asked.pop(event.id, None))
+
     def _ended(self, event: ev.Ended) -> str:
         words = _END_WORDS.get(event.status, event.status.value)
         if event.status is Status.COMPLETED:
@@ -217,6 +253,9 @@ _HANDLERS: dict[type[ev.Event], Callable[[ProgressWords, Any], str | None]] = {
     ev.Message: ProgressWords._message,
     ev.ToolStarted: ProgressWords._tool_started,
     ev.ToolEnded: lambda words, event: words._tool_done(event, event.id, event.name, event.is_error),
+    ev.FileChanged: ProgressWords._file_changed,
+    ev.ApprovalRequested: ProgressWords._approval_requested,
+    ev.ApprovalAnswered: ProgressWords._approval_answered,
     ev.Output: lambda words, event: words._free_text(event.text),
     ev.Stderr: ProgressWords._stderr,
     ev.Ended: ProgressWords._ended,

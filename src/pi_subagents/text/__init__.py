@@ -3,7 +3,17 @@
 from pi_subagents.text.cells import cell_width, clip, clip_start, graphemes, screen_rows, wrap
 from pi_subagents.text.harmless import clean, one_line, printable
 from pi_subagents.text.segments import Line, Segment, Style, fit, plain, style_tool_line
-from pi_subagents.text.wording import age, age_of, counted, data_size, duration, money, short_count, shorten_path
+from pi_subagents.text.wording import (
+    age,
+    age_of,
+    cost_words,
+    counted,
+    data_size,
+    duration,
+    money,
+    short_count,
+    shorten_path,
+)
 
 __all__ = [
     "Line",
@@ -15,6 +25,7 @@ __all__ = [
     "clean",
     "clip",
     "clip_start",
+    "cost_words",
     "counted",
     "data_size",
     "duration",

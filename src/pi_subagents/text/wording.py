@@ -32,9 +32,17 @@ def age_of(at: int | None, now_ms: int) -> str:
     return "–" if at is None else age(now_ms - at)
 
 
-def money(cost: float) -> str:
-    """`$0.0042`: most runs cost less than a cent."""
-    return f"${cost:.4f}"
+def money(cost: float, *, is_all: bool = True) -> str:
+    """`$0.0042`: most runs cost less than a cent. `$0.0042+` if more was spent that nobody knows of, or `unknown`."""
+    if not is_all and not cost:
+        return "unknown"
+    return f"${cost:.4f}{'' if is_all else '+'}"
+
+
+def cost_words(cost: float, *, is_all: bool = True) -> str:
+    """The same where nothing beside it says that it is a cost."""
+    words = money(cost, is_all=is_all)
+    return f"cost {words}" if words == "unknown" else words
 
 
 def short_count(number: int) -> str:

@@ -302,5 +302,4 @@ def _progress(scene: Scene) -> list[Line]:
 def _totals(windows: Sequence[Window]) -> list[Line]:
     if len(windows) < 2:
         return []  # its own line says it
-    tokens = sum(window.state.usage.total_tokens for window in windows)
-    return usage_parts(tokens, sum(window.state.usage.cost for window in windows))
+    return usage_parts([window.state for window in windows])
