@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
@@ -165,6 +166,11 @@ def installed_agents(environ: Mapping[str, str], but: str = "") -> Iterator[str]
     for agent, package in PACKAGES.items():
         if agent != but and (find_program(package.command, environ.get("PATH")) or installed_program(agent, environ)):
             yield agent
+
+
+def login_with(program: Program, agent: str, login: str) -> str:
+    """How to log in, in words that can be followed where the program is not on the PATH."""
+    return login if program.found_in == "PATH" else login.replace(f"`{agent}", f"`{shlex.join(program.argv)}")
 
 
 def file_there(path: Path) -> Path | None:

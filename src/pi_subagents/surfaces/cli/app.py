@@ -108,6 +108,7 @@ _COMMANDS = {
         "doctor": ("doctor", "Check that this machine is ready for sub-agents."),
         "init": ("agents", "Copy example presets and prompt templates."),
         "install-pi": ("install_pi", "Install the pi coding agent; setup does this too."),
+        "install-agent": ("install_agent", "Install another agent, such as Claude Code or Codex."),
         "install": ("install", "Add pi-subagents to pi or an MCP client."),
         "uninstall": ("install", "Remove pi-subagents from pi or an MCP client."),
         "pi": ("surfaces", "Start the pi that sub-agents use, for example to log in."),

@@ -59,6 +59,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "demo": ("demo", "demo --live"),
     "doctor": ("doctor", "doctor --json"),
     "install-pi": ("install-pi", "install-pi --version latest"),
+    "install-agent": ("install-agent", "install-agent codex", "install-agent claude latest"),
     "install": ("install pi", "install mcp --client claude"),
     "install pi": ("install pi", "install pi --project --dry-run"),
     "install mcp": ("install mcp --client claude", "install mcp --client cursor --scope project --dry-run"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -39,8 +41,15 @@ def install_pi(version: str) -> None:
 
 def bring_pi(version: str, steps: Steps, data: Path) -> install.Installation:
     """Bring that version of pi; where that fails, with the end of what npm or pip said. Raises InstallError."""
-    try:
+    with with_details():
         return install.install_pi(version, steps=steps, data=data)
+
+
+@contextmanager
+def with_details() -> Iterator[None]:
+    """Print the end of what npm or pip said before an InstallError goes on."""
+    try:
+        yield
     except InstallError as error:
         # Before the sentence itself, which comes last, where it is seen.
         for note in getattr(error, "__notes__", []):

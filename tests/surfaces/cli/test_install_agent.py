@@ -1,0 +1,100 @@
+"""`install-agent`, with a stand-in for npm."""
+
+from __future__ import annotations
+
+import pytest
+
+from pi_subagents.harness.programs import PACKAGES
+from pi_subagents.processes.install import PINNED_PI_VERSION
+from tests.surfaces.cli.desk import Desk
+from tests.surfaces.cli.machine import Machine
+
+NPM = """#!/bin/sh
+echo "$*" >> "${0%/*}/npm-calls"
+for word; do [ "$before" = --prefix ] && prefix=$word; before=$word; done
+[ -e "${0%/*}/npm-fails" ] && { echo "npm error code ENOTFOUND"; echo "npm error no such host"; exit 1; }
+version=${before##*@}
+modules="$prefix/node_modules"
+package="$modules/${before%@*}"
+/bin/mkdir -p "$package" "$modules/@anthropic-ai/claude-code-linux-x64" "$modules/@anthropic-ai/claude-code-linux-arm64"
+echo "{\\"version\\": \\"$version\\", \\"bin\\": {\\"pi\\": \\"cli.js\\"}}" > "$package/package.json"
+echo "// pi" > "$package/cli.js"
+for native in "$modules"/@anthropic-ai/claude-code-linux-*; do
+  printf '#!/bin/sh\\necho "%s (Claude Code)"\\n' "$version" > "$native/claude"
+  /bin/chmod +x "$native/claude"
+done
+"""
+
+
+@pytest.fixture
+def bare(machine: Machine) -> Machine:
+    """A machine with node and npm."""
+    machine.add_node()
+    machine.add_program("npm", NPM)
+    machine.add_program("rg")
+    return machine
+
+
+def test_standard_output_is_the_program_and_the_rest_says_what_to_do_with_it(bare: Machine) -> None:
+    done = bare.run("install-agent", "claude")
+    assert done.returncode == 0, done.stderr
+    program = done.stdout.rstrip("\n")
+    assert program.startswith(f"{bare.data}/agents/claude/{PACKAGES['claude'].tested}/")
+    assert "install-agent: fetching claude 2.1.325 from npm" in done.stderr
+    assert "to use it: pi-subagents run --agent claude" in done.stderr
+    assert f"to log in: run `'{program}'` and type `/login`" in done.stderr
+
+
+def test_who_has_a_key_is_not_told_to_log_in(bare: Machine) -> None:
+    bare.variables["ANTHROPIC_API_KEY"] = "sk-test"
+    assert "to log in" not in bare.run("install-agent", "claude").stderr
+
+
+def test_a_version_can_be_chosen(bare: Machine) -> None:
+    assert "/agents/claude/2.0.1/" in bare.run("install-agent", "claude", "2.0.1").stdout
+
+
+def test_another_program_that_comes_first_is_not_kept_quiet(bare: Machine) -> None:
+    bare.add_program("claude")
+    done = bare.run("install-agent", "claude")
+    assert f"still use {bare.bin}/claude, which takes precedence (PATH)" in done.stderr
+    assert f"export PI_SUBAGENTS_CLAUDE='{bare.data}/agents/claude/" in done.stderr
+
+
+def test_a_failure_is_one_sentence_after_what_npm_said(bare: Machine) -> None:
+    bare.write(bare.bin / "npm-fails", "")
+    done = bare.run("install-agent", "claude")
+    assert (done.returncode, done.stdout) == (1, "")
+    *details, sentence = done.stderr.splitlines()
+    assert "  npm error no such host" in details
+    assert sentence.startswith("error: fetching @anthropic-ai/claude-code@2.1.325 with npm failed (ENOTFOUND)")
+
+
+def test_without_a_name_it_lists_what_it_can_bring_and_fetches_nothing(bare: Machine) -> None:
+    done = bare.run("install-agent")
+    assert done.returncode == 0
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert [row[0] for row in rows] == ["pi", *PACKAGES]
+    assert ["codex", PACKAGES["codex"].tested, "@openai/codex"] in rows
+    assert "pi-subagents install-agent NAME" in done.stderr
+    assert not (bare.bin / "npm-calls").exists()
+
+
+def test_a_name_that_is_none_is_told_which_there_are(bare: Machine) -> None:
+    done = bare.run("install-agent", "gemni")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        'error: Unknown agent: "gemni". Did you mean "gemini"?',
+        "hint: install-agent can bring pi, claude, codex, opencode, gemini, copilot, qwen",
+    ]
+
+
+def test_pi_is_an_agent_like_the_others(bare: Machine) -> None:
+    done = bare.run("install-agent", "pi")
+    assert done.stdout == f"{bare.data}/bin/pi\n", done.stderr
+    assert f"pi {PINNED_PI_VERSION} is ready" in done.stderr
+    assert "pi 0.74.2 is ready" in bare.run("install-agent", "pi", "0.74.2").stderr
+
+
+def test_names_are_completed(desk: Desk) -> None:
+    assert [word for word in desk.complete("install-agent", "c") if word in PACKAGES] == ["claude", "codex", "copilot"]
