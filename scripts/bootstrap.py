@@ -21,11 +21,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "src"))
 
 from pi_subagents.text.steps import Steps  # noqa: E402 - the package is not installed yet
+
+if TYPE_CHECKING:
+    from pi_subagents.harness.programs import Package
+    from pi_subagents.processes.node import Node
 
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
@@ -35,7 +40,8 @@ LOG = VENV / "setup.log"
 
 PYPROJECT = ROOT / "pyproject.toml"
 CONSTRAINTS = ROOT / "constraints.txt"
-INSTALLER = ROOT / "src" / "pi_subagents" / "processes" / "install.py"
+_PROCESSES = ROOT / "src" / "pi_subagents" / "processes"
+INSTALLER = tuple(_PROCESSES / f"{name}.py" for name in ("fetching", "install", "node", "npm"))
 
 STEPS = Steps(sys.stdout, "setup: ")
 
@@ -68,33 +74,36 @@ PROGRAMS = (
 
 
 @dataclass(frozen=True)
-class Host:
-    """An agent program from npm that only the tests of the MCP server need; without it they are skipped."""
+class Agent:
+    """An agent from npm that only some tests need; without it they are skipped. Its version is that of `PACKAGES`."""
 
-    pin: str
-    program_pattern: str
-    """Where the package for this platform has the program, below `node_modules`."""
+    name: str
     used_for: str
 
     @property
+    def package(self) -> Package:
+        from pi_subagents.harness.programs import PACKAGES
+
+        return PACKAGES[self.name]
+
+    @property
+    def pin(self) -> str:
+        return f"{self.package.npm}=={self.package.tested}"
+
+    @property
     def folder(self) -> Path:
-        return DATA / "hosts" / f"{self.command}-{self.pin.rpartition('==')[2]}"
+        return DATA / "hosts" / f"{self.name}-{self.package.tested}"
 
     @property
     def program(self) -> Path | None:
-        return self.program_in(self.folder)
-
-    def program_in(self, folder: Path) -> Path | None:
-        return next(folder.glob(f"node_modules/{self.program_pattern}"), None)
-
-    @property
-    def command(self) -> str:
-        return Path(self.program_pattern).name
+        return self.package.program_in(self.folder)
 
 
-HOSTS = (
-    Host("@anthropic-ai/claude-code==2.1.325", "@anthropic-ai/claude-code-*/claude", "the MCP server in Claude Code"),
-    Host("@openai/codex==0.166.0", "@openai/codex-*/vendor/*/bin/codex", "the MCP server in Codex"),
+AGENTS = (
+    Agent("claude", "Claude Code as a sub-agent and with the MCP server"),
+    Agent("codex", "Codex as a sub-agent and with the MCP server"),
+    Agent("opencode", "opencode as a sub-agent"),
+    Agent("gemini", "Gemini CLI as a sub-agent"),
 )
 
 
@@ -117,7 +126,7 @@ class Step:
 
     name: str
     key: Callable[[], str]
-    evidence: tuple[Path, ...]
+    evidence: Callable[[], tuple[Path, ...]]
     bring: Callable[[], None]
 
     @property
@@ -126,7 +135,7 @@ class Step:
             stamped = (STAMPS / self.name).read_text(encoding="utf-8")
         except OSError:
             return False
-        return stamped == self.key() and all(path.exists() for path in self.evidence)
+        return stamped == self.key() and all(path.exists() for path in self.evidence())
 
     def ensure(self) -> None:
         """Bring it if that is not done yet; raises SetupError."""
@@ -251,11 +260,19 @@ def bring_newest_pi() -> None:
 
 def fetch_pi(version: str) -> None:
     """Bring one version of pi and make it the one that is started."""
-    from pi_subagents.errors import InstallError
     from pi_subagents.processes.install import install_pi
 
-    try:
+    with install_errors():
         install_pi(version, steps=STEPS, data=DATA)
+
+
+@contextmanager
+def install_errors() -> Iterator[None]:
+    """Turn what our own installer raises into a SetupError."""
+    from pi_subagents.errors import InstallError
+
+    try:
+        yield
     except InstallError as error:
         notes: list[str] = getattr(error, "__notes__", [])
         raise SetupError(str(error).rstrip("."), "\n".join(notes)) from error
@@ -276,14 +293,14 @@ def bring_programs() -> None:
         log(error)
 
 
-def bring_hosts() -> None:
-    """Try to bring the hosts that are not there; `missing` names what stays missing, the next time tries again."""
-    for host in HOSTS:
-        if host.program:
+def bring_agents() -> None:
+    """Try to bring the agents that are not there; `missing` names what stays missing, the next time tries again."""
+    for agent in AGENTS:
+        if agent.program:
             continue
         try:
-            with STEPS.step(f"fetching {host.pin} from npm, for tests only"):
-                bring_host(host)
+            with STEPS.step(f"fetching {agent.pin} from npm, for tests only"):
+                bring_agent(agent)
         except SetupError as error:
             STEPS.say(f"{error}; the tests go on without it")
             log(error)
@@ -296,12 +313,10 @@ def npm_install(pin: str, folder: Path) -> Path:
 
 def npm_run(command: str, option: str, folder: Path, *pins: str) -> Path:
     """Let npm put something into an empty folder; returns the Node that did it."""
-    from pi_subagents.processes.install import NPM_OPTIONS, find_node, npm_environment
+    from pi_subagents.processes.npm import NPM_OPTIONS, npm_environment
 
     names = ", ".join(pins)
-    node = find_node(DATA)
-    if node is None or not node.npm:
-        raise SetupError(f"{names} cannot be fetched, because Node comes without npm here")
+    node = node_with_npm(names)
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     run(
@@ -312,20 +327,27 @@ def npm_run(command: str, option: str, folder: Path, *pins: str) -> Path:
     return node.binary
 
 
-def bring_host(host: Host) -> None:
-    """Put one host in the place of its other versions; its folder appears whole or not at all."""
-    staged = host.folder.with_name(".new")
-    try:
-        npm_install(host.pin, staged)
-        program = host.program_in(staged)
-        if program is None:  # npm counts a package for the platform that it could not get as no failure
-            raise SetupError(f"{host.pin} came without a program for this platform")
-        run([program, "--version"], f"{host.pin} does not start here", os.environ | {"HOME": str(staged)})
-        for other in host.folder.parent.glob(f"{host.command}-*"):
-            shutil.rmtree(other)
-        staged.rename(host.folder)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
+def node_with_npm(names: str) -> Node:
+    """The Node that pi runs on, which came with it."""
+    from pi_subagents.processes.node import find_node
+
+    node = find_node(DATA)
+    if node is None or not node.npm:
+        raise SetupError(f"{names} cannot be fetched, because Node comes without npm here")
+    return node
+
+
+def bring_agent(agent: Agent) -> None:
+    """Put one agent in the place of its other versions, with the code that users have as `install-agent`."""
+    from pi_subagents.processes.install_agent import bring_package
+
+    others = set(agent.folder.parent.glob(f"{agent.name}-*")) - {agent.folder}
+    with install_errors():
+        bring_package(
+            agent.package, agent.package.tested, node_with_npm(agent.pin), lambda _version: agent.folder, DATA
+        )
+    for other in others:
+        shutil.rmtree(other)
 
 
 def bring_typescript() -> None:
@@ -361,7 +383,7 @@ def bring_newest_types() -> None:
 
 def unpack_types(package: str) -> None:
     """Put a package that was fetched where the compiler looks for it."""
-    from pi_subagents.processes.install import BROKEN_ARCHIVE, unpack
+    from pi_subagents.processes.npm import BROKEN_ARCHIVE, unpack
 
     file = NEWEST_TYPES / f"{package[1:].replace('/', '-')}-{NEWEST_PI_VERSION}.tgz"
     folder = NEWEST_TYPES / package
@@ -416,36 +438,41 @@ def types_configuration(modules: Mapping[str, Path], type_roots: Path) -> str:
     return json.dumps({"compilerOptions": options, "include": [str(sources)]}, indent=2)
 
 
-VENV_STEP = Step("venv", lambda: str(VENV), (PYTHON,), bring_venv)
+VENV_STEP = Step("venv", lambda: str(VENV), lambda: (PYTHON,), bring_venv)
 PACKAGES_STEP = Step(
     "packages",
     lambda: digest(PYPROJECT, CONSTRAINTS),
-    (VENV / "bin" / "pi-subagents",),
+    lambda: (VENV / "bin" / "pi-subagents",),
     bring_packages,
 )
-BYTECODE_STEP = Step("bytecode", source_stamp, (), bring_bytecode)
+BYTECODE_STEP = Step("bytecode", source_stamp, lambda: (), bring_bytecode)
 DEV_STEP = Step(
     "dev",
     lambda: digest(PYPROJECT, CONSTRAINTS),
-    tuple(VENV / "bin" / tool for tool in ("mypy", "pytest", "ruff")),
+    lambda: tuple(VENV / "bin" / tool for tool in ("mypy", "pytest", "ruff")),
     bring_dev,
 )
 PI_STEP = Step(
     "pi",
-    lambda: f"{digest(INSTALLER, CONSTRAINTS)} {os.environ.get(PI_VERSION_VARIABLE, '')}",
-    (DATA / "bin" / "pi",),
+    lambda: f"{digest(*INSTALLER, CONSTRAINTS)} {os.environ.get(PI_VERSION_VARIABLE, '')}",
+    lambda: (DATA / "bin" / "pi",),
     bring_pi,
 )
-NEWEST_PI_STEP = Step("newest-pi", lambda: PI_STEP.key() + NEWEST_PI_VERSION, (NEWEST_PI,), bring_newest_pi)
-PROGRAMS_STEP = Step("programs", lambda: repr(PROGRAMS), (), bring_programs)
-HOSTS_STEP = Step("hosts", lambda: repr(HOSTS), tuple(host.folder for host in HOSTS), bring_hosts)
+NEWEST_PI_STEP = Step("newest-pi", lambda: PI_STEP.key() + NEWEST_PI_VERSION, lambda: (NEWEST_PI,), bring_newest_pi)
+PROGRAMS_STEP = Step("programs", lambda: repr(PROGRAMS), lambda: (), bring_programs)
+AGENTS_STEP = Step(
+    "agents",
+    lambda: repr([agent.pin for agent in AGENTS]),
+    lambda: tuple(agent.folder for agent in AGENTS),
+    bring_agents,
+)
 
 TYPESCRIPT_STEP = Step(
     "typescript",
     lambda: (
-        f"{TYPESCRIPT_PIN} {NEWEST_PI.exists()} {digest(INSTALLER)} {types_configuration(newest_types(DATA), DATA)}"
+        f"{TYPESCRIPT_PIN} {NEWEST_PI.exists()} {digest(*INSTALLER)} {types_configuration(newest_types(DATA), DATA)}"
     ),
-    (TYPES_CHECK,),
+    lambda: (TYPES_CHECK,),
     bring_typescript,
 )
 
@@ -457,11 +484,11 @@ NEEDS = {
         PI_STEP,
         NEWEST_PI_STEP,
         PROGRAMS_STEP,
-        HOSTS_STEP,
+        AGENTS_STEP,
         TYPESCRIPT_STEP,
     ),
     "demo": (PACKAGES_STEP, BYTECODE_STEP, PI_STEP),
-    "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, PROGRAMS_STEP, HOSTS_STEP),
+    "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, PROGRAMS_STEP, AGENTS_STEP),
     "check": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, TYPESCRIPT_STEP),
     "docs": (PACKAGES_STEP,),
 }
@@ -502,7 +529,7 @@ def log(error: SetupError) -> None:
 def name_missing() -> None:
     """Say in one line which programs are missing and what is not run without them."""
     missing = [f"{program.commands[0]} ({program.used_for})" for program in PROGRAMS if program.is_missing]
-    missing += [f"{host.command} ({host.used_for})" for host in HOSTS if not host.program]
+    missing += [f"{agent.name} ({agent.used_for})" for agent in AGENTS if not agent.program]
     if not NEWEST_PI.exists():
         missing.append(f"pi {NEWEST_PI_VERSION} (what is new in it)")
     if missing:

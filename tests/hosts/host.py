@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pi_subagents
 from pi_subagents.offline import Call, Request
-from scripts.bootstrap import HOSTS
+from scripts.bootstrap import AGENTS
 from tests.kit.workplace import MARK_VARIABLE
 from tests.pi.stage import Stage
 
+HOSTS = tuple(agent for agent in AGENTS if agent.name in ("claude", "codex"))
 TOOL = "delegate_to_subagents"
 _SERVER = "pi-subagents"
 _SERVER_COMMAND = (sys.executable, "-m", "pi_subagents", "mcp")
@@ -27,7 +28,7 @@ _SERVER_START_S = 100
 @contextmanager
 def start_host(command: str, prompt: str, stage: Stage) -> Iterator[subprocess.Popen[str]]:
     """Start `claude` or `codex` in the project of the stage, without a terminal, to answer one prompt."""
-    program = next(host.program for host in HOSTS if host.command == command)
+    program = next(host.program for host in HOSTS if host.name == command)
     arguments, variables = {"claude": _claude, "codex": _codex}[command](stage)
     with subprocess.Popen(
         [str(program), *arguments, prompt],

@@ -8,8 +8,7 @@ import re
 import pytest
 
 from pi_subagents.offline import Call, Hang, Request, Say, Script
-from scripts.bootstrap import HOSTS
-from tests.hosts.host import call_tool, offers_tool, start_host
+from tests.hosts.host import HOSTS, call_tool, offers_tool, start_host
 from tests.kit.waiting import until
 from tests.pi.stage import WAIT_S, Play
 
@@ -20,7 +19,7 @@ each_host = pytest.mark.parametrize(
     "host",
     [
         pytest.param(
-            host.command,
+            host.name,
             marks=pytest.mark.skipif(not host.program, reason=f"{host.pin} could not be installed from npm"),
         )
         for host in HOSTS

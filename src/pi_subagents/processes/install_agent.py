@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,9 @@ def install_agent(agent: str, version: str | None = None, *, steps: Steps, data:
     with installing(agent, data):
         folder = agents / version
         if package.program_in(folder) is None:
-            folder = _bring(package, version, agents, data, steps)
+            node = node_with_npm(data, steps)
+            with steps.step(f"fetching {agent} {version} from npm"):
+                folder = bring_package(package, version, node, lambda known: agents / known, data)
         elif not package.native:  # the Node that it was to run on may be gone
             _write_launcher(package, folder, folder, node_with_npm(data, steps), data)
         program = package.program_in(folder)
@@ -50,19 +52,19 @@ def install_agent(agent: str, version: str | None = None, *, steps: Steps, data:
     return InstalledAgent(folder.name, program)
 
 
-def _bring(package: Package, version: str, agents: Path, data: Path, steps: Steps) -> Path:
-    node = node_with_npm(data, steps)
-    with steps.step(f"fetching {package.command} {version} from npm"), scratch(data) as folder:
+def bring_package(package: Package, version: str, node: Node, folder_for: Callable[[str], Path], data: Path) -> Path:
+    """Fetch a package into the folder for its version, after it has been started once; raises InstallError."""
+    with scratch(data) as folder:
         staged = folder / "new"
         staged.mkdir()
         npm_run(node, "install", "--prefix", staged, f"{package.npm}@{version}")
         manifest = read_manifest(staged / "node_modules" / package.npm)
         command = _command(package, staged, node)
-        if manifest is None or command is None:
+        if manifest is None or command is None:  # npm counts a package for the platform that it lacks as no failure
             raise InstallError(
                 f"{package.npm}@{version} came without a program for this platform; choose another version."
             )
-        target = agents / manifest.version  # what a tag such as `latest` stands for
+        target = folder_for(manifest.version)  # what a tag such as `latest` stands for
         if not package.native:
             _write_launcher(package, staged, target, node, data)
         _start_once(package, version, command, home=folder)
