@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from pi_subagents.harness.contract import DEFAULT_AGENT, agent_of
+from pi_subagents.harness.table import DEFAULT_AGENT, agent_of
 from pi_subagents.models import event as ev
 from pi_subagents.models.file_changes import FileChanges
 from pi_subagents.models.recent_messages import RecentMessages

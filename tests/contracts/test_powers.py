@@ -23,6 +23,7 @@ HARMLESS_SETTINGS = {"maxLinesPerWindow", "commandPreviewWidth", "extend_timeout
 HARMLESS_FIELDS = {
     *("name", "description", "provider", "model", "thinkingLevel", "tools", "excludeTools", "noTools", "noExtensions"),
     *("noSkills", "noContextFiles", "appendSystemPrompt", "timeout"),
+    *("maxTurns", "maxCost"),
 }
 ARGUED_FOR = {"resumeMode", "maxResumeCharacters", "suggestedSkills", "loadSkills"}
 """They choose what an agent is told; skills from outside of the project are refused where they are resolved."""
@@ -54,7 +55,15 @@ FIELD_VALUES: dict[str, str] = {
     "timeout": "60",
     "suggestedSkills": "",
     "loadSkills": "",
+    "agent": "claude",
+    "program": "./claude",
+    "mode": "acceptEdits",
+    "approvals": "allow",
+    "inherit": "true",
+    "maxTurns": "3",
+    "maxCost": "0.5",
 }
+FOR_OTHERS_THAN_PI = ("agent", "program", "mode", "approvals", "inherit", "maxTurns", "maxCost")
 
 
 def test_every_setting_and_every_field_is_classed() -> None:
@@ -95,8 +104,8 @@ def test_a_setting_of_an_untrusted_project_counts_only_if_it_is_data(name: str, 
         )
 
 
-def plan(place: Place, kind: str) -> Plan:
-    task = Task("t", "x", profile="p") if kind == "profile" else Task("t", "x", preset="p")
+def plan(place: Place, kind: str, agent: str | None = None) -> Plan:
+    task = Task("t", "x", profile="p", agent=agent) if kind == "profile" else Task("t", "x", preset="p", agent=agent)
     return Planner(place).plan(task)
 
 
@@ -107,7 +116,8 @@ def test_a_profile_of_an_untrusted_project_is_used_only_if_it_is_data(name: str,
     folder.mkdir()
     path = folder / "p.md"
     path.write_text(f"---\nname: p\ndescription: d\nmodel: acme/m\n{name}: {FIELD_VALUES.get(name, 'x')}\n---\nHi\n")
-    planned = plan(place, kind)
+    agent = "claude" if name in FOR_OTHERS_THAN_PI else None
+    planned = plan(place, kind, agent)
     if FIELDS[name] is None:
         assert planned.problem is None
         return
@@ -117,7 +127,7 @@ def test_a_profile_of_an_untrusted_project_is_used_only_if_it_is_data(name: str,
     )
     assert planned.profile is None, "nothing of it reaches the agent"
     trusting = Place(place.cwd, place.agent_dir, {}, trusts_project=True)
-    assert plan(trusting, kind).problem is None
+    assert plan(trusting, kind, agent).problem is None
 
 
 def test_a_profile_of_a_project_is_not_given_skills_from_elsewhere(place: Place, tmp_path: Path) -> None:

@@ -2,11 +2,6 @@
 
 from pi_subagents.harness.contract import (
     AGENT_HOME,
-    AGENTS,
-    DEFAULT_AGENT,
-    DEFAULT_HARNESS,
-    HARNESSES,
-    PI_HARNESSES,
     SYSTEM_PROMPT_FILE,
     Answer,
     Approvals,
@@ -23,6 +18,13 @@ from pi_subagents.harness.contract import (
     RunFile,
     UnknownTool,
     Version,
+)
+from pi_subagents.harness.table import (
+    AGENTS,
+    DEFAULT_AGENT,
+    DEFAULT_HARNESS,
+    HARNESSES,
+    PI_HARNESSES,
     agent_of,
     harness_named,
 )

@@ -1,9 +1,8 @@
-"""What an agent program must be able to tell us about itself, and the table of those that there are."""
+"""What an agent program must be able to tell us about itself."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
@@ -266,7 +265,7 @@ Report = Literal["diffs", "cost", "context", "progress", "retries", "thinking"]
 
 
 class Harness(Protocol):
-    """One agent program in one of its modes. `HARNESSES` has those that can be chosen."""
+    """One agent program in one of its modes. `table.HARNESSES` has those that can be chosen."""
 
     @property
     def name(self) -> str: ...
@@ -368,38 +367,3 @@ class Harness(Protocol):
     def dialogue(self, invocation: Invocation) -> Dialogue:
         """A fresh dialogue for one run."""
         ...
-
-
-# --- those that there are ------------------------------------------------------------------------------------
-
-_ACP = "pi_subagents.harness.acp.acp.Acp"
-ACP_AGENTS = ("acp", "opencode", "gemini", "copilot", "qwen")
-"""Those that are told apart by data alone; `acp` is whichever program a profile names."""
-
-HARNESSES = {
-    "pi-json": "pi_subagents.harness.pi.pi.PiJson",
-    "pi-rpc": "pi_subagents.harness.pi.rpc.PiRpc",
-    "claude": "pi_subagents.harness.claude.claude.Claude",
-    "codex": "pi_subagents.harness.codex.codex.Codex",
-    **dict.fromkeys(ACP_AGENTS, _ACP),
-}
-"""By the name that profiles and settings use; each is loaded when it is first asked for."""
-
-DEFAULT_HARNESS = "pi-rpc"
-PI_HARNESSES = ("pi-json", "pi-rpc")
-DEFAULT_AGENT = "pi"
-AGENTS = (DEFAULT_AGENT, *(name for name in HARNESSES if name not in PI_HARNESSES))
-"""The agents that profiles and tasks can name; which of its harnesses is used for `pi` is a setting."""
-
-
-def harness_named(name: str) -> Harness:
-    """The harness with that name; raises KeyError."""
-    module, _, cls = HARNESSES[name].rpartition(".")
-    make = getattr(import_module(module), cls)
-    harness: Harness = make(name) if name in ACP_AGENTS else make()
-    return harness
-
-
-def agent_of(harness: str) -> str:
-    """The agent that is spoken to with the harness of that name."""
-    return DEFAULT_AGENT if harness in PI_HARNESSES else harness

@@ -11,17 +11,29 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.harness.claude.launch import TOOLS, user_message
+from pi_subagents.harness.claude.launch import user_message
+from pi_subagents.harness.claude.records import (
+    complaint,
+    context_in,
+    control_request,
+    control_response,
+    doing,
+    error_message,
+    file_changed,
+    model_usage,
+    our_name,
+    parts_in,
+    result_text,
+    usage_in,
+)
 from pi_subagents.harness.frames import (
     arguments_in,
-    figure_in,
     items_in,
     last_line,
     milliseconds_in,
     object_in,
     read_object,
     text_in,
-    tool_call,
     unknown,
 )
 from pi_subagents.jsonl import Frame
@@ -99,7 +111,7 @@ class ClaudeDialogue:
     def abort(self) -> bytes:
         """It settles, and what was said so far is kept."""
         self._stopped = True
-        return _control_request("abort", subtype="interrupt")
+        return control_request("abort", subtype="interrupt")
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
         """A tool that is allowed gets the arguments that it was called with."""
@@ -110,7 +122,7 @@ class ClaudeDialogue:
         }
         if allowed:
             verdict = {"behavior": "allow", "updatedInput": arguments}
-        return _control_response(request_id, subtype="success", response=verdict)
+        return control_response(request_id, subtype="success", response=verdict)
 
     # --- what it tells of itself --------------------------------------------------------------------------
 
@@ -128,7 +140,7 @@ class ClaudeDialogue:
             self._session = session
             yield ev.AgentSession(at=at, id=session)
             tools = record.get("tools")
-            names = tuple(map(_our_name, filter(None, map(text_in, tools)))) if isinstance(tools, list) else ()
+            names = tuple(map(our_name, filter(None, map(text_in, tools)))) if isinstance(tools, list) else ()
             yield ev.AgentInstructed(at=at, tools=names)
         yield ev.AgentStarted(at=at)
 
@@ -148,7 +160,7 @@ class ClaudeDialogue:
         self._refusals += error == _HOPELESS
         if self._refusals == _HOPELESS_TRIES:
             self._error = f"The key or login of claude was refused ({status} {error})"
-            self._replies += _control_request("hopeless", subtype="interrupt")
+            self._replies += control_request("hopeless", subtype="interrupt")
 
     def _tasks(self, record: dict[str, Any], at: int) -> Events:
         """What goes on in the background belongs to the run."""
@@ -195,14 +207,14 @@ class ClaudeDialogue:
     def _assistant(self, record: dict[str, Any], at: int) -> Events:
         message = object_in(record.get("message"))
         if (parent := text_in(record.get("parent_tool_use_id"))) is not None:
-            yield from self._progress(parent, _doing(message), at)
+            yield from self._progress(parent, doing(message), at)
             return
         message_id = str(message.get("id"))
         if self._draft is None or self._draft.id != message_id:
             yield from self._flush(at)
             self._draft = _drafted(message)
             yield ev.MessageStarted(at=at, role="assistant")
-        self._draft.parts += _parts(message)
+        self._draft.parts += parts_in(message)
         self._draft.aborted = record.get("aborted") is True
         if record.get("is_api_error_message") is True:
             self._draft.error = "\n".join(part.text for part in self._draft.parts if isinstance(part, ev.TextPart))
@@ -220,14 +232,14 @@ class ClaudeDialogue:
 
     def _message(self, draft: _Draft, at: int) -> Events:
         stop_reason = "aborted" if draft.aborted else _STOP_REASONS.get(draft.stop_reason or "", "stop")
-        self._context = _context(draft.usage) or self._context
+        self._context = context_in(draft.usage) or self._context
         message = ev.Message(
             at=at,
             role="assistant",
             parts=tuple(draft.parts),
             model=draft.model,
             stop_reason=stop_reason,
-            usage=_usage(draft.usage),
+            usage=usage_in(draft.usage),
         )
         yield message
         for call in message.tool_calls:
@@ -259,10 +271,10 @@ class ClaudeDialogue:
     def _tool_result(self, item: dict[str, Any], result: Any, at: int) -> Events:
         call_id = str(item.get("tool_use_id"))
         name, is_error = self._calls.pop(call_id, "tool"), item.get("is_error") is True
-        if not is_error and (changed := _changed(object_in(result), call_id, at)):
+        if not is_error and (changed := file_changed(object_in(result), call_id, at)):
             yield changed
         yield ev.ToolEnded(at=at, id=call_id, name=name, is_error=is_error)
-        text = _result_text(item.get("content"))
+        text = result_text(item.get("content"))
         parts = (ev.TextPart(text),) if text else ()
         yield ev.Message(at=at, role="toolResult", parts=parts, tool_call_id=call_id, tool_name=name, is_error=is_error)
 
@@ -275,7 +287,7 @@ class ClaudeDialogue:
     def _control(self, record: dict[str, Any], at: int) -> Events:
         request, request_id = object_in(record.get("request")), str(record.get("request_id"))
         if request.get("subtype") != "can_use_tool":
-            self._replies += _control_response(request_id, subtype="error", error="not supported")
+            self._replies += control_response(request_id, subtype="error", error="not supported")
             yield unknown(f"control/{request.get('subtype')}", record, at)
             return
         self._requests[request_id] = arguments_in(request.get("input"))
@@ -286,7 +298,7 @@ class ClaudeDialogue:
             at=at,
             id=request_id,
             what=f"{name}: {last_line(about)}" if about else name,
-            tool_name=_our_name(name),
+            tool_name=our_name(name),
             tool_call_id=text_in(request.get("tool_use_id")),
         )
 
@@ -296,9 +308,9 @@ class ClaudeDialogue:
         yield self._total(record, at)
         subtype, reason = record.get("subtype"), text_in(record.get("terminal_reason")) or ""
         if subtype in _LIMITS:
-            yield _error(_complaint(record), at, ev.LIMIT)
+            yield error_message(complaint(record), at, ev.LIMIT)
         elif self._error is not None or (record.get("is_error") is True and not reason.startswith("aborted")):
-            yield _error(self._error or _complaint(record), at, "error")
+            yield error_message(self._error or complaint(record), at, "error")
             self._error = None
         elif reason.startswith("aborted") or self._stopped:
             yield ev.AgentSettled(at=at, aborted=True)
@@ -310,7 +322,7 @@ class ClaudeDialogue:
         models = [object_in(model) for model in object_in(record.get("model_usage_since_last_result")).values()]
         sizes = [milliseconds_in(model.get("contextWindow")) or 0 for model in models]
         for model in models:
-            self._usage = self._usage + _model_usage(model)
+            self._usage = self._usage + model_usage(model)
             # Where it does not know a model, it makes up what it costs.
             self._has_cost = self._has_cost and model.get("costBasis") != "unknown"
         usage = self._usage if self._has_cost else msgspec.structs.replace(self._usage, cost=0.0)
@@ -347,100 +359,6 @@ _SYSTEM: Mapping[str, Handler] = {
 _STOP_REASONS = {"tool_use": "toolUse", "max_tokens": "length"}
 
 
-# --- pieces of records ----------------------------------------------------------------------------------------
-
-
-def _our_name(tool: str) -> str:
-    return TOOLS[tool].name if tool in TOOLS else tool
-
-
 def _drafted(message: dict[str, Any], *, is_streaming: bool = False) -> _Draft:
     figures = object_in(message.get("usage"))
     return _Draft(str(message.get("id")), text_in(message.get("model")), usage=figures, is_streaming=is_streaming)
-
-
-def _parts(message: dict[str, Any]) -> Iterator[ev.Part]:
-    for item in items_in(message.get("content")):
-        match item:
-            case {"type": "text", "text": str(text)}:
-                yield ev.TextPart(text)
-            case {"type": "thinking", "thinking": str(text)} if text:
-                yield ev.ThinkingPart(text)
-            case {"type": "tool_use", "name": str(name)}:
-                yield tool_call(str(item.get("id")), name, item.get("input"), TOOLS)
-
-
-def _doing(message: dict[str, Any]) -> str:
-    """What a sub-agent of its own says or does, in a line."""
-    said = ""
-    for part in _parts(message):
-        if isinstance(part, ev.TextPart | ev.ToolCallPart):
-            said = part.text if isinstance(part, ev.TextPart) else part.name
-    return said
-
-
-def _usage(figures: dict[str, Any]) -> Usage:
-    cached = figure_in(figures.get("cache_read_input_tokens")) or 0
-    written = figure_in(figures.get("cache_creation_input_tokens")) or 0
-    read, said = figure_in(figures.get("input_tokens")) or 0, figure_in(figures.get("output_tokens")) or 0
-    return Usage.of(read, said, cached, written, read + said + cached + written, 0)
-
-
-def _context(figures: dict[str, Any]) -> int:
-    return _usage(figures).total_tokens
-
-
-def _model_usage(model: dict[str, Any]) -> Usage:
-    names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
-    tokens = [figure_in(model.get(name)) or 0 for name in names]
-    return Usage.of(*tokens, sum(tokens), figure_in(model.get("costUSD")) or 0)
-
-
-def _result_text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(text for item in items_in(content) if (text := text_in(item.get("text"))))
-
-
-def _changed(result: dict[str, Any], call_id: str, at: int) -> ev.FileChanged | None:
-    """What a tool that writes tells of the file."""
-    path, hunks = text_in(result.get("filePath")), result.get("structuredPatch")
-    if path is None or not isinstance(hunks, list):
-        return None
-    is_new = result.get("originalFile") is None and not hunks
-    lines = list(_new_file(text_in(result.get("content")) or "")) if is_new else list(_hunks(items_in(hunks)))
-    old = "/dev/null" if is_new else path
-    diff = "\n".join((f"--- {old}", f"+++ {path}", *lines, "")) if lines else ""
-    return ev.FileChanged(at=at, path=path, diff=diff, tool_call_id=call_id)
-
-
-def _new_file(content: str) -> Iterator[str]:
-    lines = content.splitlines()
-    yield f"@@ -0,0 +1,{len(lines)} @@"
-    yield from (f"+{line}" for line in lines)
-
-
-def _hunks(hunks: list[dict[str, Any]]) -> Iterator[str]:
-    for hunk in hunks:
-        old, new = (f"{hunk.get(f'{side}Start')},{hunk.get(f'{side}Lines')}" for side in ("old", "new"))
-        yield f"@@ -{old} +{new} @@"
-        yield from filter(None, map(text_in, hunk["lines"] if isinstance(hunk.get("lines"), list) else []))
-
-
-def _complaint(record: dict[str, Any]) -> str:
-    errors = record.get("errors")
-    told = [text for text in errors if isinstance(text, str)] if isinstance(errors, list) else []
-    return text_in(record.get("result")) or "\n".join(told) or f"claude ended with {record.get('subtype')}"
-
-
-def _error(message: str, at: int, stop_reason: str) -> ev.Message:
-    return ev.Message(at=at, role="assistant", stop_reason=stop_reason, error_message=message)
-
-
-def _control_request(request_id: str, **request: Any) -> bytes:
-    return msgspec.json.encode({"type": "control_request", "request_id": request_id, "request": request}) + b"\n"
-
-
-def _control_response(request_id: str, **response: Any) -> bytes:
-    answer = {"request_id": request_id, **response}
-    return msgspec.json.encode({"type": "control_response", "response": answer}) + b"\n"

@@ -27,6 +27,7 @@ from pi_subagents.harness.pi.arguments import (
 )
 from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.harness.pi.programs import child_environ, default_provider, find_pi, has_extensions
+from pi_subagents.harness.programs import file_there
 from pi_subagents.models.task import Profile
 from pi_subagents.text.wording import did_you_mean
 
@@ -74,7 +75,7 @@ class Pi:
 
     def credentials(self, place: Place) -> str | None:
         """What `pi` has been given by logging in; it knows many more ways."""
-        return "auth.json" if (place.agent_dir / "auth.json").is_file() else None
+        return "auth.json" if file_there(place.agent_dir / "auth.json") else None
 
     default_provider = staticmethod(default_provider)
 
