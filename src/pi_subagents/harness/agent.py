@@ -39,6 +39,7 @@ class Agent:
     reports: frozenset[Report] = frozenset()
     conversation_files: Sequence[str] = ()
     can_steer = False
+    can_be_kept = False
     fallback = None
     lists_models = False
     levels: ClassVar[Mapping[str, str]] = {}

@@ -304,6 +304,11 @@ class Harness(Protocol):
         ...
 
     @property
+    def can_be_kept(self) -> bool:
+        """Whether a process of its can be given the next task (`Invocation.renewal`)."""
+        ...
+
+    @property
     def lists_models(self) -> bool:
         """Whether its program says which models it offers, as `pi` does; where not, they are passed on unchecked."""
         ...

@@ -44,6 +44,7 @@ class EchoHarness:
     name = "echo"
     conversation_files = ()
     can_steer = False
+    can_be_kept = False
     steerable_as = None
     fallback = None
     lists_models = False

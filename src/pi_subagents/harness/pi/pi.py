@@ -110,6 +110,7 @@ class PiJson(Pi):
 
     name = "pi-json"
     can_steer = False
+    can_be_kept = False
     fallback = None
 
     def has_mode(self, answer: str) -> bool:

@@ -38,6 +38,7 @@ class PiRpc(Pi):
 
     name = "pi-rpc"
     can_steer = True
+    can_be_kept = True
     fallback = "pi-json"
 
     def has_mode(self, answer: str) -> bool:
