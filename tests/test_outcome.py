@@ -15,6 +15,8 @@ BEGINNING: list[ev.AnyEvent] = [CREATED, STARTED, ev.AgentStarted()]
 SAID = ev.Message(role="assistant", parts=(ev.TextPart("text"),), stop_reason="stop")
 BROKEN = ev.Message(role="assistant", stop_reason="error", error_message="500 from the model")
 ABORTED = ev.Message(role="assistant", stop_reason="aborted")
+CALLED = ev.Message(role="assistant", parts=(ev.ToolCallPart("1", "bash"),), stop_reason="toolUse")
+LIMITED = ev.Message(role="assistant", stop_reason=ev.LIMIT, error_message="Reached 3 turns")
 CUT = ev.Message(role="assistant", parts=(ev.TextPart("text"),), stop_reason="length")
 DEFERRED = ev.Message(role="assistant", stop_reason="deferred")
 PASS_ENDED = ev.AgentEnded(will_retry=False)
@@ -52,7 +54,7 @@ def failed(sentence: str) -> Outcome:
 
 
 def compacted(*, will_retry: bool) -> list[ev.AnyEvent]:
-    return [OLD_END, ev.CompactionStarted(), ev.CompactionEnded(will_retry=will_retry), exited(0)]
+    return [SAID, OLD_END, ev.CompactionStarted(), ev.CompactionEnded(will_retry=will_retry), exited(0)]
 
 
 def settled(*, aborted: bool) -> ev.AgentSettled:
@@ -82,6 +84,9 @@ HISTORIES: dict[str, tuple[list[ev.AnyEvent], Outcome]] = {
         failed("The answer was cut off at the model's output limit; what arrived is kept"),
     ),
     "to be fetched later": ([DEFERRED, SETTLED, exited(0)], failed("The agent stopped with reason 'deferred'")),
+    "settled without a word": ([SETTLED, exited(0)], failed("The agent finished without saying or doing anything")),
+    "did something without a word": ([CALLED, SETTLED, exited(0)], COMPLETED),
+    "reached a limit": ([SAID, LIMITED, SETTLED, exited(1)], ("failed", "limit", "Reached 3 turns")),
     "said nothing": ([exited(0)], gone_early(0)),
     "broke off": ([SAID, exited(0)], gone_early(0)),
     "settled, then crashed": ([SAID, SETTLED, exited(9)], gone(9)),

@@ -1,18 +1,19 @@
 """What can happen in a run, normalised over agent programs and their versions.
 
-These structs are both the vocabulary of the journal on disk and what surfaces are told while a run goes on.
-Each is encoded as one JSON object with a `type` tag and `at`, milliseconds since the epoch. Events are
-append-only vocabulary: fields may be added with defaults, never renamed, or old journals would no longer read. Words
-of closed sets are plain text here or keep what they do not know, so that journals of newer versions read as well.
+These structs are the vocabulary of the journal on disk and of what surfaces are told: each is one JSON object with a
+`type` tag and `at`. It is append-only: fields may be added with defaults, never renamed, or old journals would no
+longer read. Words of closed sets are plain text here or keep what they do not know, as journals of newer versions have.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
 
-from pi_subagents.clock import LAST_MS
+from pi_subagents.models.event_base import Event as Event
+from pi_subagents.models.event_base import Time
+from pi_subagents.models.parts import LIMIT as LIMIT
 from pi_subagents.models.parts import ImagePart as ImagePart
 from pi_subagents.models.parts import NestedCall as NestedCall
 from pi_subagents.models.parts import OtherPart as OtherPart
@@ -21,16 +22,6 @@ from pi_subagents.models.parts import TextPart as TextPart
 from pi_subagents.models.parts import ThinkingPart as ThinkingPart
 from pi_subagents.models.parts import ToolCallPart as ToolCallPart
 from pi_subagents.models.run import Reason, Status, Usage
-
-Time = Annotated[int, msgspec.Meta(ge=0, le=LAST_MS)]
-"""Milliseconds since the epoch; 0 where the time is not known."""
-
-
-class Event(msgspec.Struct, frozen=True, kw_only=True, rename="camel", tag_field="type", omit_defaults=True, gc=False):
-    """Base of all events."""
-
-    at: Time = 0
-
 
 # --- the run itself, written by us -------------------------------------------------------------------------
 
@@ -171,10 +162,6 @@ class Delta(Event, frozen=True, tag="delta"):
 
     kind: str  # text, thinking or toolCall
     text: str
-
-
-LIMIT = "limit"
-"""The stop reason of an agent that may not go on: it has had its turns, or spent its money."""
 
 
 class Message(Event, frozen=True, tag="message"):

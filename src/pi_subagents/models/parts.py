@@ -48,3 +48,6 @@ class OtherPart(_Part, frozen=True, tag="other"):
 
 
 Part = TextPart | ThinkingPart | ToolCallPart | ImagePart | OtherPart
+
+LIMIT = "limit"
+"""The stop reason of a message of an agent that may not go on: it has had its turns, or spent its money."""
