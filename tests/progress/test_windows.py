@@ -379,6 +379,6 @@ def test_only_of_another_agent_than_pi_the_facts_say_which_one_and_what_else_it_
     created = msgspec.structs.replace(CREATED, harness="codex")
     facts = window_of(created, STARTED, used, ev.FileChanged(path="a.py")).to_facts()
     assert facts["agent"] == "codex"
-    assert facts["costKnown"] is False
-    assert facts["context"] == {"used": 900, "size": 2000}
-    assert facts["filesChanged"] == ["/home/ann/project/a.py"]
+    assert facts["knowsCost"] is False
+    assert (facts["contextUsed"], facts["contextSize"], facts["beginning"]) == (900, 2000, "fresh")
+    assert facts["changedFiles"] == ["/home/ann/project/a.py"]

@@ -121,13 +121,13 @@ def test_rows_of_an_older_schema_are_kept(shelf: Shelf) -> None:
         migrate(old, MIGRATIONS[:3])
         old.execute("PRAGMA application_id = 1")
         old.execute("ATTACH ? AS current", [str(current)])
-        names = ", ".join(name for name in before[0] if name != "preset")
+        names = ", ".join(name for name in before[0] if name not in ("preset", "harness", "knows_cost"))
         old.execute(f"INSERT INTO main.runs ({names}) SELECT {names} FROM current.runs")
     for run_dir in shelf.folder.glob("2*"):
         run_dir.rename(shelf.project / run_dir.name)
     assert shelf.index.rows() == [
-        {**row, "status": None} for row in before
-    ]  # their journals know whether they had a preset
+        {**row, "status": None, "harness": None} for row in before
+    ]  # their journals know whether they had a preset; there was only one agent
 
 
 def test_the_index_and_the_list_of_projects_are_private(shelf: Shelf) -> None:

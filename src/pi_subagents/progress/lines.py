@@ -24,9 +24,9 @@ FATES = (Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED)
 ICONS = {"running": "⏳", "completed": "✓", "error": "✗"}
 ICON_STYLES = {"running": Style.WARNING, "completed": Style.SUCCESS, "error": Style.ERROR}
 BULLET: Segment = (Style.DIM, " • ")
-_LEAVE_OUT = ("model", "context", "profile", "tokens", "cost", "tools", "timeout", "agent", "todos")
+_LEAVE_OUT = ("model", "profile", "tokens", "cost", "tools", "timeout", "todos", "agent")
 """In this order, until the line fits."""
-_FIGURES = ("tokens", "context", "cost")
+_FIGURES = ("tokens", "cost")
 _MIN_NAME_CELLS = 12
 _MAX_NAME_CELLS = 400
 """No terminal is wider, and a name may be."""
@@ -144,12 +144,12 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
     profile, agent = text_of(state.agent), text_of(state.other_agent)
     if profile and profile != agent:
         yield "profile", [BULLET, (Style.ACCENT, profile)]
-    if agent:
+    if agent and agent != name_of(window):
         yield "agent", [BULLET, (Style.ACCENT, agent)]
     if described := _model(window):
         # It goes before these two do, so the one before it is there whenever it is.
-        before = [] if profile or agent else [BULLET]
-        yield "model", [*before, (Style.MUTED, f"{'' if before else ' '}({described})")]
+        is_first = not profile and agent in (None, name_of(window))
+        yield "model", [BULLET, (Style.MUTED, f"({described})")] if is_first else [(Style.MUTED, f" ({described})")]
     yield "tools", [BULLET, (Style.MUTED, counted(state.tool_count, "tool"))]
     if state.todo_completed < state.todo_total:
         yield "todos", [BULLET, (Style.MUTED, f"[{state.todo_completed}/{state.todo_total}]")]
@@ -157,8 +157,12 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
     if state.timeout_s is not None:
         yield "timeout", [(Style.MUTED, f"/{state.timeout_s:.10g}s")]
     tokens, cost = state.usage.total_tokens, state.usage.cost
-    figures = _tokens(tokens), context_words(state), _cost(tokens, cost, is_all=_tells_cost(state))
-    for name, figure in zip(_FIGURES, figures, strict=True):
+    figures = (
+        ("tokens", _tokens(tokens)),
+        ("tokens", context_words(state)),
+        ("cost", _cost(tokens, cost, is_all=_tells_cost(state))),
+    )
+    for name, figure in figures:
         if figure:
             yield name, [BULLET, (Style.DIM, figure)]
 

@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from pi_subagents.encoding import json_facts
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
@@ -37,6 +38,7 @@ _NAMES_A_FILE = ("→ edit → ", "→ write → ")
 _MAX_TEXT_LINES = 4 * MAX_MESSAGES
 _MAX_TEXT_CHARACTERS = MAX_MESSAGES * MAX_LINE_CELLS
 
+_TOLD_OF_OTHERS = ("beginning", "knows_cost", "context_used", "context_size", "changed_files")
 WindowStatus = Literal["running", "completed", "error"]
 
 
@@ -309,13 +311,7 @@ def another_agent(state: RunState) -> dict[str, object]:
     """What else there is to know for programs of a run whose agent is not `pi`."""
     if state.other_agent is None:
         return {}
-    context = {"used": state.context_used, "size": state.context_size} if state.context_used else None
-    return {
-        "agent": state.other_agent,
-        "costKnown": state.knows_cost,
-        **({"context": context} if context else {}),
-        **({"filesChanged": state.changed_files} if state.changed_files else {}),
-    }
+    return {"agent": state.other_agent, **json_facts(state, *_TOLD_OF_OTHERS)}
 
 
 def _told(line: WindowLine) -> dict[str, str]:

@@ -10,6 +10,7 @@ import msgspec
 
 from pi_subagents.encoding import json_facts
 from pi_subagents.models import Status
+from pi_subagents.progress import another_agent
 from pi_subagents.runs.listing import SessionSummary, Used
 from pi_subagents.runs.run import Run, RunResult
 from pi_subagents.runs.sessions import Session
@@ -43,6 +44,7 @@ def run_row(run: Run) -> Form:
         "status": "running" if state.status is Status.QUEUED else state.status.value,
         "paths": {"runDir": str(run.run_dir), **_files_in(run.run_dir)},
         "usage": msgspec.to_builtins(state.usage),
+        **another_agent(state),
         **json_facts(state, "created_at", "started_at", "completed_at"),
     }
     if state.status is Status.QUEUED:
@@ -74,7 +76,8 @@ def result_row(result: RunResult) -> Form:
     return {
         **json_facts(result, "name", "status", "reason", "output", "error", "session_id", "run_id"),
         "runDir": str(result.run_dir),
-        **json_facts(result, "exit_code", "profile", "provider", "model", "usage", "tool_count"),
+        **json_facts(result, "agent", "exit_code", "profile", "provider", "model", "usage", "tool_count"),
+        **json_facts(result, "beginning", "knows_cost", "context_used", "context_size", "changed_files"),
         **json_facts(result, "started_at", "completed_at", "duration_ms"),
     }
 
@@ -90,6 +93,8 @@ def output_row(session: Session) -> Form:
         "damaged": state.is_damaged,
         "error": state.error,
         "output": state.text,
+        "agent": state.agent_program,
+        **json_facts(state, "beginning", "knows_cost", "changed_files"),
         **json_facts(state, "profile", "provider", "model", "usage", "tool_count", "started_at", "completed_at"),
         "runDir": str(session.latest.run_dir),
     }
@@ -101,6 +106,7 @@ def session_row(session: SessionSummary, total: Used | None = None) -> Form:
     row: Form = {
         **json_facts(state, "session_id", "name", "status", "reason"),
         "damaged": state.is_damaged,
+        "agent": state.agent_program,
         **json_facts(state, "error", "profile", "preset", "provider", "model"),
         "runCount": session.run_count,
         "project": str(session.latest.project),
@@ -108,7 +114,8 @@ def session_row(session: SessionSummary, total: Used | None = None) -> Form:
         **json_facts(state, "created_at", "started_at", "completed_at", "tool_count"),
         "tokens": state.usage.total_tokens,
         "cost": state.usage.cost,
+        "knowsCost": state.knows_cost,
     }
     if total is not None:
-        row["total"] = json_facts(total, "tokens", "cost", "tool_count")
+        row["total"] = json_facts(total, "tokens", "cost", "knows_cost", "tool_count")
     return row

@@ -19,6 +19,7 @@ import msgspec
 from pi_subagents.errors import StoreError
 from pi_subagents.files import distinct
 from pi_subagents.fold import RunState
+from pi_subagents.harness import DEFAULT_AGENT, DEFAULT_HARNESS, PI_HARNESSES
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.paths import runs_dir
 from pi_subagents.place import Place
@@ -60,7 +61,7 @@ class SessionSummary(msgspec.Struct, frozen=True):
 class Wanted(msgspec.Struct, frozen=True):
     """Which sessions: conditions on their latest runs. `status` RUNNING means not final; no `project`, all of them.
 
-    `agent` is the name of a profile or a preset.
+    `agent` is the name of a profile, a preset or an agent program.
     """
 
     project: Path | None = None
@@ -76,7 +77,7 @@ class Wanted(msgspec.Struct, frozen=True):
             return False
         if self.status not in (None, Status.RUNNING, state.status):
             return False
-        if self.agent is not None and state.agent != self.agent:
+        if self.agent is not None and self.agent not in (state.agent, state.agent_program):
             return False
         return self.since is None or (state.created_at or 0) >= self.since
 
@@ -151,14 +152,20 @@ class Used(msgspec.Struct, frozen=True):
     tokens: int
     cost: float
     tool_count: int
+    knows_cost: bool = True
 
     def __add__(self, other: Used) -> Used:
-        return Used(self.tokens + other.tokens, self.cost + other.cost, self.tool_count + other.tool_count)
+        return Used(
+            self.tokens + other.tokens,
+            self.cost + other.cost,
+            self.tool_count + other.tool_count,
+            self.knows_cost and other.knows_cost,
+        )
 
     @classmethod
     def in_run(cls, state: RunState) -> Used:
         """What a run has used."""
-        return cls(state.usage.total_tokens, state.usage.cost, state.tool_count)
+        return cls(state.usage.total_tokens, state.usage.cost, state.tool_count, state.knows_cost)
 
 
 NOTHING_USED = Used(0, 0.0, 0)
@@ -212,8 +219,10 @@ def _conditions(projects: list[Path], wanted: Wanted) -> tuple[str, list[Any]]:
         where += " AND (status IS NULL OR status = ?)"
         parameters.append(wanted.status.value)
     if wanted.agent is not None:
-        where += " AND (status IS NULL OR coalesce(preset, profile) = ?)"
-        parameters.append(wanted.agent)
+        harnesses = PI_HARNESSES if wanted.agent == DEFAULT_AGENT else (wanted.agent,)
+        marks = ", ".join("?" * len(harnesses))
+        where += f" AND (status IS NULL OR coalesce(preset, profile) = ? OR coalesce(harness, ?) IN ({marks}))"
+        parameters += [wanted.agent, DEFAULT_HARNESS, *harnesses]
     if wanted.since is not None:
         where += " AND created_at >= ?"
         parameters.append(wanted.since)
@@ -250,6 +259,9 @@ def _state_in(row: Mapping[str, Any]) -> RunState:
         reason=Reason(row["reason"]) if row["reason"] else None,
         usage=Usage(total_tokens=row["tokens"] or 0, cost=row["cost"] or 0.0),
         tool_count=row["tool_count"] or 0,
+        harness=row["harness"] or DEFAULT_HARNESS,
+        has_cost=bool(row["knows_cost"]),
+        has_usage_total=bool(row["knows_cost"]),
         is_damaged=bool(row["damaged"]),
         **{name: row[name] for name in (*told, *times)},
     )

@@ -81,7 +81,11 @@ _POLL_S = 0.1
 
 
 class RunResult(msgspec.Struct, frozen=True):
-    """How one task ended. `output` is the agent's last text; `error` a sentence when it did not complete."""
+    """How one task ended. `output` is the agent's last text; `error` a sentence when it did not complete.
+
+    `agent` did it: `pi`, `claude` …. Where not `knows_cost`, more may have been spent than `usage` says. `beginning` is
+    what it knew of its session: nothing (`fresh`), its own conversation (`resumed`), or what it was told (`retold`).
+    """
 
     name: str
     session_id: str
@@ -99,6 +103,12 @@ class RunResult(msgspec.Struct, frozen=True):
     tool_count: int
     started_at: int | None
     completed_at: int | None
+    agent: str = ""
+    beginning: Literal["fresh", "resumed", "retold"] = "fresh"
+    knows_cost: bool = True
+    context_used: int | None = None
+    context_size: int | None = None
+    changed_files: tuple[str, ...] = ()
 
     @property
     def ok(self) -> bool:
@@ -116,7 +126,8 @@ class RunResult(msgspec.Struct, frozen=True):
         return elapsed_ms(self.started_at, self.completed_at)
 
 
-_TOLD_OF_STATE = tuple(name for name in RunResult.__struct_fields__ if name not in ("run_dir", "output"))
+_SAID_OTHERWISE = ("run_dir", "output", "agent", "changed_files")
+_TOLD_OF_STATE = tuple(name for name in RunResult.__struct_fields__ if name not in _SAID_OTHERWISE)
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -156,8 +167,14 @@ class Run(msgspec.Struct, frozen=True):
     @property
     def result(self) -> RunResult:
         """How it stands; while it is not over, `output` is the text so far."""
-        told = {name: getattr(self.state, name) for name in _TOLD_OF_STATE}
-        return RunResult(run_dir=self.run_dir, output=self.state.text, **told)
+        state = self.state
+        return RunResult(
+            run_dir=self.run_dir,
+            output=state.text,
+            agent=state.agent_program,
+            changed_files=tuple(state.changed_files),
+            **{name: getattr(state, name) for name in _TOLD_OF_STATE},
+        )
 
     @property
     def summary(self) -> str | None:
@@ -243,8 +260,11 @@ class Run(msgspec.Struct, frozen=True):
         profile: str | None = None,
         timeout_s: float | None = None,
         files: tuple[str, ...] = (),
+        agent: str | None = None,
     ) -> Task:
-        """The task that goes on with the session: same directory and profile or preset, unless told otherwise.
+        """The task that goes on with the session: same directory, profile or preset and agent, unless told otherwise.
+
+        A profile other than before has an agent of its own, or `pi`.
 
         Raises InvalidCall if there is no prompt, or if the directory is gone.
         """
@@ -262,6 +282,7 @@ class Run(msgspec.Struct, frozen=True):
             preset=None if profile else self.state.preset,
             model=None if profile else self.state.requested_model,
             thinking_level=None if profile else self.state.requested_thinking,
+            agent=agent or (None if profile else self.state.other_agent),
         )
 
     def require_ours(self) -> None:

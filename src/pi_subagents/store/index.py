@@ -34,11 +34,11 @@ _MAX_LIST_BYTES = 8 * 1024 * 1024
 """Some ten thousand projects."""
 
 _PLACE = ("run_id", "session_id", "project", "run_dir")
-_TEXTS = ("name", "profile", "preset", "status", "reason", "error", "provider", "model", "owner")
+_TEXTS = ("name", "profile", "preset", "status", "reason", "error", "provider", "model", "owner", "harness")
 _TIMES = ("created_at", "started_at", "completed_at")
-_COUNTS = ("tokens", "tool_count", "message_count", "background", "damaged")
+_COUNTS = ("tokens", "tool_count", "message_count", "background", "damaged", "knows_cost")
 _COLUMNS = (*_PLACE, *_TEXTS, *_TIMES, *_COUNTS, "cost")
-_KNOWN_AT_ONCE = ("run_id", "session_id", "name", "profile", "preset", "created_at", "completed_at", "owner")
+_KNOWN_AT_ONCE = ("run_id", "session_id", "name", "profile", "preset", "created_at", "completed_at", "owner", "harness")
 _KNOWN_AT_THE_END = ("error", "provider", "model", "started_at", "tool_count", "message_count")
 _UPSERT = f"INSERT OR REPLACE INTO runs ({', '.join(_COLUMNS)}) VALUES ({', '.join('?' * len(_COLUMNS))})"
 
@@ -262,6 +262,11 @@ MIGRATIONS: Sequence[str] = (
     ALTER TABLE runs ADD COLUMN preset TEXT;
     UPDATE runs SET status = NULL WHERE profile IS NULL
     """,
+    # 6: lists name agents other than `pi`, and say whose cost is not known; until now there was only `pi`.
+    """
+    ALTER TABLE runs ADD COLUMN harness TEXT;
+    ALTER TABLE runs ADD COLUMN knows_cost INTEGER NOT NULL DEFAULT 1
+    """,
 )
 """The schema, as the numbered steps that lead to it. Steps are only ever added."""
 
@@ -332,6 +337,7 @@ def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
     values = {name: getattr(state, name) for name in _KNOWN_AT_ONCE}
     values |= {"project": str(project), "run_dir": str(run_dir)}
     values |= {"background": int(state.background), "damaged": int(state.is_damaged)}
+    values |= {"knows_cost": int(state.knows_cost)}
     if state.status.is_terminal:
         values |= {name: getattr(state, name) for name in _KNOWN_AT_THE_END}
         values |= {"status": state.status.value, "reason": state.reason.value if state.reason else None}

@@ -19,7 +19,7 @@ from pi_subagents.runs.background import Registry, counts
 from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.run import Run
 from pi_subagents.text import Line, Style, clean
-from pi_subagents.tools.contract import Tool, ToolContext, ToolResult
+from pi_subagents.tools.contract import AGENT_CHOICE, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import COUNTS, RUN, launched_lines, listed, record, run_content, run_lines
 
 _POLL_S = 0.2
@@ -34,6 +34,7 @@ class _Launch(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     task: _Text
     model: Annotated[str, msgspec.Meta(description="Overrides the preset's")] | None = None
     cwd: str | None = None
+    agent: Annotated[str, AGENT_CHOICE] | None = None
 
 
 class _Status(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -70,6 +71,7 @@ def _start(asked: _Launch, context: ToolContext) -> Run:
         timeout=None,
         preset=asked.preset,
         model=asked.model or None,
+        agent=asked.agent or None,
     )
     (run,) = launch_all(
         [task], context.place, owner=context.owner, available_tools=context.available_tools, check=require_startable

@@ -12,6 +12,7 @@ import msgspec
 
 from pi_subagents.encoding import converted
 from pi_subagents.errors import InvalidCall
+from pi_subagents.harness import AGENTS
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Task
 from pi_subagents.place import Place
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from pi_subagents.runs.sessions import Sessions
 
 T = TypeVar("T")
+
+AGENT_CHOICE = msgspec.Meta(
+    description="Program that does it; default: the profile's or preset's, else pi",
+    extra_json_schema={"enum": list(AGENTS)},
+)
+"""Which agent a task wants; an unknown one fails that task, as an unknown profile does, and not the call."""
 
 _IN_ORDER = ("type", "minLength", "minItems", "minimum", "maxItems", "maximum", "default", "description")
 """Limits before words; what structures a schema comes after these as it is."""

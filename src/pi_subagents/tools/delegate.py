@@ -15,7 +15,7 @@ from pi_subagents.progress import Window, documented_status
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import Settings, preview_width
 from pi_subagents.text import clean
-from pi_subagents.tools.contract import Detachable, Details, Tool, ToolContext, ToolResult
+from pi_subagents.tools.contract import AGENT_CHOICE, Detachable, Details, Tool, ToolContext, ToolResult
 from pi_subagents.tools.outputs import TASKS, tasks_content, warnings_of
 from pi_subagents.tools.waiting import WaitingCall
 
@@ -53,6 +53,7 @@ class TaskArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ]
         | None
     ) = None
+    agent: Annotated[str, AGENT_CHOICE] | None = None
 
     def to_task(self) -> Task:
         """The task these arguments ask for."""
@@ -65,6 +66,7 @@ class TaskArguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             timeout=self.timeout or DEFAULT_TIMEOUT_S,
             resume=self.resume or None,
             files=files,
+            agent=self.agent or None,
         )
 
 

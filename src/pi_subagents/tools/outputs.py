@@ -52,6 +52,7 @@ def _task(state: RunState, status: str) -> Content:
         "sessionId": state.session_id,
         "answer": cut_answer(state.text.strip(), state.session_id) or None,
         "error": clean(state.error, keep_newlines=True) if state.error else None,
+        **({"agent": state.other_agent} if state.other_agent else {}),
     }
 
 
@@ -75,7 +76,8 @@ _TASK = record(
         "sessionId": _TEXT,
         "answer": _TEXT_OR_NOTHING,
         "error": _TEXT_OR_NOTHING,
-    }
+    },
+    sometimes={"agent": _TEXT},
 )
 TASKS = record({"tasks": listed(_TASK)}, sometimes={"warnings": listed(_TEXT)})
 
@@ -83,9 +85,12 @@ TASKS = record({"tasks": listed(_TASK)}, sometimes={"warnings": listed(_TEXT)})
 # --- background runs -----------------------------------------------------------------------------------------
 
 
+_FOR_PROGRAMS = ("usage", "exitCode", "knowsCost", "contextUsed", "contextSize")
+
+
 def run_content(row: Mapping[str, Any], *, alone: bool = True) -> Content:
     """A row without what nobody asks a model; a run among others says only how its answer begins."""
-    content = {name: value for name, value in row.items() if name not in ("usage", "exitCode")}
+    content = {name: value for name, value in row.items() if name not in _FOR_PROGRAMS}
     content["task"] = _excerpt(row["task"])
     content["paths"] = {"runDir": row["paths"]["runDir"]}
     if text := row.get("finalText"):
@@ -180,8 +185,8 @@ def end_line(status: str, words: str) -> Line:
 
 def _run_words(run: Row, words: str) -> Line:
     line: Line = [_ICONS.get(str(run["status"]), _OTHER_ICON), (Style.TEXT, " ")]
-    if preset := run.get("preset"):
-        line += [(Style.BOLD, preset), (Style.DIM, " • ")]
+    for name in (run.get("preset"), run.get("agent")):
+        line += [(Style.BOLD, name), (Style.DIM, " • ")] if name else []
     return [*line, (Style.MUTED, clean(words))]
 
 

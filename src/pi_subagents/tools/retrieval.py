@@ -41,6 +41,7 @@ def _facts(session_id: str, latest: RunState, run_count: int, context: ToolConte
         "runCount": run_count,
         "maxLines": context.place.settings().max_lines_per_window,
         "error": latest.error,
+        **({"agent": latest.other_agent} if latest.other_agent else {}),
     }
 
 

@@ -17,6 +17,7 @@ from pi_subagents.runs.forms import run_row
 from pi_subagents.runs.run import Run
 from pi_subagents.text import Line, clean
 from pi_subagents.tools.contract import (
+    AGENT_CHOICE,
     EXCERPT_LINES,
     Detachable,
     Details,
@@ -28,6 +29,7 @@ from pi_subagents.tools.outputs import TASKS, run_lines, tasks_content, warnings
 from pi_subagents.tools.waiting import WaitingCall
 
 _Text = Annotated[str, msgspec.Meta(min_length=1)]
+_AGENT_AS_ABOVE = msgspec.Meta(extra_json_schema=AGENT_CHOICE.extra_json_schema)
 
 
 class _Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -35,9 +37,17 @@ class _Run(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     task: _Text
     model: str | None = None
     cwd: str | None = None
+    agent: Annotated[str, _AGENT_AS_ABOVE] | None = None
 
     def to_task(self) -> Task:
-        return Task(self.preset, self.task, cwd=self.cwd or None, preset=self.preset, model=self.model or None)
+        return Task(
+            self.preset,
+            self.task,
+            cwd=self.cwd or None,
+            preset=self.preset,
+            model=self.model or None,
+            agent=self.agent or None,
+        )
 
 
 class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,6 +58,7 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     model: Annotated[str, msgspec.Meta(description="provider/id; default: the preset's")] | None = None
     cwd: Annotated[str, msgspec.Meta(description="Absolute directory; default: yours")] | None = None
     tasks: Annotated[list[_Run], msgspec.Meta(max_length=MAX_TASKS)] | None = None
+    agent: Annotated[str, AGENT_CHOICE] | None = None
     chain: Annotated[Any, msgspec.Meta(extra_json_schema={"not": {}})] = msgspec.UNSET
 
     @property
@@ -58,7 +69,7 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """The tasks of either mode; raises InvalidCall for both, for none, and for the mode that does not exist."""
         if self.chain is not msgspec.UNSET:
             raise InvalidCall('There is no "chain": call subagent again and put the result into the next task.')
-        single = self.preset or self.task or self.model or self.cwd
+        single = self.preset or self.task or self.model or self.cwd or self.agent
         if self.tasks and single:
             raise InvalidCall('Invalid arguments: give "preset" and "task", or "tasks", not both')
         if self.tasks:
@@ -68,7 +79,7 @@ class _Arguments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         for name in ("preset", "task"):
             if not getattr(self, name):
                 raise InvalidCall(f"Invalid arguments: {name} is required")
-        return [_Run(self.preset or "", self.task or "", self.model, self.cwd).to_task()]
+        return [_Run(self.preset or "", self.task or "", self.model, self.cwd, self.agent).to_task()]
 
 
 async def _run(arguments: _Arguments, context: ToolContext) -> ToolResult:
