@@ -6,7 +6,9 @@ approval. It has finished when it has answered every prompt; chunks become messa
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import suppress
+from difflib import unified_diff
 from typing import Any
 
 import msgspec
@@ -14,13 +16,19 @@ import msgspec
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.harness.acp.agents import AcpAgent
 from pi_subagents.harness.frames import (
+    figure_in,
+    items_in,
+    last_line,
     object_in,
     read_object,
     text_in,
+    tool_call,
     unknown,
 )
 from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
+from pi_subagents.models.run import Usage, bounded
+from pi_subagents.models.task import ThinkingLevel
 
 
 class Brief(msgspec.Struct, frozen=True):
@@ -47,8 +55,26 @@ class _Call(msgspec.Struct):
     """As it was announced."""
     has_ended: bool = False
 
+    def learn(self, update: dict[str, Any]) -> None:
+        """What an update says of it; nothing changes what was announced."""
+        if self.part is None:
+            self.kind = text_in(update.get("kind")) or self.kind
+            self.title = text_in(update.get("title")) or self.title
+            self.arguments = object_in(update.get("rawInput")) or self.arguments
+        places = (text_in(place.get("path")) for place in items_in(update.get("locations")))
+        self.path = self.path or next(filter(None, places), "")
 
-class _Refused(Exception):
+    @property
+    def told(self) -> dict[str, Any]:
+        """What it was called with; of an agent that does not say, what its title and its places give away."""
+        if self.arguments:
+            return self.arguments
+        if self.kind == "execute":
+            return {"command": self.title}
+        return {"path": self.path} if self.path else {"title": self.title}
+
+
+class _RefusedError(Exception):
     """The agent cannot be set up as it is to be."""
 
 
@@ -59,7 +85,7 @@ _AUTHENTICATION_REQUIRED = -32000
 _ENDS: Mapping[object, tuple[str, str | None]] = {
     "end_turn": ("stop", None),
     "cancelled": ("aborted", None),
-    "max_turn_requests": ("limit", "The agent has had as many turns as it may have"),
+    "max_turn_requests": (ev.LIMIT, "The agent has had as many turns as it may have"),
     "max_tokens": ("error", "The answer was cut off at the model's output limit; what arrived is kept"),
     "refusal": ("error", "The model refuses to go on"),
 }
@@ -70,7 +96,8 @@ _NOT_TOLD = frozenset(
     | {"plan", "user_message_chunk"}
 )
 """Updates that say nothing of the work."""
-_CONTEXT_LINES = 3
+_MAX_DIFF_LINES = 20_000
+"""Comparing more of them takes too long."""
 
 
 def _message(**fields: Any) -> bytes:
@@ -101,7 +128,7 @@ class AcpDialogue:
         self._waiting_for, self._last_id = 1, 1
         self._prompts: set[int] = set()
         self._is_at_work = self._has_settled = False
-        self._parts: list[tuple[str, str]] = []
+        self._parts: list[tuple[str, list[str]]] = []
         self._message_id: object = None
         self._calls: dict[str, _Call] = {}
         self._requests: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
@@ -173,13 +200,13 @@ class AcpDialogue:
         self._waiting_for = 0
         try:
             if "error" in record:
-                raise _Refused(self._sentence(record["error"]))
+                raise _RefusedError(self._sentence(record["error"]))
             method, params = self._talk.send(object_in(record.get("result")))
         except StopIteration:
             self._is_at_work = True
             self._events.append(ev.AgentStarted(at=self._at))
             self._replies += self._prompt(self._brief.prompt)
-        except _Refused as refused:
+        except _RefusedError as refused:
             self._events.append(ev.CommandRefused(at=self._at, command="prompt", message=str(refused)))
         else:
             self._waiting_for = self._last_id = self._last_id + 1
@@ -196,7 +223,7 @@ class AcpDialogue:
         opened = yield method, {"cwd": brief.cwd, "mcpServers": [], **named}
         self._session = text_in(opened.get("sessionId")) or brief.conversation
         if self._session is None:
-            raise _Refused("The agent gave its conversation no name")
+            raise _RefusedError("The agent gave its conversation no name")
         self._events.append(ev.AgentSession(at=self._at, id=self._session))
         options, session = opened, {"sessionId": self._session}
         if brief.model and (option := _option(options, "model")):
@@ -205,7 +232,7 @@ class AcpDialogue:
         elif brief.model and "models" in opened:
             yield "session/set_model", {**session, "modelId": brief.model}
         elif brief.model:
-            raise _Refused("The agent cannot be told which model to use")
+            raise _RefusedError("The agent cannot be told which model to use")
         if brief.level and (option := _option(options, "thought_level")):
             level = _nearest(brief.level, option)
             yield "session/set_config_option", {**session, "configId": option.get("id"), "value": level}
@@ -251,11 +278,14 @@ class AcpDialogue:
         details = text_in(data.get("details")) or text_in(data.get("message"))
         if details and details not in sentence:
             sentence = f"{sentence}: {details}"
-        try:
-            sentence = text_in(object_in(decode_json(sentence.encode(), dict[str, Any]).get("error"))["message"]) or sentence
-        except (JsonError, KeyError):
-            pass
-        return f"{sentence}. {self._agent.log_in}" if error.get("code") == _AUTHENTICATION_REQUIRED else sentence
+        with suppress(JsonError):
+            wrapped = object_in(decode_json(sentence.encode("utf-8", "replace"), dict[str, Any]).get("error"))
+            sentence = text_in(wrapped.get("message")) or sentence
+        return (
+            f"{sentence} (to log in: {self._agent.log_in})"
+            if error.get("code") == _AUTHENTICATION_REQUIRED
+            else sentence
+        )
 
     # --- the work -------------------------------------------------------------------------------------------
 
@@ -282,9 +312,161 @@ class AcpDialogue:
         if kind == "text":
             self._message_id = message_id
         self._begin()
-        if self._parts and self._parts[-1][0] == kind:
-            text_before = self._parts.pop()[1]
-            self._parts.append((kind, text_before + text))
-        else:
-            self._parts.append((kind, text))
+        if not self._parts or self._parts[-1][0] != kind:
+            self._parts.append((kind, []))
+        self._parts[-1][1].append(text)
         self._events.append(ev.Delta(at=self._at, kind=kind, text=text))
+
+    def _begin(self) -> None:
+        """Another message, unless one is being written; whatever somebody said meanwhile is heard before it."""
+        if not self._parts:
+            said, self._said = self._said, []
+            self._events += [ev.Message(at=self._at, role="user", parts=(ev.TextPart(text),)) for text in said]
+            self._events.append(ev.MessageStarted(at=self._at, role="assistant"))
+
+    def _flush(self, reason: str, sentence: str | None = None, call: ev.ToolCallPart | None = None) -> None:
+        """What was written is a message, with the call at its end; without either, only if something went wrong."""
+        said = [(kind, "".join(pieces)) for kind, pieces in self._parts]
+        parts: list[ev.Part] = [ev.TextPart(t) if kind == "text" else ev.ThinkingPart(t) for kind, t in said]
+        self._parts = []
+        if call is not None:
+            parts.append(call)
+        if parts or sentence:
+            provider, _, model = self._model.rpartition("/")
+            self._events.append(
+                ev.Message(
+                    at=self._at,
+                    role="assistant",
+                    parts=tuple(parts),
+                    provider=provider or None,
+                    model=model or None,
+                    stop_reason=reason,
+                    error_message=sentence,
+                )
+            )
+
+    def _tool(self, update: dict[str, Any], *, waits: bool = False) -> _Call | None:
+        call_id, status = text_in(update.get("toolCallId")), text_in(update.get("status"))
+        if call_id is None:
+            return None
+        call = self._calls.setdefault(call_id, _Call(call_id, self._agent.tool_in(update)))
+        call.learn(update)
+        is_over = status in ("completed", "failed")
+        if call.part is None and (is_over or waits or status == "in_progress" or call.arguments.keys() - {"cwd"}):
+            call.part = tool_call(call_id, call.name, call.told, self._agent.tools)
+            self._begin()
+            self._flush("toolUse", call=call.part)
+            started = ev.ToolStarted(at=self._at, id=call_id, name=call.part.name, arguments=call.part.arguments)
+            self._events.append(started)
+        if call.part is None or call.has_ended:
+            return call
+        if is_over:
+            self._end(call, update, is_error=status == "failed")
+        elif line := last_line(_text(update)):
+            self._events.append(ev.ToolProgress(at=self._at, id=call_id, name=call.part.name, line=line))
+        return call
+
+    def _end(self, call: _Call, update: dict[str, Any], *, is_error: bool) -> None:
+        assert call.part is not None
+        call.has_ended, name = True, call.part.name
+        raw = object_in(update.get("rawOutput"))
+        is_error = is_error or bool(_exit_code(raw)) or update.get("title") in self._agent.failed_titles
+        if not is_error:
+            changes = _changes(call, update, raw)
+            self._events += [ev.FileChanged(at=self._at, path=p, diff=d, tool_call_id=call.id) for p, d in changes]
+        text = _text(update) or next(
+            filter(None, (text_in(raw.get(key)) for key in ("output", "content", "error"))), ""
+        )
+        self._events += [
+            ev.ToolEnded(at=self._at, id=call.id, name=name, is_error=is_error),
+            ev.Message(
+                at=self._at,
+                role="toolResult",
+                parts=(ev.TextPart(text),) if text else (),
+                tool_call_id=call.id,
+                tool_name=name,
+                is_error=is_error,
+            ),
+        ]
+
+    def _asked(self, given: Any, params: dict[str, Any]) -> None:
+        """Whether it may do something; somebody answers."""
+        asked = object_in(params.get("toolCall"))
+        call = self._tool({**asked, "status": None}, waits=True)
+        self._requests[str(given)] = (given, items_in(params.get("options")))
+        self._events.append(
+            ev.ApprovalRequested(
+                at=self._at,
+                id=str(given),
+                what=text_in(asked.get("title")) or "",
+                tool_name=call.part.name if call and call.part else None,
+                tool_call_id=call.id if call else None,
+            )
+        )
+
+    def _count(self, result: dict[str, Any]) -> None:
+        """What the run has used, as far as that is what the agent tells."""
+        told = object_in(result.get("usage"))
+        quota = object_in(object_in(object_in(result.get("_meta")).get("quota")).get("token_count"))
+        figures = [told.get(name) for name in ("inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens")]
+        figures = figures if told else [quota.get("input_tokens"), quota.get("output_tokens"), None, None]
+        tokens = [figure_in(figure) or 0 for figure in figures]
+        if self._agent.tells_last_step and self._calls:
+            tokens = [0, 0, 0, 0]  # of one step among many
+        total = figure_in(told.get("totalTokens")) if any(tokens) else 0
+        cost = figure_in(object_in(self._context.get("cost")).get("amount")) or 0
+        names = {call.name for call in self._calls.values()}
+        has_cost = bool(cost) and not self._brief.conversation and not names & self._agent.delegating
+        used, size = (int(bounded(figure_in(self._context.get(name)))) or None for name in ("used", "size"))
+        if any(tokens) or cost or used:
+            usage = Usage.of(*tokens, total or sum(tokens), cost if has_cost else 0)
+            total_event = ev.UsageTotal(
+                at=self._at, usage=usage, context_used=used, context_size=size, has_cost=has_cost
+            )
+            self._events.append(total_event)
+
+
+def _option(session: dict[str, Any], category: str) -> dict[str, Any] | None:
+    options = items_in(session.get("configOptions"))
+    return next((option for option in options if category in (option.get("category"), option.get("id"))), None)
+
+
+def _nearest(level: str, option: dict[str, Any]) -> str:
+    """The offered level that is the same, or the nearest to it in our order."""
+    offered = [value for item in items_in(option.get("options")) if (value := text_in(item.get("value")))]
+    order = list(map(str, ThinkingLevel))
+    known = [value for value in offered if value in order]
+    if level in offered or level not in order or not known:
+        return level
+    return min(known, key=lambda value: abs(order.index(value) - order.index(level)))
+
+
+def _text(update: dict[str, Any]) -> str:
+    contents = (object_in(item.get("content")) for item in items_in(update.get("content")))
+    return "\n".join(text for content in contents if (text := text_in(content.get("text"))))
+
+
+def _exit_code(raw: dict[str, Any]) -> float | None:
+    places = (raw, object_in(raw.get("metadata")), *items_in(raw.get("contents")))
+    return next((code for place in places for key in ("exit", "exitCode") if (code := figure_in(place.get(key)))), None)
+
+
+def _changes(call: _Call, update: dict[str, Any], raw: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Each file that a call has changed, with the difference if the agent tells it."""
+    metadata = object_in(raw.get("metadata"))
+    whole = text_in(metadata.get("diff")) or (text_in(raw.get("detailedContent")) if call.kind == "edit" else None)
+    diffs = [item for item in items_in(update.get("content")) if item.get("type") == "diff"]
+    for item in diffs:
+        given = whole if len(diffs) == 1 else None
+        path = text_in(item.get("path")) or call.path
+        yield path, given or _diff(path, text_in(item.get("oldText")) or "", text_in(item.get("newText")) or "")
+    if not diffs and call.kind == "edit" and call.path:
+        is_new = metadata.get("exists") is False
+        yield call.path, _diff(call.path, "", text_in(call.arguments.get("content")) or "") if is_new else whole or ""
+
+
+def _diff(path: str, old: str, new: str) -> str:
+    before, after = old.splitlines(), new.splitlines()
+    if len(before) + len(after) > _MAX_DIFF_LINES:
+        return ""
+    return "\n".join(unified_diff(before, after, path, path, lineterm=""))

@@ -1,0 +1,192 @@
+"""Agents that speak ACP as harnesses: how they are started, by what `agents` says of each.
+
+Without `inherit` an agent has a configuration of its own in the run directory, and of the user's only the login, by a
+link. It hears "deny" where it asks, as its own mode for scripts would have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from pi_subagents.encoding import JsonError, decode_json
+from pi_subagents.harness.acp.agents import AGENTS, AcpAgent
+from pi_subagents.harness.acp.dialogue import OPENING, AcpDialogue, Brief
+from pi_subagents.harness.agent import Agent, Probe, agent_environ
+from pi_subagents.harness.contract import (
+    AGENT_HOME,
+    SYSTEM_PROMPT_FILE,
+    Dialogue,
+    Invocation,
+    Launch,
+    RunFile,
+    UnknownTool,
+)
+from pi_subagents.harness.programs import file_there
+from pi_subagents.models.task import Profile
+from pi_subagents.text.wording import did_you_mean
+
+if TYPE_CHECKING:
+    from pi_subagents.place import Place
+
+
+class Acp(Agent):
+    """One of the agents, by its name."""
+
+    def __init__(self, name: str) -> None:
+        agent = self._agent = AGENTS[name]
+        self.name, self.honours, self.reports, self.login = name, agent.honours, agent.reports, agent.log_in
+        self.conversation_files, self.can_steer = agent.conversation_files, agent.joins_prompts
+
+    def own_level(self, level: str) -> str:
+        return self._agent.levels.get(level, level)
+
+    def credentials(self, place: Place) -> str | None:
+        """A key in the environment, or what logging in has left."""
+        if named := next((name for name in self._agent.keys if place.environ.get(name)), None):
+            return f"key in {named}"
+        return "logged in" if _login(self._agent, place.environ) else None
+
+    def probe(self) -> Probe:
+        """It answers the opening without asking a model."""
+        return Probe(self._agent.arguments, OPENING, '"protocolVersion"')
+
+    def refuses(self, profile: Profile) -> str | None:
+        """Arguments that could lift a restriction."""
+        if profile.extra_args and profile.restricts_tools:
+            return 'restricts tools and sets "extraArgs", which could lift that; use the fields of the profile instead'
+        if profile.inherit and profile.no_context_files:
+            return 'sets "inherit", which loads context files, and forbids them at the same time'
+        return None
+
+    def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:
+        """What is neither its own name for a tool nor ours; it would take a wrong name for no tools at all."""
+        for key, names in (("tools", profile.tools), ("excludeTools", profile.exclude_tools)):
+            for name in names or ():
+                if self._agent.own_name(name) is None:
+                    yield UnknownTool(key, name, did_you_mean(name, [tool.name for tool in self._agent.tools.values()]))
+
+    def invocation(self, launch: Launch) -> Invocation:
+        """How to start it for one task, of which it hears when it is set up."""
+        agent, profile = self._agent, launch.profile or Profile(name="")
+        values = _values(agent, launch, profile)
+        environ = {**agent_environ(launch), **_filled(agent.variables, values)}
+        if not profile.inherit:
+            environ |= _filled(agent.private, values)
+        if profile.api_key is not None and agent.key:
+            environ[agent.key] = profile.api_key.reveal()
+        settings = _filled(agent.settings if profile.inherit else {**agent.private_settings, **agent.settings}, values)
+        if agent.settings_in.isupper():
+            environ[agent.settings_in] = _with_given(agent, profile, settings, environ.get(agent.settings_in))
+        options = (_filled(option, values) for option in agent.options)
+        brief = Brief(
+            cwd=str(launch.cwd),
+            prompt=launch.prompt,
+            conversation=launch.conversation.id if launch.conversation else None,
+            model=values["model"] if agent.sets_model else None,
+            level=self.own_level(profile.thinking_level) if profile.thinking_level and agent.sets_level else None,
+            mode=profile.mode if agent.sets_mode else None,
+        )
+        return Invocation(
+            argv=(
+                *launch.program.argv,
+                *agent.arguments,
+                *(
+                    word
+                    for option, words in zip(agent.options, options, strict=True)
+                    if len(words) == len(option)
+                    for word in words
+                ),
+                *(profile.extra_args or ()),
+            ),
+            environ=environ,
+            cwd=launch.cwd,
+            stdin=OPENING,
+            interactive=True,
+            files=tuple(_files(agent, launch, profile, settings)),
+            temporary=(AGENT_HOME,),
+            written_by_agent=agent.conversation_files,
+            secrets=launch.secrets,
+            brief=msgspec.to_builtins(brief),
+            approvals=profile.approvals or "deny",
+        )
+
+    def dialogue(self, invocation: Invocation) -> Dialogue:
+        return AcpDialogue(self._agent, msgspec.convert(invocation.brief, Brief))
+
+
+def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]:
+    """What an agent's data may name; None is left out wherever it stands."""
+    model, restricted = profile.model, profile.no_tools or profile.tools is not None
+    offered = [agent.own_name(name) for name in profile.tools or ()] if not profile.no_tools else []
+    excluded = [agent.own_name(name) for name in profile.exclude_tools or ()]
+    switches: dict[str | None, bool] = {"*": False} if restricted else {}
+    switches |= {**dict.fromkeys(offered, True), **dict.fromkeys(excluded, False)}
+    return {
+        "home": str(launch.run_dir / AGENT_HOME),
+        "model": f"{profile.provider}/{model}" if model and profile.provider and "/" not in model else model,
+        "mode": profile.mode,
+        "budget": agent.levels.get(profile.thinking_level or ""),
+        "system_prompt": profile.system_prompt or None,
+        "system_file": str(launch.run_dir / SYSTEM_PROMPT_FILE) if profile.system_prompt else None,
+        "appended_file": str(launch.run_dir / agent.appended_in) if profile.append_system_prompt else None,
+        "offered_tools": (offered or ["none"]) if restricted else None,
+        "excluded_tools": excluded or None,
+        "tool_switches": switches or None,
+        "ask": "ask" if profile.approvals else None,
+        "max_turns": profile.max_turns,
+    }
+
+
+def _filled(template: Any, values: Mapping[str, Any]) -> Any:
+    """Data of an agent with the values of a run in it."""
+    if isinstance(template, Mapping):
+        filled = {key: _filled(value, values) for key, value in template.items()}
+        return {key: value for key, value in filled.items() if value is not None and value != {}}
+    if isinstance(template, tuple):
+        return [value for item in template if (value := _filled(item, values)) is not None]
+    if not isinstance(template, str) or "$" not in template:
+        return template
+    if template.startswith("$home/"):
+        return values["home"] + template.removeprefix("$home")
+    value = values[template.removeprefix("$")]
+    return int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() and template == "$budget" else value
+
+
+def _with_given(agent: AcpAgent, profile: Profile, settings: dict[str, Any], given: str | None) -> str:
+    """The settings in a variable; what it had before says how providers are reached, or with `inherit` all."""
+    before: dict[str, Any] = {}
+    if given:
+        with suppress(JsonError):  # the agent could make nothing of it either
+            before = decode_json(given.encode(), dict[str, Any])
+    kept = {key: value for key, value in before.items() if profile.inherit or key in agent.given_settings}
+    return msgspec.json.encode({**kept, **settings}).decode()
+
+
+def _files(agent: AcpAgent, launch: Launch, profile: Profile, settings: dict[str, Any]) -> Iterator[RunFile]:
+    yield RunFile(f"{AGENT_HOME}/tmp/.keep")  # so that whoever tidies up after us knows of the directory
+    if instructions := profile.system_prompt or profile.append_system_prompt:
+        yield RunFile(SYSTEM_PROMPT_FILE, instructions.encode())
+    if profile.append_system_prompt:
+        yield RunFile(agent.appended_in, profile.append_system_prompt.encode())
+    if agent.settings_in and not agent.settings_in.isupper():
+        yield RunFile(f"{AGENT_HOME}/{agent.settings_in}", msgspec.json.encode(settings))
+    for name, text in ({} if profile.inherit else agent.files).items():
+        yield RunFile(f"{AGENT_HOME}/{name}", text.encode())
+    for name, content in (launch.conversation.files if launch.conversation else {}).items():
+        yield RunFile(name, content)
+    if agent.login and not profile.inherit and profile.api_key is None and (login := _login(agent, launch.environ)):
+        yield RunFile(f"{AGENT_HOME}/{agent.login[2]}", link_to=login)
+
+
+def _login(agent: AcpAgent, environ: Mapping[str, str]) -> Path | None:
+    """The user's own, if they have logged in."""
+    if agent.login is None:
+        return None
+    variable, _, folder = agent.login[0].partition(":")
+    path = Path(environ.get(variable) or Path(environ.get("HOME", "/"), folder)) / agent.login[1]
+    return path if file_there(path) else None

@@ -1,0 +1,152 @@
+"""The agents that speak ACP: what starting each of them needs, and what it is like. An agent is an entry here.
+
+In arguments, variables and settings `$name` stands for a value of the run (`acp._values`); whatever has none is left
+out. `$home` is the run's own directory for the agent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import msgspec
+
+from pi_subagents.harness.contract import AGENT_HOME, Report
+from pi_subagents.harness.frames import ToolName, object_in, text_in
+
+
+class AcpAgent(msgspec.Struct, frozen=True):
+    """How one agent is started, and in what it is unlike others.
+
+    `variables` are set in any case, `private` ones unless the user's configuration is wanted; `settings` go where
+    `settings_in` says: a variable, or a file below the home. `given_settings` are taken over from what the variable
+    had. `login` is where the user's login is, below a directory named by a variable or else in their home, and where
+    the agent looks for it in its own.
+    """
+
+    arguments: tuple[str, ...] = ()
+    options: tuple[tuple[str, ...], ...] = ()
+    variables: Mapping[str, str] = {}
+    private: Mapping[str, str] = {}
+    settings: Mapping[str, Any] = {}
+    private_settings: Mapping[str, Any] = {}
+    settings_in: str = ""
+    files: Mapping[str, str] = {}
+    given_settings: tuple[str, ...] = ()
+    key: str | None = None
+    keys: tuple[str, ...] = ()
+    login: tuple[str, str, str] | None = None
+    log_in: str = "Log in with the agent itself first"
+    sets_model: bool = True
+    sets_level: bool = True
+    sets_mode: bool = True
+    appended_in: str = f"{AGENT_HOME}/instructions.md"
+    levels: Mapping[str, str] = {}
+    honours: frozenset[str] = frozenset()
+    reports: frozenset[Report] = frozenset({"diffs", "thinking"})
+    tools: Mapping[str, ToolName] = {}
+    other_tools: tuple[str, ...] = ()
+    conversation_files: tuple[str, ...] = ()
+    name_in: Literal["kind", "title", "id"] = "kind"
+    failed_titles: frozenset[str] = frozenset()
+    swallows_slash: bool = False
+    joins_prompts: bool = False
+    tells_last_step: bool = False
+    delegating: frozenset[str] = frozenset()
+
+    def own_name(self, tool: str) -> str | None:
+        """Its own name for a tool that a profile names by ours or by its own; None if it has no such tool."""
+        ours = next((own for own, known in self.tools.items() if known.name == tool), None)
+        return ours or (tool if tool in self.tools or tool in self.other_tools else None)
+
+    def tool_in(self, call: dict[str, Any]) -> str:
+        """The agent's own name for the tool of a call, as far as it tells."""
+        meta, kind = object_in(call.get("_meta")), text_in(call.get("kind")) or "other"
+        places = (meta, *(object_in(value) for value in meta.values()))
+        named = next(filter(None, (text_in(place.get("toolName")) for place in places)), None)
+        title, call_id = text_in(call.get("title")) or kind, text_in(call.get("toolCallId")) or ""
+        if named or self.name_in == "kind":
+            return named or (title if kind == "other" else kind)
+        return title if self.name_in == "title" else call_id.rpartition("__")[0] or kind
+
+
+_KINDS = {
+    "read": ToolName("read"),
+    "edit": ToolName("edit"),
+    "execute": ToolName("bash"),
+    "search": ToolName("grep"),
+}
+"""For those that do not tell the names of their tools."""
+_ALWAYS = frozenset({"model", "api_key", "extra_args", "inherit", "program", "approvals", "mode"})
+_INSTRUCTED = frozenset({"system_prompt", "append_system_prompt", "tools", "exclude_tools", "no_tools"}) | {
+    "no_context_files"
+}
+
+_GEMINI_TOOLS = {
+    "run_shell_command": ToolName("bash"),
+    "read_file": ToolName("read", {"file_path": "path"}),
+    "replace": ToolName("edit", {"file_path": "path", "old_string": "oldText", "new_string": "newText"}),
+    "write_file": ToolName("write", {"file_path": "path"}),
+    "grep_search": ToolName("grep"),
+    "glob": ToolName("find"),
+    "list_directory": ToolName("ls", {"dir_path": "path"}),
+}
+
+AGENTS: Mapping[str, AcpAgent] = {
+    "acp": AcpAgent(honours=_ALWAYS | {"thinking_level"}, tools=_KINDS),
+    "opencode": AcpAgent(
+        arguments=("acp",),
+        variables={
+            "OPENCODE_DB": "$home/opencode.db",
+            "OPENCODE_DISABLE_AUTOUPDATE": "1",
+            "OPENCODE_DISABLE_SHARE": "1",
+            "OPENCODE_PURE": "1",
+            "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "OPENCODE_DISABLE_MODELS_FETCH": "1",
+            "TMPDIR": "$home/tmp",  # every start leaves a library of some megabytes there
+        },
+        private={
+            "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+            "OPENCODE_DISABLE_CLAUDE_CODE": "1",
+            "OPENCODE_DISABLE_EXTERNAL_SKILLS": "1",
+            "XDG_CONFIG_HOME": "$home/config",
+            "XDG_DATA_HOME": "$home/data",
+            "XDG_STATE_HOME": "$home/state",
+            "XDG_CACHE_HOME": "$home/cache",
+        },
+        settings={
+            "instructions": ("$appended_file",),
+            "agent": {"build": {"prompt": "$system_prompt", "tools": "$tool_switches"}},
+            "permission": {"edit": "$ask", "bash": "$ask", "webfetch": "$ask", "task": "$ask"},
+        },
+        settings_in="OPENCODE_CONFIG_CONTENT",
+        files={  # else it fetches its interface for plug-ins, at every start
+            "config/opencode/node_modules/.keep": "",
+            "config/opencode/package-lock.json": '{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
+        },
+        given_settings=("provider", "model", "small_model", "enabled_providers", "disabled_providers"),
+        keys=("OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
+        login=("XDG_DATA_HOME:.local/share", "opencode/auth.json", "data/opencode/auth.json"),
+        log_in="Run: opencode auth login",
+        levels={"off": "none", "xhigh": "xhigh"},
+        honours=_ALWAYS | _INSTRUCTED | {"provider", "thinking_level"},
+        reports=frozenset({"diffs", "thinking", "progress", "cost", "context"}),
+        tools={
+            "bash": ToolName("bash"),
+            "read": ToolName("read", {"filePath": "path"}),
+            "edit": ToolName("edit", {"filePath": "path", "oldString": "oldText", "newString": "newText"}),
+            "write": ToolName("write", {"filePath": "path"}),
+            "grep": ToolName("grep"),
+            "glob": ToolName("find"),
+            "list": ToolName("ls"),
+        },
+        other_tools=("apply_patch", "skill", "task", "todowrite", "webfetch", "websearch"),
+        conversation_files=(f"{AGENT_HOME}/opencode.db", f"{AGENT_HOME}/opencode.db-*"),
+        name_in="title",
+        failed_titles=frozenset({"Invalid Tool"}),
+        swallows_slash=True,
+        joins_prompts=True,
+        tells_last_step=True,
+        delegating=frozenset({"task"}),
+    ),
+}
