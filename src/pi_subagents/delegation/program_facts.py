@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from threading import Lock
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -37,7 +38,9 @@ from pi_subagents.store.writing import write_whole
 
 MAX_AGE_S = 86_400
 """A launcher that chooses among versions of the program may change its mind without a trace on disk."""
-_MAX_ENTRIES = 8
+_MAX_ENTRIES = 16
+_KEEPING = Lock()
+"""Several programs are asked at the same time."""
 
 VERSIONS_FILE = "pi-versions.json"
 MODES_FILE = "pi-modes.json"
@@ -76,10 +79,10 @@ class Answers(Generic[T]):
 
     def keep(self, key: str, answer: T) -> None:
         """Remember an answer; where that is not possible, the next call asks again."""
-        entries = {name: entry for name, entry in self._entries().items() if name != key}
-        newest = sorted(entries, key=lambda name: entries[name].at)[1 - _MAX_ENTRIES :]
-        kept = {**{name: entries[name] for name in newest}, key: _Entry(time.time(), answer)}
-        with suppress(StoreError, OSError):
+        with _KEEPING, suppress(StoreError, OSError):
+            entries = {name: entry for name, entry in self._entries().items() if name != key}
+            newest = sorted(entries, key=lambda name: entries[name].at)[1 - _MAX_ENTRIES :]
+            kept = {**{name: entries[name] for name in newest}, key: _Entry(time.time(), answer)}
             self._file.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._file, msgspec.json.encode(kept))
 

@@ -34,6 +34,13 @@ def harness_named(name: str) -> Harness:
     return harness
 
 
+def harness_for_agent(agent: str, setting: str) -> Harness:
+    """The harness for an agent; for `pi` the one that is set, if it is one of its own."""
+    if agent != DEFAULT_AGENT:
+        return harness_named(agent)
+    return harness_named(setting if setting in PI_HARNESSES else DEFAULT_HARNESS)
+
+
 def agent_of(harness: str) -> str:
     """The agent that is spoken to with the harness of that name."""
     return DEFAULT_AGENT if harness in PI_HARNESSES else harness

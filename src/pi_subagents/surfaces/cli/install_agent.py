@@ -81,8 +81,8 @@ def _install(name: str, version: str | None) -> None:
 
 
 def _say_how_to_log_in(name: str, program: Program, place: Place) -> None:
-    from pi_subagents.harness.agent import Agent
     from pi_subagents.harness import harness_named
+    from pi_subagents.harness.agent import Agent
 
     harness = harness_named(name)
     if isinstance(harness, Agent) and harness.login and harness.credentials(place) is None:
