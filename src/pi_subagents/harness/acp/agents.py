@@ -49,7 +49,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     conversation_files: tuple[str, ...] = ()
     name_in: Literal["kind", "title", "id"] = "kind"
     failed_titles: frozenset[str] = frozenset()
-    swallows_slash: bool = False
+    before_slash: str = ""
     joins_prompts: bool = False
     tells_last_step: bool = False
     delegating: frozenset[str] = frozenset()
@@ -116,7 +116,8 @@ AGENTS: Mapping[str, AcpAgent] = {
         },
         settings={
             "instructions": ("$appended_file",),
-            "agent": {"build": {"prompt": "$system_prompt", "tools": "$tool_switches"}},
+            "agent": {"build": {"prompt": "$system_prompt", "tools": "$tool_switches"}, "title": {"disable": True}},
+            "experimental": {"continue_loop_on_deny": True},
             "permission": {"edit": "$ask", "bash": "$ask", "webfetch": "$ask", "task": "$ask"},
         },
         settings_in="OPENCODE_CONFIG_CONTENT",
@@ -144,7 +145,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         conversation_files=(f"{AGENT_HOME}/opencode.db", f"{AGENT_HOME}/opencode.db-*"),
         name_in="title",
         failed_titles=frozenset({"Invalid Tool"}),
-        swallows_slash=True,
+        before_slash="The task:\n",  # a leading space is trimmed
         joins_prompts=True,
         tells_last_step=True,
         delegating=frozenset({"task"}),

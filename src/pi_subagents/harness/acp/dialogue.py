@@ -130,6 +130,7 @@ class AcpDialogue:
         self._is_at_work = self._has_settled = False
         self._parts: list[tuple[str, list[str]]] = []
         self._message_id: object = None
+        self._message_count = 0
         self._calls: dict[str, _Call] = {}
         self._requests: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
         self._said: list[str] = []
@@ -245,7 +246,7 @@ class AcpDialogue:
     def _prompt(self, text: str) -> bytes:
         self._last_id += 1
         self._prompts.add(self._last_id)
-        text = f" {text}" if self._agent.swallows_slash and text.startswith("/") else text
+        text = f"{self._agent.before_slash}{text}" if text.startswith("/") else text
         content = [{"type": "text", "text": text.encode("utf-8", "replace").decode()}]
         return self._tell("session/prompt", id=self._last_id, prompt=content)
 
@@ -320,6 +321,7 @@ class AcpDialogue:
     def _begin(self) -> None:
         """Another message, unless one is being written; whatever somebody said meanwhile is heard before it."""
         if not self._parts:
+            self._message_count += 1
             said, self._said = self._said, []
             self._events += [ev.Message(at=self._at, role="user", parts=(ev.TextPart(text),)) for text in said]
             self._events.append(ev.MessageStarted(at=self._at, role="assistant"))
@@ -411,8 +413,8 @@ class AcpDialogue:
         figures = [told.get(name) for name in ("inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens")]
         figures = figures if told else [quota.get("input_tokens"), quota.get("output_tokens"), None, None]
         tokens = [figure_in(figure) or 0 for figure in figures]
-        if self._agent.tells_last_step and self._calls:
-            tokens = [0, 0, 0, 0]  # of one step among many
+        if self._agent.tells_last_step and self._message_count > 1:
+            tokens = [0, 0, 0, 0]  # nobody knows what the others used
         total = figure_in(told.get("totalTokens")) if any(tokens) else 0
         cost = figure_in(object_in(self._context.get("cost")).get("amount")) or 0
         names = {call.name for call in self._calls.values()}
