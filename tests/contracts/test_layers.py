@@ -41,7 +41,11 @@ STAND_ALONE = ("testing.agent_program",)
 DATABASE_LIBRARIES = ("fcntl", "sqlite3")
 
 # What a harness gathers before a launch and what `doctor` asks it; everything else in `harness/` is pure.
-HARNESS_LOOKS_AT_FILES = ("harness.programs", *(f"harness.pi.{module}" for module in ("checks", "programs")))
+HARNESS_LOOKS_AT_FILES = (
+    "harness.codex.codex",
+    "harness.programs",
+    *(f"harness.pi.{module}" for module in ("checks", "programs")),
+)
 FILE_LIBRARIES = ("glob", "io", "shutil", "tempfile", f"{PACKAGE}.files", f"{PACKAGE}.trees")
 FILE_CALLS = frozenset(
     {"access", "listdir", "lstat", "makedirs", "open", "readlink", "remove", "rename", "scandir", "stat", "walk"}

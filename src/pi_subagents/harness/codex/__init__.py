@@ -1,0 +1,1 @@
+"""OpenAI's Codex, through its `app-server`."""

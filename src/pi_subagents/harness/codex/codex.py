@@ -1,0 +1,96 @@
+"""Codex as a harness: what of a profile reaches it, what it takes of its user's own, and how it is asked."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pi_subagents.harness.agent import Agent, Probe, check_agent
+from pi_subagents.harness.codex.dialogue import CodexDialogue, initialize
+from pi_subagents.harness.codex.launch import (
+    CONVERSATION_FILES,
+    HOME_VARIABLE,
+    INHERITED,
+    LEVELS,
+    LOGIN_FILE,
+    SANDBOXES,
+    codex_invocation,
+    login_for,
+    user_home,
+)
+from pi_subagents.harness.contract import Dialogue, Inspection, InspectionCheck, Invocation, Launch, Report
+from pi_subagents.models.finding import Finding
+from pi_subagents.models.task import Profile
+
+if TYPE_CHECKING:
+    from pi_subagents.place import Place
+
+
+class Codex(Agent):
+    """`codex app-server`."""
+
+    name = "codex"
+    can_steer = True
+    conversation_files = CONVERSATION_FILES
+    levels = LEVELS
+    login = "run `codex login`, or set OPENAI_API_KEY"
+    reports: frozenset[Report] = frozenset({"diffs", "context", "progress", "retries", "thinking"})
+    honours = frozenset(
+        {"model", "thinking_level", "system_prompt", "append_system_prompt", "api_key", "extra_args", "program", "mode"}
+        | {"approvals", "inherit", "no_context_files", "no_skills", "no_extensions"}
+    )
+
+    def credentials(self, place: Place) -> str | None:
+        """A key in the environment, or what logging in has left."""
+        login = login_for(place.environ, _of_user(place, LOGIN_FILE))
+        return f"key in {login.key}" if login.key else "logged in" if login.file else None
+
+    def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:
+        """As long as nobody configures another."""
+        return "openai"
+
+    def probe(self) -> Probe:
+        """It answers its first request without a login."""
+        return Probe(("app-server",), initialize(), '"id":"initialize","result"')
+
+    def checks(self) -> Sequence[InspectionCheck]:
+        return (_check,)
+
+    def refuses(self, profile: Profile) -> str | None:
+        """A sandbox that there is not, and what contradicts itself."""
+        if profile.mode and profile.mode not in SANDBOXES:
+            return f'sets the mode "{profile.mode}", which codex does not have: {", ".join(SANDBOXES)}'
+        if profile.inherit and profile.no_extensions:
+            return 'sets "inherit", which loads plug-ins and MCP servers, and forbids them at the same time'
+        return None
+
+    def invocation(self, launch: Launch) -> Invocation:
+        names = INHERITED if launch.profile and launch.profile.inherit else ()
+        inherited = [path for name in names if (path := _of_user(launch, name))]
+        return codex_invocation(launch, _of_user(launch, LOGIN_FILE), inherited)
+
+    def dialogue(self, invocation: Invocation) -> Dialogue:
+        return CodexDialogue(invocation.brief)
+
+
+def _of_user(where: Place | Launch, name: str) -> Path | None:
+    """What there is of that name in the user's own directory."""
+    path = user_home(where.environ) / name
+    return path if path.exists() else None
+
+
+class _Guest(Codex):
+    """Asked in a directory of its own: a server makes databases there, and a diagnosis leaves nothing behind."""
+
+    def __init__(self, home: str) -> None:
+        self._home = home
+
+    def environ(self, place: Place) -> dict[str, str]:
+        return {**super().environ(place), HOME_VARIABLE: self._home}
+
+
+def _check(inspection: Inspection) -> Iterator[Finding]:
+    with tempfile.TemporaryDirectory() as home:
+        yield from check_agent(_Guest(home), inspection)

@@ -1,0 +1,158 @@
+"""What is in the records of `codex app-server`: items that are calls of tools, raw calls, errors and figures."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterator
+from typing import Any
+
+from pi_subagents.harness.frames import ToolName, figure_in, items_in, object_in, read_object, text_in, tool_call
+from pi_subagents.models import event as ev
+from pi_subagents.models.run import Usage
+from pi_subagents.text.patterns import pattern
+
+Record = dict[str, Any]
+
+TOOLS = {
+    "commandExecution": ToolName("bash"),
+    "exec_command": ToolName("bash", {"cmd": "command"}),
+    "apply_patch": ToolName("edit"),
+    "imageView": ToolName("view_image"),
+    "webSearch": ToolName("web_search"),
+    "imageGeneration": ToolName("image_generation", {"revisedPrompt": "prompt"}),
+}
+WAITING = ("wait", "write_stdin")
+"""They look at what was begun by another call; an agent that waits makes many, all the same, which are no loop."""
+_ARGUMENTS = {
+    "webSearch": ("query",),
+    "imageView": ("path",),
+    "imageGeneration": ("revisedPrompt",),
+    "collabAgentToolCall": ("prompt",),
+    "sleep": ("durationMs",),
+}
+"""Of calls that have no arguments as such."""
+_MAX_COMMAND = 64 * 1024
+_SHELL = pattern(r"\S+ -l?c ")
+_PATCHED = pattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
+_FAILED = pattern(r"\A\W*(?:unsupported|failed|error|aborted|rejected)|Process exited with code [1-9]", re.IGNORECASE)
+_HEAD = 1000
+
+
+def call_in(item: Record) -> ev.ToolCallPart | None:
+    """The call that an item stands for; None for every other item, and where it only waits."""
+    kind, tool = str(item.get("type")), text_in(item.get("tool")) or ""
+    name, arguments = kind, {key: item.get(key) for key in _ARGUMENTS.get(kind, ())}
+    match kind:
+        case "commandExecution":
+            arguments = {"command": script_in(item)}
+        case "fileChange":
+            changes = items_in(item.get("changes"))
+            name = "write" if changes and all(_kind(change) == "add" for change in changes) else "edit"
+            diffs = "\n".join(text_in(change.get("diff")) or "" for change in changes)
+            path = next((change.get("path") for change in changes), "")
+            arguments = {"path": path, "content" if name == "write" else "diff": diffs}
+        case "mcpToolCall" | "dynamicToolCall":
+            server = text_in(item.get("server"))
+            name, arguments = f"mcp__{server}__{tool}" if server else tool, object_in(item.get("arguments"))
+        case "collabAgentToolCall" if tool not in WAITING:
+            name = tool
+        case _ if kind not in _ARGUMENTS or tool in WAITING:
+            return None
+    return tool_call(str(item.get("id")), name, arguments, TOOLS)
+
+
+def raw_call(item: Record) -> ev.ToolCallPart:
+    """A call as the model made it; a patch names the file it is for."""
+    arguments: Record | None = {"input": patch} if (patch := text_in(item.get("input"))) is not None else None
+    if patch and (found := _PATCHED.search(patch)):
+        arguments = {"path": found[1], "input": patch}
+    if arguments is None:
+        arguments, _ = read_object((text_in(item.get("arguments")) or "").encode("utf-8", "replace"), 0)
+    return tool_call(str(item.get("call_id")), text_in(item.get("name")) or "", arguments, TOOLS)
+
+
+def has_failed(call: ev.ToolCallPart, output: str) -> bool:
+    """Whether a raw call has; a command or a patch of which there is no item always has."""
+    return call.name in ("bash", "edit") or _FAILED.search(output[:_HEAD]) is not None
+
+
+def script_in(record: Record) -> str:
+    """What a shell is told to do, without the shell: `/bin/bash -lc 'ls'`."""
+    command = text_in(record.get("command")) or ""
+    if len(command) > _MAX_COMMAND or not _SHELL.match(command):
+        return command
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command
+    return words[2] if len(words) == 3 else command
+
+
+def _kind(change: Record) -> str:
+    return text_in(object_in(change.get("kind")).get("type")) or ""
+
+
+def changes_in(item: Record, at: int) -> Iterator[ev.FileChanged]:
+    """The files that an item has changed; of a new or a deleted one codex tells the content instead of a diff."""
+    for change in items_in(item.get("changes")):
+        diff = text_in(change.get("diff")) or ""
+        if sign := {"add": "+", "delete": "-"}.get(_kind(change)):
+            diff = "".join(f"{sign}{line}\n" for line in diff.splitlines())
+        path = text_in(change.get("path")) or ""
+        yield ev.FileChanged(at=at, path=path, diff=diff, tool_call_id=str(item.get("id")))
+
+
+def result_in(item: Record) -> str:
+    """What a tool gave back, as text."""
+    match item.get("type"):
+        case "commandExecution" if item.get("status") == "declined":
+            return "The command was not allowed."
+        case "commandExecution":
+            output, code = text_in(item.get("aggregatedOutput")) or "", item.get("exitCode")
+            return f"{output}\n\nCommand exited with code {code}" if code else output
+        case "fileChange":
+            changes = items_in(item.get("changes"))
+            return "\n".join(f"{item.get('status')}: {_kind(change)} {change.get('path')}" for change in changes)
+        case "collabAgentToolCall":
+            states = map(object_in, object_in(item.get("agentsStates")).values())
+            return "\n".join(f"{state.get('status')}: {text_in(state.get('message')) or ''}" for state in states)
+    parts = [*items_in(object_in(item.get("result")).get("content")), *items_in(item.get("contentItems"))]
+    said = [text_in(part.get("text")) for part in parts]
+    return "\n".join(filter(None, [*said, text_in(object_in(item.get("error")).get("message"))]))
+
+
+def sentence_in(error: object) -> str:
+    """What went wrong; what a provider said may come as its document."""
+    said = text_in(object_in(error).get("message")) or "codex failed without saying why"
+    document, _ = read_object(said.encode("utf-8", "replace"), 0)
+    return text_in(object_in(object_in(document).get("error")).get("message")) or said
+
+
+class Meter:
+    """Adds up what the threads of a run use; the totals also have what came before in a thread, in other runs."""
+
+    def __init__(self) -> None:
+        self._before: dict[str | None, Usage] = {}
+        self._now: dict[str | None, Usage] = {}
+        self._begun: set[str | None] = set()
+
+    def begin(self, thread: str | None) -> None:
+        """A turn of the thread begins."""
+        self._begun.add(thread)
+
+    def read(self, thread: str | None, total: Record) -> Usage | None:
+        """What the run has used by now; None as long as the thread has done nothing in it."""
+        names = ("inputTokens", "outputTokens", "cachedInputTokens", "cacheWriteInputTokens", "totalTokens")
+        given, output, cached, written, whole = (figure_in(total.get(name)) or 0 for name in names)
+        usage = Usage.of(given - cached - written, output, cached, written, whole, 0)
+        if thread not in self._begun:
+            self._before[thread] = usage
+            return None
+        self._now[thread] = usage
+        return sum((_minus(used, self._before.get(one, Usage())) for one, used in self._now.items()), Usage())
+
+
+def _minus(now: Usage, before: Usage) -> Usage:
+    names = ("input", "output", "cache_read", "cache_write", "total_tokens")
+    return Usage.of(*(getattr(now, name) - getattr(before, name) for name in names), 0)
