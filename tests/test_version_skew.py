@@ -23,7 +23,7 @@ SESSION = "a3f7b9c2d1e8f4a1"
 RUN = f"20261101T140322000-{SESSION}"
 CREATED = (
     f'{{"type":"created","at":1793541802000,"runId":"{RUN}","sessionId":"{SESSION}","name":"newer","prompt":"Save it",'
-    '"harness":"acp","resumeMode":"fork","background":true,"owner":"terminal","mood":{"good":1},"cwd":'
+    '"harness":"telepathy","resumeMode":"fork","background":true,"owner":"terminal","mood":{"good":1},"cwd":'
 )
 NEWER = (
     '{"type":"reserved","at":1793541802001,"tokens":5000}',

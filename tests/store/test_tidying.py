@@ -184,7 +184,7 @@ def test_a_note_that_was_made_to_waste_time_is_not_followed(tmp_path: Path, cont
 
 def test_a_file_that_is_named_twice_is_cleaned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cleaned_files = []
-    monkeypatch.setattr("pi_subagents.store.tidying._redact", lambda _run, name, _note: cleaned_files.append(name))
+    monkeypatch.setattr("pi_subagents.store.tidying._redact", lambda _note, _run, name: bool(cleaned_files.append(name)) or True)
     (tmp_path / SESSION).write_bytes(b"x")
     (tmp_path / TIDY_FILE).write_bytes(note_for(KEY, written=[SESSION] * 500))
     with Directory.at(tmp_path) as run:

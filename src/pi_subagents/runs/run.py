@@ -15,6 +15,7 @@ from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InvalidCall
 from pi_subagents.files import is_below
 from pi_subagents.fold import RunState
+from pi_subagents.harness import AGENTS
 from pi_subagents.harness import HARNESSES, harness_named
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Reason, Status, Task, Usage, short_id
 from pi_subagents.models.event import AnyEvent, Event
@@ -264,7 +265,7 @@ class Run(msgspec.Struct, frozen=True):
     ) -> Task:
         """The task that goes on with the session: same directory, profile or preset and agent, unless told otherwise.
 
-        A profile other than before has an agent of its own, or `pi`.
+        A profile other than before has an agent of its own, or `pi`, and so has what only another version knows.
 
         Raises InvalidCall if there is no prompt, or if the directory is gone.
         """
@@ -282,7 +283,7 @@ class Run(msgspec.Struct, frozen=True):
             preset=None if profile else self.state.preset,
             model=None if profile else self.state.requested_model,
             thinking_level=None if profile else self.state.requested_thinking,
-            agent=agent or (None if profile else self.state.other_agent),
+            agent=agent or (None if profile or self.state.other_agent not in AGENTS else self.state.other_agent),
         )
 
     def require_ours(self) -> None:
