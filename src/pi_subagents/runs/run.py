@@ -15,8 +15,7 @@ from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InvalidCall
 from pi_subagents.files import is_below
 from pi_subagents.fold import RunState
-from pi_subagents.harness import AGENTS
-from pi_subagents.harness import HARNESSES, harness_named
+from pi_subagents.harness import AGENTS, HARNESSES, harness_named
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Reason, Status, Task, Usage, short_id
 from pi_subagents.models.event import AnyEvent, Event
 from pi_subagents.models.recent_messages import RecentMessages
