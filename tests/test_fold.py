@@ -10,7 +10,7 @@ import pytest
 from pi_subagents.fold import RunState, advance, fold
 from pi_subagents.models import Reason, Status, Usage
 from pi_subagents.models import event as ev
-from pi_subagents.models.recent_messages import (
+from pi_subagents.models.gathered import (
     MAX_MESSAGE_BYTES_IN_MEMORY,
     MAX_MESSAGES_IN_MEMORY,
     RecentMessages,

@@ -15,8 +15,7 @@ import msgspec
 
 from pi_subagents.harness.table import DEFAULT_AGENT, agent_of
 from pi_subagents.models import event as ev
-from pi_subagents.models.file_changes import FileChanges
-from pi_subagents.models.recent_messages import RecentMessages
+from pi_subagents.models.gathered import FileChanges, RecentMessages
 from pi_subagents.models.run import Reason, Status, Usage, is_move, transition
 from pi_subagents.text.patterns import pattern
 from pi_subagents.text.streamed import StreamedText

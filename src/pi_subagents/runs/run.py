@@ -18,7 +18,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.harness import AGENTS, HARNESSES, harness_named
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Reason, Status, Task, Usage, short_id
 from pi_subagents.models.event import AnyEvent, Event
-from pi_subagents.models.recent_messages import RecentMessages
+from pi_subagents.models.gathered import RecentMessages
 from pi_subagents.outcome import CANCELLED_SENTENCE
 from pi_subagents.paths import project_of
 from pi_subagents.runs.live import ask_holder, follow_run, watch_run

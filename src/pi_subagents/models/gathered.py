@@ -1,0 +1,77 @@
+"""What is gathered of a run within bounds: its latest messages, and which files its agent changed.
+
+The journal on disk has all of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from pi_subagents.encoding import size_of
+from pi_subagents.models import event as ev
+
+MAX_MESSAGES_IN_MEMORY = 500
+MAX_MESSAGE_BYTES_IN_MEMORY = 4 * 1024 * 1024
+_WRITING_TOOLS = ("edit", "write")
+_MAX_FILES = 1000
+_MAX_PATH_CHARACTERS = 4096
+
+
+class RecentMessages(msgspec.Struct):
+    """The latest messages of a run: so many, and so much of them; the last one is always there."""
+
+    _messages: deque[ev.Message] = msgspec.field(default_factory=deque)
+    _sizes: deque[int] = msgspec.field(default_factory=deque)
+    _bytes: int = 0
+
+    def __len__(self) -> int:
+        return len(self._messages)
+
+    def __iter__(self) -> Iterator[ev.Message]:
+        return iter(self._messages)
+
+    def __getitem__(self, index: int) -> ev.Message:
+        return self._messages[index]
+
+    def append(self, message: ev.Message) -> None:
+        """Add a message, in place of the oldest ones if it needs their room."""
+        size = size_of(message)
+        self._messages.append(message)
+        self._sizes.append(size)
+        self._bytes += size
+        while len(self) > 1 and (len(self) > MAX_MESSAGES_IN_MEMORY or self._bytes > MAX_MESSAGE_BYTES_IN_MEMORY):
+            self._messages.popleft()
+            self._bytes -= self._sizes.popleft()
+
+
+class FileChanges(msgspec.Struct):
+    """Those that the agent tells of, and those that it wrote with its tools for that: `paths` in the order in which they were changed first."""
+
+    paths: dict[str, None] = msgspec.field(default_factory=dict)
+    _calls: dict[str, str] = msgspec.field(default_factory=dict)
+
+    def call_began(self, event: ev.ToolStarted) -> None:
+        """A call that may change a file."""
+        path = event.arguments.get("path") if event.name in _WRITING_TOOLS else None
+        if isinstance(path, str) and len(self._calls) < _MAX_FILES:
+            self._calls[event.id] = path
+
+    def call_ended(self, event: ev.ToolEnded, cwd: str) -> None:
+        """It has, unless it failed or the agent has told of the change by itself."""
+        path = self._calls.pop(event.id, None)
+        if path is not None and not event.is_error:
+            self._add(path, cwd)
+
+    def add(self, event: ev.FileChanged, cwd: str) -> None:
+        """A change that the agent tells of."""
+        self._calls.pop(event.tool_call_id or "", None)
+        self._add(event.path, cwd)
+
+    def _add(self, path: str, cwd: str) -> None:
+        if path and len(path) <= _MAX_PATH_CHARACTERS and len(self.paths) < _MAX_FILES:
+            self.paths[os.path.normpath(Path(cwd, path))] = None
