@@ -1,4 +1,4 @@
-"""Ready-made presets and prompt templates to copy and change. None of them is in force before it was copied."""
+"""Ready-made presets, prompt templates and profiles to copy and change. None is in force before it was copied."""
 
 from pathlib import Path
 
@@ -7,3 +7,6 @@ EXAMPLE_PRESETS = Path(__file__).with_name("presets")
 
 EXAMPLE_PROMPTS = Path(__file__).with_name("prompts")
 """Templates that `pi` offers as `/name`; they hand out work to the presets."""
+
+EXAMPLE_AGENTS = Path(__file__).with_name("agents")
+"""A profile file for each agent that `install-agent` brings."""

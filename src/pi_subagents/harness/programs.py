@@ -164,7 +164,8 @@ def _age(folder: Path) -> float:
 def installed_agents(environ: Mapping[str, str], but: str = "") -> Iterator[str]:
     """The agents beside `pi` whose programs are here."""
     for agent, package in PACKAGES.items():
-        if agent != but and (find_program(package.command, environ.get("PATH")) or installed_program(agent, environ)):
+        named = environ.get(variable_of(agent)) or find_program(package.command, environ.get("PATH"))
+        if agent != but and (named or installed_program(agent, environ)):
             yield agent
 
 

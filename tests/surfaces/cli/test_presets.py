@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
-from pi_subagents.profiles import PRESET, load_presets, read_profile
+from pi_subagents.examples import EXAMPLE_AGENTS, EXAMPLE_PRESETS, EXAMPLE_PROMPTS
+from pi_subagents.harness import harness_named
+from pi_subagents.harness.programs import PACKAGES
+from pi_subagents.profiles import PRESET, PROFILE, load_presets, read_profile
 from tests.surfaces.cli.machine import TWO_MODELS, Machine
 
 KEY = "sk-test-abc123"
@@ -182,3 +184,47 @@ def test_a_search_without_a_result_says_what_to_try(machine: Machine, search: st
     done = machine.run("models", search)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == f'error: No model matches "{search}". {hint}\n'
+
+
+AGENTS = sorted(PACKAGES)
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_an_example_profile_of_an_agent_can_be_used_as_it_stands_and_with_its_comments_taken_away(
+    name: str, tmp_path: Path
+) -> None:
+    text = (EXAMPLE_AGENTS / f"{name}.md").read_text(encoding="utf-8")
+    fields = tuple(f"# {key}: " for key in PROFILE.fields)
+    lines = [line[2:] if line.startswith(fields) else line for line in text.splitlines()]
+    path = tmp_path / f"{name}.md"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    for file in (EXAMPLE_AGENTS / path.name, path):
+        profile, warnings = read_profile(file)
+        assert (profile.name, profile.agent, warnings) == (name, name, [])
+        harness = harness_named(name)
+        assert harness.refuses(profile) is None
+        assert not list(harness.unknown_tools(profile, tmp_path, tmp_path))
+        asked = {field.attribute for field in PROFILE.fields.values() if field.of(profile)}
+        assert asked - {"name", "description", "agent"} <= harness.honours
+        assert profile.model or file != path, "its comments show how a model is named"
+
+
+def test_a_profile_is_written_for_each_agent_that_is_here_and_none_is_overwritten(machine: Machine) -> None:
+    machine.add_program("claude")
+    machine.variables["PI_SUBAGENTS_GEMINI"] = "/opt/gemini"
+    folder = machine.project / ".pi" / "agent-profiles"
+    mine = machine.write(folder / "my-claude.md", "---\nname: claude\nagent: claude\n---\n")
+    done = machine.run("init", "--agents")
+    assert names(machine.project / ".pi") == ["agent-profiles"]
+    assert names(folder) == ["gemini.md", "my-claude.md"]
+    assert done.stdout.splitlines() == [f"kept  {mine} (already exists)", f"wrote {folder}/gemini.md"]
+    assert "work only in a project that you trust: pi-subagents trust" in done.stderr
+    assert "trust" not in machine.run("init", "--agents", "--global").stderr
+    assert names(machine.agent_dir / "agent-profiles") == ["claude.md", "gemini.md"]
+
+
+def test_where_no_other_agent_is_here_it_says_how_to_get_one(machine: Machine) -> None:
+    done = machine.run("init", "--agents")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "pi-subagents install-agent claude" in done.stderr
+    assert not (machine.project / ".pi").exists()

@@ -1,4 +1,4 @@
-"""`agents`, `models`, `preset` and `init`: what can be named where an agent is asked for, and examples of it.
+"""`agents`, `models` and `preset`: what can be named where an agent is asked for.
 
 Also how profiles and presets are printed: keys are masked.
 """
@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from pi_subagents.errors import InvalidCall
-from pi_subagents.examples import EXAMPLE_PRESETS, EXAMPLE_PROMPTS
 from pi_subagents.models import Profile
 from pi_subagents.place import Place
 from pi_subagents.profiles import (
@@ -26,18 +25,14 @@ from pi_subagents.profiles import (
     all_agents,
     create_preset,
     detail_text,
-    find_profile_file,
     load_presets,
     load_profiles,
     nearest_offered,
     objection_to,
-    presets_dir,
     profile_detail,
     profile_summary,
-    require_writable,
-    write_new_file,
 )
-from pi_subagents.surfaces.cli.options import Complete, complete_preset, json_option, model_option
+from pi_subagents.surfaces.cli.options import Complete, complete_preset, json_option
 from pi_subagents.surfaces.cli.output import echo, echo_text, print_json
 from pi_subagents.text.harmless import clean
 from pi_subagents.text.wording import closest
@@ -47,7 +42,6 @@ _NO_PRESETS = (
     "No presets found. Add .md files to ~/.pi/agent/subagents/ or .pi/subagents/, "
     "or run: pi-subagents preset new NAME, or: pi-subagents init --presets"
 )
-_MODEL_LINE = "# model: provider/id"
 _STARTER = """\
 ---
 name: {name}
@@ -73,13 +67,22 @@ Describe how {name} should work. This text is added to the agent's system prompt
 
 
 @click.command()
+@click.option("--programs", is_flag=True, help="List the programs that agents run on, and what each can do.")
 @json_option
-def agents(as_json: bool) -> None:
+def agents(programs: bool, as_json: bool) -> None:
     """List all agents: name, kind, scope, model and description. Pass a name to `run -p` or `background start`.
+
+    With --programs, list pi, Claude Code, Codex and the others instead: which are installed, in which version, whether
+    they are logged in, and what each can do. Pass a name to `run --agent`, or set it as `agent` in a profile.
 
     Broken files are reported on standard error. Exit code 0, even if the list is empty.
     """
     place = Place.here()
+    if programs:
+        from pi_subagents.surfaces.cli.programs import print_programs
+
+        print_programs(place, as_json=as_json)
+        return
     found = all_agents(place.cwd, place.agent_dir)
     if as_json:
         print_json([_as_json(agent, place) for agent in found])
@@ -251,66 +254,3 @@ def new_preset(name: str, is_global: bool) -> None:
     place = Place.here()
     scope: Scope = "global" if is_global else "project"
     echo(create_preset(name, _STARTER.format(name=name), scope, cwd=place.cwd, agent_dir=place.agent_dir))
-
-
-@click.command()
-@click.option("--presets", is_flag=True, help="Copy only the presets.")
-@click.option("--prompts", is_flag=True, help="Copy only the prompt templates.")
-@click.option("--global", "is_global", is_flag=True, help="Write them for all your projects, not just this one.")
-@model_option("Use this model in all presets; see 'pi-subagents models'.")
-def init(presets: bool, prompts: bool, is_global: bool, model: str | None) -> None:
-    """Copy example presets and prompt templates into this project, for you to use and edit.
-
-    Presets go to .pi/subagents/, prompt templates to .pi/prompts/. Existing files are kept.
-    """
-    place = Place.here()
-    scope: Scope = "global" if is_global else "project"
-    presets, prompts = presets or not prompts, prompts or not presets
-    copies: dict[Path, str] = {}
-    if presets:
-        copies |= _preset_copies(presets_dir(scope, place.cwd, place.agent_dir), _model_line(model, place))
-    if prompts:
-        base = place.agent_dir if is_global else place.project / ".pi"
-        copies |= {base / "prompts" / example.name: _text(example) for example in sorted(EXAMPLE_PROMPTS.glob("*.md"))}
-    for path in copies:
-        require_writable(path, scope)  # all of them, before the first is written
-    for path, text in copies.items():
-        is_new = write_new_file(path, text, scope)
-        echo(f"wrote {path}" if is_new else f"kept  {path} (already exists)")
-    for hint in _hints(is_global, with_presets=presets, with_prompts=prompts, model=model):
-        echo(f"hint: {hint}", err=True)
-
-
-def _model_line(model: str | None, place: Place) -> str:
-    if model is None:
-        return _MODEL_LINE
-    from pi_subagents.delegation.offered_models import OfferedModels
-
-    checked = OfferedModels(place, place.settings()).check(model)
-    if checked.warning:
-        echo(f"warning: {checked.warning}", err=True)
-    return f"model: {checked.name}"
-
-
-def _preset_copies(directory: Path, model_line: str) -> dict[Path, str]:
-    # The name of a preset is in its file, whatever the file is called.
-    return {
-        find_profile_file(example.stem, directory, PRESET) or directory / example.name: _text(example).replace(
-            _MODEL_LINE, model_line
-        )
-        for example in sorted(EXAMPLE_PRESETS.glob("*.md"))
-    }
-
-
-def _text(example: Path) -> str:
-    return example.read_text(encoding="utf-8")
-
-
-def _hints(is_global: bool, *, with_presets: bool, with_prompts: bool, model: str | None) -> Iterator[str]:
-    if with_presets and model is None:
-        yield "the presets have no model yet: the command line uses pi's default, agents that call them must pass one"
-        yield f"to set one, edit the line `{_MODEL_LINE}` in the preset; 'pi-subagents models' lists the choices"
-    if with_prompts and not is_global:
-        from pi_subagents.harness.pi.programs import TRUST_HERE
-
-        yield f"pi offers a project's prompt templates once you trust the project: {TRUST_HERE}"

@@ -1,0 +1,41 @@
+"""The agents beside the default one: those that are here are asked, the others only named. None of them is needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import msgspec
+
+from pi_subagents.errors import AgentNotFound
+from pi_subagents.harness import AGENTS, Harness, Inspection, InspectionCheck, agent_of
+from pi_subagents.harness.programs import PACKAGES
+from pi_subagents.harness.table import harness_for_agent
+from pi_subagents.models.finding import Finding
+
+
+def agent_checks(inspection: Inspection, default: Harness) -> Iterator[InspectionCheck]:
+    """What the harnesses of all agents that are here ask, and one check for all that are not."""
+    missing = []
+    for name in AGENTS:
+        if name == agent_of(default.name):
+            continue
+        harness = harness_for_agent(name, inspection.settings.harness_name)
+        try:
+            harness.find_program(inspection.place, inspection.settings)
+        except AgentNotFound:
+            missing.append(name)
+        else:
+            yield from (partial(_optional, check) for check in harness.checks())
+    yield lambda _inspection: _missing([name for name in missing if name in PACKAGES])
+
+
+def _optional(check: InspectionCheck, inspection: Inspection) -> Iterator[Finding]:
+    for finding in check(inspection):
+        yield msgspec.structs.replace(finding, needed=False)
+
+
+def _missing(names: list[str]) -> Iterator[Finding]:
+    if names:
+        hint = "to install one: pi-subagents install-agent NAME"
+        yield Finding("other agents", True, f"not installed: {', '.join(names)}", hint, is_absent=True)

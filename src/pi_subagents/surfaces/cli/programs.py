@@ -1,0 +1,130 @@
+"""`agents --programs`: which agents are here, in which version, with what login, and what each can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+import msgspec
+
+from pi_subagents.delegation.program_facts import program_version
+from pi_subagents.errors import AgentNotFound
+from pi_subagents.harness import AGENTS, DEFAULT_AGENT, Harness, Program, Version
+from pi_subagents.harness.agent import Agent
+from pi_subagents.harness.capabilities import CAPABILITIES, Capability
+from pi_subagents.harness.programs import PACKAGES, login_with
+from pi_subagents.harness.table import harness_for_agent
+from pi_subagents.place import Place
+from pi_subagents.processes.install import PINNED_PI_VERSION
+from pi_subagents.settings import Settings
+from pi_subagents.surfaces.cli.output import echo, print_json
+from pi_subagents.surfaces.cli.tables import Column, console_for_output, drawn
+
+_NONE = "–"
+_ANY = "acp"
+"""Whichever program a profile names: there is none that could be found."""
+
+
+class AgentHere(msgspec.Struct, frozen=True):
+    """An agent as it is on this machine; without a program it is not installed."""
+
+    name: str
+    harness: Harness
+    program: Program | None
+    version: Version | None
+    credentials: str | None
+
+    @property
+    def tested(self) -> str | None:
+        """The version that the tests run on."""
+        if self.name == DEFAULT_AGENT:
+            return PINNED_PI_VERSION
+        return PACKAGES[self.name].tested if self.name in PACKAGES else None
+
+    @property
+    def login(self) -> str:
+        """How to log in, where that has not been done."""
+        if self.program is None or self.credentials is not None or not isinstance(self.harness, Agent):
+            return ""
+        return login_with(self.program, self.name, self.harness.login)
+
+    @property
+    def shown_version(self) -> str | None:
+        """With points in it."""
+        return ".".join(map(str, self.version)) if self.version else None
+
+    def to_json(self) -> dict[str, Any]:
+        """For programs."""
+        return {
+            "agent": self.name,
+            "program": list(self.program.argv) if self.program else None,
+            "foundIn": self.program.found_in if self.program else None,
+            "version": self.shown_version,
+            "testedVersion": self.tested,
+            "login": self.credentials,
+            "can": {capability.name: capability.is_had_by(self.harness) for capability in CAPABILITIES},
+        }
+
+
+def print_programs(place: Place, *, as_json: bool) -> None:
+    """Print it; programs are asked for their versions side by side, and only once a day."""
+    found = agents_here(place)
+    if as_json:
+        print_json([agent.to_json() for agent in found])
+        return
+    _print_tables(found)
+    for hint in _hints(found):
+        echo(f"hint: {hint}", err=True)
+
+
+def agents_here(place: Place) -> list[AgentHere]:
+    """Every agent, whether it is here or not."""
+    look = partial(_look, place=place, settings=place.settings())
+    names = sorted(AGENTS, key=lambda name: name == _ANY)
+    with ThreadPoolExecutor(max_workers=len(names)) as pool:
+        return list(pool.map(look, names))
+
+
+def _look(name: str, place: Place, settings: Settings) -> AgentHere:
+    harness = harness_for_agent(name, settings.harness_name)
+    try:
+        program = harness.find_program(place, settings)
+    except AgentNotFound:
+        return AgentHere(name, harness, None, None, None)
+    version = program_version(harness.version_question(program, place), place)
+    return AgentHere(name, harness, program, version, harness.credentials(place))
+
+
+def _print_tables(found: Sequence[AgentHere]) -> None:
+    columns: list[Column[AgentHere]] = [
+        Column("agent", lambda agent: agent.name, colour=lambda agent: "bold" if agent.program else ""),
+        Column("version", lambda agent: agent.shown_version or _NONE),
+        Column("tested", lambda agent: agent.tested or _NONE),
+        Column("login", lambda agent: agent.credentials or _NONE),
+        Column("found", lambda agent: agent.program.found_in if agent.program else "not installed", may_wrap=True),
+    ]
+    abilities: list[Column[Capability]] = [Column("can", lambda capability: capability.name)]
+    abilities += [Column(agent.name, partial(_mark, agent=agent), colour=_colour_for(agent)) for agent in found]
+    console = console_for_output()
+    console.print(drawn(columns, [agent for agent in found if agent.program or agent.name != _ANY]))
+    console.print()
+    console.print(drawn(abilities, CAPABILITIES))
+    console.print()
+
+
+def _mark(capability: Capability, agent: AgentHere) -> str:
+    return "✓" if capability.is_had_by(agent.harness) else _NONE
+
+
+def _colour_for(agent: AgentHere) -> Any:
+    return lambda capability: "green" if capability.is_had_by(agent.harness) else "dim"
+
+
+def _hints(found: Sequence[AgentHere]) -> Iterator[str]:
+    for agent in found:
+        if agent.login:
+            yield f"{agent.name}: to log in: {agent.login}"
+    if missing := [agent.name for agent in found if not agent.program and agent.name != _ANY]:
+        yield f"to install one: pi-subagents install-agent {missing[0]}"
