@@ -130,7 +130,7 @@ def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]
         "home": str(launch.run_dir / AGENT_HOME),
         "model": f"{profile.provider}/{model}" if model and profile.provider and "/" not in model else model,
         "mode": profile.mode,
-        "budget": agent.levels.get(profile.thinking_level or ""),
+        "auth": next((kind for variable, kind in agent.auth if not variable or launch.environ.get(variable)), None),
         "system_prompt": profile.system_prompt or None,
         "system_file": str(launch.run_dir / SYSTEM_PROMPT_FILE) if profile.system_prompt else None,
         "appended_file": str(launch.run_dir / agent.appended_in) if profile.append_system_prompt else None,
@@ -149,12 +149,9 @@ def _filled(template: Any, values: Mapping[str, Any]) -> Any:
         return {key: value for key, value in filled.items() if value is not None and value != {}}
     if isinstance(template, tuple):
         return [value for item in template if (value := _filled(item, values)) is not None]
-    if not isinstance(template, str) or "$" not in template:
-        return template
-    if template.startswith("$home/"):
+    if isinstance(template, str) and template.startswith("$home/"):
         return values["home"] + template.removeprefix("$home")
-    value = values[template.removeprefix("$")]
-    return int(value) if isinstance(value, str) and value.lstrip("-").isdecimal() and template == "$budget" else value
+    return values[template.removeprefix("$")] if isinstance(template, str) and template.startswith("$") else template
 
 
 def _with_given(agent: AcpAgent, profile: Profile, settings: dict[str, Any], given: str | None) -> str:

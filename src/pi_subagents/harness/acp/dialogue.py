@@ -6,7 +6,7 @@ approval. It has finished when it has answered every prompt; chunks become messa
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from difflib import unified_diff
 from typing import Any
@@ -54,6 +54,7 @@ class _Call(msgspec.Struct):
     part: ev.ToolCallPart | None = None
     """As it was announced."""
     has_ended: bool = False
+    is_denied: bool = False
 
     def learn(self, update: dict[str, Any]) -> None:
         """What an update says of it; nothing changes what was announced."""
@@ -132,7 +133,7 @@ class AcpDialogue:
         self._message_id: object = None
         self._message_count = 0
         self._calls: dict[str, _Call] = {}
-        self._requests: dict[str, tuple[Any, list[dict[str, Any]]]] = {}
+        self._requests: dict[str, tuple[Any, list[dict[str, Any]], _Call | None]] = {}
         self._said: list[str] = []
         self._context: dict[str, Any] = {}
 
@@ -171,7 +172,9 @@ class AcpDialogue:
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
         """Pick what is offered for this one time."""
-        given, options = self._requests.pop(request_id, (None, []))
+        given, options, call = self._requests.pop(request_id, (None, [], None))
+        if call is not None:
+            call.is_denied = not allowed
         kinds = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         picked = next((option for kind in kinds for option in options if option.get("kind") == kind), None)
         chosen = {"outcome": "selected", "optionId": picked.get("optionId")} if picked else {"outcome": "cancelled"}
@@ -264,8 +267,7 @@ class AcpDialogue:
             reason, sentence = "error", self._sentence(record["error"])
         if self._prompts:
             return
-        for call in [call for call in self._calls.values() if call.part and not call.has_ended]:
-            self._end(call, {}, is_error=True)
+        self._end_all(self._calls.values())
         self._flush(reason, sentence)
         self._count(result)
         self._has_settled = True
@@ -321,6 +323,7 @@ class AcpDialogue:
     def _begin(self) -> None:
         """Another message, unless one is being written; whatever somebody said meanwhile is heard before it."""
         if not self._parts:
+            self._end_all(call for call in self._calls.values() if call.is_denied)  # not all agents say so
             self._message_count += 1
             said, self._said = self._said, []
             self._events += [ev.Message(at=self._at, role="user", parts=(ev.TextPart(text),)) for text in said]
@@ -368,6 +371,12 @@ class AcpDialogue:
             self._events.append(ev.ToolProgress(at=self._at, id=call_id, name=call.part.name, line=line))
         return call
 
+    def _end_all(self, calls: Iterable[_Call]) -> None:
+        """Whatever has not been said to have ended has not done what it was to do."""
+        for call in calls:
+            if call.part and not call.has_ended:
+                self._end(call, {}, is_error=True)
+
     def _end(self, call: _Call, update: dict[str, Any], *, is_error: bool) -> None:
         assert call.part is not None
         call.has_ended, name = True, call.part.name
@@ -395,7 +404,7 @@ class AcpDialogue:
         """Whether it may do something; somebody answers."""
         asked = object_in(params.get("toolCall"))
         call = self._tool({**asked, "status": None}, waits=True)
-        self._requests[str(given)] = (given, items_in(params.get("options")))
+        self._requests[str(given)] = (given, items_in(params.get("options")), call)
         self._events.append(
             ev.ApprovalRequested(
                 at=self._at,
