@@ -83,6 +83,7 @@ class Shelf:
         indexed_as_running: bool = False,
         cwd: Path | None = None,
         file_count: int = 0,
+        harness: str = "pi-json",
     ) -> Kept:
         """A run that began `age_s` ago and took a second; with `ends` None it is still held, until it is let go."""
         session_id = session_id or secrets.token_hex(8)
@@ -96,7 +97,7 @@ class Shelf:
             name=name,
             prompt=prompt,
             cwd=str(cwd or self.project),
-            harness="pi-json",
+            harness=harness,
             profile=profile,
             preset=preset,
             file_count=file_count,

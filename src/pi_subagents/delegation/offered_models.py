@@ -11,7 +11,7 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.delegation.program_facts import TIMEOUT_S, Answers, program_version
-from pi_subagents.harness import Answer, Program
+from pi_subagents.harness import DEFAULT_AGENT, Answer, Program, agent_of
 from pi_subagents.harness.pi.arguments import approval_arguments
 from pi_subagents.harness.pi.pi import Pi
 from pi_subagents.harness.pi.programs import (
@@ -197,25 +197,40 @@ def _credential_names(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def with_default_models(tasks: Sequence[Task], place: Place, say: Callable[[str], None]) -> list[Task]:
-    """The tasks, those that need a model and have none with `pi`'s default, which is said once for each agent."""
+    """The tasks, those that `pi` does, need a model and have none with its default, which is said once for each preset.
+
+    Other agents have defaults of their own.
+    """
     if not any(task.preset and not task.model for task in tasks):
         return list(tasks)
     offered = OfferedModels(place, place.settings())
     chosen: dict[str, str | None] = {}
+    with_models = []
     for task in tasks:
-        if task.preset and not task.model and task.preset not in chosen:
-            chosen[task.preset] = _default_for(task.preset, place, offered)
-            if model := chosen[task.preset]:
-                say(f'"{task.preset}" has no model: using {model}, pi\'s default')
-    return [
-        task if task.model else msgspec.structs.replace(task, model=chosen.get(task.preset or "")) for task in tasks
-    ]
+        name = task.preset
+        if not name or task.model or not _is_for_pi(task, place):
+            with_models.append(task)
+            continue
+        if name not in chosen:
+            chosen[name] = _default_for(name, place, offered)
+            if model := chosen[name]:
+                say(f'"{name}" has no model: using {model}, pi\'s default')
+        with_models.append(msgspec.structs.replace(task, model=chosen[name]))
+    return with_models
+
+
+def _is_for_pi(task: Task, place: Place) -> bool:
+    agent = task.agent
+    with suppress(UnknownProfile):
+        preset = find_agent(task.preset or "", PRESET, place.cwd, place.agent_dir).profile
+        agent = agent or preset.agent or agent_of(preset.harness or place.settings().harness_name)
+    return agent in (None, DEFAULT_AGENT)
 
 
 def _default_for(name: str, place: Place, offered: OfferedModels) -> str | None:
-    """None where the agent has a model, or where no obvious one is to be had from the provider that it names."""
+    """None where the preset has a model, or where no obvious one is to be had from the provider that it names."""
     with suppress(UnknownProfile):
-        agent = find_agent(name, PRESET, place.cwd, place.agent_dir).profile
-        if agent.model is None:
-            return offered.obvious_of(agent.provider) if agent.provider else offered.default()
+        preset = find_agent(name, PRESET, place.cwd, place.agent_dir).profile
+        if preset.model is None:
+            return offered.obvious_of(preset.provider) if preset.provider else offered.default()
     return None

@@ -50,7 +50,7 @@ class RecentMessages(msgspec.Struct):
 
 
 class FileChanges(msgspec.Struct):
-    """Those that the agent tells of, and those that it wrote with its tools for that: `paths` in the order in which they were changed first."""
+    """The files that an agent tells of, and those that it wrote with its tools for that; the first change first."""
 
     paths: dict[str, None] = msgspec.field(default_factory=dict)
     _calls: dict[str, str] = msgspec.field(default_factory=dict)

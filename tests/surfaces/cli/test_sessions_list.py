@@ -8,7 +8,8 @@ import time
 
 import pytest
 
-from pi_subagents.models import Reason
+from pi_subagents.models import Reason, Usage
+from pi_subagents.models.event import UsageTotal
 from pi_subagents.testing import answer, assistant, prints, script, tool_call
 from pi_subagents.text import cell_width, clean
 from tests.kit.sessions import DAY_S, HOUR_S, Shelf, call, says
@@ -114,6 +115,7 @@ def test_programs_get_every_fact(desk: Desk) -> None:
         "reason": "loop",
         "damaged": False,
         "error": "Loop detected",
+        "agent": "pi",
         "profile": None,
         "preset": None,
         "provider": "offline",
@@ -127,8 +129,32 @@ def test_programs_get_every_fact(desk: Desk) -> None:
         "toolCount": 0,
         "tokens": 120,
         "cost": 0.01,
-        "total": {"tokens": 120, "cost": 0.01, "toolCount": 0},
+        "knowsCost": True,
+        "total": {"tokens": 120, "cost": 0.01, "knowsCost": True, "toolCount": 0},
     }
+
+
+def test_agents_other_than_pi_are_named_and_a_cost_that_nobody_knows_is_not_nothing(desk: Desk) -> None:
+    spent = UsageTotal(usage=Usage(total_tokens=500), has_cost=False)
+    desk.shelf.add(says("a"), name="usual", age_s=60)
+    desk.shelf.add(says("b"), spent, name="alone", age_s=50, harness="codex")
+    desk.shelf.add(says("c"), name="with", profile="deep", harness="claude")
+    rows = {line.split()[2]: line.split() for line in desk.run("list").out.splitlines()[1:4]}
+    assert rows["usual"][4] == "–"
+    assert rows["alone"][4] == "codex"
+    assert rows["with"][4:6] == ["deep", "(claude)"]
+    assert "unknown" in rows["alone"]
+    assert "$0.0100" in rows["with"]
+    assert desk.run("list").out.splitlines()[-1] == "3 sessions, 740 tokens, $0.0200+"
+
+    def names(*arguments: str) -> list[str]:
+        return [session["name"] for session in desk.run("list", "--json", *arguments).json()]
+
+    assert names("--agent", "codex") == ["alone"]
+    assert names("--agent", "claude") == names("--agent", "deep") == ["with"]
+    assert names("--agent", "pi") == ["usual"]
+    (alone,) = desk.run("list", "--json", "--agent", "codex").json()
+    assert (alone["agent"], alone["knowsCost"], alone["total"]["knowsCost"]) == ("codex", False, False)
 
 
 def test_projects_are_kept_apart_unless_all_are_wanted(desk: Desk) -> None:

@@ -19,6 +19,7 @@ from pi_subagents.place import Place
 from pi_subagents.progress import ProgressWords
 from pi_subagents.runs.background import TERMINAL, Registry, newest_runs
 from pi_subagents.runs.forms import background_row
+from pi_subagents.runs.listing import NOTHING_USED, Used
 from pi_subagents.runs.run import Run, as_they_end
 from pi_subagents.runs.sessions import short_run_id, short_run_ids
 from pi_subagents.surfaces.cli.ends import count_as_told, ending_words, stop_runs, tell_where_to_read
@@ -33,9 +34,9 @@ from pi_subagents.surfaces.cli.options import (
     run_argument,
 )
 from pi_subagents.surfaces.cli.output import echo, echo_text, markdown_printer, print_json
-from pi_subagents.surfaces.cli.tables import Column, project_column, run_columns, show_list, totals, working_time
+from pi_subagents.surfaces.cli.tables import Column, doer, project_column, run_columns, show_list, totals, working_time
 from pi_subagents.surfaces.cli.views import View, choose_view
-from pi_subagents.text import age, clip, counted, money
+from pi_subagents.text import age, clip, cost_words, counted, money
 
 _TIMED_OUT = 124
 """As `timeout` has it."""
@@ -68,12 +69,11 @@ def _show_list(runs: Sequence[Run], *, with_project: bool, pager: bool) -> None:
     columns: list[Column[Run]] = [
         *run_columns("run", lambda run: short[run.run_dir], lambda run: run.state),
         Column("tokens", lambda run: f"{run.state.usage.total_tokens:,}", right=True, gives_way=3),
-        Column("cost", lambda run: money(run.state.usage.cost), right=True, gives_way=1),
+        Column("cost", lambda run: money(run.state.usage.cost, is_all=run.state.knows_cost), right=True, gives_way=1),
     ]
     if with_project:
         columns.append(project_column(lambda run: run.project))
-    usages = [run.state.usage for run in runs]
-    footer = totals(len(runs), "run", sum(usage.total_tokens for usage in usages), sum(u.cost for u in usages))
+    footer = totals(len(runs), "run", sum((Used.in_run(run.state) for run in runs), NOTHING_USED))
     show_list(columns, runs, footer, pager=pager)
 
 
@@ -99,7 +99,7 @@ def status(run: str, as_json: bool) -> None:
 
 
 def _facts(state: RunState) -> Iterator[tuple[str, str]]:
-    yield "agent", state.agent or "–"
+    yield "agent", doer(state)
     yield "task", " ".join(state.name.split())
     yield "status", status_words(state)
     if state.error:
@@ -108,8 +108,8 @@ def _facts(state: RunState) -> Iterator[tuple[str, str]]:
         yield "begun", f"{age(now_ms() - state.created_at)} ago"
     if took := working_time(state):
         yield "time", took
-    usage = state.usage
-    yield "used", f"{counted(state.tool_count, 'tool call')}, {usage.total_tokens:,} tokens, {money(usage.cost)}"
+    calls, cost = counted(state.tool_count, "tool call"), cost_words(state.usage.cost, is_all=state.knows_cost)
+    yield "used", f"{calls}, {state.usage.total_tokens:,} tokens, {cost}"
 
 
 @click.command()

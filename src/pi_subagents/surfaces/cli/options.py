@@ -63,6 +63,46 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # generic in newer v
         return seconds
 
 
+class Agents(click.ParamType):  # type: ignore[type-arg]  # as above
+    """The name of an agent program, such as `claude`; with `several`, names with commas between them."""
+
+    name = "agent"
+
+    def __init__(self, *, several: bool = False) -> None:
+        self._several = several
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
+        """The names; fails for one that there is not, or that is there twice."""
+        from pi_subagents.harness import AGENTS
+        from pi_subagents.text.wording import did_you_mean
+
+        if isinstance(value, tuple):
+            return value
+        names = [name.strip() for name in str(value).split(",")] if self._several else [str(value)]
+        for name in names:
+            if name not in AGENTS:
+                sentence = f'unknown agent "{name}"; available agents: {", ".join(AGENTS)}'
+                self.fail(f"{sentence}.{did_you_mean(name, AGENTS)}", param, ctx)
+            if names.count(name) > 1:
+                self.fail(f'"{name}" is named more than once', param, ctx)
+        return tuple(names)
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        """Names for the shell, those that are here first; behind a comma, those that are not named yet."""
+        from click.shell_completion import CompletionItem
+
+        from pi_subagents.harness import AGENTS, DEFAULT_AGENT
+        from pi_subagents.harness.programs import installed_agents
+
+        before, comma, start = incomplete.rpartition(",") if self._several else ("", "", incomplete)
+        here = {DEFAULT_AGENT, *installed_agents(_here().environ)}
+        left = [name for name in AGENTS if name.startswith(start) and name not in before.split(",")]
+        return [
+            CompletionItem(f"{before}{comma}{name}", help=None if name in here else "not found on this machine")
+            for name in sorted(left, key=lambda name: name not in here)
+        ]
+
+
 def moment(text: str) -> int:
     """Milliseconds since the epoch for `2h`, `3d`, `2026-11-01` or `2026-11-01T14:30`, dates in local time."""
     if span := _SPAN.fullmatch(text.strip()):
@@ -193,6 +233,12 @@ def _here() -> Place:
 def model_option(meaning: str) -> Decorator:
     """The option --model of a command that starts agents or makes them."""
     return click.option("--model", metavar="PROVIDER/ID", shell_complete=complete_model, help=meaning)
+
+
+def agent_option(meaning: str, *, several: bool = False) -> Decorator:
+    """The option --agent of a command that starts agents: which program does the work; a tuple of names."""
+    metavar = "NAME[,NAME]..." if several else "NAME"
+    return click.option("--agent", "programs", metavar=metavar, type=Agents(several=several), default=(), help=meaning)
 
 
 def cwd_option(default: str) -> Decorator:

@@ -17,11 +17,12 @@ import click
 
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
+from pi_subagents.harness import DEFAULT_AGENT
 from pi_subagents.models import short_id
 from pi_subagents.runs.run import RunResult
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo, echo_painted, markdown_printer, obeys_escapes, print_json
 from pi_subagents.surfaces.cli.tables import Column, drawn, fitting
-from pi_subagents.text import cell_width, clip, money
+from pi_subagents.text import cell_width, clip, money, shorten_path
 from pi_subagents.text.harmless import clean, painted
 from pi_subagents.text.patterns import pattern
 from pi_subagents.trees import folder_to_fill
@@ -32,6 +33,7 @@ _BETWEEN_WORDS = pattern(r"\W+")
 _MAX_NAME_BYTES = 120
 """File systems take 255; a number and an ending have to fit, and people have to read it."""
 _NAME_CELLS = 10
+_MAX_FILES = 20
 _COLUMNS: Sequence[Column[RunResult]] = (
     Column("task", lambda result: result.name, is_name=True),
     Column(
@@ -42,20 +44,26 @@ _COLUMNS: Sequence[Column[RunResult]] = (
     Column("time", lambda result: f"{result.duration_s:.1f}s", right=True, gives_way=1),
     Column("tools", lambda result: str(result.tool_count), right=True, gives_way=4),
     Column("tokens", lambda result: f"{result.usage.total_tokens:,}", right=True, gives_way=3),
-    Column("cost", lambda result: money(result.usage.cost), right=True, gives_way=2),
+    Column("cost", lambda result: money(result.usage.cost, is_all=result.knows_cost), right=True, gives_way=2),
     Column("session", lambda result: short_id(result.session_id)),
 )
 """None is cut but the names: half a session id is of no use."""
+_AGENT: Column[RunResult] = Column("agent", lambda result: result.agent, gives_way=5)
+_FILES: Column[RunResult] = Column("files", lambda result: str(len(result.changed_files)), right=True, gives_way=5)
 
 
 @dataclass(frozen=True)
 class Report:
-    """How people hear of their tasks. `plain`: nothing redrawn or rendered; `quiet`: only answers and errors."""
+    """How people hear of their tasks. `plain`: nothing redrawn or rendered; `quiet`: only answers and errors.
+
+    With `compares`, several agents have done the same: which files each of them changed is told too.
+    """
 
     as_json: bool = False
     plain: bool = False
     quiet: bool = False
     files: AnswerFiles | None = None
+    compares: bool = False
 
     def say(self, line: str) -> None:
         """A remark on standard error, for whoever wants to hear any."""
@@ -112,10 +120,21 @@ class Report:
         width = None if sys.stderr.isatty() or "COLUMNS" in os.environ else PIPE_CELLS
         console = Console(file=painted(sys.stderr), force_terminal=self._color, width=width)
         console.print()
-        console.print(drawn(fitting(_COLUMNS, results, console.width, _NAME_CELLS, least=1), results))
+        columns = self._columns(results)
+        console.print(drawn(fitting(columns, results, console.width, _NAME_CELLS, least=1), results))
+        if self.compares:
+            for line in _changes(results):
+                console.print(line, highlight=False, soft_wrap=True, markup=False)
         if results:
             words = f"\nRecords: {clean(_short(results[0].run_dir.parent))}"
             console.print(words, style="dim", highlight=False, soft_wrap=True, markup=False)
+
+    def _columns(self, results: Sequence[RunResult]) -> list[Column[RunResult]]:
+        first, *figures, session = _COLUMNS
+        agent = [_AGENT] if any(result.agent != DEFAULT_AGENT for result in results) else []
+        if self.compares:
+            return [first, *([] if _named_after_agents(results) else agent), *figures, _FILES, session]
+        return [first, *agent, *figures, session]
 
     def _tell_failure(self, result: RunResult, *, named: bool) -> None:
         if result.error:
@@ -136,6 +155,29 @@ def _heading(result: RunResult) -> str:
     name = clip(clean(result.name), columns - len("──  ───"))
     rule_cells = min(_RULE_CELLS, get_terminal_size().columns - len("──  "))
     return f"── {name} " + "─" * max(3, rule_cells - cell_width(name))
+
+
+def _named_after_agents(results: Sequence[RunResult]) -> bool:
+    return all(result.name == result.agent for result in results)
+
+
+def _changes(results: Sequence[RunResult]) -> Iterator[str]:
+    """Which files each agent changed, and which of them several did: they work in the same directory."""
+    by: dict[str, list[str]] = {}
+    yield "\nFiles changed, as far as the agents tell:"
+    for result in results:
+        for path in result.changed_files:
+            by.setdefault(path, []).append(result.name)
+        yield f"  {clean(result.name)}: {_listed(result.changed_files)}"
+    if twice := [path for path, names in by.items() if len(names) > 1]:
+        yield f"warning: several agents changed the same file, the last of them counts: {_listed(twice)}"
+
+
+def _listed(paths: Sequence[str]) -> str:
+    here = str(Path.cwd())
+    shown = [clean(shorten_path(path, cwd=here)) for path in paths[:_MAX_FILES]]
+    more = f" and {len(paths) - _MAX_FILES} more" if len(paths) > _MAX_FILES else ""
+    return f"{', '.join(shown)}{more}" if shown else "none"
 
 
 def _short(folder: Path) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 from msgspec.structs import replace
 
 from pi_subagents.delegation.delegation import Delegation
@@ -20,6 +21,7 @@ from pi_subagents.runs.run import Run
 from pi_subagents.settings import RunnerName
 from pi_subagents.surfaces.cli.options import (
     Duration,
+    agent_option,
     complete_agent,
     cwd_option,
     find_session,
@@ -43,6 +45,11 @@ from pi_subagents.surfaces.cli.views import Detaching, View, begin_detachable, c
     help="Profile or preset for tasks that do not set one.",
 )
 @model_option("Model for tasks that do not set one, instead of the agent's own.")
+@agent_option(
+    "Agent for tasks that do not set one: pi, claude, codex, … With several, each does every task, side by side, and "
+    "their answers are compared.",
+    several=True,
+)
 @click.option(
     "--thinking",
     type=click.Choice([level.value for level in ThinkingLevel]),
@@ -98,6 +105,7 @@ def run(
     prompts: tuple[str, ...],
     profile: str | None,
     model: str | None,
+    programs: tuple[str, ...],
     thinking: str | None,
     files: tuple[str, ...],
     timeout: float | None,
@@ -128,11 +136,15 @@ def run(
     if not prompts and not from_file:
         raise click.UsageError("give at least one PROMPT, or --tasks FILE")
     place = Place.here(cwd, trusts_project=trust)
-    report = Report(as_json, plain, quiet, AnswerFiles(output, place.project) if output is not None else None)
+    answers = AnswerFiles(output, place.project) if output is not None else None
+    report = Report(as_json, plain, quiet, answers, compares=len(programs) > 1)
     told = read_prompts(prompts, files if cwd is None else _seen_from_here(files), report.say)
     tasks = [*tasks_of(told, timeout), *(told.around(task, timeout) for task in from_file)]
-    chosen = [_with_choice(task, model, thinking) for task in tasks]
+    tasks = _by_each(tasks, programs) if report.compares else tasks
+    chosen = [_with_choice(task, model, thinking, next(iter(programs), None)) for task in tasks]
     tasks = _with_models(chosen, place, report)
+    if context.get_parameter_source("jobs") is ParameterSource.DEFAULT:
+        jobs = max(jobs, len(programs))  # side by side
     if background:
         from pi_subagents.surfaces.cli.start import start_in_background
 
@@ -161,15 +173,30 @@ def _seen_from_here(files: Sequence[str]) -> list[str]:
     return [file if file == STDIN else str(Path(file).absolute()) for file in files]
 
 
-def _with_choice(task: Task, model: str | None, thinking: str | None) -> Task:
+def _with_choice(task: Task, model: str | None, thinking: str | None, agent: str | None) -> Task:
     """The task with what the command line chooses for all that do not choose themselves."""
-    return replace(task, model=task.model or model, thinking_level=task.thinking_level or thinking)
+    level = task.thinking_level or thinking
+    return replace(task, model=task.model or model, thinking_level=level, agent=task.agent or agent)
+
+
+def _by_each(tasks: Sequence[Task], agents: Sequence[str]) -> list[Task]:
+    """Every task for each of the agents; it is named after the agent, and of several tasks after the task too."""
+    if chosen := [task.name for task in tasks if task.agent]:
+        raise click.UsageError(
+            f'"{chosen[0]}" has an agent of its own, so --agent can name only one for the other tasks'
+        )
+    return [
+        replace(task, name=agent if len(tasks) == 1 else f"{agent}: {task.name}", agent=agent)
+        for task in tasks
+        for agent in agents
+    ]
 
 
 @click.command()
 @session_argument
 @click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
 @click.option("-p", "--profile", help="Use another profile or preset than before.", shell_complete=complete_agent)
+@agent_option("Let another agent continue, which is told what happened so far: pi, claude, codex, …")
 @click.option("--files", multiple=True, metavar="PATH", help="Prepend a file to the prompt; - is standard input.")
 @click.option("--timeout", type=Duration(min_s=1), help=f"Timeout: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
 @cwd_option("the same as before")
@@ -180,6 +207,7 @@ def resume(
     session: str,
     prompt: tuple[str, ...],
     profile: str | None,
+    programs: tuple[str, ...],
     files: tuple[str, ...],
     timeout: float | None,
     cwd: Path | None,
@@ -189,14 +217,17 @@ def resume(
 ) -> None:
     """Continue SESSION with PROMPT, in a new run that knows what the earlier ones did.
 
-    Piped input is appended to the prompt; a PROMPT of - is read from standard input instead. The agent works in the
-    same directory and with the same profile as before, unless told otherwise. Exit code 0 only if the run completed.
+    Piped input is appended to the prompt; a PROMPT of - is read from standard input instead. The same agent works in
+    the same directory and with the same profile as before, unless told otherwise. Exit code 0 only if it completed.
     """
     report = Report(as_json, plain)
     latest = _latest(Place.here(), session)
     told = read_prompts((" ".join(prompt),), files, report.say)
     paths = tuple(str(Path(file).absolute()) for file in told.files)
-    task = latest.resumed_task(told.whole(told.texts[0]), cwd=cwd, profile=profile, timeout_s=timeout, files=paths)
+    agent = next(iter(programs), None)
+    task = latest.resumed_task(
+        told.whole(told.texts[0]), cwd=cwd, profile=profile, timeout_s=timeout, files=paths, agent=agent
+    )
     # Profiles and settings are those of the project that the session belongs to.
     place = Place.here(latest.project, trusts_project=trust)
     sys.exit(run_and_report([task], place, report, detachable=True))

@@ -29,7 +29,7 @@ from pi_subagents.models.event import AnyEvent
 from pi_subagents.paths import project_root
 from pi_subagents.place import Place
 from pi_subagents.runs.forms import output_row, session_row
-from pi_subagents.runs.listing import NOTHING_USED, SessionSummary, Wanted, list_sessions, rebuild_index, used_by
+from pi_subagents.runs.listing import NOTHING_USED, SessionSummary, Used, Wanted, list_sessions, rebuild_index, used_by
 from pi_subagents.runs.run import PageKind, Run, entries, facts_of
 from pi_subagents.runs.sessions import Session
 from pi_subagents.surfaces.cli.ends import ending_words, stop_runs
@@ -66,7 +66,7 @@ _INTERRUPTED = 130
     "agent",
     metavar="NAME",
     shell_complete=complete_agent,
-    help="Only sessions with this profile or preset.",
+    help="Only sessions with this profile or preset, or with this agent: pi, claude, codex, …",
 )
 @click.option("--project", type=DIRECTORY, help="List the sessions of another project.")
 @all_option
@@ -118,13 +118,17 @@ def _show_list(place: Place, found: Sequence[SessionSummary], *, with_project: b
         Column("runs", lambda session: str(session.run_count), right=True, gives_way=3),
         Column("tools", lambda session: str(used[session.run_dir].tool_count), right=True, gives_way=5),
         Column("tokens", lambda session: f"{used[session.run_dir].tokens:,}", right=True, gives_way=4),
-        Column("cost", lambda session: money(used[session.run_dir].cost), right=True, gives_way=1),
+        Column("cost", lambda session: _spent(used[session.run_dir]), right=True, gives_way=1),
         Column("model", _model, gives_way=6),
     ]
     if with_project:
         columns.append(project_column(lambda session: session.latest.project))
     total = sum(used.values(), NOTHING_USED)
-    show_list(columns, found, totals(len(found), "session", total.tokens, total.cost), pager=pager)
+    show_list(columns, found, totals(len(found), "session", total), pager=pager)
+
+
+def _spent(used: Used) -> str:
+    return money(used.cost, is_all=used.knows_cost)
 
 
 def _model(session: SessionSummary) -> str:

@@ -19,7 +19,7 @@ from pi_subagents.place import Place
 from pi_subagents.profiles import PRESET, UnknownProfile, find_agent
 from pi_subagents.runs.background import TERMINAL, Registry, counts
 from pi_subagents.runs.forms import background_row, run_row
-from pi_subagents.surfaces.cli.options import complete_agent, cwd_option, model_option, trust_option
+from pi_subagents.surfaces.cli.options import agent_option, complete_agent, cwd_option, model_option, trust_option
 from pi_subagents.surfaces.cli.output import echo, print_json
 from pi_subagents.surfaces.cli.tasks import read_asked
 
@@ -36,10 +36,19 @@ _FOREGROUND_ONLY = {
 @click.argument("agent", shell_complete=complete_agent)
 @click.argument("task")
 @model_option("Use this model instead of the agent's own.")
+@agent_option("Let this program do it instead of the one that AGENT says: pi, claude, codex, …")
 @cwd_option("this one")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and the run counts as JSON.")
 @trust_option
-def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: bool, trust: bool) -> None:
+def start(
+    agent: str,
+    task: str,
+    model: str | None,
+    programs: tuple[str, ...],
+    cwd: Path | None,
+    as_json: bool,
+    trust: bool,
+) -> None:
     """Start AGENT, a preset or a profile, on TASK, print its run id and return immediately.
 
     A TASK of - is read from standard input. The agent keeps running when this terminal closes. If
@@ -49,7 +58,8 @@ def start(agent: str, task: str, model: str | None, cwd: Path | None, as_json: b
     say, place = partial(echo, err=True), Place.here(trusts_project=trust)
     text = read_asked(say) if task == "-" else task
     directory = str(cwd.absolute()) if cwd is not None else None
-    asked = Task(task_name(text), text, preset=agent, model=model, cwd=directory, timeout=None)
+    program = next(iter(programs), None)
+    asked = Task(task_name(text), text, preset=agent, model=model, cwd=directory, timeout=None, agent=program)
     (run,) = launch_all(with_default_models([asked], place, say), place, owner=TERMINAL, check=require_everything)
     if as_json:
         print_json({"run": run_row(run), "counts": counts(Registry(place, TERMINAL).runs())})

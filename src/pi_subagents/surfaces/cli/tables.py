@@ -19,12 +19,14 @@ from pi_subagents.models import Status
 from pi_subagents.paths import home_dir
 from pi_subagents.progress import standing, status_icon
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo_in_pager
-from pi_subagents.text import age_of, cell_width, clip, counted, duration, money, shorten_path
+from pi_subagents.text import age_of, cell_width, clip, cost_words, counted, duration, shorten_path
 from pi_subagents.text.harmless import clean, painted, wants_colours
 
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.table import Table
+
+    from pi_subagents.runs.listing import Used
 
 Row = TypeVar("Row")
 
@@ -75,10 +77,16 @@ def run_columns(
         Column("status", stands, colour=lambda row: _COLOURS.get(state_of(row).status, "yellow")),
         Column("name", lambda row: state_of(row).name, is_name=True),
         Column(title, short_id),
-        Column("agent", lambda row: clip(clean(state_of(row).agent or "–"), _AGENT_CELLS)),
+        Column("agent", lambda row: clip(clean(doer(state_of(row))), _AGENT_CELLS)),
         Column("age", lambda row: age_of(state_of(row).created_at, now_ms()), right=True),
         Column("time", lambda row: working_time(state_of(row)) or "–", right=True, gives_way=2),
     )
+
+
+def doer(state: RunState) -> str:
+    """`reviewer`, `claude`, `reviewer (claude)`: its profile or preset, and which agent it is if it is not `pi`."""
+    name, other = state.agent, state.other_agent
+    return f"{name} ({other})" if name and other and name != other else name or other or "–"
 
 
 def project_column(project: Callable[[Row], Path]) -> Column[Row]:
@@ -93,9 +101,9 @@ def working_time(state: RunState) -> str | None:
     return duration(((state.completed_at or now_ms()) - state.started_at) / 1000)
 
 
-def totals(count: int, word: str, tokens: int, cost: float) -> str:
+def totals(count: int, word: str, used: Used) -> str:
     """The line below a list: `3 sessions, 141,844 tokens, $0.1953`."""
-    return f"{counted(count, word)}, {tokens:,} tokens, {money(cost)}"
+    return f"{counted(count, word)}, {used.tokens:,} tokens, {cost_words(used.cost, is_all=used.knows_cost)}"
 
 
 def console_for_output() -> Console:
