@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import tempfile
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from pi_subagents.harness.agent import Agent, Probe, check_agent
+from pi_subagents.harness.agent import Agent, Probe
 from pi_subagents.harness.codex.dialogue import CodexDialogue, initialize
 from pi_subagents.harness.codex.launch import (
     CONVERSATION_FILES,
-    HOME_VARIABLE,
     INHERITED,
     LEVELS,
     LOGIN_FILE,
@@ -20,8 +17,7 @@ from pi_subagents.harness.codex.launch import (
     login_for,
     user_home,
 )
-from pi_subagents.harness.contract import Dialogue, Inspection, InspectionCheck, Invocation, Launch, Report
-from pi_subagents.models.finding import Finding
+from pi_subagents.harness.contract import Dialogue, Invocation, Launch, Report
 from pi_subagents.models.task import Profile
 
 if TYPE_CHECKING:
@@ -55,9 +51,6 @@ class Codex(Agent):
         """It answers its first request without a login."""
         return Probe(("app-server",), initialize(), '"id":"initialize","result"')
 
-    def checks(self) -> Sequence[InspectionCheck]:
-        return (_check,)
-
     def refuses(self, profile: Profile) -> str | None:
         """A sandbox that there is not, and what contradicts itself."""
         if profile.mode and profile.mode not in SANDBOXES:
@@ -79,18 +72,3 @@ def _of_user(where: Place | Launch, name: str) -> Path | None:
     """What there is of that name in the user's own directory."""
     path = user_home(where.environ) / name
     return path if path.exists() else None
-
-
-class _Guest(Codex):
-    """Asked in a directory of its own: a server makes databases there, and a diagnosis leaves nothing behind."""
-
-    def __init__(self, home: str) -> None:
-        self._home = home
-
-    def environ(self, place: Place) -> dict[str, str]:
-        return {**super().environ(place), HOME_VARIABLE: self._home}
-
-
-def _check(inspection: Inspection) -> Iterator[Finding]:
-    with tempfile.TemporaryDirectory() as home:
-        yield from check_agent(_Guest(home), inspection)

@@ -310,8 +310,8 @@ class CodexDialogue:
             self._raw[call_id] = raw_call(item)
         elif kind.endswith("_call_output") and (call := self._raw.pop(call_id, None)) is not None:
             output = text_in(item.get("output")) or ""
-            ended = self._call_ended(call, has_failed(call, output), output, None, at)
-            return [*self._call_started(call, at), *ended]
+            events = self._call_started(call, at)
+            return [*events, *self._call_ended(call, has_failed(call, output), output, None, at)]
         return []
 
     def _call_started(self, call: ev.ToolCallPart, at: int) -> Events:
