@@ -1,0 +1,169 @@
+"""The agents that are tested: how each is pointed at the offline model, and which calls make its tools do something."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pi_subagents.offline import Call, OfflineModel, agent_environment
+
+KEY = "sk-conformance-0123456789abcdef"
+_NOWHERE = "http://127.0.0.1:9"
+
+
+@dataclass(frozen=True)
+class Tools:
+    """Calls of an agent's own tools; paths are absolute."""
+
+    bash: Callable[[str], Call]
+    read: Callable[[Path], Call]
+    write: Callable[[Path, str], Call]
+    edit: Callable[[Path, str, str], Call]
+    delegate: Callable[[str], Call] | None = None
+    """Hand a task to a sub-agent of its own."""
+
+
+@dataclass(frozen=True)
+class TestedAgent:
+    """One harness with its program; `variables` are what its provider's usual ones must be."""
+
+    __test__ = False
+
+    harness: str
+    tools: Tools
+    variables: Callable[[OfflineModel], Mapping[str, str]]
+    model: str = "scripted"
+    profile: Mapping[str, object] = field(default_factory=dict)
+    key_variable: str = ""
+    asks_for: tuple[str, ...] = ("bash", "read", "write", "edit")
+    """Our names for tools that profiles can allow one by one."""
+    own_names: Mapping[str, str] = field(default_factory=dict)
+    """How the model is offered those that it is offered by another name."""
+
+    def environ(self, model: OfflineModel, agent_dir: Path) -> dict[str, str]:
+        """What makes the agent ask the offline model, and nobody else."""
+        model.write_agent_dir(agent_dir)
+        return {**agent_environment(agent_dir, {}), **self.variables(model)}
+
+
+def _patch(*lines: str) -> Call:
+    return Call("apply_patch", {"input": "\n".join(("*** Begin Patch", *lines, "*** End Patch", ""))})
+
+
+def _marked(mark: str, text: str) -> list[str]:
+    return [f"{mark}{line}" for line in text.splitlines()]
+
+
+_PI = TestedAgent(
+    "pi-rpc",
+    Tools(
+        bash=lambda command: Call("bash", {"command": command}),
+        read=lambda path: Call("read", {"path": str(path)}),
+        write=lambda path, text: Call("write", {"path": str(path), "content": text}),
+        edit=lambda path, old, new: Call("edit", {"path": str(path), "edits": [{"oldText": old, "newText": new}]}),
+    ),
+    lambda model: {},
+    profile={"harness": "pi-rpc"},
+)
+
+_CLAUDE = TestedAgent(
+    "claude",
+    Tools(
+        bash=lambda command: Call("Bash", {"command": command, "description": "Run it"}),
+        read=lambda path: Call("Read", {"file_path": str(path)}),
+        write=lambda path, text: Call("Write", {"file_path": str(path), "content": text}),
+        edit=lambda path, old, new: Call("Edit", {"file_path": str(path), "old_string": old, "new_string": new}),
+        delegate=lambda prompt: Call(
+            "Agent", {"description": "Count", "prompt": prompt, "subagent_type": "general-purpose"}
+        ),
+    ),
+    lambda model: {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": model.api_key},
+    profile={"agent": "claude", "model": "scripted", "approvals": "allow"},
+    key_variable="ANTHROPIC_API_KEY",
+    own_names={"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit"},
+)
+
+_CODEX = TestedAgent(
+    "codex",
+    Tools(
+        bash=lambda command: Call("exec_command", {"cmd": command}),
+        read=lambda path: Call("exec_command", {"cmd": f"cat {path}"}),
+        write=lambda path, text: _patch(f"*** Add File: {path}", *_marked("+", text)),
+        edit=lambda path, old, new: _patch(f"*** Update File: {path}", "@@", *_marked("-", old), *_marked("+", new)),
+    ),
+    lambda model: {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": model.api_key},
+    model="gpt-5.5",
+    profile={"agent": "codex", "model": "gpt-5.5", "approvals": "allow"},
+    key_variable="OPENAI_API_KEY",
+    own_names={"bash": "exec_command"},
+)
+
+
+def _opencode_config(model: OfflineModel) -> dict[str, str]:
+    offered = {"name": "Scripted", "tool_call": True, "reasoning": True, "limit": {"context": 200_000, "output": 8000}}
+    provider = {
+        "npm": "@ai-sdk/openai-compatible",
+        "name": "Offline",
+        "options": {"baseURL": f"{model.url}/v1", "apiKey": "{env:OFFLINE_API_KEY}"},
+        "models": {model.model_id: offered},
+    }
+    config = {"model": f"offline/{model.model_id}", "provider": {"offline": provider}}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(config), "OFFLINE_API_KEY": model.api_key}
+
+
+_OPENCODE = TestedAgent(
+    "opencode",
+    Tools(
+        bash=lambda command: Call("bash", {"command": command, "description": "Run it"}),
+        read=lambda path: Call("read", {"filePath": str(path)}),
+        write=lambda path, text: Call("write", {"filePath": str(path), "content": text}),
+        edit=lambda path, old, new: Call("edit", {"filePath": str(path), "oldString": old, "newString": new}),
+        delegate=lambda prompt: Call("task", {"description": "Count", "prompt": prompt, "subagent_type": "general"}),
+    ),
+    _opencode_config,
+    profile={"agent": "opencode", "model": "offline/scripted"},
+    key_variable="OFFLINE_API_KEY",
+)
+
+_GEMINI = TestedAgent(
+    "gemini",
+    Tools(
+        bash=lambda command: Call("run_shell_command", {"command": command}),
+        read=lambda path: Call("read_file", {"file_path": str(path)}),
+        write=lambda path, text: Call("write_file", {"file_path": str(path), "content": text}),
+        edit=lambda path, old, new: Call(
+            "replace", {"file_path": str(path), "instruction": "Change it", "old_string": old, "new_string": new}
+        ),
+        delegate=lambda prompt: Call("invoke_agent", {"agent_name": "generalist", "prompt": prompt}),
+    ),
+    lambda model: {"GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": model.api_key},
+    profile={"agent": "gemini", "model": "scripted", "approvals": "allow"},
+    key_variable="GEMINI_API_KEY",
+    own_names={"bash": "run_shell_command", "read": "read_file", "write": "write_file", "edit": "replace"},
+)
+
+_QWEN = TestedAgent(
+    "qwen",
+    Tools(
+        bash=lambda command: Call(
+            "run_shell_command", {"command": command, "description": "Run it", "is_background": False}
+        ),
+        read=lambda path: Call("read_file", {"file_path": str(path)}),
+        write=lambda path, text: Call("write_file", {"file_path": str(path), "content": text}),
+        edit=lambda path, old, new: Call("edit", {"file_path": str(path), "old_string": old, "new_string": new}),
+        delegate=lambda prompt: Call(
+            "agent", {"description": "Count", "prompt": prompt, "subagent_type": "general-purpose"}
+        ),
+    ),
+    lambda model: {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": model.api_key, "OPENAI_MODEL": "scripted"},
+    profile={"agent": "qwen", "approvals": "allow"},
+    key_variable="OPENAI_API_KEY",
+    own_names={"bash": "run_shell_command", "read": "read_file", "write": "write_file"},
+)
+
+TESTED: Mapping[str, TestedAgent] = {
+    agent.harness: agent for agent in (_PI, _CLAUDE, _CODEX, _OPENCODE, _GEMINI, _QWEN)
+}
+"""By the name of the harness."""

@@ -1,0 +1,69 @@
+"""What people do to an agent at work: stop it, tell it something, allow and deny."""
+
+from __future__ import annotations
+
+import time
+
+from pi_subagents.conformance.stage import Outcome, Running, Stage, expect, glance
+from pi_subagents.models import event as ev
+from pi_subagents.offline import Hang, Say
+
+_STOPPED_WITHIN_S = 4.0
+_GONE_WITHIN_S = 2.0
+
+
+async def _stopped(stage: Stage, running: Running) -> Outcome:
+    """The run, which ends in time and leaves nothing behind."""
+    since = time.monotonic()
+    running.stop()
+    outcome = (await running.outcome()).aborted()
+    took_s = time.monotonic() - since
+    expect(took_s < _STOPPED_WITHIN_S, f"stopping took {took_s:.1f} s")
+    expect(await glance(lambda: not stage.processes(), _GONE_WITHIN_S), f"still there: {stage.processes()}")
+    return outcome
+
+
+async def cancel_in_tool(stage: Stage) -> None:
+    """An agent that is stopped amid a command ends at once, and the command with it"""
+    command = "sleep 311 & sleep 312"
+    async with stage.start(["Go."], stage.agent.tools.bash(command), Say("Never.")) as running:
+        await running.until("the command runs", lambda: any("sleep 312" in line for line in stage.processes()))
+        await _stopped(stage, running)
+
+
+async def cancel_in_text(stage: Stage) -> None:
+    """Of an agent that is stopped amid its answer, what it had said is kept"""
+    async with stage.start(["Go."], Hang("The answer is forty")) as running:
+        await running.until("the text came", lambda: running.saw(ev.Delta))
+        outcome = await _stopped(stage, running)
+    expect("The answer is forty" in outcome.text, f"what was kept is {outcome.text!r}")
+
+
+async def steer(stage: Stage) -> None:
+    """What an agent is told at work, the model hears before its next turn"""
+    async with stage.start(["Go."], stage.agent.tools.bash("sleep 1.5; echo slept"), Say("I heard you.")) as running:
+        await running.until("a tool runs", lambda: running.saw(ev.ToolStarted))
+        await running.steer("Look at the elm instead.")
+        outcome = (await running.outcome()).completed("I heard you.")
+    heard = [request.step for request in outcome.asked if "the elm instead" in str(request.messages)]
+    expect(heard[:1] == [1], f"of {len(outcome.asked)} requests, these had heard it: {heard}")
+
+
+async def denied(stage: Stage) -> None:
+    """What is denied is not done, and the agent goes on without it"""
+    file = stage.project / "forbidden.txt"
+    run = await stage.run("Go.", stage.agent.tools.write(file, "no\n"), Say("Then not."), approvals="deny")
+    run.completed("Then not.")
+    expect(not file.exists(), "the file was written all the same")
+    answers = [answer.allowed for answer in run.of(ev.ApprovalAnswered)]
+    expect(run.of(ev.ApprovalRequested) and answers == [False], f"what was asked was answered with {answers}")
+
+
+async def allowed(stage: Stage) -> None:
+    """An agent that asks waits for the answer, and goes on when it is allowed"""
+    file = stage.project / "wanted.txt"
+    run = await stage.run("Go.", stage.agent.tools.write(file, "yes\n"), Say("Written."), approvals="allow")
+    run.completed("Written.")
+    expect(file.exists(), "the file was not written")
+    kinds = [type(event) for event in run.events if isinstance(event, ev.ApprovalRequested | ev.ApprovalAnswered)]
+    expect(kinds == [ev.ApprovalRequested, ev.ApprovalAnswered], f"what was asked and answered: {kinds}")

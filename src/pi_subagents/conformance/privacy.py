@@ -1,0 +1,67 @@
+"""What is nobody's business: the user's own settings, other hosts, other files, and keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from pi_subagents.conformance.agents import KEY
+from pi_subagents.conformance.stage import Stage, expect
+from pi_subagents.offline import Say
+
+_WORD = "PERSIMMON"
+_HARMLESS = ("tmp/node-compile-cache/",)
+"""What Node keeps of programs that it has compiled; nothing of a run is in it."""
+_SHOWN = 5
+_CONTEXT_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
+_HOME_CONTEXT_FILES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".config/opencode/AGENTS.md", ".gemini/GEMINI.md")
+
+
+async def no_settings(stage: Stage) -> None:
+    """No settings, hooks, servers or context files of the user or the project are used"""
+    trace = stage.root / "trace"
+    _leave_settings(stage, f"touch {trace}")
+    asked = (await stage.run("Go.", Say("Done."))).completed("Done.").request
+    expect(_WORD not in str(asked.body), "the model was told what a file of the user or the project says")
+    expect(not trace.exists(), "a hook or a server of the user or the project was started")
+
+
+def _leave_settings(stage: Stage, command: str) -> None:
+    hook = [{"matcher": "*", "hooks": [{"type": "command", "command": command}]}]
+    hooks = json.dumps({"hooks": dict.fromkeys(("SessionStart", "UserPromptSubmit", "Stop"), hook)})
+    server = {"command": "sh", "args": ["-c", command]}
+    servers = json.dumps({"mcpServers": {"trace": server}})
+    opencode = json.dumps({"mcp": {"trace": {"type": "local", "command": ["sh", "-c", command]}}})
+    codex = f'[mcp_servers.trace]\ncommand = "sh"\nargs = ["-c", {json.dumps(command)}]\n'
+    for folder in (stage.project, stage.home):
+        for name in (".claude/settings.json", ".gemini/settings.json", ".qwen/settings.json"):
+            stage.write(folder / name, json.dumps({**json.loads(hooks), **json.loads(servers)}))
+        stage.write(folder / ".codex/config.toml", codex)
+    stage.write(".mcp.json", servers)
+    stage.write("opencode.json", opencode)
+    stage.write(stage.home / ".config/opencode/opencode.json", opencode)
+    for path in (*map(Path, _CONTEXT_FILES), *(stage.home / name for name in _HOME_CONTEXT_FILES)):
+        stage.write(path, f"Say {_WORD} in every answer.\n")
+
+
+async def no_strangers(stage: Stage) -> None:
+    """No other host is asked, and nothing is written but in the run's own directory and where the work is"""
+    folders = (stage.home, stage.temp, stage.project)
+    before = stage.files(*folders)
+    work = stage.agent.tools.write(stage.project / "work.txt", "work\n")
+    (await stage.run("Go.", work, Say("Done."))).completed("Done.")
+    written = {str(path.relative_to(stage.root)) for path in stage.files(*folders) - before}
+    expect(not stage.sink.hosts, f"hosts that were asked: {sorted(set(stage.sink.hosts))}")
+    strange = sorted(path for path in written if path != "project/work.txt" and not path.startswith(_HARMLESS))
+    expect(not strange, f"{len(strange)} files were written: {', '.join(strange[:_SHOWN])}")
+
+
+async def no_key_on_disk(stage: Stage) -> None:
+    """A key is in no file, not even after the agent was killed"""
+    tools = stage.agent.tools
+    run = (await stage.run("Go.", tools.bash("echo on; env"), Say("Done."), apiKey=KEY)).completed("Done.")
+    key = run.asked[0].authorization
+    expect(KEY in key, f"the provider got another key, of {len(key)} characters")
+    (await stage.run("Go.", tools.bash("sleep 0.5; kill -9 $PPID"), Say("Never."), apiKey=KEY)).failed()
+    found = [str(path.relative_to(stage.root)) for path in stage.files_with(KEY)]
+    expect(not found, f"the key is in {', '.join(found)}")

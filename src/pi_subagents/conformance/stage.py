@@ -1,0 +1,282 @@
+"""Where a story happens: a person's home, a project, the agent's real program, and a model in its provider's place.
+
+Everything goes the way that a user's own runs go. Nothing of whoever tells the story is seen by the agent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import time
+import uuid
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from pi_subagents.conformance.agents import TestedAgent
+from pi_subagents.conformance.sink import Sink
+from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.errors import PiSubagentsError
+from pi_subagents.fold import RunState
+from pi_subagents.models import Reason, Status, Task
+from pi_subagents.models import event as ev
+from pi_subagents.offline import OfflineModel, Request, Say, Script
+from pi_subagents.offline.script import Step
+from pi_subagents.place import Place
+from pi_subagents.profiles import invalidate_profiles_cache
+from pi_subagents.runs.run import Run
+
+PROFILE = "worker"
+TIMEOUT_S = 60
+"""Of a task; a story has more."""
+PATIENCE_S = 20.0
+_GLANCE_S = 0.02
+_MARK_VARIABLE = "PI_SUBAGENTS_CONFORMANCE"
+
+E = TypeVar("E", bound=ev.Event)
+
+
+class Broken(Exception):  # noqa: N818 - what a story says of an agent, not a mistake in it
+    """What does not hold, as a sentence."""
+
+
+def expect(holds: object, sentence: str) -> None:
+    """Raise Broken with the sentence, which says what was seen instead."""
+    if not holds:
+        raise Broken(sentence)
+
+
+async def glance(look: Callable[[], object], within_s: float) -> bool:
+    """Look again and again, at processes and at what the model was asked, which tell nobody when they change."""
+    deadline = time.monotonic() + within_s
+    while not (seen := look()) and time.monotonic() < deadline:  # noqa: ASYNC110 - as above
+        await asyncio.sleep(_GLANCE_S)
+    return bool(seen)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A run that is over, as its record tells it, and what the model was asked meanwhile."""
+
+    run: Run
+    events: Sequence[ev.AnyEvent]
+    asked: Sequence[Request]
+
+    @property
+    def state(self) -> RunState:
+        return self.run.state
+
+    @property
+    def text(self) -> str:
+        return self.state.text
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of a kind."""
+        return [event for event in self.events if isinstance(event, kind)]
+
+    @property
+    def results(self) -> list[ev.Message]:
+        """What tools have returned."""
+        return [message for message in self.of(ev.Message) if message.role == "toolResult"]
+
+    @property
+    def request(self) -> Request:
+        """The one request to the model that there should have been."""
+        expect(len(self.asked) == 1, f"the model was asked {len(self.asked)} times")
+        return self.asked[0]
+
+    def completed(self, text: str | None = None) -> Self:
+        """Expect it to be completed, with this answer."""
+        expect(self.state.status is Status.COMPLETED, f"the run is {self._end}, not completed")
+        expect(text is None or self.text == text, f"the answer is {self.text[:200]!r}, not {text!r}")
+        return self
+
+    def failed(self, *reasons: Reason) -> Self:
+        """Expect it to have failed, for one of these reasons if there are any."""
+        expect(self.state.status is Status.FAILED, f"the run is {self._end}, not failed")
+        expect(not reasons or self.state.reason in reasons, f"the run is {self._end}, not for {reasons}")
+        return self
+
+    def aborted(self) -> Self:
+        """Expect it to have been stopped."""
+        expect(self.state.status is Status.ABORTED, f"the run is {self._end}, not aborted")
+        return self
+
+    @property
+    def _end(self) -> str:
+        return f"{self.state.status} ({self.state.reason}: {self.state.error})"
+
+
+class Running:
+    """A run that is at work."""
+
+    def __init__(self, delegation: Delegation, model: OfflineModel, events: list[ev.Event]) -> None:
+        self.events = events
+        self._delegation = delegation
+        self._model = model
+        self._work = asyncio.ensure_future(_results(delegation))
+
+    def saw(self, kind: type[ev.Event]) -> bool:
+        """Whether such an event has happened."""
+        return any(isinstance(event, kind) for event in self.events)
+
+    @property
+    def asked(self) -> list[Request]:
+        """What the model was asked so far, beside side requests."""
+        return [request for request in self._model.requests if not request.is_side]
+
+    async def until(self, what: str, look: Callable[[], object]) -> None:
+        """Wait for something; raises Broken if it does not come, or if the run is over before."""
+
+        def look_again() -> object:
+            seen = look()
+            expect(seen or not self._work.done(), f"the run was over before {what}")
+            return seen
+
+        expect(await glance(look_again, PATIENCE_S), f"waited {PATIENCE_S:g} s in vain until {what}")
+
+    def stop(self) -> None:
+        """Ask it to stop, as somebody does who presses Ctrl+C."""
+        self._delegation.stop()
+
+    async def steer(self, text: str) -> None:
+        """Tell the agent something."""
+        why = await self._delegation.steer(self._delegation.runs[0].state.session_id, text)
+        expect(why is None, f"the agent could not be told anything: {why}")
+
+    async def outcomes(self) -> list[Outcome]:
+        """Every run, once all of them are over."""
+        await self._work
+        runs = [Run.load(run.run_dir) for run in self._delegation.runs]
+        return [Outcome(run, tuple(run.events()), self.asked) for run in runs]
+
+    async def outcome(self) -> Outcome:
+        """The one run, once it is over."""
+        (outcome,) = await self.outcomes()
+        return outcome
+
+
+async def _results(delegation: Delegation) -> None:
+    await delegation
+
+
+@dataclass
+class Stage:
+    """One story's place, below `root`."""
+
+    root: Path
+    agent: TestedAgent
+    environ: dict[str, str]
+    """Where programs are."""
+    sink: Sink
+    mark: str = field(default_factory=lambda: uuid.uuid4().hex)
+
+    def __post_init__(self) -> None:
+        self.project = self.root / "project"
+        for folder in (self.project / ".git", self.home, self.temp, self.agent_dir):
+            folder.mkdir(parents=True, mode=0o700)
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def temp(self) -> Path:
+        return self.root / "tmp"
+
+    @property
+    def agent_dir(self) -> Path:
+        return self.root / "agents"
+
+    # --- runs -------------------------------------------------------------------------------------------------
+
+    async def run(self, prompt: str, *steps: Step, **options: Any) -> Outcome:
+        """Run one task to its end; see `start` for the options."""
+        async with self.start([prompt], *steps, **options) as running:
+            return await running.outcome()
+
+    async def refusal(self, **fields: Any) -> str:
+        """Why no task with such a profile is even started; nothing where one is."""
+        try:
+            run = await self.run("Go.", Say("I should not have been asked."), **fields)
+        except PiSubagentsError as refused:
+            return str(refused)
+        return (run.state.error or "") if run.state.reason is Reason.INVALID and not run.asked else ""
+
+    @asynccontextmanager
+    async def start(
+        self,
+        prompts: Sequence[str],
+        *steps: Step,
+        script: Script | None = None,
+        cwd: Path | None = None,
+        resume: str | None = None,
+        **fields: Any,
+    ) -> AsyncIterator[Running]:
+        """Start a task for each prompt, one after the other; `fields` are of their profile.
+
+        The model takes the steps, or the `script` where one conversation is not enough. Leaving the block stops what
+        still runs.
+        """
+        self._write_profile(fields)
+        about: dict[str, Any] = {"cwd": str(cwd or self.project), "profile": PROFILE, "timeout": TIMEOUT_S}
+        tasks = [Task("story", prompt, resume=resume, **about) for prompt in prompts]
+        with OfflineModel(script or Script().otherwise(steps), model_id=self.agent.model) as model:
+            place = Place.here(self.project, self._environ(model))
+            events: list[ev.Event] = []
+            options: dict[str, Any] = {"observer": lambda _state, new: events.extend(new)}
+            async with Delegation(tasks, place=place, concurrency=1, **options) as delegation:
+                yield Running(delegation, model, events)
+
+    def _environ(self, model: OfflineModel) -> dict[str, str]:
+        own = {"HOME": str(self.home), "TMPDIR": str(self.temp), "LANG": "C.UTF-8", "TERM": "xterm-256color"}
+        ours = {
+            "PI_AGENT_DIR": str(self.agent_dir),
+            _MARK_VARIABLE: self.mark,
+            "GIT_CEILING_DIRECTORIES": str(self.root),
+        }
+        return {**self.environ, **own, **ours, **self.sink.environ, **self.agent.environ(model, self.agent_dir)}
+
+    def _write_profile(self, fields: dict[str, Any]) -> None:
+        said = {"name": PROFILE, **self.agent.profile, **fields}
+        body = said.pop("systemPrompt", "")
+        invalidate_profiles_cache()  # as whoever saves one does
+        lines = [f"{name}: {json.dumps(value)}" for name, value in said.items() if value is not None]
+        self.write(
+            self.agent_dir / "agent-profiles" / f"{PROFILE}.md", "\n".join(("---", *lines, "---", str(body), ""))
+        )
+
+    # --- the disk and the machine -----------------------------------------------------------------------------
+
+    def write(self, path: str | Path, text: str) -> Path:
+        """Write a file of the project, or with an absolute path any other."""
+        file = self.project / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
+        return file
+
+    def files(self, *folders: Path) -> set[Path]:
+        """Every file and link below these folders, but our own records."""
+        found = (path for folder in folders for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+        return {path for path in found if not path.is_relative_to(self.project / ".pi" / "subagents")}
+
+    def files_with(self, word: str) -> list[Path]:
+        """Every file of the whole stage that has the word in it, but the profile."""
+        profile, found = self.agent_dir / "agent-profiles" / f"{PROFILE}.md", []
+        for path in self.root.rglob("*"):
+            with suppress(OSError):
+                if path != profile and path.is_file() and word.encode() in path.read_bytes():
+                    found.append(path)
+        return found
+
+    def processes(self) -> list[str]:
+        """The command lines of everything alive that was started here; none where a system does not tell."""
+        found = []
+        for folder in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if folder.name != str(os.getpid()) and self.mark.encode() in (folder / "environ").read_bytes():
+                    found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+        return found

@@ -1,0 +1,113 @@
+"""Tells stories of an agent, each in a place of its own and within a time limit, and says what holds."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shlex
+import tempfile
+import time
+from collections.abc import AsyncIterator, Iterable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from pi_subagents.conformance.agents import TestedAgent
+from pi_subagents.conformance.exceptions import EXCEPTIONS
+from pi_subagents.conformance.sink import Sink
+from pi_subagents.conformance.stage import Broken, Stage
+from pi_subagents.conformance.stories import STORIES, Story
+from pi_subagents.errors import PiSubagentsError
+from pi_subagents.harness import Program, harness_named
+from pi_subagents.harness.pi.programs import PI_VARIABLE
+from pi_subagents.harness.programs import variable_of
+from pi_subagents.paths import data_dir
+from pi_subagents.place import Place
+
+STORY_S = 90.0
+"""Longer than any story takes that holds, even on a busy machine."""
+
+
+class Verdict(StrEnum):
+    """What a story says of an agent."""
+
+    HOLDS = "holds"
+    BROKEN = "broken"
+    EXCEPTED = "excepted"
+    UNEXPECTED = "unexpected"
+    """It holds, although it is declared as an exception."""
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether it is what is known of the agent."""
+        return self in (Verdict.HOLDS, Verdict.EXCEPTED)
+
+
+@dataclass(frozen=True)
+class Result:
+    """A story that was told; `reason` is why it does not hold."""
+
+    story: Story
+    verdict: Verdict
+    reason: str = ""
+    seconds: float = 0.0
+
+
+def program_for(agent: TestedAgent, place: Place) -> Program:
+    """The program that is tested; raises AgentNotFound."""
+    return harness_named(agent.harness).find_program(place, place.settings())
+
+
+async def run_suite(
+    agent: TestedAgent, program: Program, environ: Mapping[str, str], stories: Iterable[Story] = STORIES
+) -> AsyncIterator[Result]:
+    """Each story in turn, as soon as it is told."""
+    for story in stories:
+        with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as folder:
+            yield await run_story(story, agent, program, environ, Path(folder))
+
+
+async def run_story(
+    story: Story, agent: TestedAgent, program: Program, environ: Mapping[str, str], folder: Path
+) -> Result:
+    """One story in an empty folder."""
+    since = time.monotonic()
+    broken = await _told(story, agent, program, environ, folder)
+    return _judged(story, agent.harness, broken, time.monotonic() - since)
+
+
+async def _told(
+    story: Story, agent: TestedAgent, program: Program, environ: Mapping[str, str], folder: Path
+) -> str | None:
+    """What does not hold."""
+    with Sink() as sink:
+        stage = Stage(folder, agent, _surroundings(agent, program, environ), sink)
+        try:
+            async with asyncio.timeout(STORY_S):
+                await story.tell(stage)
+        except Broken as broken:
+            return str(broken)
+        except PiSubagentsError as error:
+            return f"{type(error).__name__}: {error}"
+        except TimeoutError:
+            return f"it took longer than {STORY_S:g} s"
+    return None
+
+
+def _judged(story: Story, harness: str, broken: str | None, seconds: float) -> Result:
+    exception = EXCEPTIONS.get(harness, {}).get(story.number)
+    if exception is None:
+        return Result(story, Verdict.HOLDS if broken is None else Verdict.BROKEN, broken or "", seconds)
+    if broken is None:
+        return Result(story, Verdict.UNEXPECTED, f"it holds, but is declared as an exception: {exception}", seconds)
+    return Result(story, Verdict.EXCEPTED, exception, seconds)
+
+
+def _surroundings(agent: TestedAgent, program: Program, environ: Mapping[str, str]) -> dict[str, str]:
+    """Where programs are, and nothing else of whoever runs the suite."""
+    variable = PI_VARIABLE if agent.harness.startswith("pi-") else variable_of(agent.harness)
+    return {
+        "PATH": environ.get("PATH", os.defpath),
+        "PI_SUBAGENTS_DATA_DIR": str(data_dir(environ)),
+        variable: shlex.join(program.argv),
+    }

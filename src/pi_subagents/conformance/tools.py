@@ -1,0 +1,106 @@
+"""What an agent does: its tools, what they return, and the files that they change."""
+
+from __future__ import annotations
+
+from pi_subagents.conformance.stage import Broken, Outcome, Stage, expect
+from pi_subagents.models import event as ev
+from pi_subagents.offline import Call, Say, Script, Turn
+
+_MAX_RECORD_BYTES = 6_000_000
+"""What may be kept of a megabyte of output: in the agent's words, in ours, and in its own conversation."""
+
+
+async def one_tool(stage: Stage) -> None:
+    """A tool is announced by our name, and what it returns is kept"""
+    run = (await stage.run("Go.", stage.agent.tools.bash("echo seen-$((40+2))"), Say("Done."))).completed("Done.")
+    starts = run.of(ev.ToolStarted)
+    expect(len(starts) == 1, f"{len(starts)} tools were announced")
+    started = starts[0]
+    expect(started.name == "bash", f"the tool is called {started.name!r}")
+    expect("echo seen-" in str(started.arguments.get("command")), f"its arguments are {started.arguments}")
+    expect([ended.is_error for ended in run.of(ev.ToolEnded)] == [False], f"it ended {run.of(ev.ToolEnded)}")
+    expect("seen-42" in "".join(result.text for result in run.results), f"the results are {run.results}")
+    expect(
+        "seen-42" in "".join(result.text for result in run.asked[-1].tool_results), "the model did not get the output"
+    )
+
+
+async def parallel_tools(stage: Stage) -> None:
+    """Of calls side by side each start has its end"""
+    calls = tuple(stage.agent.tools.bash(f"echo number-{number}") for number in range(3))
+    run = (await stage.run("Go.", Turn("I run three.", calls), Say("Done."))).completed("Done.")
+    starts, ends = [event.id for event in run.of(ev.ToolStarted)], [event.id for event in run.of(ev.ToolEnded)]
+    expect(len(set(starts)) == 3, f"the calls that started are {starts}")
+    expect(sorted(starts) == sorted(ends), f"{starts} started, {ends} ended")
+    returned = "".join(result.text for result in run.results)
+    expect(all(f"number-{number}" in returned for number in range(3)), f"the results are {returned!r}")
+
+
+async def failing_tools(stage: Stage) -> None:
+    """A file that is not there and a command that exits with 3 are errors, and the run goes on"""
+    tools, missing = stage.agent.tools, stage.project / "not-here.txt"
+    run = await stage.run("Go.", tools.read(missing), tools.bash("echo worse; exit 3"), Say("Both failed."))
+    run.completed("Both failed.")
+    failed = [ended.is_error for ended in run.of(ev.ToolEnded)]
+    expect(failed == [True, True], f"whether the calls failed is told as {failed}")
+
+
+async def unknown_tool(stage: Stage) -> None:
+    """A call of a tool that there is not fails visibly, and the run goes on"""
+    run = (await stage.run("Go.", Call("no_such_tool", {"x": 1}), Say("My mistake."))).completed("My mistake.")
+    expect(any(ended.is_error for ended in run.of(ev.ToolEnded)), "no call is told to have failed")
+
+
+async def edit(stage: Stage) -> None:
+    """An edit changes the file and is told with its diff"""
+    file, tools = stage.write("song.txt", "la\nlo\nli\n"), stage.agent.tools
+    run = await stage.run("Go.", tools.read(file), tools.edit(file, "lo", "lu"), Say("Changed."))
+    run.completed("Changed.")
+    expect(file.read_text() == "la\nlu\nli\n", f"the file has {file.read_text()!r}")
+    _expect_change(run, "song.txt", "-lo", "+lu")
+
+
+async def new_file(stage: Stage) -> None:
+    """A new file is told with its content"""
+    file = stage.project / "new.txt"
+    run = (await stage.run("Go.", stage.agent.tools.write(file, "brand new\n"), Say("Made."))).completed("Made.")
+    expect(file.is_file() and file.read_text() == "brand new\n", "the file is not there, or not as it was written")
+    _expect_change(run, "new.txt", "+brand new")
+
+
+def _expect_change(run: Outcome, name: str, *lines: str) -> None:
+    changes = [change for change in run.of(ev.FileChanged) if change.path.endswith(name)]
+    expect(changes, f"no change of {name} was told, only {[change.path for change in run.of(ev.FileChanged)]}")
+    diff = "\n".join(change.diff for change in changes).splitlines()
+    expect(all(line in diff for line in lines), f"the diff is {diff}")
+    expect(any(path.endswith(name) for path in run.state.changed_files), f"changed are {run.state.changed_files}")
+
+
+async def large_output(stage: Stage) -> None:
+    """A megabyte of output neither stops a run nor fills the disk"""
+    command = "yes 0123456789012345678901234567890123456789012345678 | head -c 1000000"
+    run = (await stage.run("Go.", stage.agent.tools.bash(command), Say("Long."))).completed("Long.")
+    kept = sum(path.stat().st_size for path in run.run.run_dir.rglob("*") if path.is_file() and not path.is_symlink())
+    expect(kept < _MAX_RECORD_BYTES, f"the record has {kept:,} bytes")
+
+
+async def slow_command(stage: Stage) -> None:
+    """What a slow command prints is seen before it ends"""
+    run = await stage.run("Go.", stage.agent.tools.bash("echo early; sleep 1.5; echo late"), Say("Done."))
+    lines = [progress.line for progress in run.completed("Done.").of(ev.ToolProgress)]
+    expect(any("early" in line for line in lines), f"the progress that was told is {lines}")
+
+
+async def own_sub_agent(stage: Stage) -> None:
+    """What a sub-agent of the agent's own says is not its answer"""
+    delegate = stage.agent.tools.delegate
+    if delegate is None:
+        raise Broken("it has no sub-agents of its own")
+    script = Script().when("Count the leaves", [Say("There are 77.")])
+    script = script.otherwise([delegate("Count the leaves of the oak."), Say("The oak has many.")])
+    run = (await stage.run("Look at the oak.", script=script)).completed("The oak has many.")
+    said = [message.text for message in run.of(ev.Message) if message.role == "assistant"]
+    expect("There are 77." not in said, f"the run's own messages are {said}")
+    expect(
+        any("There are 77." in result.text for request in run.asked for result in request.tool_results), "it was lost"
+    )
