@@ -74,7 +74,8 @@ class Acp(Agent):
         """How to start it for one task, of which it hears when it is set up."""
         agent, profile = self._agent, launch.profile or Profile(name="")
         values = _values(agent, launch, profile)
-        environ = {**agent_environ(launch), **_filled(agent.variables, values)}
+        # What agents leave in the directory for temporary files can be megabytes, or have keys in it.
+        environ = {**agent_environ(launch), "TMPDIR": f"{values['home']}/tmp", **_filled(agent.variables, values)}
         if not profile.inherit:
             environ |= _filled(agent.private, values)
         if profile.api_key is not None and agent.key:

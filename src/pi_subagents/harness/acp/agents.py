@@ -50,9 +50,9 @@ class AcpAgent(msgspec.Struct, frozen=True):
     conversation_files: tuple[str, ...] = ()
     name_in: Literal["kind", "title", "id"] = "kind"
     failed_titles: frozenset[str] = frozenset()
-    before_slash: str = ""
     joins_prompts: bool = False
     tells_last_step: bool = False
+    error_prefix: str = ""
     delegating: frozenset[str] = frozenset()
 
     def own_name(self, tool: str) -> str | None:
@@ -93,6 +93,21 @@ _GEMINI_TOOLS = {
     "list_directory": ToolName("ls", {"dir_path": "path"}),
 }
 
+_GEMINI_OTHER_TOOLS = (
+    *("activate_skill", "ask_user", "enter_plan_mode", "exit_plan_mode", "google_web_search", "invoke_agent"),
+    *("list_background_processes", "read_background_output", "read_many_files", "save_memory", "update_topic"),
+    *("web_fetch", "write_todos"),
+)
+
+_QWEN_TOOLS = {
+    **{name: tool for name, tool in _GEMINI_TOOLS.items() if name != "replace"},
+    "edit": _GEMINI_TOOLS["replace"],
+}
+_QWEN_OTHER_TOOLS = (
+    *("agent", "ask_user_question", "enter_plan_mode", "exit_plan_mode", "get_goal", "list_agents", "notebook_edit"),
+    *("skill", "todo_write", "tool_search", "update_goal", "web_fetch"),
+)
+
 AGENTS: Mapping[str, AcpAgent] = {
     "acp": AcpAgent(honours=_ALWAYS | {"thinking_level"}, tools=_KINDS),
     "opencode": AcpAgent(
@@ -104,7 +119,6 @@ AGENTS: Mapping[str, AcpAgent] = {
             "OPENCODE_PURE": "1",
             "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
-            "TMPDIR": "$home/tmp",  # every start leaves a library of some megabytes there
         },
         private={
             "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
@@ -146,7 +160,6 @@ AGENTS: Mapping[str, AcpAgent] = {
         conversation_files=(f"{AGENT_HOME}/opencode.db", f"{AGENT_HOME}/opencode.db-*"),
         name_in="title",
         failed_titles=frozenset({"Invalid Tool"}),
-        before_slash="The task:\n",  # a leading space is trimmed
         joins_prompts=True,
         tells_last_step=True,
         delegating=frozenset({"task"}),
@@ -177,9 +190,8 @@ AGENTS: Mapping[str, AcpAgent] = {
         honours=_ALWAYS | _INSTRUCTED | {"max_turns"},
         reports=frozenset({"diffs", "thinking"}),
         tools=_GEMINI_TOOLS,
-        other_tools=("read_many_files", "web_fetch", "google_web_search", "write_todos", "invoke_agent"),
+        other_tools=_GEMINI_OTHER_TOOLS,
         name_in="id",
-        before_slash=" ",
     ),
     "qwen": AcpAgent(
         arguments=("--acp",),
@@ -192,8 +204,9 @@ AGENTS: Mapping[str, AcpAgent] = {
             "telemetry": {"enabled": False},
             "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
             "context": {"fileName": "pi-subagents.md", "includeDirectoryTree": False},
-            "tools": {"core": "$offered_tools", "exclude": "$excluded_tools"},
-            "model": {"maxSessionTurns": "$max_turns"},
+            "tools": {"exclude": "$excluded_tools"},  # with `core` it still offers agents that have all tools
+            "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False, "enableAutoSkill": False},
+            "ui": {"enableFollowupSuggestions": False},
         },
         settings_in=".qwen/settings.json",
         key="OPENAI_API_KEY",
@@ -204,14 +217,19 @@ AGENTS: Mapping[str, AcpAgent] = {
         sets_model=False,
         sets_mode=False,
         appended_in=f"{AGENT_HOME}/.qwen/pi-subagents.md",
-        honours=_ALWAYS | _INSTRUCTED | {"max_turns"},
-        tools=_GEMINI_TOOLS,
-        before_slash=" ",
+        honours=_ALWAYS | _INSTRUCTED - {"tools", "no_tools"},
+        tools=_QWEN_TOOLS,
+        other_tools=_QWEN_OTHER_TOOLS,
     ),
     "copilot": AcpAgent(
-        arguments=("--acp", "--no-custom-instructions", "--disable-builtin-mcps", "--no-auto-update"),
+        arguments=(
+            *("--acp", "--disable-builtin-mcps", "--no-auto-update", "--disable-client-telemetry"),
+            "--secret-env-vars=COPILOT_PROVIDER_API_KEY,COPILOT_GITHUB_TOKEN",
+        ),
         options=(("--model", "$model"),),
-        private={"COPILOT_HOME": "$home"},
+        private={"COPILOT_HOME": "$home"},  # it has no switch for the instructions of the project
+        private_settings={"disableAllHooks": True},
+        settings_in="settings.json",
         key="COPILOT_PROVIDER_API_KEY",
         keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"),
         log_in="run `copilot login`, or set COPILOT_PROVIDER_BASE_URL",
@@ -219,5 +237,6 @@ AGENTS: Mapping[str, AcpAgent] = {
         honours=_ALWAYS,
         reports=frozenset({"diffs", "thinking", "progress", "context"}),
         tools=_KINDS,
+        error_prefix="Error: ",  # it tells what went wrong as if the model said so
     ),
 }

@@ -81,6 +81,8 @@ class _RefusedError(Exception):
 
 _Talk = Generator[tuple[str, dict[str, Any]], dict[str, Any], None]
 
+_BEFORE_SLASH = "The task:\n"
+"""So that no agent takes a prompt for one of its commands; they do not look at the space before it."""
 _METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
 _AUTHENTICATION_REQUIRED = -32000
 _ENDS: Mapping[object, tuple[str, str | None]] = {
@@ -91,6 +93,14 @@ _ENDS: Mapping[object, tuple[str, str | None]] = {
     "refusal": ("error", "The model refuses to go on"),
 }
 """What the answer to a prompt says, as the stop reason of the last message and as a sentence."""
+_FIGURES = (
+    ("inputTokens", "input_tokens"),
+    ("outputTokens", "output_tokens"),
+    ("cachedReadTokens",),
+    ("cachedWriteTokens",),
+    ("totalTokens", "input_tokens", "output_tokens"),
+)
+"""What usage is called, in the order of ours."""
 _KINDS = {"read": "read", "edit": "edit", "execute": "bash", "search": "grep", "fetch": "webfetch"}
 _NOT_TOLD = frozenset(
     {"available_commands_update", "config_option_update", "current_mode_update", "session_info_update"}
@@ -131,7 +141,9 @@ class AcpDialogue:
         self._is_at_work = self._has_settled = False
         self._parts: list[tuple[str, list[str]]] = []
         self._message_id: object = None
+        self._last_chunk = ""
         self._message_count = 0
+        self._steps: list[dict[str, Any]] = []
         self._calls: dict[str, _Call] = {}
         self._requests: dict[str, tuple[Any, list[dict[str, Any]], _Call | None]] = {}
         self._said: list[str] = []
@@ -188,10 +200,8 @@ class AcpDialogue:
             self._asked(given, params)
         elif isinstance(method, str) and "id" in record:
             self._replies += _message(id=given, error=_METHOD_NOT_FOUND)
-        elif method == "session/update" and params.get("sessionId") in (self._session, None):
+        elif method == "session/update" and self._session in (None, params.get("sessionId")):
             self._told(object_in(params.get("update")), record)
-        elif method == "session/update" and self._session is None:
-            pass  # some speak of a conversation before they have said its name
         elif type(given) is int and given in self._prompts:
             self._answered(given, record)
         elif type(given) is int and given == self._waiting_for and not self._is_at_work:
@@ -244,12 +254,13 @@ class AcpDialogue:
         if brief.mode:
             yield "session/set_mode", {**session, "modeId": brief.mode}
         current = object_in(opened.get("models")).get("currentModelId")
-        self._model = brief.model or text_in((_option(options, "model") or {}).get("currentValue", current)) or ""
+        model = text_in((_option(options, "model") or {}).get("currentValue", current)) or ""
+        self._model = brief.model or ("" if "|" in model else model)  # of qwen it is a list of many things
 
     def _prompt(self, text: str) -> bytes:
         self._last_id += 1
         self._prompts.add(self._last_id)
-        text = f"{self._agent.before_slash}{text}" if text.startswith("/") else text
+        text = f"{_BEFORE_SLASH}{text}" if text.startswith("/") else text
         content = [{"type": "text", "text": text.encode("utf-8", "replace").decode()}]
         return self._tell("session/prompt", id=self._last_id, prompt=content)
 
@@ -262,6 +273,8 @@ class AcpDialogue:
         result = object_in(record.get("result"))
         stop = result.get("stopReason")
         reason, sentence = _ENDS.get(str(stop), ("error", f"The agent stopped for a reason that is not known: {stop}"))
+        if reason == "stop" and self._last_chunk.startswith(self._agent.error_prefix or "\0"):
+            reason, sentence = "error", self._last_chunk.removeprefix(self._agent.error_prefix).strip()
         if "error" in record:
             self._prompts.clear()
             reason, sentence = "error", self._sentence(record["error"])
@@ -276,11 +289,10 @@ class AcpDialogue:
     def _sentence(self, error: Any) -> str:
         """The provider's own words, which some agents wrap in JSON."""
         error = object_in(error)
-        sentence = (text_in(error.get("message")) or "The agent failed").removeprefix("Internal error: ")
+        sentence = text_in(error.get("message")) or "The agent failed"
         data = object_in(error.get("data"))
-        details = text_in(data.get("details")) or text_in(data.get("message"))
-        if details and details not in sentence:
-            sentence = f"{sentence}: {details}"
+        if details := text_in(data.get("details")) or text_in(data.get("message")):
+            sentence = details if sentence == "Internal error" else f"{sentence}: {details}"
         with suppress(JsonError):
             wrapped = object_in(decode_json(sentence.encode("utf-8", "replace"), dict[str, Any]).get("error"))
             sentence = text_in(wrapped.get("message")) or sentence
@@ -308,12 +320,14 @@ class AcpDialogue:
 
     def _chunk(self, kind: str, update: dict[str, Any]) -> None:
         text, message_id = text_in(object_in(update.get("content")).get("text")), update.get("messageId")
+        if usage := object_in(object_in(update.get("_meta")).get("usage")):
+            self._steps.append(usage)
         if not text:
             return
         if any(part == "text" for part, _ in self._parts) and (kind != "text" or message_id != self._message_id):
             self._flush("stop")
         if kind == "text":
-            self._message_id = message_id
+            self._message_id, self._last_chunk = message_id, text
         self._begin()
         if not self._parts or self._parts[-1][0] != kind:
             self._parts.append((kind, []))
@@ -367,7 +381,7 @@ class AcpDialogue:
             return call
         if is_over:
             self._end(call, update, is_error=status == "failed")
-        elif line := last_line(_text(update)):
+        elif update.get("sessionUpdate") == "tool_call_update" and (line := last_line(_text(update))):
             self._events.append(ev.ToolProgress(at=self._at, id=call_id, name=call.part.name, line=line))
         return call
 
@@ -417,24 +431,19 @@ class AcpDialogue:
 
     def _count(self, result: dict[str, Any]) -> None:
         """What the run has used, as far as that is what the agent tells."""
-        told = object_in(result.get("usage"))
         quota = object_in(object_in(object_in(result.get("_meta")).get("quota")).get("token_count"))
-        figures = [told.get(name) for name in ("inputTokens", "outputTokens", "cachedReadTokens", "cachedWriteTokens")]
-        figures = figures if told else [quota.get("input_tokens"), quota.get("output_tokens"), None, None]
-        tokens = [figure_in(figure) or 0 for figure in figures]
+        steps = [told] if (told := object_in(result.get("usage"))) else self._steps or [quota]
+        tokens = [sum(figure_in(step.get(name)) or 0 for step in steps for name in names) for names in _FIGURES]
         if self._agent.tells_last_step and self._message_count > 1:
-            tokens = [0, 0, 0, 0]  # nobody knows what the others used
-        total = figure_in(told.get("totalTokens")) if any(tokens) else 0
+            tokens = [0] * len(_FIGURES)  # nobody knows what the others used
         cost = figure_in(object_in(self._context.get("cost")).get("amount")) or 0
         names = {call.name for call in self._calls.values()}
         has_cost = bool(cost) and not self._brief.conversation and not names & self._agent.delegating
         used, size = (int(bounded(figure_in(self._context.get(name)))) or None for name in ("used", "size"))
-        if any(tokens) or cost or used:
-            usage = Usage.of(*tokens, total or sum(tokens), cost if has_cost else 0)
-            total_event = ev.UsageTotal(
-                at=self._at, usage=usage, context_used=used, context_size=size, has_cost=has_cost
-            )
-            self._events.append(total_event)
+        usage = Usage.of(*tokens, cost if has_cost else 0)
+        self._events.append(
+            ev.UsageTotal(at=self._at, usage=usage, context_used=used, context_size=size, has_cost=has_cost)
+        )
 
 
 def _option(session: dict[str, Any], category: str) -> dict[str, Any] | None:
