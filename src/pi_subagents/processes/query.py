@@ -37,6 +37,7 @@ def ask(
             stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,  # some versions of pi answer on standard error
+            bufsize=0,  # what a program has not read would be written again when its input is closed, and fail again
             env=dict(environ),
             cwd=cwd,
             start_new_session=True,
