@@ -42,6 +42,7 @@ DATABASE_LIBRARIES = ("fcntl", "sqlite3")
 
 # What a harness gathers before a launch and what `doctor` asks it; everything else in `harness/` is pure.
 HARNESS_LOOKS_AT_FILES = (
+    "harness.checks",
     "harness.codex.codex",
     "harness.programs",
     *(f"harness.pi.{module}" for module in ("checks", "programs")),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from pi_subagents.diagnosis.agents import agent_checks
 from pi_subagents.diagnosis.configuration import (
     check_containment,
     check_extension,
@@ -48,11 +49,11 @@ def inspection_of(place: Place) -> Inspection:
 def diagnose(place: Place, harness: Harness | None = None) -> Iterator[Finding]:
     """Every finding, in the order of the checks, each as soon as it is known; those of the harness come early.
 
-    The harness is that of the settings, unless told otherwise.
+    The harness is that of the settings, unless told otherwise. Other agents come last: some of them start slowly.
     """
     inspection = inspection_of(place)
     harness = harness or harness_named(inspection.settings.harness_name)
-    checks = (check_python, *harness.checks(), *_CHECKS)
+    checks = (check_python, *harness.checks(), *_CHECKS, *agent_checks(inspection, harness))
     with ThreadPoolExecutor(max_workers=len(checks)) as pool:
         for findings in pool.map(lambda check: list(check(inspection)), checks):
             yield from findings

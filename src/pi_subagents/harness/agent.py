@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 import msgspec
 
-from pi_subagents.errors import AgentNotFound, ProfileError
-from pi_subagents.harness.contract import Inspection, InspectionCheck, Launch, Program, Question, Report, UnknownTool
-from pi_subagents.harness.pi.programs import child_path, version_in
-from pi_subagents.harness.programs import PACKAGES, find_agent_program
-from pi_subagents.models.finding import Finding
+from pi_subagents.errors import ProfileError
+from pi_subagents.harness.contract import InspectionCheck, Launch, Program, Question, Report, UnknownTool
+from pi_subagents.harness.pi.programs import child_path
+from pi_subagents.harness.programs import find_agent_program
 from pi_subagents.models.task import Profile
 
 if TYPE_CHECKING:
     from pi_subagents.place import Place
     from pi_subagents.settings import Settings
-
-_TIMEOUT_S = 20.0  # some of them take three seconds to start on an idle machine
 
 
 class Probe(msgspec.Struct, frozen=True):
@@ -100,39 +97,11 @@ class Agent:
         return Probe(("--version",))
 
     def checks(self) -> Sequence[InspectionCheck]:
+        from pi_subagents.harness.checks import check_agent  # only `doctor` needs it
+
         return (partial(check_agent, self),)
 
 
 def agent_environ(launch: Launch) -> dict[str, str]:
     """The environment for a run, with what `install-agent` and `install-pi` brought on the PATH."""
     return {**launch.environ, "PATH": child_path(launch.environ)}
-
-
-def check_agent(agent: Agent, inspection: Inspection) -> Iterator[Finding]:
-    """Whether the program is here, starts, speaks as we know it, and has a login or a key."""
-    place = inspection.place
-    try:
-        program = agent.find_program(place, inspection.settings)
-    except AgentNotFound:
-        yield Finding(agent.name, True, f"not installed (pi-subagents install-agent {agent.name})", is_absent=True)
-        return
-    environ = agent.environ(place)
-    answer = inspection.ask([*program.argv, "--version"], environ=environ, timeout_s=_TIMEOUT_S, cwd=place.cwd)
-    version = version_in(answer.text) if answer.ok else None
-    shown = f"{'.'.join(map(str, version)) if version else 'unknown version'}, found via {program.found_in}"
-    probe = agent.probe()
-    if answer.ok and probe.stdin:
-        argv = [*program.argv, *probe.arguments]
-        answer = inspection.ask(
-            argv, environ=environ, timeout_s=_TIMEOUT_S, cwd=place.cwd, stdin=probe.stdin, until=probe.until
-        )
-    if not answer.ok:
-        lines = answer.text.strip().splitlines()
-        yield Finding(agent.name, False, f"does not start ({shown}): {lines[-1] if lines else 'no answer'}")
-        return
-    known = agent.credentials(place)
-    detail = f"{shown}; {known}" if known else f"{shown}; no login or key seen"
-    yield Finding(agent.name, known is not None, detail, "" if known else agent.login)
-    package = PACKAGES.get(agent.name)
-    if version and package and version != version_in(package.tested):
-        yield Finding(f"{agent.name} version", True, f"tested with {package.tested}; others may behave otherwise")

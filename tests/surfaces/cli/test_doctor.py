@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.clock import now_ms
+from pi_subagents.harness.programs import PACKAGES
 from pi_subagents.models.event import Created, Ended, Event
 from pi_subagents.models.idle_agent import IdleAgent
 from pi_subagents.models.run import Reason, Status
@@ -385,3 +386,74 @@ def test_idle_agents_are_named_with_the_program_that_keeps_them(machine: Machine
     assert finding["detail"] == "1 idle agent process kept by an MCP server (pid 123), 120.0 MB, idle for 1h"
     assert finding["detail"] in machine.run("doctor").stdout
     slot.release()
+
+
+CLAUDE = """#!/bin/sh
+case "$1" in
+--version) echo "{version} (Claude Code)" ;;
+*) read -r request; echo '{answer}' ;;
+esac
+"""
+_SPEAKS = '{"type": "control_response"}'
+
+
+def test_agents_that_are_not_here_are_one_quiet_line(machine: Machine) -> None:
+    machine.add_pi()
+    diagnosis = diagnose(machine)
+    assert diagnosis.exit_code == 0
+    finding = diagnosis.one("other agents")
+    assert finding["detail"] == "not installed: claude, codex, opencode, gemini, copilot, qwen"
+    assert "pi-subagents install-agent" in finding["hint"]
+    assert not [finding for finding in diagnosis.findings if finding["check"] in PACKAGES]
+    assert [line for line in machine.run("doctor").stdout.splitlines() if line.startswith("- other agents")]
+
+
+def test_an_agent_that_is_here_is_asked_whether_it_can_run(machine: Machine) -> None:
+    machine.add_pi()
+    machine.add_program("claude", CLAUDE.format(version=PACKAGES["claude"].tested, answer=_SPEAKS))
+    machine.variables["ANTHROPIC_API_KEY"] = "sk-test"
+    diagnosis = diagnose(machine)
+    finding = diagnosis.one("claude")
+    assert finding["ok"]
+    assert PACKAGES["claude"].tested in finding["detail"]
+    assert "claude" not in diagnosis.one("other agents")["detail"]
+    assert not diagnosis.all("claude version")
+
+
+def test_an_agent_that_does_not_answer_is_told_of_and_sub_agents_can_run_all_the_same(machine: Machine) -> None:
+    machine.add_pi()
+    machine.add_program("claude", CLAUDE.format(version="2.1.325", answer="I do not know that option"))
+    machine.add_program("codex", "#!/bin/sh\nexit 1\n")
+    diagnosis = diagnose(machine)
+    assert diagnosis.exit_code == 0
+    assert not diagnosis.one("claude")["ok"]
+    assert not diagnosis.all("codex")[0]["ok"]
+    assert not any(finding["needed"] for finding in diagnosis.findings if finding["check"] in PACKAGES)
+
+
+def test_a_version_that_was_not_tested_is_a_note(machine: Machine) -> None:
+    machine.add_pi()
+    machine.add_program("claude", CLAUDE.format(version="9.9.9", answer=_SPEAKS))
+    diagnosis = diagnose(machine)
+    assert diagnosis.exit_code == 0
+    note = diagnosis.one("claude version")
+    assert note["ok"]
+    assert PACKAGES["claude"].tested in note["detail"]
+
+
+SPY = """#!/bin/sh
+pwd >> "${0%/*}/seen"
+echo "$CLAUDE_CONFIG_DIR" >> "${0%/*}/seen"
+echo "2.1.325 (Claude Code)"
+[ "$1" = --version ] || echo '{"type": "control_response"}'
+"""
+
+
+def test_what_a_project_has_made_for_an_agent_is_not_loaded_and_nothing_is_left_behind(machine: Machine) -> None:
+    machine.add_pi()
+    machine.add_program("claude", SPY)
+    assert PACKAGES["claude"].tested in diagnose(machine).one("claude")["detail"]
+    seen = {Path(line) for line in (machine.bin / "seen").read_text(encoding="utf-8").splitlines()}
+    assert machine.project not in seen
+    assert seen
+    assert not any(folder.exists() for folder in seen)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import click
 import pytest
 
 from pi_subagents.harness import AGENTS, harness_named
@@ -65,7 +66,7 @@ def test_a_program_is_asked_for_its_version_once(equipped: Machine) -> None:
 def test_people_see_two_tables_that_fit_a_terminal_of_80_columns_and_how_to_log_in(equipped: Machine) -> None:
     person = Typist(equipped, "agents", "--programs", columns=80)
     assert person.answer() == 0
-    lines = [line.rstrip() for line in person.screen.splitlines()]
+    lines = [line.rstrip() for line in click.unstyle(person.screen).splitlines()]
     tables = [line for line in lines if not line.startswith("hint: ")]
     assert max(map(len, tables)) <= 80
     assert [line.split() for line in tables if line.startswith(("agent ", "claude "))] == [
