@@ -83,6 +83,8 @@ class RunState(msgspec.Struct):
     context_size: int | None = None
     tool_count: int = 0
     tools_called: dict[str, int] = msgspec.field(default_factory=dict)
+    denied: int = 0
+    """How often it was told that it may not do what it asked for."""
     changes: FileChanges = msgspec.field(default_factory=FileChanges)
     todo_total: int = 0
     todo_completed: int = 0
@@ -289,6 +291,10 @@ def _usage_total(state: RunState, event: ev.UsageTotal) -> None:
     state.context_size = event.context_size if event.context_size is not None else state.context_size
 
 
+def _approval_answered(state: RunState, event: ev.ApprovalAnswered) -> None:
+    state.denied += not event.allowed
+
+
 def _agent_session(state: RunState, event: ev.AgentSession) -> None:
     state.conversation = event.id or state.conversation
 
@@ -372,6 +378,7 @@ _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {
     ev.ToolStarted: lambda state, event: state.changes.call_began(event),
     ev.ToolEnded: lambda state, event: state.changes.call_ended(event, state.cwd),
     ev.FileChanged: lambda state, event: state.changes.add(event, state.cwd),
+    ev.ApprovalAnswered: _approval_answered,
     ev.UsageTotal: _usage_total,
     ev.AgentSession: _agent_session,
     ev.AgentSettled: _settled,

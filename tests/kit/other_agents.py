@@ -67,5 +67,4 @@ def _with_details(event: ev.AnyEvent) -> list[ev.AnyEvent]:
             told.append(ev.FileChanged(at=event.at, path=subject, diff="-old\n+new\n+more", tool_call_id=call.id))
         if call.name == "ask":
             told.append(ev.ApprovalRequested(at=event.at, id=call.id, what=subject, tool_call_id=call.id))
-            told.append(ev.ApprovalAnswered(at=event.at, id=call.id))
     return told

@@ -368,8 +368,8 @@ def test_a_request_is_shown_until_it_is_answered_and_the_answer_stands_below_its
     assert window.live_lines == []
     assert [line.text for line in window.lines] == [
         "→ bash → rm x",
-        "  Denied by the profile",
-        "Allowed by the profile: fetch example.org",
+        "  Denied (approvals: deny)",
+        "Allowed (approvals: allow): fetch example.org",
     ]
 
 

@@ -218,9 +218,9 @@ def test_a_changed_file_is_told_with_its_figures_as_seen_from_where_the_agent_wo
 @pytest.mark.parametrize(
     ("answer", "words"),
     [
-        (ev.ApprovalAnswered(id="7", allowed=True), "Allowed by the profile: rm -rf build"),
+        (ev.ApprovalAnswered(id="7", allowed=True), "Allowed (approvals: allow): rm -rf build"),
         (ev.ApprovalAnswered(id="7", allowed=False, by="anna"), "Denied by anna: rm -rf build"),
-        (ev.ApprovalAnswered(id="8", allowed=False), "Denied by the profile"),
+        (ev.ApprovalAnswered(id="8", allowed=False), "Denied (approvals: deny)"),
     ],
 )
 def test_what_an_agent_asks_for_is_told_and_so_is_the_answer(answer: ev.ApprovalAnswered, words: str) -> None:

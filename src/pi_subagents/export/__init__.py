@@ -7,7 +7,18 @@ from typing import TYPE_CHECKING
 from pi_subagents.lazy import names_from
 
 if TYPE_CHECKING:
-    from pi_subagents.export.entries import Added, Called, Conversation, Entry, Given, Noticed, Returned, Said, Thought
+    from pi_subagents.export.entries import (
+        Added,
+        Called,
+        Changed,
+        Conversation,
+        Entry,
+        Given,
+        Noticed,
+        Returned,
+        Said,
+        Thought,
+    )
     from pi_subagents.export.facts import RunPage, error_words, seconds, status_words
     from pi_subagents.export.html import session_html
     from pi_subagents.export.markdown import (
@@ -23,6 +34,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Added",
     "Called",
+    "Changed",
     "Conversation",
     "Entry",
     "Given",
@@ -48,7 +60,7 @@ __all__ = [
 __getattr__ = names_from(
     __name__,
     {
-        "entries": "Added Called Conversation Entry Given Noticed Returned Said Thought",
+        "entries": "Added Called Changed Conversation Entry Given Noticed Returned Said Thought",
         "facts": "RunPage error_words seconds status_words",
         "html": "session_html",
         "markdown": "code_span entry_markdown run_ending run_heading session_heading session_markdown",

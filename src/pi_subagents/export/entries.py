@@ -15,8 +15,8 @@ from typing import Any, Generic, Literal, TypeVar
 from pi_subagents.encoding import size_of
 from pi_subagents.models import Status
 from pi_subagents.models import event as ev
-from pi_subagents.progress import notice, preview_tool_call
-from pi_subagents.text import clip, counted, one_line, printable
+from pi_subagents.progress import diff_figures, notice, preview_tool_call
+from pi_subagents.text import clip, counted, one_line, printable, shorten_path
 from pi_subagents.text.streamed import StreamedText
 
 _PREVIEW_CELLS = 160
@@ -91,12 +91,23 @@ class Noticed:
     kind: Literal["notice", "output", "error"] = "notice"
 
 
-Entry = Said | Thought | Given | Added | Called | Returned | Noticed
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A file that the agent changed, as it is seen from where it works; the diff as far as it tells."""
+
+    path: str
+    figures: str
+    diff: str
+
+
+Entry = Said | Thought | Given | Added | Called | Returned | Noticed | Changed
 
 
 def entry_size(entry: Entry) -> int:
     """About how many bytes an entry takes."""
-    return size_of(entry.arguments) if isinstance(entry, Called) else len(entry.text)
+    if isinstance(entry, Called):
+        return size_of(entry.arguments)
+    return len(entry.diff if isinstance(entry, Changed) else entry.text)
 
 
 def _texts(text: str) -> Iterator[str]:
@@ -115,6 +126,7 @@ class Conversation:
         self._calls: dict[str, tuple[Called, int]] = {}
         self._waiting_bytes = 0
         self._seen: dict[int, None] = {}
+        self._asked: dict[str, str] = {}
         self._task_told = False
         self._last_error: str | None = None
 
@@ -199,6 +211,21 @@ class Conversation:
             _, size = self._calls.pop(next(iter(self._calls)))
             self._waiting_bytes -= size
 
+    def _file_changed(self, event: ev.FileChanged) -> Iterator[Entry]:
+        path = one_line(shorten_path(event.path, cwd=self._cwd)) or "(unnamed)"
+        figures = diff_figures(event.diff)
+        for diff in _texts(event.diff):
+            yield Changed(path, figures, diff)
+
+    def _approval_requested(self, event: ev.ApprovalRequested) -> Iterator[Entry]:
+        if len(self._asked) < _MAX_WAITING:
+            self._asked[event.id] = one_line(event.what or event.tool_name or "")
+        yield Noticed(notice(event) or "")
+
+    def _approval_answered(self, event: ev.ApprovalAnswered) -> Iterator[Entry]:
+        what = self._asked.pop(event.id, "")
+        yield Noticed(f"{notice(event)}{what and ': '}{what}")
+
     def _delta(self, event: ev.Delta) -> Iterator[Entry]:
         self._partial.setdefault(event.kind, StreamedText()).add(event.text)
         yield from ()
@@ -246,6 +273,9 @@ _HANDLERS: dict[type[ev.Event], Callable[[Conversation, Any], Iterator[Entry]]] 
     ev.MessageStarted: Conversation._message_started,
     ev.Delta: Conversation._delta,
     ev.ToolStarted: Conversation._tool_started,
+    ev.FileChanged: Conversation._file_changed,
+    ev.ApprovalRequested: Conversation._approval_requested,
+    ev.ApprovalAnswered: Conversation._approval_answered,
     ev.Output: _outside,
     ev.Stderr: _outside,
     ev.ShellOutput: _outside,

@@ -17,7 +17,7 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Status, Usage
 from pi_subagents.models.run import Reason
 from pi_subagents.progress import status_icon, summarise_tool_result
-from pi_subagents.text import clean, counted, duration, money, one_line, printable
+from pi_subagents.text import clean, cost_words, counted, duration, money, one_line, printable, shorten_path
 from pi_subagents.text.harmless import escape_json
 
 Fact = tuple[str, str]
@@ -31,6 +31,7 @@ _ALWAYS_APART = frozenset({"command", "content", "newText", "oldText"})
 _MAX_FLATTENED_BYTES = 1024 * 1024
 """Of larger arguments only the outermost are told apart."""
 _MAX_NAME_CHARACTERS = 200
+_MAX_PATHS = 50
 Leaf = tuple[str, object]
 """Where a value stands among the arguments, and the value."""
 _JSON = msgspec.json.Encoder()
@@ -77,19 +78,25 @@ def session_facts(runs: Sequence[RunPage]) -> Iterator[Fact]:
     yield "Time", duration(sum(map(seconds, states)))
     yield "Tool calls", f"{sum(state.tool_count for state in states):,}"
     yield "Tokens", _tokens(usage)
-    yield "Cost", money(usage.cost)
+    if context := _context(latest):
+        yield "Context", context
+    yield "Cost", money(usage.cost, is_all=all(state.knows_cost for state in states))
+    changed = dict.fromkeys(path for state in states for path in state.changed_files)
+    if changed:
+        yield "Files changed", _paths(list(changed), latest.cwd)
 
 
 def origin(state: RunState) -> str:
     """`reviewer · anthropic/sonnet · 2026-11-01 14:03:22 UTC · run 2026…`: where a run of several comes from."""
     facts = [value for _name, value in _agent_facts(state)]
+    facts += [] if state.beginning == "fresh" else [state.beginning]
     return " · ".join(filter(None, [*facts, moment(state.created_at), f"run {state.run_id}"]))
 
 
 def figures(state: RunState) -> str:
     """`12.3s, 4 tool calls, 3,080 tokens, $0.0021`."""
-    calls = counted(state.tool_count, "tool call")
-    return f"{duration(seconds(state))}, {calls}, {state.usage.total_tokens:,} tokens, {money(state.usage.cost)}"
+    calls, cost = counted(state.tool_count, "tool call"), cost_words(state.usage.cost, is_all=state.knows_cost)
+    return f"{duration(seconds(state))}, {calls}, {state.usage.total_tokens:,} tokens, {cost}"
 
 
 def seconds(state: RunState) -> float:
@@ -106,7 +113,21 @@ def moment(milliseconds: int | None) -> str:
     return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
+def _context(state: RunState) -> str:
+    if not state.context_used:
+        return ""
+    size = f" of {state.context_size:,}" if state.context_size else ""
+    return f"{state.context_used:,}{size} tokens"
+
+
+def _paths(paths: Sequence[str], cwd: str) -> str:
+    shown = ", ".join(one_line(shorten_path(path, cwd=cwd)) for path in paths[:_MAX_PATHS])
+    return f"{shown} and {len(paths) - _MAX_PATHS} more" if len(paths) > _MAX_PATHS else shown
+
+
 def _agent_facts(state: RunState) -> Iterator[Fact]:
+    if state.other_agent:
+        yield "Agent", one_line(state.other_agent)
     if state.profile:
         yield "Profile", one_line(state.profile)
     model = "/".join(one_line(part) for part in (state.provider, state.model) if part)

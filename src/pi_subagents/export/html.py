@@ -10,7 +10,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from html import escape
 from itertools import groupby
 
-from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Placed, Returned, Said, Thought, paired
+from pi_subagents.export.entries import (
+    Added,
+    Called,
+    Changed,
+    Entry,
+    Given,
+    Noticed,
+    Placed,
+    Returned,
+    Said,
+    Thought,
+    paired,
+)
 from pi_subagents.export.facts import (
     Block,
     Fact,
@@ -34,6 +46,7 @@ _TONES = {Status.COMPLETED: "good", Status.FAILED: "bad", Status.ABORTED: "bad"}
 _FINAL_NAMES = {Status.COMPLETED: "Answer", Status.FAILED: "Last text", Status.ABORTED: "Last text"}
 
 
+_FOLDED = (Called, Returned, Changed)
 _CLASSES = {Style.MUTED: "", Style.ADDED: "added", Style.REMOVED: "removed"}
 _BLOCK_CLASSES = {"oldText": "removed", "newText": "added"}
 
@@ -90,10 +103,10 @@ def _run(run: RunPage, number: int, count: int) -> Iterator[str]:
 
 def _conversation(entries: Iterable[Entry], final_name: str) -> Iterator[str]:
     texts_left = sum(isinstance(entry, Said) for entry in entries)
-    for are_calls, group in groupby(paired(entries), lambda placed: isinstance(placed.entry, Called | Returned)):
+    for are_calls, group in groupby(paired(entries), lambda placed: isinstance(placed.entry, _FOLDED)):
         if are_calls:
             yield '<div class="calls">\n'
-            yield from map(_call, group)  # one at a time: all of them can be larger than memory
+            yield from map(_folded, group)  # one at a time: all of them can be larger than memory
             yield "</div>\n"
             continue
         for placed in group:
@@ -133,6 +146,31 @@ def _aside(summary: str, inside: str) -> str:
 def _task(label: str, text: str) -> str:
     inside = f'<span class="label">{escape(label)}</span><div class="prose">{prose_html(text)}</div>'
     return f'<div class="task">{inside}</div>\n'
+
+
+def _folded(placed: Placed) -> str:
+    return _changed(placed.entry) if isinstance(placed.entry, Changed) else _call(placed)
+
+
+def _changed(entry: Changed) -> str:
+    """A line, with the diff folded away below it."""
+    side = f'<span class="side">{escape(entry.figures.strip(" ()"))}</span>'
+    inside = _diff(entry.diff) if entry.diff.strip() else verbatim_html("(the agent does not tell how)", "muted")
+    return (
+        f"<details><summary><code>± {escape(entry.path)}</code>{side}</summary>"
+        f'<div class="inside">{inside}</div></details>\n'
+    )
+
+
+def _diff(text: str) -> str:
+    """Added and removed lines in their colours."""
+    lines = (_diff_line(line) for line in text.rstrip("\n").split("\n"))
+    return f"<pre>{chr(10).join(lines)}</pre>"
+
+
+def _diff_line(line: str) -> str:
+    kind = "" if line.startswith(("+++ ", "--- ")) else {"+": "added", "-": "removed"}.get(line[:1], "")
+    return f'<span class="{kind}">{escape(line)}</span>' if kind else escape(line)
 
 
 def _call(placed: Placed) -> str:

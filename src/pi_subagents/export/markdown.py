@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from pi_subagents.export.entries import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
+from pi_subagents.export.entries import Added, Called, Changed, Entry, Given, Noticed, Returned, Said, Thought
 from pi_subagents.export.facts import RunPage, argument_blocks, figures, session_facts, status_words, title
 from pi_subagents.fold import RunState
 from pi_subagents.progress import ARROW
@@ -49,7 +49,8 @@ def session_heading(runs: Sequence[RunPage]) -> Iterator[str]:
 
 def run_heading(state: RunState, number: int, count: int) -> Iterator[str]:
     """A run's number, unless it is the only one, and its task."""
-    yield f"## Run {number} of {count}" if count > 1 else "## Task"
+    how = "" if state.beginning == "fresh" else f" ({state.beginning})"
+    yield f"## Run {number} of {count}{how}" if count > 1 else "## Task"
     yield quoted(printable(state.prompt).strip())
 
 
@@ -73,6 +74,8 @@ def entry_markdown(entry: Entry) -> str:
             return _called(entry)
         case Returned():
             return _returned(entry)
+        case Changed(path, figures, diff):
+            return f"± {code_span(path)}{figures}" + (f"\n\n{fenced(diff, 'diff')}" if diff.strip() else "")
         case Noticed(text, "output"):
             return f"Printed outside the conversation:\n\n{fenced(text)}"
         case Noticed(text, kind):

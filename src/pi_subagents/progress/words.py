@@ -83,7 +83,10 @@ def _approval_requested(event: ev.ApprovalRequested) -> str:
 
 
 def _approval_answered(event: ev.ApprovalAnswered) -> str:
-    return f"{'Allowed' if event.allowed else 'Denied'} by {'the profile' if event.by == 'profile' else event.by}"
+    word = "Allowed" if event.allowed else "Denied"
+    if event.by == "profile":  # what it says, or would have to say
+        return f"{word} (approvals: {'allow' if event.allowed else 'deny'})"
+    return f"{word} by {text_of(event.by) or 'somebody'}"
 
 
 def _with_detail(words: str, detail: str | None) -> str:

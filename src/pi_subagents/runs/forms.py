@@ -77,7 +77,7 @@ def result_row(result: RunResult) -> Form:
         **json_facts(result, "name", "status", "reason", "output", "error", "session_id", "run_id"),
         "runDir": str(result.run_dir),
         **json_facts(result, "agent", "exit_code", "profile", "provider", "model", "usage", "tool_count"),
-        **json_facts(result, "beginning", "knows_cost", "context_used", "context_size", "changed_files"),
+        **json_facts(result, "beginning", "knows_cost", "context_used", "context_size", "changed_files", "denied"),
         **json_facts(result, "started_at", "completed_at", "duration_ms"),
     }
 

@@ -80,7 +80,8 @@ class WatchedRun:
     def searched(self) -> str:
         """Everything a search looks at."""
         state = self.state
-        parts = (state.name, state.agent, state.provider, state.model, self.session_id, self.project.name)
+        agents = (state.agent, state.other_agent)
+        parts = (state.name, *agents, state.provider, state.model, self.session_id, self.project.name)
         return " ".join(part for part in (*parts, state.error) if part).casefold()
 
     def look(self) -> list[AnyEvent]:

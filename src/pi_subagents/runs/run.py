@@ -85,6 +85,7 @@ class RunResult(msgspec.Struct, frozen=True):
 
     `agent` did it: `pi`, `claude` …. Where not `knows_cost`, more may have been spent than `usage` says. `beginning` is
     what it knew of its session: nothing (`fresh`), its own conversation (`resumed`), or what it was told (`retold`).
+    `denied` is how often it may not do what it asked for.
     """
 
     name: str
@@ -109,6 +110,7 @@ class RunResult(msgspec.Struct, frozen=True):
     context_used: int | None = None
     context_size: int | None = None
     changed_files: tuple[str, ...] = ()
+    denied: int = 0
 
     @property
     def ok(self) -> bool:

@@ -79,6 +79,7 @@ def test_a_session_goes_on_with_its_agent_or_with_another_that_is_told_of_it(pla
     (third,) = called_json("sessions", "resume", session, "--agent", "codex", "--json", "Still more.")
     assert (third["agent"], third["beginning"]) == ("codex", "retold")
     assert "Hello." in (Path(third["runDir"]) / "prompt.md").read_text()
+    assert ": Started, retold" in called("sessions", "resume", session, "--plain", "And more.").stderr
 
 
 def test_several_agents_do_the_same_side_by_side_and_are_compared(place: Workplace) -> None:
@@ -89,8 +90,8 @@ def test_several_agents_do_the_same_side_by_side_and_are_compared(place: Workpla
     assert headings == ["claude", "codex"]
     assert done.stdout.count("Done.") == 2
     told = done.stderr.splitlines()
-    head = next(line for line in told if line.startswith("task")).split()
-    assert head == ["task", "status", "time", "tools", "tokens", "cost", "files", "session"]
+    head = next(line for line in told if line.startswith("agent")).split()
+    assert head == ["agent", "status", "time", "tools", "tokens", "cost", "files", "session"]
     (claude,) = [line.split() for line in told if line.startswith("claude ") and "✓" in line]
     (codex,) = [line.split() for line in told if line.startswith("codex ") and "✓" in line]
     assert (claude[2], claude[5:8]) == ("completed", ["1,100", "$0.2500", "1"])
@@ -108,6 +109,13 @@ def test_several_agents_and_several_prompts_are_named_by_both(place: Workplace) 
         ("claude: 2: Two.", "claude", "Two."),
         ("codex: 2: Two.", "codex", "Two."),
     ]
+
+
+def test_whoever_was_denied_something_is_told_how_to_allow_it(place: Workplace) -> None:
+    done = called("run", "--agent", "claude", "Done.\n> ask rm -rf build")
+    assert "1: Done. > ask rm -rf build: Denied (approvals: deny): rm -rf build" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("hint: 1 request was denied; ")
+    assert "denied" not in called("run", "--agent", "claude", "Done.").stderr
 
 
 def test_answers_of_several_agents_are_files_named_after_them(place: Workplace) -> None:

@@ -105,7 +105,8 @@ def _facts(state: RunState) -> Iterator[tuple[str, str]]:
     if state.error:
         yield "error", state.error
     if state.created_at is not None:
-        yield "begun", f"{age(now_ms() - state.created_at)} ago"
+        how = "" if state.beginning == "fresh" else f", {state.beginning}"
+        yield "begun", f"{age(now_ms() - state.created_at)} ago{how}"
     if took := working_time(state):
         yield "time", took
     calls, cost = counted(state.tool_count, "tool call"), cost_words(state.usage.cost, is_all=state.knows_cost)

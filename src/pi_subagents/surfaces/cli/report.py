@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from shutil import get_terminal_size
@@ -128,12 +128,19 @@ class Report:
         if results:
             words = f"\nRecords: {clean(_short(results[0].run_dir.parent))}"
             console.print(words, style="dim", highlight=False, soft_wrap=True, markup=False)
+        if denied := sum(result.denied for result in results):
+            were = "request was" if denied == 1 else "requests were"
+            echo(
+                f"hint: {denied} {were} denied; agents of a profile with 'approvals: allow' may do everything", err=True
+            )
 
     def _columns(self, results: Sequence[RunResult]) -> list[Column[RunResult]]:
         first, *figures, session = _COLUMNS
         agent = [_AGENT] if any(result.agent != DEFAULT_AGENT for result in results) else []
+        if self.compares and _named_after_agents(results):
+            return [replace(first, title="agent"), *figures, _FILES, session]
         if self.compares:
-            return [first, *([] if _named_after_agents(results) else agent), *figures, _FILES, session]
+            return [first, *agent, *figures, _FILES, session]
         return [first, *agent, *figures, session]
 
     def _tell_failure(self, result: RunResult, *, named: bool) -> None:

@@ -90,7 +90,7 @@ class PlainView:
             self._windows[state.run_id] = Window(state), ProgressWords(width=_LINE_CELLS, cwd=state.cwd)
         window, words = self._windows[state.run_id]
         for event in events:
-            line = "Started" if isinstance(event, Started) else words.say(event)
+            line = _started(state) if isinstance(event, Started) else words.say(event)
             if line:
                 echo(f"{clip(name_of(window), _NAME_CELLS)}: {line}", err=True)
             if isinstance(event, Ended):
@@ -108,6 +108,10 @@ class PlainView:
             windows = [window for window, _ in self._windows.values()]
             waiting = self._total - len(windows)
             echo(status_line(windows) + (f", {waiting} waiting" if waiting else ""), err=True)
+
+
+def _started(state: RunState) -> str:
+    return "Started" if state.beginning == "fresh" else f"Started, {state.beginning}"
 
 
 class Detaching:

@@ -246,7 +246,8 @@ class WatchApp(App[None]):
         if limits := self.selection.description:
             line.append((Style.WARNING, f" • only {limits}"))
         if cost := sum(run.cost for run in self.list.runs):
-            line.append((Style.MUTED, f" • {money(cost)} in total"))
+            is_all = all(run.state.knows_cost for run in self.list.runs)
+            line.append((Style.MUTED, f" • {money(cost, is_all=is_all)} in total"))
         self._title.update(painted(line), layout=False)
 
     def on_run_list_chosen(self, event: RunList.Chosen) -> None:

@@ -16,7 +16,7 @@ from textual.content import Content
 from textual.widget import Widget
 from textual.widgets import Markdown, Static
 
-from pi_subagents.export import Added, Called, Entry, Given, Noticed, Returned, Said, Thought
+from pi_subagents.export import Added, Called, Changed, Entry, Given, Noticed, Returned, Said, Thought
 from pi_subagents.export.entries import Placed, Places
 from pi_subagents.export.facts import argument_blocks, call_remarks
 from pi_subagents.export.prose import answer_parser, is_too_deep
@@ -70,6 +70,8 @@ def block_of(entry: Entry) -> Widget:
             return CallBlock(entry)
         case Returned(name, text):
             return Fold([[(Style.MUTED, f"← {name}")]], [("", text)])
+        case Changed(path, figures, diff):
+            return Fold([[(Style.TEXT, f"± {path}"), (Style.MUTED, figures)]], [("", diff)])
         case Noticed(text, "output"):
             count = counted(text.count("\n") + 1, "line")
             return Fold([[(Style.MUTED, f"Printed outside the conversation: {count}")]], [("", text)])

@@ -114,7 +114,8 @@ def _unusual(run: WatchedRun) -> str:
 
 def _origin(run: WatchedRun, with_project: bool) -> Iterator[str]:
     project = run.project.name if with_project else None
-    for part in (run.state.agent, run.state.model, project):
+    agent = "/".join(dict.fromkeys(filter(None, (run.state.agent, run.state.other_agent))))
+    for part in (agent, run.state.model, project):
         yield clean(part or "")
 
 
@@ -127,7 +128,9 @@ def _tokens(run: WatchedRun) -> str:
 
 
 def _cost(run: WatchedRun) -> str:
-    return money(run.state.usage.cost) if run.state.usage.cost else ""
+    state = run.state
+    is_told = state.usage.cost or (state.status.is_terminal and not state.knows_cost and state.usage.total_tokens)
+    return money(state.usage.cost, is_all=state.knows_cost or not state.status.is_terminal) if is_told else ""
 
 
 class RunList(ScrollView, can_focus=True):
