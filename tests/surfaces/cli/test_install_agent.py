@@ -98,3 +98,16 @@ def test_pi_is_an_agent_like_the_others(bare: Machine) -> None:
 
 def test_names_are_completed(desk: Desk) -> None:
     assert [word for word in desk.complete("install-agent", "c") if word in PACKAGES] == ["claude", "codex", "copilot"]
+
+
+def test_a_task_for_an_agent_that_is_not_here_says_how_to_get_it_and_which_others_are(bare: Machine) -> None:
+    bare.add_program("claude")
+    done = bare.run("run", "--agent", "codex", "Say hello")
+    assert done.returncode != 0
+    (sentence,) = done.stderr.splitlines()
+    assert sentence.startswith("error: The agent codex was not found. Looked at: ")
+    for place in ("`program` of the profile", "PI_SUBAGENTS_CODEX", "on the PATH", f"{bare.data}/agents/codex"):
+        assert place in sentence
+    assert "Run: pi-subagents install-agent codex" in sentence
+    assert sentence.endswith("Other agents that are here: claude")
+    assert not (bare.project / ".pi").exists()
