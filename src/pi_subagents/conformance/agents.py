@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pi_subagents.offline import Call, OfflineModel, agent_environment
+from pi_subagents.offline import Call, OfflineModel, Request, agent_environment
+from pi_subagents.offline.script import Step
 
 KEY = "sk-conformance-0123456789abcdef"
-_NOWHERE = "http://127.0.0.1:9"
 
 
 @dataclass(frozen=True)
@@ -21,8 +21,10 @@ class Tools:
     read: Callable[[Path], Call]
     write: Callable[[Path, str], Call]
     edit: Callable[[Path, str, str], Call]
-    delegate: Callable[[str], Call] | None = None
-    """Hand a task to a sub-agent of its own."""
+    ask: Callable[[Path], Call] | None = None
+    """Make a file in a way for which it asks where somebody approves; None: it asks before each write."""
+    delegate: Callable[[str], Sequence[Step]] | None = None
+    """Hand a task to a sub-agent of its own, and get the answer."""
 
 
 @dataclass(frozen=True)
@@ -36,11 +38,10 @@ class TestedAgent:
     variables: Callable[[OfflineModel], Mapping[str, str]]
     model: str = "scripted"
     profile: Mapping[str, object] = field(default_factory=dict)
-    key_variable: str = ""
-    asks_for: tuple[str, ...] = ("bash", "read", "write", "edit")
-    """Our names for tools that profiles can allow one by one."""
+    delegating: Mapping[str, object] = field(default_factory=dict)
+    """What else its profile needs before it is offered to delegate."""
     own_names: Mapping[str, str] = field(default_factory=dict)
-    """How the model is offered those that it is offered by another name."""
+    """How the model is offered those tools that we call otherwise."""
 
     def environ(self, model: OfflineModel, agent_dir: Path) -> dict[str, str]:
         """What makes the agent ask the offline model, and nobody else."""
@@ -54,6 +55,11 @@ def _patch(*lines: str) -> Call:
 
 def _marked(mark: str, text: str) -> list[str]:
     return [f"{mark}{line}" for line in text.splitlines()]
+
+
+def _wait_for_sub_agent(request: Request) -> Call:
+    started = json.loads(request.tool_results[-1].text)
+    return Call("multi_agent_v1__wait_agent", {"targets": [started["agent_id"]]})
 
 
 _PI = TestedAgent(
@@ -75,13 +81,12 @@ _CLAUDE = TestedAgent(
         read=lambda path: Call("Read", {"file_path": str(path)}),
         write=lambda path, text: Call("Write", {"file_path": str(path), "content": text}),
         edit=lambda path, old, new: Call("Edit", {"file_path": str(path), "old_string": old, "new_string": new}),
-        delegate=lambda prompt: Call(
-            "Agent", {"description": "Count", "prompt": prompt, "subagent_type": "general-purpose"}
-        ),
+        delegate=lambda prompt: [
+            Call("Agent", {"description": "Count", "prompt": prompt, "subagent_type": "general-purpose"})
+        ],
     ),
     lambda model: {"ANTHROPIC_BASE_URL": model.url, "ANTHROPIC_API_KEY": model.api_key},
     profile={"agent": "claude", "model": "scripted", "approvals": "allow"},
-    key_variable="ANTHROPIC_API_KEY",
     own_names={"bash": "Bash", "read": "Read", "write": "Write", "edit": "Edit"},
 )
 
@@ -92,11 +97,16 @@ _CODEX = TestedAgent(
         read=lambda path: Call("exec_command", {"cmd": f"cat {path}"}),
         write=lambda path, text: _patch(f"*** Add File: {path}", *_marked("+", text)),
         edit=lambda path, old, new: _patch(f"*** Update File: {path}", "@@", *_marked("-", old), *_marked("+", new)),
+        ask=lambda path: Call(
+            "exec_command",
+            {"cmd": f"touch {path}", "sandbox_permissions": "require_escalated", "justification": "May I?"},
+        ),
+        delegate=lambda prompt: [Call("multi_agent_v1__spawn_agent", {"message": prompt}), _wait_for_sub_agent],
     ),
     lambda model: {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": model.api_key},
     model="gpt-5.5",
     profile={"agent": "codex", "model": "gpt-5.5", "approvals": "allow"},
-    key_variable="OPENAI_API_KEY",
+    delegating={"model": "scripted"},  # of its own models it keeps that tool until they search for it
     own_names={"bash": "exec_command"},
 )
 
@@ -120,11 +130,10 @@ _OPENCODE = TestedAgent(
         read=lambda path: Call("read", {"filePath": str(path)}),
         write=lambda path, text: Call("write", {"filePath": str(path), "content": text}),
         edit=lambda path, old, new: Call("edit", {"filePath": str(path), "oldString": old, "newString": new}),
-        delegate=lambda prompt: Call("task", {"description": "Count", "prompt": prompt, "subagent_type": "general"}),
+        delegate=lambda prompt: [Call("task", {"description": "Count", "prompt": prompt, "subagent_type": "general"})],
     ),
     _opencode_config,
     profile={"agent": "opencode", "model": "offline/scripted"},
-    key_variable="OFFLINE_API_KEY",
 )
 
 _GEMINI = TestedAgent(
@@ -136,11 +145,10 @@ _GEMINI = TestedAgent(
         edit=lambda path, old, new: Call(
             "replace", {"file_path": str(path), "instruction": "Change it", "old_string": old, "new_string": new}
         ),
-        delegate=lambda prompt: Call("invoke_agent", {"agent_name": "generalist", "prompt": prompt}),
+        delegate=lambda prompt: [Call("invoke_agent", {"agent_name": "generalist", "prompt": prompt})],
     ),
     lambda model: {"GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": model.api_key},
     profile={"agent": "gemini", "model": "scripted", "approvals": "allow"},
-    key_variable="GEMINI_API_KEY",
     own_names={"bash": "run_shell_command", "read": "read_file", "write": "write_file", "edit": "replace"},
 )
 
@@ -153,13 +161,12 @@ _QWEN = TestedAgent(
         read=lambda path: Call("read_file", {"file_path": str(path)}),
         write=lambda path, text: Call("write_file", {"file_path": str(path), "content": text}),
         edit=lambda path, old, new: Call("edit", {"file_path": str(path), "old_string": old, "new_string": new}),
-        delegate=lambda prompt: Call(
-            "agent", {"description": "Count", "prompt": prompt, "subagent_type": "general-purpose"}
-        ),
+        delegate=lambda prompt: [
+            Call("agent", {"description": "Count", "prompt": prompt, "subagent_type": "general-purpose"})
+        ],
     ),
     lambda model: {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": model.api_key, "OPENAI_MODEL": "scripted"},
     profile={"agent": "qwen", "approvals": "allow"},
-    key_variable="OPENAI_API_KEY",
     own_names={"bash": "run_shell_command", "read": "read_file", "write": "write_file"},
 )
 

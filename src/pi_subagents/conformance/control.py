@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from pi_subagents.conformance.stage import Outcome, Running, Stage, expect, glance
 from pi_subagents.models import event as ev
-from pi_subagents.offline import Hang, Say
+from pi_subagents.offline import Call, Hang, Say
 
 _STOPPED_WITHIN_S = 4.0
 _GONE_WITHIN_S = 2.0
@@ -19,7 +20,7 @@ async def _stopped(stage: Stage, running: Running) -> Outcome:
     outcome = (await running.outcome()).aborted()
     took_s = time.monotonic() - since
     expect(took_s < _STOPPED_WITHIN_S, f"stopping took {took_s:.1f} s")
-    expect(await glance(lambda: not stage.processes(), _GONE_WITHIN_S), f"still there: {stage.processes()}")
+    expect(await glance(lambda: not stage.processes(), _GONE_WITHIN_S), f"still there: {stage.processes().values()}")
     return outcome
 
 
@@ -27,7 +28,7 @@ async def cancel_in_tool(stage: Stage) -> None:
     """An agent that is stopped amid a command ends at once, and the command with it"""
     command = "sleep 311 & sleep 312"
     async with stage.start(["Go."], stage.agent.tools.bash(command), Say("Never.")) as running:
-        await running.until("the command runs", lambda: any("sleep 312" in line for line in stage.processes()))
+        await running.until("the command runs", lambda: any("sleep 312" in line for line in stage.processes().values()))
         await _stopped(stage, running)
 
 
@@ -49,10 +50,15 @@ async def steer(stage: Stage) -> None:
     expect(heard[:1] == [1], f"of {len(outcome.asked)} requests, these had heard it: {heard}")
 
 
+def _ask(stage: Stage, file: Path) -> Call:
+    tools = stage.agent.tools
+    return tools.ask(file) if tools.ask else tools.write(file, "written\n")
+
+
 async def denied(stage: Stage) -> None:
     """What is denied is not done, and the agent goes on without it"""
     file = stage.project / "forbidden.txt"
-    run = await stage.run("Go.", stage.agent.tools.write(file, "no\n"), Say("Then not."), approvals="deny")
+    run = await stage.run("Go.", _ask(stage, file), Say("Then not."), approvals="deny")
     run.completed("Then not.")
     expect(not file.exists(), "the file was written all the same")
     answers = [answer.allowed for answer in run.of(ev.ApprovalAnswered)]
@@ -62,7 +68,7 @@ async def denied(stage: Stage) -> None:
 async def allowed(stage: Stage) -> None:
     """An agent that asks waits for the answer, and goes on when it is allowed"""
     file = stage.project / "wanted.txt"
-    run = await stage.run("Go.", stage.agent.tools.write(file, "yes\n"), Say("Written."), approvals="allow")
+    run = await stage.run("Go.", _ask(stage, file), Say("Written."), approvals="allow")
     run.completed("Written.")
     expect(file.exists(), "the file was not written")
     kinds = [type(event) for event in run.events if isinstance(event, ev.ApprovalRequested | ev.ApprovalAnswered)]

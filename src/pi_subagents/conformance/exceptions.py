@@ -20,7 +20,9 @@ EXCEPTIONS: Mapping[str, Mapping[int, str]] = {
     "claude": {
         9: "claude tells nothing of a command while it runs",
     },
-    "codex": {},
+    "codex": {
+        26: "codex has no switch for single tools; a profile that wants one is refused before the start",
+    },
     "opencode": {},
     "gemini": {},
     "qwen": {},

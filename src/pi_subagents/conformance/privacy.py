@@ -62,6 +62,9 @@ async def no_key_on_disk(stage: Stage) -> None:
     run = (await stage.run("Go.", tools.bash("echo on; env"), Say("Done."), apiKey=KEY)).completed("Done.")
     key = run.asked[0].authorization
     expect(KEY in key, f"the provider got another key, of {len(key)} characters")
-    (await stage.run("Go.", tools.bash("sleep 0.5; kill -9 $PPID"), Say("Never."), apiKey=KEY)).failed()
+    async with stage.start(["Go."], tools.bash("sleep 313"), Say("Never."), apiKey=KEY) as running:
+        await running.until("the command runs", lambda: any("sleep 313" in line for line in stage.processes().values()))
+        stage.kill()
+        (await running.outcome()).failed()
     found = [str(path.relative_to(stage.root)) for path in stage.files_with(KEY)]
     expect(not found, f"the key is in {', '.join(found)}")

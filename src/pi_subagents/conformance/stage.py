@@ -26,6 +26,7 @@ from pi_subagents.models import event as ev
 from pi_subagents.offline import OfflineModel, Request, Say, Script
 from pi_subagents.offline.script import Step
 from pi_subagents.place import Place
+from pi_subagents.processes.query import ask
 from pi_subagents.profiles import invalidate_profiles_cache
 from pi_subagents.runs.run import Run
 
@@ -272,11 +273,17 @@ class Stage:
                     found.append(path)
         return found
 
-    def processes(self) -> list[str]:
-        """The command lines of everything alive that was started here; none where a system does not tell."""
-        found = []
+    def processes(self) -> dict[str, str]:
+        """The command lines of everything alive that was started here, by their ids."""
+        found = {}
         for folder in Path("/proc").glob("[0-9]*"):
-            with suppress(OSError):
+            with suppress(OSError):  # it ended meanwhile, or is somebody else's
                 if folder.name != str(os.getpid()) and self.mark.encode() in (folder / "environ").read_bytes():
-                    found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode("utf-8", "replace"))
+                    words = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
+                    found[folder.name] = words.decode("utf-8", "replace")
         return found
+
+    def kill(self) -> None:
+        """Kill all of it at once, as a machine does that has run out of memory."""
+        command = f"kill -9 {' '.join(self.processes())}"
+        ask(["sh", "-c", command], environ=self.environ, timeout_s=PATIENCE_S)
