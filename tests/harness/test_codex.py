@@ -559,14 +559,27 @@ async def test_a_session_goes_on_natively_in_another_run_directory_with_its_own_
 
 
 @real
-async def test_a_session_can_go_on_with_another_login(play: Play) -> None:
-    bench = play(Say("One."), Say("Two."))
+async def test_a_session_goes_on_with_another_login_and_after_a_run_that_never_began(play: Play) -> None:
+    bench = play(Say("One."), Say("Two."), Say("Three."))
     (bench.place.agent_dir / "settings.json").write_text(json.dumps({"subagents": {"resumeMode": "native"}}))
     first = await bench.run()
-    bench.with_variables(CODEX_API_KEY="sk-another-key-of-codex")
-    second = await bench.run("And now?", resume=first.session_id)
-    assert second.output == "Two."
-    assert bench.model.requests[-1].authorization == "Bearer sk-another-key-of-codex"
+    usual = bench.place
+    bench.with_variables(PI_SUBAGENTS_CODEX="/bin/false")
+    assert not (await bench.run(resume=first.session_id)).ok
+    log_in(bench)
+    bench.with_variables(PI_SUBAGENTS_CODEX=str(PROGRAM), OPENAI_API_KEY="")
+    assert (await bench.run(resume=first.session_id)).output == "Two."
+    bench.place = usual
+    assert (await bench.run(resume=first.session_id)).output == "Three."
+    keys = [request.authorization.removeprefix("Bearer ") for request in bench.model.requests]
+    assert keys == ["sk-of-the-environment", "sk-of-the-login", "sk-of-the-environment"]
+
+
+def log_in(bench: Bench) -> Path:
+    login = bench.home / ".codex" / "auth.json"
+    login.parent.mkdir()
+    login.write_text(json.dumps({"auth_mode": "apikey", "OPENAI_API_KEY": "sk-of-the-login"}))
+    return login
 
 
 # --- what it sees of its user and the project ----------------------------------------------------------------
@@ -618,32 +631,38 @@ async def test_what_is_inherited_is_the_users_own(play: Play) -> None:
 
 
 @real
-async def test_the_key_is_in_no_file_and_not_in_the_environment_of_its_tools(play: Play) -> None:
-    bench = play(Call("exec_command", {"cmd": "env"}), Say("Done."))
+async def test_the_key_is_in_no_file_at_any_time_and_not_in_the_environment_of_its_tools(play: Play) -> None:
+    key, found = "sk-of-the-environment", list[Path]()
+
+    def look(request: Request) -> Say:
+        found.extend(files_with(bench.root, key))
+        return Say(request.tool_results[-1].text)
+
+    bench = play(Call("exec_command", {"cmd": "env"}), look)
     result = await bench.run()
-    (told,) = [event.text for event in those(journal(result), ev.Message) if event.role == "toolResult"]
-    assert MARK_VARIABLE in told
-    assert "OPENAI_API_KEY" not in told
-    assert bench.model.requests[0].authorization == "Bearer sk-of-the-environment"
-    assert not files_with(bench.root, "sk-of-the-environment")
+    assert bench.model.requests[0].authorization == f"Bearer {key}"
+    assert MARK_VARIABLE in result.output
+    assert "OPENAI_API_KEY" not in result.output
+    assert not [*found, *files_with(bench.root, key)]
 
 
 @real
-async def test_a_login_is_used_where_it_is_and_goes_before_a_key_that_is_for_others(play: Play, tmp_path: Path) -> None:
+async def test_a_login_is_used_where_it_is_and_goes_before_a_key_that_is_for_others(play: Play) -> None:
     bench = play(Say("Done."))
-    login = tmp_path / "logged-in" / "auth.json"
-    login.parent.mkdir()
-    login.write_text(json.dumps({"auth_mode": "apikey", "OPENAI_API_KEY": "sk-of-the-login"}))
-    harness = harness_named("codex")
-    bench.with_variables(CODEX_HOME=str(login.parent))
+    login, harness = log_in(bench), harness_named("codex")
     assert harness.credentials(bench.place) == "key in OPENAI_API_KEY", "an address and a key belong together"
-    bench.with_variables(OPENAI_API_KEY="")
+    bench.with_variables(OPENAI_API_KEY="", CODEX_HOME=str(login.parent))
     assert harness.credentials(bench.place) == "logged in"
     result = await bench.run()
     assert result.ok
     assert bench.model.requests[0].authorization == "Bearer sk-of-the-login"
     assert not files_with(result.run_dir, "sk-of-the-login")
     assert login.exists()
+    nowhere = {name: value for name, value in bench.place.environ.items() if name != "OPENAI_BASE_URL"}
+    bench.place = Place(bench.place.cwd, bench.place.agent_dir, {**nowhere, "OPENAI_API_KEY": "sk-for-others"})
+    assert harness.credentials(bench.place) == "logged in"
+    bench.with_variables(CODEX_API_KEY="sk-for-codex")
+    assert harness.credentials(bench.place) == "key in CODEX_API_KEY"
 
 
 @real

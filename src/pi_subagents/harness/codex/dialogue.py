@@ -14,6 +14,7 @@ from pi_subagents.harness.codex.items import (
     call_in,
     changes_in,
     has_failed,
+    output_in,
     raw_call,
     result_in,
     script_in,
@@ -75,6 +76,7 @@ class CodexDialogue:
         self._is_open = False
         self._thinking = self._text = ""
         self._running: dict[str, ev.ToolCallPart] = {}
+        self._begun: set[str] = set()
         self._raw: dict[str, ev.ToolCallPart] = {}
         self._requests: dict[str, tuple[Any, str, Record]] = {}
         self._meter = Meter()
@@ -308,15 +310,15 @@ class CodexDialogue:
         kind, call_id = str(item.get("type")), str(item.get("call_id"))
         if kind in ("function_call", "custom_tool_call") and item.get("name") not in WAITING:
             self._raw[call_id] = raw_call(item)
-        elif kind.endswith("_call_output") and (call := self._raw.pop(call_id, None)) is not None:
-            output = text_in(item.get("output")) or ""
+        elif kind.endswith("_call_output") and (call := self._raw.pop(call_id, None)) and call_id not in self._begun:
+            output = output_in(item)
             events = self._call_started(call, at)
             return [*events, *self._call_ended(call, has_failed(call, output), output, None, at)]
         return []
 
     def _call_started(self, call: ev.ToolCallPart, at: int) -> Events:
         self._running[call.id] = call
-        self._raw.pop(call.id, None)
+        self._begun.add(call.id)
         started = ev.ToolStarted(at=at, id=call.id, name=call.name, arguments=call.arguments)
         return [self._message(at, "toolUse", call), started]
 

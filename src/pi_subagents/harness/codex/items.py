@@ -18,6 +18,7 @@ TOOLS = {
     "commandExecution": ToolName("bash"),
     "exec_command": ToolName("bash", {"cmd": "command"}),
     "apply_patch": ToolName("edit"),
+    "exec": ToolName("codemode", {"input": "code"}),
     "imageView": ToolName("view_image"),
     "webSearch": ToolName("web_search"),
     "imageGeneration": ToolName("image_generation", {"revisedPrompt": "prompt"}),
@@ -35,7 +36,9 @@ _ARGUMENTS = {
 _MAX_COMMAND = 64 * 1024
 _SHELL = pattern(r"\S+ -l?c ")
 _PATCHED = pattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
-_FAILED = pattern(r"\A\W*(?:unsupported|failed|error|aborted|rejected)|Process exited with code [1-9]", re.IGNORECASE)
+_FAILED = pattern(
+    r"\A\W*(?:unsupported|failed|script failed|error|aborted|rejected)|Process exited with code [1-9]", re.IGNORECASE
+)
 _HEAD = 1000
 
 
@@ -70,6 +73,12 @@ def raw_call(item: Record) -> ev.ToolCallPart:
     if arguments is None:
         arguments, _ = read_object((text_in(item.get("arguments")) or "").encode("utf-8", "replace"), 0)
     return tool_call(str(item.get("call_id")), text_in(item.get("name")) or "", arguments, TOOLS)
+
+
+def output_in(item: Record) -> str:
+    """What the model is told of a raw call."""
+    output = item.get("output")
+    return output if isinstance(output, str) else _texts(items_in(output))
 
 
 def has_failed(call: ev.ToolCallPart, output: str) -> bool:
@@ -117,9 +126,12 @@ def result_in(item: Record) -> str:
         case "collabAgentToolCall":
             states = map(object_in, object_in(item.get("agentsStates")).values())
             return "\n".join(f"{state.get('status')}: {text_in(state.get('message')) or ''}" for state in states)
-    parts = [*items_in(object_in(item.get("result")).get("content")), *items_in(item.get("contentItems"))]
-    said = [text_in(part.get("text")) for part in parts]
-    return "\n".join(filter(None, [*said, text_in(object_in(item.get("error")).get("message"))]))
+    error = {"text": object_in(item.get("error")).get("message")}
+    return _texts([*items_in(object_in(item.get("result")).get("content")), *items_in(item.get("contentItems")), error])
+
+
+def _texts(parts: list[Record]) -> str:
+    return "\n".join(filter(None, (text_in(part.get("text")) for part in parts)))
 
 
 def sentence_in(error: object) -> str:

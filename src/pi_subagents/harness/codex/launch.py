@@ -7,6 +7,7 @@ directory of the task, asks for the rest, and hears yes. `mode` names another sa
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -31,6 +32,9 @@ _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
 _BASE_URL = "OPENAI_BASE_URL"
 _OPENAI = "https://api.openai.com/v1"
 _PROVIDER = "openai_key"
+_ASKED = re.compile(rb'("model_provider(?:_id)?":)"openai(?:_key)?"')
+_QUIET = {"RUST_LOG": "off"}
+"""Else each start complains of what is missing on the machine; what makes it end is said all the same."""
 _NO_PROFILE = Profile(name="")
 
 _OFF = ("features.shell_snapshot", "features.unbounded_connection_retries", "analytics.enabled")
@@ -65,14 +69,15 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
     """The start of the server; `file` and `inherited` are what there is of the user's own."""
     profile = launch.profile or _NO_PROFILE
     own_key = {_KEYS[0]: profile.api_key.reveal()} if profile.api_key else {}
-    environ = {**launch.environ, **own_key, HOME_VARIABLE: str(launch.run_dir / AGENT_HOME)}
+    environ = {**_QUIET, **launch.environ, **own_key, HOME_VARIABLE: str(launch.run_dir / AGENT_HOME)}
     login = login_for(environ, file, inherit=profile.inherit)
+    provider = _provider(environ.get(_BASE_URL), login)
     instructions = "\n\n".join(filter(None, (profile.system_prompt, profile.append_system_prompt)))
     return Invocation(
         argv=(
             *launch.program.argv,
             "app-server",
-            *_switches(profile, _provider(environ.get(_BASE_URL), login)),
+            *_switches(profile, provider),
             *(profile.extra_args or ()),
         ),
         environ=environ,
@@ -102,7 +107,9 @@ def _files(launch: Launch, login: Login, inherited: Iterable[Path], instructions
     if instructions:
         yield RunFile(SYSTEM_PROMPT_FILE, instructions.encode("utf-8", "replace"))
     for name, content in launch.conversation.files.items() if launch.conversation else ():
-        yield RunFile(name, content)
+        # A thread insists on the provider that it began with, even where only the login has changed.
+        provider = b'"openai"' if login.key is None else b'"%b"' % _PROVIDER.encode()
+        yield RunFile(name, _ASKED.sub(rb"\1" + provider, content))
 
 
 def _thread(launch: Launch, profile: Profile) -> dict[str, Any]:
@@ -121,7 +128,9 @@ def _thread(launch: Launch, profile: Profile) -> dict[str, Any]:
     # Without raw items codex hides the calls that failed: a patch that does not fit, a command that was not allowed.
     more: dict[str, Any] = {"experimentalRawEvents": True}
     if launch.conversation is not None:
-        more = {"threadId": launch.conversation.id, "excludeTurns": True}
+        # The name of the oldest file ends with the thread too, for a run that broke off before it told.
+        thread = launch.conversation.id or min(launch.conversation.files)[-42:-6]
+        more = {"threadId": thread, "excludeTurns": True}
     return {name: value for name, value in (told | more).items() if value is not None}
 
 
@@ -138,7 +147,7 @@ def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
     return config
 
 
-def _provider(base_url: str | None, login: Login) -> dict[str, Any]:
+def _provider(base_url: str | None, login: Login) -> dict[str, str]:
     """Whom the server asks, in settings that count for all of it."""
     if login.key is None and (login.file is not None or base_url is None):
         return {"openai_base_url": base_url} if base_url else {}
