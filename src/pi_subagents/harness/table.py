@@ -7,7 +7,7 @@ from importlib import import_module
 from pi_subagents.harness.contract import Harness
 
 _ACP = "pi_subagents.harness.acp.acp.Acp"
-ACP_AGENTS = ("acp", "opencode", "gemini", "copilot", "qwen")
+ACP_AGENTS = ("opencode", "gemini", "copilot", "qwen", "acp")
 """Those that are told apart by data alone; `acp` is whichever program a profile names."""
 
 HARNESSES = {

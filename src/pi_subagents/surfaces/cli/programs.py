@@ -82,9 +82,8 @@ def print_programs(place: Place, *, as_json: bool) -> None:
 def agents_here(place: Place) -> list[AgentHere]:
     """Every agent, whether it is here or not."""
     look = partial(_look, place=place, settings=place.settings())
-    names = sorted(AGENTS, key=lambda name: name == _ANY)
-    with ThreadPoolExecutor(max_workers=len(names)) as pool:
-        return list(pool.map(look, names))
+    with ThreadPoolExecutor(max_workers=len(AGENTS)) as pool:
+        return list(pool.map(look, AGENTS))
 
 
 def _look(name: str, place: Place, settings: Settings) -> AgentHere:
