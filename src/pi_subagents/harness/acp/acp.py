@@ -51,6 +51,11 @@ class Acp(Agent):
             return f"key in {named}"
         return "logged in" if _login(self._agent, place.environ) else None
 
+    def environ(self, place: Place) -> dict[str, str]:
+        """Quiet, as in a run."""
+        quiet = {name: value for name, value in self._agent.variables.items() if not value.startswith("$")}
+        return {**super().environ(place), **quiet}
+
     def probe(self) -> Probe:
         """It answers the opening without asking a model."""
         return Probe(self._agent.arguments, OPENING, '"protocolVersion"')
@@ -131,7 +136,7 @@ def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]
         "home": str(launch.run_dir / AGENT_HOME),
         "model": f"{profile.provider}/{model}" if model and profile.provider and "/" not in model else model,
         "mode": profile.mode,
-        "auth": next((kind for variable, kind in agent.auth if not variable or launch.environ.get(variable)), None),
+        "auth": next((kind for variable, kind in agent.auth if _is_given(agent, launch, profile, variable)), None),
         "system_prompt": profile.system_prompt or None,
         "system_file": str(launch.run_dir / SYSTEM_PROMPT_FILE) if profile.system_prompt else None,
         "appended_file": str(launch.run_dir / agent.appended_in) if profile.append_system_prompt else None,
@@ -141,6 +146,12 @@ def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]
         "ask": "ask" if profile.approvals else None,
         "max_turns": profile.max_turns,
     }
+
+
+def _is_given(agent: AcpAgent, launch: Launch, profile: Profile, variable: str) -> bool:
+    if not variable:
+        return _login(agent, launch.environ) is not None
+    return bool(launch.environ.get(variable)) or (variable == agent.key and profile.api_key is not None)
 
 
 def _filled(template: Any, values: Mapping[str, Any]) -> Any:

@@ -21,7 +21,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     `variables` are set in any case, `private` ones unless the user's configuration is wanted; `settings` go where
     `settings_in` says: a variable, or a file below the home. `given_settings` are taken over from what the variable
     had. `login` is where the user's login is, below a directory named by a variable or else in their home, and where
-    the agent looks for it in its own.
+    the agent looks for it in its own. `auth` says how it logs in, by the variable that is set, or with the login.
     """
 
     arguments: tuple[str, ...] = ()
@@ -37,7 +37,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     keys: tuple[str, ...] = ()
     login: tuple[str, str, str] | None = None
     auth: tuple[tuple[str, str], ...] = ()
-    log_in: str = "Log in with the agent itself first"
+    log_in: str = "start the agent itself and log in there"
     sets_model: bool = True
     sets_level: bool = True
     sets_mode: bool = True
@@ -141,9 +141,16 @@ AGENTS: Mapping[str, AcpAgent] = {
             "config/opencode/package-lock.json": '{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
         },
         given_settings=("provider", "model", "small_model", "enabled_providers", "disabled_providers"),
-        keys=("OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
+        keys=(
+            "OPENCODE_CONFIG_CONTENT",
+            "OPENCODE_API_KEY",
+            "ANTHROPIC_API_KEY",
+            "OPENAI_API_KEY",
+            "GEMINI_API_KEY",
+            "OPENROUTER_API_KEY",
+        ),
         login=("XDG_DATA_HOME:.local/share", "opencode/auth.json", "data/opencode/auth.json"),
-        log_in="Run: opencode auth login",
+        log_in="run `opencode auth login`, or set the key of a provider",
         levels={"off": "none", "xhigh": "xhigh"},
         honours=_ALWAYS | _INSTRUCTED | {"provider", "thinking_level"},
         reports=frozenset({"diffs", "thinking", "progress", "cost", "context"}),

@@ -84,7 +84,7 @@ _Talk = Generator[tuple[str, dict[str, Any]], dict[str, Any], None]
 _BEFORE_SLASH = "The task:\n"
 """So that no agent takes a prompt for one of its commands; they do not look at the space before it."""
 _METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
-_AUTHENTICATION_REQUIRED = -32000
+_NOT_LOGGED_IN = -32000
 _ENDS: Mapping[object, tuple[str, str | None]] = {
     "end_turn": ("stop", None),
     "cancelled": ("aborted", None),
@@ -101,7 +101,6 @@ _FIGURES = (
     ("totalTokens", "input_tokens", "output_tokens"),
 )
 """What usage is called, in the order of ours."""
-_KINDS = {"read": "read", "edit": "edit", "execute": "bash", "search": "grep", "fetch": "webfetch"}
 _NOT_TOLD = frozenset(
     {"available_commands_update", "config_option_update", "current_mode_update", "session_info_update"}
     | {"plan", "user_message_chunk"}
@@ -136,7 +135,8 @@ class AcpDialogue:
         self._model = ""
         self._talk = self._set_up()
         next(self._talk)  # which is said in the opening
-        self._waiting_for, self._last_id = 1, 1
+        self._last_id = 1
+        self._waiting_for: int | None = 1
         self._prompts: set[int] = set()
         self._is_at_work = self._has_settled = False
         self._parts: list[tuple[str, list[str]]] = []
@@ -184,7 +184,9 @@ class AcpDialogue:
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
         """Pick what is offered for this one time."""
-        given, options, call = self._requests.pop(request_id, (None, [], None))
+        if request_id not in self._requests:
+            return b""
+        given, options, call = self._requests.pop(request_id)
         if call is not None:
             call.is_denied = not allowed
         kinds = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
@@ -204,14 +206,14 @@ class AcpDialogue:
             self._told(object_in(params.get("update")), record)
         elif type(given) is int and given in self._prompts:
             self._answered(given, record)
-        elif type(given) is int and given == self._waiting_for and not self._is_at_work:
+        elif type(given) is int and given == self._waiting_for:
             self._go_on(record)
         else:
             self._events.append(unknown(method or "answer", record, self._at))
 
     def _go_on(self, record: dict[str, Any]) -> None:
         """The next step of setting up, or why there is none."""
-        self._waiting_for = 0
+        self._waiting_for = None
         try:
             if "error" in record:
                 raise _RefusedError(self._sentence(record["error"]))
@@ -229,7 +231,10 @@ class AcpDialogue:
     def _set_up(self) -> _Talk:
         """Every request before the prompt, in order; sent what its answer says."""
         brief = self._brief
-        about = object_in((yield "initialize", _HELLO).get("agentCapabilities"))
+        hello = yield "initialize", _HELLO
+        if (version := hello.get("protocolVersion", 1)) != 1:
+            raise _RefusedError(f"The agent speaks version {version} of its protocol, and only version 1 is known")
+        about = object_in(hello.get("agentCapabilities"))
         method, named = "session/new", {}
         if brief.conversation:
             resumes = "resume" in object_in(about.get("sessionCapabilities"))
@@ -296,11 +301,8 @@ class AcpDialogue:
         with suppress(JsonError):
             wrapped = object_in(decode_json(sentence.encode("utf-8", "replace"), dict[str, Any]).get("error"))
             sentence = text_in(wrapped.get("message")) or sentence
-        return (
-            f"{sentence} (to log in: {self._agent.log_in})"
-            if error.get("code") == _AUTHENTICATION_REQUIRED
-            else sentence
-        )
+        sentence = sentence.removeprefix("Internal error: ")
+        return f"{sentence} (to log in: {self._agent.log_in})" if error.get("code") == _NOT_LOGGED_IN else sentence
 
     # --- the work -------------------------------------------------------------------------------------------
 
