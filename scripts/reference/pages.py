@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from scripts.reference.agents import agents_page
 from scripts.reference.commands import commands_page
 from scripts.reference.profiles import profiles_page
 from scripts.reference.settings import settings_page
@@ -20,5 +21,6 @@ def pages() -> dict[str, str]:
         "tools.md": tools_page(),
         "settings.md": settings_page(),
         "profiles.md": profiles_page(),
+        "agents.md": agents_page(),
     }
     return {name: f"{_NOTE}\n\n{text.strip()}\n" for name, text in made.items()}

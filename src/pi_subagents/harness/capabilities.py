@@ -45,3 +45,10 @@ CAPABILITIES = (
     _honours("inherit", "your settings", "can use your own settings of it"),
 )
 """In the order in which they are shown."""
+
+_SKILLS = frozenset({"suggested_skills", "load_skills"})
+
+
+def fields_taken(harness: Harness) -> frozenset[str]:
+    """What of a `Profile` an agent can be given, skills included: we write them into its instructions."""
+    return harness.honours | (_SKILLS if "append_system_prompt" in harness.honours else frozenset())

@@ -1,0 +1,83 @@
+"""docs/reference/agents.md: which agents there are and what each can do, from what their harnesses say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pi_subagents.harness import AGENTS, DEFAULT_AGENT, DEFAULT_HARNESS, Harness
+from pi_subagents.harness.agent import Agent
+from pi_subagents.harness.capabilities import CAPABILITIES, fields_taken
+from pi_subagents.harness.programs import PACKAGES, variable_of
+from pi_subagents.harness.table import harness_for_agent
+from pi_subagents.processes.install import PI_PACKAGE, PINNED_PI_VERSION
+from pi_subagents.profiles.fields import FIELDS
+from scripts.reference.markdown import join, table
+
+_HEAD = """
+# Agents
+
+The programs that do the work: `agent` in a profile or task names one, and so does `run --agent`. The default is `pi`.
+[Other agents](../guides/other-agents.md) tells how to use them.
+"""
+
+_ACP = """
+`acp` is any agent that speaks the Agent Client Protocol: name its command line as `program` in a profile.
+
+A program is looked for in four places: `program` of the profile, the variable, the PATH, and what `install-agent`
+brought. The first that is named counts.
+"""
+
+_CAN = """
+## What each can do
+
+`pi-subagents agents --programs` shows this for the agents that you have.
+"""
+
+_FIELDS = """
+## Fields of a profile
+
+A profile with a field that its agent does not take is refused before anything starts. The body of a profile needs
+`system prompt` above, that of a preset `added prompt`. Tools have our names (`bash`, `read`, `edit`, `write`, `grep`,
+`find`, `ls`) or the agent's own.
+"""
+_FOR_US = ("name", "description", "harness", "agent", "resume_mode")
+
+_LOGINS = {DEFAULT_AGENT: "run `pi-subagents pi` and type `/login`"}
+
+
+def agents_page() -> str:
+    """The page."""
+    harnesses = {name: harness_for_agent(name, DEFAULT_HARNESS) for name in AGENTS}
+    names = [f"`{name}`" for name in harnesses]
+    can = [
+        (f"**{capability.name}**: {capability.meaning}", *_marks(map(capability.is_had_by, harnesses.values())))
+        for capability in CAPABILITIES
+    ]
+    fields = [
+        (f"`{field.key}`", *_marks(field.attribute in taken for taken in map(fields_taken, harnesses.values())))
+        for field in FIELDS
+        if field.attribute not in _FOR_US
+    ]
+    return join(
+        _HEAD,
+        table(("agent", "from npm", "tested with", "to log in", "variable"), map(_row, harnesses.items())),
+        _ACP,
+        _CAN,
+        table(("", *names), can),
+        _FIELDS,
+        table(("field", *names), fields),
+    )
+
+
+def _row(agent: tuple[str, Harness]) -> tuple[str, ...]:
+    name, harness = agent
+    package = PACKAGES.get(name)
+    npm, tested = (package.npm, package.tested) if package else ("", "")
+    if name == DEFAULT_AGENT:
+        npm, tested = PI_PACKAGE, PINNED_PI_VERSION
+    login = harness.login if isinstance(harness, Agent) and package else _LOGINS.get(name, "")
+    return f"`{name}`", f"`{npm}`" if npm else "", tested, login, f"`{variable_of(name)}`"
+
+
+def _marks(values: Iterable[bool]) -> list[str]:
+    return ["✓" if value else "–" for value in values]
