@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import click
 
+from pi_subagents.harness.programs import PACKAGES, variable_of
 from pi_subagents.surfaces.cli.app import app
 from pi_subagents.surfaces.cli.help import examples_of
 from scripts.reference.markdown import code, join, table
@@ -29,6 +30,7 @@ _EXIT_CODES = (
 
 _VARIABLES = (
     ("`PI_SUBAGENTS_PI`", "the command that starts `pi`; a path, or a command line"),
+    (", ".join(f"`{variable_of(name)}`" for name in PACKAGES), "the same for the other agents"),
     ("`PI_AGENT_DIR`, `PI_CODING_AGENT_DIR`", "the agent directory (default `~/.pi/agent`); the first one wins"),
     ("`PI_SUBAGENTS_DATA_DIR`", "where `install-pi` puts what it brings"),
     ("`PI_SUBAGENTS_LOG`", "a file to log to"),

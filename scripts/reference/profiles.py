@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pi_subagents.harness import AGENTS
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS, profile_arguments
 from pi_subagents.models import Profile, ThinkingLevel
 from pi_subagents.profiles.fields import FIELDS, Field
@@ -29,11 +30,21 @@ A profile of a project that you have not trusted (`pi-subagents trust`) may desc
 field marked as a power in the last column is not used at all, because dropping the field could lift a restriction;
 skills from outside the project count as a power too. See [security](../concepts/security.md).
 
-Only `name` is required; what you do not set is up to pi. YAML is version 1.2, so `off` is a string and not `false`. A
-list may also be written as comma-separated text.
+Only `name` is required; what you do not set is up to the agent. Not every agent can be given every field: a profile
+that sets one which would not reach its agent is refused, with a sentence that names the field. "Becomes" is what `pi`
+is started with. YAML is version 1.2, so `off` is a string and not `false`. A list may also be written as
+comma-separated text.
 """
 
-_KINDS = {"text": "text", "list": "list", "flag": "true or false", "secret": "text, kept secret"}
+_KINDS = {
+    "text": "text",
+    "list": "list",
+    "flag": "true or false",
+    "secret": "text, kept secret",
+    "words": "command",
+    "count": "whole number",
+    "money": "dollars",
+}
 
 _MEANINGS = {
     "name": "The name that tasks use: letters, digits, `-` and `_`.",
@@ -58,9 +69,23 @@ _MEANINGS = {
     "extraArgs": "Extra arguments for `pi`, passed as they are. Refused: anything that looks like shell syntax or "
     "would lift a tool restriction, and `--api-key`, which every user of the machine could read.",
     "resumeMode": "`retell` or `native`; wins over the setting of that name.",
+    "agent": f"The program that does the work: {', '.join(f'`{name}`' for name in AGENTS)}. Without it, `pi`. A task "
+    "or a call that names one wins.",
+    "program": "The command that starts the agent, in place of the one that is found: text, split as a shell does, or "
+    "a list of words. `agent: acp` needs it.",
+    "mode": "A mode of the agent's own: a permission mode of `claude`, a sandbox of `codex`, a session mode of an ACP "
+    "agent.",
+    "approvals": "`allow` or `deny`: what the agent hears that asks whether it may do something. Without it, what it "
+    "would not do without asking is denied.",
+    "inherit": "Let the agent use your own settings of it, with their hooks, MCP servers and plug-ins; without it, it "
+    "sees none of them.",
+    "maxTurns": "After so many turns the run fails with the reason `limit`.",
+    "maxCost": "After so many dollars, likewise.",
     "harness": "`pi-rpc`, or `pi-json`, whose agents cannot be steered or kept; wins over the setting.",
 }
 
+_OF_OTHERS = {"agent", "program", "mode", "approvals", "inherit", "max_turns", "max_cost"}
+"""Fields that `pi` cannot be given, or that choose another agent."""
 _ELSEWHERE = {
     "excludeTools": "`--tools` with what is left",
     "loadSkills": "part of `--append-system-prompt`",
@@ -101,6 +126,8 @@ def _becomes(field: Field) -> str:
     """What `pi` is started with when only this field is set."""
     if field.key in _ELSEWHERE:
         return _ELSEWHERE[field.key]
+    if field.attribute in _OF_OTHERS:
+        return ""
     example: dict[str, Any] = {"text": "…", "list": ("…",), "flag": True}
     profile = Profile(**{"name": "p", field.attribute: example[field.kind]})
     appended = profile.append_system_prompt

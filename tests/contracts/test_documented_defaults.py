@@ -16,9 +16,9 @@ from pi_subagents import Task, delegate
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.delegation.prompts import MAX_FILE_BYTES
 from pi_subagents.errors import InvalidCall
-from pi_subagents.fold import MAX_MESSAGES_IN_MEMORY
 from pi_subagents.harness.pi import arguments
 from pi_subagents.models import MAX_CONCURRENCY, Secret
+from pi_subagents.models.gathered import MAX_MESSAGES_IN_MEMORY
 from pi_subagents.models.task import ThinkingLevel
 from pi_subagents.profiles import catalog
 from pi_subagents.progress import windows

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from pi_subagents.models import Profile, Secret
-from pi_subagents.profiles import profile_detail, profile_summary
+from pi_subagents.profiles import detail_text, profile_detail, profile_summary
 
 
 @pytest.mark.parametrize(
@@ -18,6 +18,7 @@ from pi_subagents.profiles import profile_detail, profile_summary
         ({"model": "m", "provider": "p"}, "profile: x, model=m"),
         ({"provider": "p"}, "profile: x, provider=p"),
         ({"thinking_level": "off"}, "profile: x, thinking=off"),
+        ({"agent": "claude", "model": "opus"}, "profile: x, agent=claude, model=opus"),
         ({"no_tools": True, "tools": ("a",)}, "profile: x, no-tools"),
         ({"tools": ("a", "b")}, "profile: x, tools=[a,b]"),
         ({"exclude_tools": ("a", "b")}, "profile: x, excludeTools=[a,b]"),
@@ -63,3 +64,16 @@ def test_details_show_what_is_set_by_the_files_own_keys_with_the_key_masked() ->
         "scope": "project",
         "path": "/p/x.md",
     }
+
+
+def test_a_program_is_shown_as_it_is_typed_and_numbers_as_they_are() -> None:
+    profile = Profile(name="x", agent="acp", program=("my agent", "--acp"), max_turns=5, max_cost=0.5, inherit=True)
+    lines = detail_text(profile).splitlines()
+    assert lines == [
+        "name: x",
+        "agent: acp",
+        "program: 'my agent' --acp",
+        "inherit: True",
+        "maxTurns: 5",
+        "maxCost: 0.5",
+    ]

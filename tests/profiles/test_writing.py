@@ -267,3 +267,23 @@ def test_whatever_is_saved_reads_back_the_same(
         path = desk.save(saved)
         assert read_profile(path)[0] == msgspec.structs.replace(saved, path=path)
     assert profile_to_markdown(profile).startswith("---\nname: x\n")
+
+
+def test_fields_of_other_agents_are_written_as_they_are_read(place: Place) -> None:
+    profile = Profile(
+        name="x",
+        agent="acp",
+        program=("npx", "my agent,2", "--acp=true"),
+        mode="plan",
+        approvals="deny",
+        inherit=True,
+        max_turns=12,
+        max_cost=0.0004,
+    )
+    path = save_profile(profile, "global", cwd=place.cwd, agent_dir=place.agent_dir)
+    written, _ = read_profile(path)
+    assert msgspec.structs.replace(written, path=None, scope=None) == profile
+    changed = msgspec.structs.replace(profile, max_turns=None, max_cost=2.0)
+    save_profile(changed, "global", cwd=place.cwd, agent_dir=place.agent_dir)
+    assert "maxTurns" not in path.read_text()
+    assert "maxCost: 2\n" in path.read_text()

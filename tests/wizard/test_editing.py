@@ -179,6 +179,37 @@ async def test_what_would_fail_every_task_is_told_before_it_is_saved(desk: Desk)
     assert "override profile tool restrictions" in person.messages("warning")[0]
 
 
+OTHER = """---
+name: x
+agent: claude
+program: /opt/claude --fast # ours
+approvals: allow
+maxTurns: 12
+maxCost: 0.50
+---
+"""
+
+
+async def test_fields_of_another_agent_stay_and_are_shown_before_it_is_saved(desk: Desk) -> None:
+    path = desk.write("x", OTHER)
+    person = Person({"3 of 10": "opus"})
+    await edit("x", person, Host(desk.place, models=("anthropic/large",)))
+    shown = person.question("Review").title.splitlines()
+    assert {"agent: claude", "program: /opt/claude --fast", "approvals: allow", "maxTurns: 12"} <= set(shown)
+    assert path.read_text() == OTHER.replace("0.50\n", "0.50\nmodel: opus\n")
+    assert not any("Not known here" in question.title for question in person.asked), "its models are not those of pi"
+
+
+async def test_what_another_agent_cannot_be_given_is_told_before_it_is_saved(desk: Desk) -> None:
+    desk.write("x", "---\nname: x\nagent: codex\nmaxCost: 1\n---\n")
+    person = Person({"Review": "Do not save it"})
+    with pytest.raises(Cancelled):
+        await edit("x", person, desk.host)
+    assert 'Profile "x" sets "maxCost", which agents of the harness "codex" cannot be given.' in person.messages(
+        "warning"
+    )
+
+
 async def test_what_somebody_else_changed_meanwhile_stays(desk: Desk) -> None:
     path = desk.write("x", "---\nname: x\nmodel: a\nprovider: p\n---\n")
 

@@ -13,7 +13,7 @@ import msgspec
 from pi_subagents.delegation.planning import Configuration, Problem, harness_for, joined
 from pi_subagents.encoding import as_utf8
 from pi_subagents.files import is_below
-from pi_subagents.harness import AGENTS, DEFAULT_AGENT, DEFAULT_HARNESS, PI_HARNESSES, Harness, agent_of
+from pi_subagents.harness import AGENTS, DEFAULT_AGENT, DEFAULT_HARNESS, PI_HARNESSES, Harness, agent_of, harness_named
 from pi_subagents.models import Profile, Task, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.profiles import (
@@ -185,6 +185,14 @@ _FOR_THE_AGENT = frozenset(_KEYS) - {"name", "description", "resume_mode", "harn
 """What a profile says to or about an agent; the rest is for us."""
 _SKILLS = frozenset({"suggested_skills", "load_skills"})
 """They can be told to whoever takes instructions beside its own."""
+
+
+def why_no_agent_can(profile: Profile) -> str | None:
+    """Why none can be as a profile says, so that every task with it would fail."""
+    name = profile.harness or DEFAULT_HARNESS
+    if profile.agent not in (None, DEFAULT_AGENT):
+        name = profile.agent
+    return _refusal(f'Profile "{profile.name}"', profile, harness_named(name))
 
 
 def _refusal(who: str, profile: Profile, harness: Harness) -> str | None:

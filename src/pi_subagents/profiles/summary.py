@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from textwrap import indent
 
@@ -19,6 +20,7 @@ def profile_summary(profile: Profile, kind: Format = PROFILE) -> str:
         part
         for part in (
             f"{kind.word}: {profile.name}",
+            _assign("agent", profile.agent),
             _assign("model", profile.model) or _assign("provider", profile.provider),
             _assign("thinking", profile.thinking_level),
             "custom-system-prompt" if profile.system_prompt else "",
@@ -53,7 +55,7 @@ def detail_text(profile: Profile) -> str:
     """The same as lines for people; a text of several lines stands below its key."""
     lines = []
     for key, value in profile_detail(profile).items():
-        shown = ", ".join(value) if isinstance(value, list) else str(value)
+        shown = (shlex.join(value) if key == "program" else ", ".join(value)) if isinstance(value, list) else str(value)
         lines.append(f"{key}:\n{indent(shown, '  ')}" if "\n" in shown else f"{key}: {shown}")
     return "\n".join(lines)
 

@@ -247,6 +247,10 @@ def _is_set(value: Any) -> bool:
 def _entry(field: Field, value: Any) -> str:
     if isinstance(value, bool):
         return f"{field.key}: {str(value).lower()}"
+    if isinstance(value, int | float):
+        return f"{field.key}: {value:.15g}"
+    if field.kind == "words":  # as one text, a shell's rules would be needed to read it
+        return f"{field.key}: [{', '.join(map(_quote, value))}]"
     if isinstance(value, tuple):
         return f"{field.key}: {_list(value)}"
     return f"{field.key}: {_scalar(value.reveal() if isinstance(value, Secret) else value)}"

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from pi_subagents.delegation.configuration import why_no_agent_can
 from pi_subagents.errors import ProfileError
 from pi_subagents.harness.pi.arguments import check_extra_args, check_tools
 from pi_subagents.models import Profile, Secret
@@ -227,6 +228,8 @@ def _warnings(profile: Profile, trust: Trust) -> Iterator[str]:
             check(profile)
         except ProfileError as error:
             yield str(error)
+    if why := why_no_agent_can(profile):
+        yield f"{why}."
     if objection := objection_to(profile, trust):
         yield objection
     if profile.api_key is not None and profile.scope == "project":

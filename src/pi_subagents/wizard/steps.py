@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.harness import DEFAULT_AGENT
 from pi_subagents.harness.pi.arguments import is_tool
 from pi_subagents.models import Profile, ThinkingLevel
 from pi_subagents.place import Place
@@ -158,7 +159,7 @@ class Step:
 
 async def ask_provider(step: Step) -> None:
     """The provider: one that has models here, or any other, which is asked about once more."""
-    offered = step.host.providers
+    offered = step.host.providers if _is_for_pi(step.now) else ()
 
     def doubt(provider: str) -> dict[str, str | None]:
         return {provider: closest(provider, offered)} if offered and provider not in offered else {}
@@ -169,12 +170,18 @@ async def ask_provider(step: Step) -> None:
 async def ask_model(step: Step) -> None:
     """The model: one of the provider's, or any other; one that pi does not offer is asked about once more."""
     provider = step.now.provider
-    offered = step.host.models_of(provider)
+    offered = step.host.models_of(provider) if _is_for_pi(step.now) else ()
 
     def doubt(model: str) -> dict[str, str | None]:
-        return {} if _is_offered(model, provider, step.host) else {model: nearest_offered(model, offered)}
+        is_known = not _is_for_pi(step.now) or _is_offered(model, provider, step.host)
+        return {} if is_known else {model: nearest_offered(model, offered)}
 
     step.draft.set(model=await step.word(step.now.model, offered, "claude-sonnet-4-5", doubt))
+
+
+def _is_for_pi(profile: Profile) -> bool:
+    """Whether it is `pi` that has to know its models."""
+    return profile.agent in (None, DEFAULT_AGENT)
 
 
 def _is_offered(model: str, provider: str | None, host: Host) -> bool:

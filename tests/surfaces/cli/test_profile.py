@@ -166,7 +166,7 @@ def test_a_prompt_is_written_in_the_editor_of_the_person(machine: Machine) -> No
 
 def test_without_a_terminal_the_wizard_says_what_to_do_instead(machine: Machine) -> None:
     path = machine.write(path_of(machine, "x"), "---\nname: x\n---\n")
-    for action, instead in (("create", "--model or --from"), ("edit", "edit the file"), ("delete", "--yes")):
+    for action, instead in (("create", "--model, --agent or --from"), ("edit", "edit the file"), ("delete", "--yes")):
         done = machine.run("profile", action, "x")
         assert done.stderr.startswith(f"error: profile {action} asks questions and needs a terminal; in a script")
         assert instead in done.stderr
@@ -188,3 +188,15 @@ def test_a_script_can_create_and_delete(machine: Machine) -> None:
     assert machine.run("profile", "delete", "copy", "--yes", "--scope", "project").stdout == f"deleted {path}\n"
     assert not path.exists()
     assert (machine.agent_dir / "agent-profiles" / "copy.md").exists()
+
+
+def test_a_script_can_create_a_profile_of_another_agent_whose_models_are_its_own(machine: Machine) -> None:
+    done = machine.run("profile", "create", "deep", "--agent", "claude", "--model", "opus")
+    path = path_of(machine, "deep")
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"wrote {path}\n", "")
+    assert path.read_text() == "---\nname: deep\nmodel: opus\nagent: claude\n---\n"
+    assert "profile: deep, agent=claude, model=opus" in machine.run("profile", "list").stdout
+    source = machine.write(machine.root / "t.md", "---\nname: t\nmaxTurns: 3\n---\n")
+    odd = machine.run("profile", "create", "odd", "--agent", "codex", "--from", str(source))
+    assert 'warning: Profile "odd" sets "maxTurns", which agents of the harness "codex" cannot be given' in odd.stderr
+    assert (odd.returncode, path_of(machine, "odd").exists()) == (0, True)

@@ -11,7 +11,9 @@ from typing import Any, Literal
 import click
 import msgspec
 
+from pi_subagents.delegation.configuration import why_no_agent_can
 from pi_subagents.errors import InvalidCall, PiSubagentsError
+from pi_subagents.harness import DEFAULT_AGENT
 from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.models import Profile, Secret
 from pi_subagents.place import Place
@@ -26,7 +28,7 @@ from pi_subagents.profiles import (
 )
 from pi_subagents.surfaces.cli.agents import add_list_and_show
 from pi_subagents.surfaces.cli.dialogs import HINT, TerminalDialogs, ask_hidden
-from pi_subagents.surfaces.cli.options import Decorator, complete_model, complete_profile
+from pi_subagents.surfaces.cli.options import Decorator, agent_option, complete_model, complete_profile
 from pi_subagents.surfaces.cli.output import echo
 from pi_subagents.wizard import (
     CANCELLED,
@@ -70,6 +72,7 @@ add_list_and_show(profile, load_profiles, complete_profile, said=", one per line
 @click.option(
     "--model", metavar="MODEL", shell_complete=complete_model, help="Ask nothing; create a profile with this model."
 )
+@agent_option("Ask nothing; create a profile for this agent: pi, claude, codex, …")
 @click.option(
     "--from",
     "source",
@@ -82,16 +85,18 @@ def create_profile(
     with_key: bool,
     description: str | None,
     model: str | None,
+    programs: tuple[str, ...],
     source: Path | None,
 ) -> None:
     """Create a profile step by step; nothing is written until you have reviewed it.
 
-    With --model or --from it asks nothing and, without --scope, saves the profile in the project.
+    With --model, --agent or --from it asks nothing and, without --scope, saves the profile in the project.
     """
-    if model or source:
-        _write_new(name, scope or "project", source, model=model, description=description)
+    if model or programs or source:
+        agent = next(iter(programs), None)
+        _write_new(name, scope or "project", source, model=model, agent=agent, description=description)
         return
-    _require_terminal("create", "in a script, use --model or --from")
+    _require_terminal("create", "in a script, use --model, --agent or --from")
     _converse(_write("create", name, scope, with_key, description))
 
 
@@ -147,17 +152,25 @@ def _ask_key(with_key: bool) -> Secret | None:
 
 
 def _write_new(
-    name: str | None, scope: Scope, source: Path | None, *, model: str | None, description: str | None
+    name: str | None,
+    scope: Scope,
+    source: Path | None,
+    *,
+    model: str | None,
+    agent: str | None,
+    description: str | None,
 ) -> None:
     if name is None and source is None:
-        raise click.UsageError("--model needs the NAME of the new profile.")
+        raise click.UsageError(f"--{'model' if model else 'agent'} needs the NAME of the new profile.")
     base = read_profile(source)[0] if source else Profile(name=name or "")
-    said = {"name": name, "model": model, "description": description}
+    said = {"name": name, "model": model, "agent": agent, "description": description}
     made = msgspec.structs.replace(base, **{key: value for key, value in said.items() if value}, path=None)
     place = Place.here()
     require_free(made.name, scope, place)
-    if model:
+    if model and made.agent in (None, DEFAULT_AGENT):
         _warn_of_model(model)
+    if why := why_no_agent_can(made):
+        echo(f"warning: {why}. Saved anyway.", err=True)
     echo(f"wrote {save_profile(made, scope, cwd=place.cwd, agent_dir=place.agent_dir, like=source)}")
 
 
