@@ -70,7 +70,7 @@ DEFAULTS: list[tuple[str, object, object]] = [
     ("required of a task", ["name", "prompt"], TASK_SCHEMA["required"]),
     (
         "fields of a task",
-        ["name", "prompt", "cwd", "profile", "timeout", "resume", "files"],
+        ["name", "prompt", "cwd", "profile", "timeout", "resume", "files", "agent"],
         list(TASK_SCHEMA["properties"]),
     ),
     ("agents at once", 4, MAX_CONCURRENCY),
@@ -93,7 +93,7 @@ DEFAULTS: list[tuple[str, object, object]] = [
     ("thinking levels", ["off", "minimal", "low", "medium", "high", "xhigh"], list(ThinkingLevel)),
     (
         "fields of a run of a preset",
-        (["preset", "task", "model", "cwd"], ["preset", "task"]),
+        (["preset", "task", "model", "cwd", "agent"], ["preset", "task"]),
         (list(RUN_SCHEMA["properties"]), RUN_SCHEMA["required"]),
     ),
     ("runs of one subagent call", 16, SUBAGENT_SCHEMA["properties"]["tasks"]["maxItems"]),

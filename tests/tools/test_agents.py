@@ -91,3 +91,17 @@ async def test_a_session_of_another_agent_says_so_in_its_details(desk: Workplace
     session = result.details["runs"][0]["sessionId"]
     told = await desk.tool("get_subagent_output", sessionId=session)
     assert (told.text, told.details["agent"]) == ("Found.", "codex")
+
+
+async def test_a_session_goes_on_with_its_agent_unless_another_is_named(desk: Workplace) -> None:
+    async def told(**task: str) -> tuple[str, str | None, str | None]:
+        result = await desk.tool("delegate_to_subagents", tasks=[{"name": "t", **task}])
+        (window,) = result.details["windows"]
+        return window["sessionId"], window.get("agent"), window.get("beginning")
+
+    session, *first = await told(prompt="One.", agent="codex")
+    assert first == ["codex", "fresh"]
+    assert await told(prompt="Two.", resume=session) == (session, "codex", "retold")
+    assert await told(prompt="Three.", resume=session, agent="claude") == (session, "claude", "retold")
+    pi = script(prints(*answer("Four.")))
+    assert (await told(prompt=pi, resume=session, agent="pi"))[1] is None

@@ -42,6 +42,13 @@ class Continuation(msgspec.Struct, frozen=True):
     run_dir: Path | None = None
     conversation: str | None = None
     """The agent's own name for its conversation there."""
+    agent: str | None = None
+    """Who goes on with it where nobody is named, if that is not the usual one."""
+
+    def carried_on(self, task: Task) -> Task:
+        """The task as whoever did the one before will do it, unless it says how its agent is to be."""
+        is_said = task.agent or task.profile or task.preset
+        return task if is_said or self.agent is None else msgspec.structs.replace(task, agent=self.agent)
 
     def left_for(self, harness: Harness) -> Conversation | None:
         """What an agent of that harness left there to go on with."""

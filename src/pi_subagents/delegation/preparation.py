@@ -75,6 +75,8 @@ def prepare_runs(
             from pi_subagents.delegation.resuming import claim_resumed  # most tasks begin a session
 
             continuations, homes = claim_resumed(tasks, place, settings, remembered, claimed)
+            if not default_profile:
+                tasks = [_carried_on(task, continuations) for task in tasks]
         preparer, models = _Preparer(place, settings, homes, owner), cache(partial(_models, place, settings))
         mode = settings.resume_mode
         note = None
@@ -86,6 +88,11 @@ def prepare_runs(
         if check is not None:
             check(plans, place)
         return preparer.prepare_all(plans)
+
+
+def _carried_on(task: Task, continuations: Mapping[str, Continuation]) -> Task:
+    continuation = continuations.get(task.resume or "")
+    return continuation.carried_on(task) if continuation else task
 
 
 def _models(place: Place, settings: Settings) -> OfferedModels:

@@ -9,6 +9,7 @@ from pathlib import Path
 from pi_subagents.delegation.planning import PROMPT_FILE, Continuation
 from pi_subagents.delegation.retelling import Told, retelling
 from pi_subagents.fold import RunState
+from pi_subagents.harness import AGENTS
 from pi_subagents.models import Task
 from pi_subagents.place import Place
 from pi_subagents.runs.remembered import Remembered
@@ -46,4 +47,6 @@ def _continuation(session: Session, settings: Settings, remembered: Remembered) 
     kept = [Told(run.state, read_file(run.run_dir / PROMPT_FILE).decode("utf-8", "replace")) for run in session.runs]
     told = retelling([*map(Told, gone), *kept], settings.max_resume_characters, len(gone) + session.run_count)
     latest = session.latest
-    return Continuation(session.id, told, latest.run_dir, latest.state.conversation)
+    other = latest.state.other_agent
+    agent = other if other in AGENTS else None
+    return Continuation(session.id, told, latest.run_dir, latest.state.conversation, agent)
