@@ -155,6 +155,12 @@ test("a call is named while its arguments are still arriving", () => {
 		of("delegate_to_subagents", { tasks, profile: "reader" }),
 		"delegate_to_subagents 4 sub-agents (default profile: reader) profiles: [writer]",
 	);
+	const each = [{ agent: "claude" }, { agent: "codex" }, { agent: "claude" }];
+	assert.equal(
+		of("delegate_to_subagents", { tasks: each }),
+		"delegate_to_subagents 3 sub-agents agents: [claude, codex]",
+	);
+	assert.equal(of("subagent", { preset: "a", agent: "claude", task: "Look." }), "subagent a agents: [claude] Look.");
 	assert.equal(of("subagent", { tasks: [{ preset: "a" }, { preset: "b" }] }), "subagent 2 tasks a, b");
 	assert.equal(of("subagent", { preset: 3, task: "Look." }), "subagent Look.");
 	assert.equal(of("get_subagent_output", { sessionId: "ab" }), "get_subagent_output ab");

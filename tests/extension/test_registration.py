@@ -94,7 +94,7 @@ def test_a_tool_that_came_late_can_be_chosen_for_a_profile(stage: Stage) -> None
     with Pi(stage) as pi:
         pi.command("/profile list")
         pi.command("/connect mcp__notes__write")  # as a server does that takes its time
-        pi.choices = ("Project", ALLOW_LIST, "Yes", "Keep", "Skip: leave it to pi", "Save it")
+        pi.choices = ("Project", ALLOW_LIST, "Yes", "Keep", "Skip: leave it to the agent", "Save it")
         pi.answers = {"input": {"value": ""}, "editor": {"value": ""}}
         asked = [event.get("title", "") for event in pi.command("/profile edit writer")]
     (question,) = [title for title in asked if "Tools to allow" in title]

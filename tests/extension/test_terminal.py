@@ -172,7 +172,7 @@ def _make_profile(pi: PiTerminal) -> None:
     for step in ("4 of 10: System prompt", "5 of 10: Append system prompt"):
         pi.answer(f"Step {step}", "Enter")
     pi.answer("Set how much the model thinks?", "Down", "Enter")
-    pi.answer("→ Skip: leave it to pi", "Down", "Down", "Down", "Enter")
+    pi.answer("→ Skip: leave it to the agent", "Down", "Down", "Down", "Enter")
     pi.answer("Restrict the tools", "Down", "Enter")
     pi.answer("→ Skip: all tools", "Down", "Down", "Enter")
     pi.answer("grep, find, ls", "-l", "red,bash")

@@ -48,7 +48,7 @@ async def test_the_choices_are_the_documented_ones(desk: Desk, monkeypatch: pyte
     person = Person(EVERYTHING)
     await create("x", person, desk.host)
     lists = [question for question in person.asked if question.kind == "select" and "\n" not in question.title]
-    skip = "Skip: leave it to pi"
+    skip = "Skip: leave it to the agent"
     assert {question.title: question.options for question in lists} == {
         "Step 1 of 10: Scope": ["Global (~/agent/agent-profiles/)", "Project (.pi/agent-profiles/)"],
         "Step 6 of 10: Thinking level": [skip, "off", "minimal", "low", "medium", "high", "xhigh", BACK],
@@ -122,7 +122,7 @@ async def test_providers_and_their_models_are_offered_where_they_are_known(desk:
     host = Host(desk.place, models=("anthropic/large", "anthropic/small", "zai/glm"))
     person = Person({"Scope": "Project", "2 of 10": "anthropic", "3 of 10": "small"})
     await create("x", person, host)
-    skip, other = "Skip: leave it to pi", "Another one…"
+    skip, other = "Skip: leave it to the agent", "Another one…"
     assert person.question("2 of 10").options == [skip, "anthropic", "zai", other, BACK]
     assert person.question("3 of 10").options == [skip, "large", "small", other, BACK]
     assert "provider: anthropic\nmodel: small\n" in body(desk)

@@ -108,16 +108,20 @@ export function callLine(name: string, args: unknown): Line {
 	const tasks = (Array.isArray(given.tasks) ? given.tasks : []) as Record<string, unknown>[];
 	const line: Line = [["title", name]];
 	const add = (style: string, words: string) => words && line.push([style, ` ${words}`]);
+	const agents = [...new Set([given, ...tasks].map((task) => text(task?.agent)).filter(Boolean))];
+	const others = agents.length ? `agents: [${agents.join(", ")}]` : "";
 	if (name === "delegate_to_subagents") {
 		add("text", `${tasks.length} sub-agent${tasks.length === 1 ? "" : "s"}`);
 		if (text(given.profile)) add("muted", `(default profile: ${text(given.profile)})`);
 		const profiles = [...new Set(tasks.map((task) => text(task?.profile)).filter(Boolean))];
 		if (profiles.length) add("muted", `profiles: [${profiles.join(", ")}]`);
+		add("muted", others);
 		return line;
 	}
 	if (tasks.length) add("text", `${tasks.length} tasks`);
 	const presets = [...new Set([given, ...tasks].map((task) => text(task?.preset)).filter(Boolean))];
 	if (presets.length) add("accent", presets.join(", "));
+	add("muted", others);
 	add("accent", text(given.sessionId) || text(given.runId));
 	add("muted", text(given.task));
 	return line;

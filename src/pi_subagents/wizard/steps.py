@@ -24,7 +24,7 @@ STEP_COUNT = 10
 MAX_OFFERED = 20
 """More do not fit on the screen of a host whose lists cannot scroll; then the answer is typed."""
 
-SKIP = "Skip: leave it to pi"
+SKIP = "Skip: leave it to the agent"
 ALL_TOOLS = "Skip: all tools"
 OTHER = "Another one…"
 KEEP, CHANGE, REMOVE = "Keep it", "Change it", "Remove it"
@@ -199,7 +199,7 @@ def _is_offered(model: str, provider: str | None, host: Host) -> bool:
 async def ask_system_prompt(step: Step) -> None:
     """The text that replaces pi's own system prompt."""
     now = step.now.system_prompt
-    if await step.wants(now and "its own system prompt", "Give it its own system prompt, instead of pi's?"):
+    if await step.wants(now and "its own system prompt", "Give it its own system prompt, instead of the agent's?"):
         step.set_text("system_prompt", await step.questions.editor(step.title, now or ""))
 
 

@@ -160,7 +160,8 @@ class BackgroundWatch:
 
 def _notice(state: RunState) -> str:
     """That a run is over, in one short line: the message says the rest."""
-    agent = f' "{state.agent}"' if state.agent else ""
+    name = state.agent or state.other_agent
+    agent = f' "{name}"' if name else ""
     words = f"Background agent{agent} {standing(state.status, state.is_damaged)}: {state.name}"
     return clip(" ".join(clean(words).split()), _NOTICE_CELLS)
 
