@@ -57,7 +57,7 @@ TOOLS: Mapping[str, ToolName] = {
     "Grep": ToolName("grep"),
     "Glob": ToolName("find"),
 }
-_OWN_NAMES = {tool.name: own for own, tool in TOOLS.items()}
+_OWN_NAMES = {**{tool.name: own for own, tool in TOOLS.items()}, "ls": "Glob"}
 _OTHER_TOOLS = (
     *("Agent", "Task", "TaskStop", "WebFetch", "WebSearch", "NotebookEdit", "Skill", "ToolSearch", "Monitor"),
     *("Workflow", "EnterWorktree", "ExitWorktree", "ListAgents", "SendMessage", "ReportFindings"),
@@ -140,7 +140,7 @@ def _tools(profile: Profile) -> Iterator[str]:
 
 
 def _own_names(tools: tuple[str, ...]) -> list[str]:
-    return [own_name(tool) or tool for tool in tools]
+    return list(dict.fromkeys(own_name(tool) or tool for tool in tools))
 
 
 def _conversation_file(conversation: Conversation) -> str:
