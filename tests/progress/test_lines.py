@@ -388,6 +388,16 @@ def test_figures_of_an_agent_tell_its_context_and_that_its_cost_is_unknown_once_
     assert figures(known) == " • 2.1k tokens • context 12k/200k • $0.2500"
 
 
+def test_in_a_narrow_line_the_context_goes_before_the_model() -> None:
+    total = ev.UsageTotal(usage=Usage(total_tokens=2100, cost=0.25), context_used=12_300, context_size=200_000)
+    window = window_of(created(harness="claude", model="opus"), STARTED, total)
+    whole = plain(header_segments(window, 14_500, figures=True))
+    narrow = plain(header_segments(window, 14_500, figures=True, width=len(whole) - 1))
+    assert "context 12k/200k" in whole
+    assert "context" not in narrow
+    assert "claude (opus)" in narrow
+
+
 def test_the_totals_of_several_runs_say_where_a_cost_is_not_all_of_it() -> None:
     def run(harness: str, cost: float) -> RunState:
         usage = Usage(total_tokens=1000, cost=cost)

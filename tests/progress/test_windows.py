@@ -373,6 +373,14 @@ def test_a_request_is_shown_until_it_is_answered_and_the_answer_stands_below_its
     ]
 
 
+def test_an_answer_that_comes_before_its_call_waits_for_it() -> None:
+    asked = ev.ApprovalRequested(id="a", what="rm x", tool_call_id="1")
+    window = window_of(CREATED, STARTED, asked, ev.ApprovalAnswered(id="a", allowed=True))
+    assert texts(window) == []
+    feed(window, ev.ToolStarted(id="1", name="bash", arguments={"command": "rm x"}))
+    assert texts(window) == ["→ bash → rm x", "  Allowed (approvals: allow)"]
+
+
 def test_only_of_another_agent_than_pi_the_facts_say_which_one_and_what_else_it_tells() -> None:
     assert "agent" not in window_of(CREATED).to_facts()
     used = ev.UsageTotal(usage=Usage(total_tokens=5), context_used=900, context_size=2000, has_cost=False)

@@ -26,7 +26,7 @@ ICON_STYLES = {"running": Style.WARNING, "completed": Style.SUCCESS, "error": St
 BULLET: Segment = (Style.DIM, " • ")
 _LEAVE_OUT = ("model", "profile", "tokens", "cost", "tools", "timeout", "todos", "agent")
 """In this order, until the line fits."""
-_FIGURES = ("tokens", "cost")
+_FIGURES = ("tokens", "context", "cost")
 _MIN_NAME_CELLS = 12
 _MAX_NAME_CELLS = 400
 """No terminal is wider, and a name may be."""
@@ -72,7 +72,7 @@ def header_segments(
     # A name may take half of the line before anything else has to go for it.
     name_cells = max(_MIN_NAME_CELLS, width // 2)
     line = _header(window, now_ms, icon, left_out, name_cells)
-    for part in _LEAVE_OUT:
+    for part in ("context", *_LEAVE_OUT):
         if _cells(line) <= width:
             break
         left_out |= {part}
@@ -159,7 +159,7 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
     tokens, cost = state.usage.total_tokens, state.usage.cost
     figures = (
         ("tokens", _tokens(tokens)),
-        ("tokens", context_words(state)),
+        ("context", context_words(state)),
         ("cost", _cost(tokens, cost, is_all=_tells_cost(state))),
     )
     for name, figure in figures:

@@ -129,6 +129,7 @@ class Window:
         self._calls: dict[str, WindowLine] = {}
         self._running: dict[str, int] = {}
         self._asked: dict[str, ev.ApprovalRequested] = {}
+        self._answered: dict[str, str] = {}
 
     def apply(self, event: ev.Event) -> bool:
         """Take in one event; True if the window looks different now."""
@@ -245,6 +246,8 @@ class Window:
         lines = [WindowLine(f"→ {first}", "tool"), *(WindowLine(f"  {text}", "tool") for text in more)]
         for line in lines:
             self._history.append(line)
+        if words := self._answered.pop(call_id, None):
+            self._put_below(lines[-1], words)
         if call_id:
             self._calls[call_id] = lines[-1]
             if len(self._calls) > _MAX_REMEMBERED_CALLS:
@@ -297,7 +300,11 @@ class Window:
     def _approval_answered(self, event: ev.ApprovalAnswered) -> bool:
         self._live.show("notice", None)
         asked = self._asked.pop(event.id, None)
-        call = self._calls.get(asked.tool_call_id or "") if asked else None
+        call_id = (asked.tool_call_id or "") if asked else ""
+        call = self._calls.get(call_id)
+        if call_id and call is None and len(self._answered) < _MAX_REMEMBERED_CALLS:  # asked before it was made
+            self._answered[call_id] = notice(event) or ""
+            return True
         what = f": {text_of(asked.what)}" if asked and asked.what and call is None else ""
         return self._put_below(call, f"{notice(event)}{what}")
 
