@@ -220,7 +220,9 @@ class AcpDialogue:
             method, params = self._talk.send(object_in(record.get("result")))
         except StopIteration:
             self._is_at_work = True
+            self._said.append(self._brief.prompt)
             self._events.append(ev.AgentStarted(at=self._at))
+            self._hear()
             self._replies += self._prompt(self._brief.prompt)
         except _RefusedError as refused:
             self._events.append(ev.CommandRefused(at=self._at, command="prompt", message=str(refused)))
@@ -307,7 +309,7 @@ class AcpDialogue:
     # --- the work -------------------------------------------------------------------------------------------
 
     def _told(self, update: dict[str, Any], record: dict[str, Any]) -> None:
-        kind = update.get("sessionUpdate")
+        kind = text_in(update.get("sessionUpdate"))
         if kind == "usage_update":
             self._context = update
         elif kind in ("agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"):
@@ -341,9 +343,12 @@ class AcpDialogue:
         if not self._parts:
             self._end_all(call for call in self._calls.values() if call.is_denied)  # not all agents say so
             self._message_count += 1
-            said, self._said = self._said, []
-            self._events += [ev.Message(at=self._at, role="user", parts=(ev.TextPart(text),)) for text in said]
+            self._hear()
             self._events.append(ev.MessageStarted(at=self._at, role="assistant"))
+
+    def _hear(self) -> None:
+        said, self._said = self._said, []
+        self._events += [ev.Message(at=self._at, role="user", parts=(ev.TextPart(text),)) for text in said]
 
     def _flush(self, reason: str, sentence: str | None = None, call: ev.ToolCallPart | None = None) -> None:
         """What was written is a message, with the call at its end; without either, only if something went wrong."""
@@ -397,7 +402,7 @@ class AcpDialogue:
         assert call.part is not None
         call.has_ended, name = True, call.part.name
         raw = object_in(update.get("rawOutput"))
-        is_error = is_error or bool(_exit_code(raw)) or update.get("title") in self._agent.failed_titles
+        is_error = is_error or bool(_exit_code(raw)) or text_in(update.get("title")) in self._agent.failed_titles
         if not is_error:
             changes = _changes(call, update, raw)
             self._events += [ev.FileChanged(at=self._at, path=p, diff=d, tool_call_id=call.id) for p, d in changes]

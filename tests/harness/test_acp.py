@@ -1,0 +1,845 @@
+"""What real agents that speak ACP said, decoded; then whole delegations to the real opencode and Gemini CLI."""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import pytest
+
+from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.diagnosis.diagnose import diagnose
+from pi_subagents.errors import ProfileError
+from pi_subagents.fold import RunState, fold
+from pi_subagents.harness import AGENT_HOME, Launch, Program, harness_named
+from pi_subagents.harness.acp.agents import AGENTS, AcpAgent
+from pi_subagents.harness.acp.dialogue import OPENING, AcpDialogue, Brief
+from pi_subagents.harness.programs import variable_of
+from pi_subagents.jsonl import Framer
+from pi_subagents.models import Reason, Status, Task
+from pi_subagents.models import event as ev
+from pi_subagents.models.task import Profile, Secret
+from pi_subagents.offline import Attempts, Call, Fail, Hang, OfflineModel, Request, Say, Script, Turn
+from pi_subagents.place import Place
+from pi_subagents.profiles import invalidate_profiles_cache
+from pi_subagents.runs.run import RunResult
+from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
+from scripts.bootstrap import AGENTS as BROUGHT
+from tests.kit.processes import pids_with
+from tests.kit.waiting import until
+from tests.kit.workplace import MARK_VARIABLE
+
+AT = 1_700_000_000_000
+DATA = Path(__file__).parents[1] / "data" / "workers"
+STREAMS = [path for path in sorted(DATA.glob("*-acp/*.jsonl")) if not path.name.endswith(".sent.jsonl")]
+E = TypeVar("E", bound=ev.Event)
+
+each_stream = pytest.mark.parametrize("stream", STREAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
+
+# --- records of real programs --------------------------------------------------------------------------------
+
+
+def those(events: Iterable[ev.AnyEvent], kind: type[E]) -> list[E]:
+    return [event for event in events if isinstance(event, kind)]
+
+
+class Played:
+    """A recorded stream, answering what a dialogue asks: the ids of its answers become those of our requests."""
+
+    def __init__(self, stream: Path) -> None:
+        agent = stream.parent.name.removesuffix("-acp")
+        sent = [json.loads(line) for line in stream.with_suffix(".sent.jsonl").read_bytes().splitlines()]
+        requests = [record for record in sent if "method" in record]
+        opened: dict[str, Any] = next(
+            (record["params"] for record in requests if record["method"].startswith("session/")), {}
+        )
+        modes = [record["params"]["modeId"] for record in requests if record["method"] == "session/set_mode"]
+        brief = Brief("/lab", "Go.", opened.get("sessionId"), mode=modes[0] if modes else None)
+        self.dialogue = AcpDialogue(AGENTS[agent], brief)
+        self.records = [json.loads(line) for line in stream.read_bytes().splitlines() if line.strip()]
+        self.events: list[ev.AnyEvent] = []
+        self._methods = {record["id"]: _ours(record["method"]) for record in requests if "id" in record}
+        self._waiting = {"initialize": 1}
+        self._prompts = sum(record["method"] == "session/prompt" for record in requests)
+
+    def frame(self, record: dict[str, Any]) -> bytes:
+        """The record as this dialogue would get it."""
+        method = self._methods.get(record["id"]) if "method" not in record else None
+        return json.dumps({**record, "id": self._waiting.get(method, 99)} if method else record).encode()
+
+    def play(self, record: dict[str, Any]) -> None:
+        self.events += self.dialogue.decode(self.frame(record), AT)
+        for line in self.dialogue.take_replies().splitlines():
+            if "method" in (reply := json.loads(line)):
+                self._waiting[_ours(reply["method"])] = reply["id"]
+        for request in those(self.events[-1:], ev.ApprovalRequested):
+            self.dialogue.answer(request.id, allowed="reject" not in str(self.records))
+
+    def play_all(self) -> RunState:
+        for record in self.records:
+            self.play(record)
+        return fold(RunState(), [*self.events, *self.dialogue.ended(0, AT)])
+
+
+def _ours(method: str) -> str:
+    """All ways to open a conversation are one here."""
+    return "open" if method in ("session/new", "session/load", "session/resume", "session/fork") else method
+
+
+def of_stream(name: str) -> tuple[RunState, list[ev.AnyEvent]]:
+    played = Played(DATA / f"{name}.jsonl")
+    return played.play_all(), played.events
+
+
+@each_stream
+def test_a_real_stream_is_decoded_to_its_end_with_nothing_unknown_that_matters(stream: Path) -> None:
+    played = Played(stream)
+    state = played.play_all()
+    # Some streams go on with a second conversation, or a second prompt, that we never begin.
+    assert {event.kind for event in those(played.events, ev.Unknown)} <= {"answer", "session/update"}
+    started, ended = those(played.events, ev.ToolStarted), those(played.events, ev.ToolEnded)
+    assert [event.id for event in ended] == [event.id for event in ended if event.id in {one.id for one in started}]
+    answered = any("stopReason" in object_of(record) or "error" in record for record in played.records)
+    assert state.settled == answered
+    if state.settled:
+        assert {event.id for event in started} == {event.id for event in ended}
+
+
+def object_of(record: dict[str, Any]) -> dict[str, Any]:
+    result = record.get("result")
+    return result if isinstance(result, dict) else {}
+
+
+@each_stream
+def test_a_stream_may_break_off_at_every_byte_of_its_last_records(stream: Path) -> None:
+    played = Played(stream)
+    *before, last_but_one, last = played.records
+    for record in before:
+        played.play(record)
+    tail = b"\n".join((played.frame(last_but_one), played.frame(last), b""))
+    step = max(1, len(tail) // 4000)
+    for end in range(0, len(tail), step):
+        dialogue, framer = copy.copy(played.dialogue), Framer()
+        dialogue.__dict__.update({name: copy.deepcopy(value) for name, value in _plain(dialogue).items()})
+        events = [event for f in (*framer.feed(tail[:end]), *framer.finish()) for event in dialogue.decode(f, AT)]
+        fold(RunState(), [*played.events, *events, *dialogue.ended(1, AT)])
+
+
+def _plain(dialogue: AcpDialogue) -> dict[str, Any]:
+    """What it remembers, but for what cannot be copied; nothing at the end of a stream is still being set up."""
+    return {name: value for name, value in vars(dialogue).items() if name not in ("_talk", "_agent", "_brief")}
+
+
+JUNK: tuple[Any, ...] = (None, 7, -0.5, 1e400, "x", [], [None], {"type": []})
+
+
+def _broken(value: Any) -> Iterator[Any]:
+    """The value with each of its parts replaced by something else."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from ({**value, key: junk} for junk in JUNK)
+            yield from ({**value, key: other} for other in _broken(inner))
+    if isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from ([*value[:index], other, *value[index + 1 :]] for other in _broken(inner))
+
+
+@pytest.mark.parametrize(
+    "name", ["opencode-acp/perm-allow", "opencode-acp/401", "gemini-acp/perm-reject", "copilot-acp/slowbash"]
+)
+def test_decoding_never_raises_whatever_is_in_the_place_of_a_value(name: str) -> None:
+    stream = DATA / f"{name}.jsonl"
+    for count, record in enumerate(Played(stream).records):
+        for broken in _broken(json.loads(_played(stream, count).frame(record))):
+            played = _played(stream, count)
+            events = played.dialogue.decode(json.dumps(broken).encode(), AT)
+            fold(RunState(), [*played.events, *events, *played.dialogue.ended(1, AT)])
+            assert played.dialogue.take_replies() is not None
+
+
+def _played(stream: Path, count: int) -> Played:
+    played = Played(stream)
+    for record in played.records[:count]:
+        played.play(record)
+    return played
+
+
+# --- what records stand for ----------------------------------------------------------------------------------
+
+
+def at_work(agent: str = "acp", **brief: Any) -> AcpDialogue:
+    """A dialogue that has sent its prompt, with the id 3."""
+    dialogue = AcpDialogue(AGENTS[agent], Brief("/lab", "Go.", **brief))
+    hear(dialogue, {"id": 1, "result": {"protocolVersion": 1}}, {"id": 2, "result": {"sessionId": "s"}})
+    dialogue.take_replies()
+    return dialogue
+
+
+def hear(dialogue: AcpDialogue, *records: dict[str, Any]) -> list[ev.AnyEvent]:
+    return [event for record in records for event in dialogue.decode(json.dumps(record).encode(), AT)]
+
+
+def update(kind: str, **fields: Any) -> dict[str, Any]:
+    return {"method": "session/update", "params": {"sessionId": "s", "update": {"sessionUpdate": kind, **fields}}}
+
+
+def chunk(text: str, **fields: Any) -> dict[str, Any]:
+    return update("agent_message_chunk", content={"type": "text", "text": text}, **fields)
+
+
+def replies(dialogue: AcpDialogue) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in dialogue.take_replies().splitlines()]
+
+
+def test_it_is_greeted_in_version_1_with_nothing_to_offer_and_asked_when_it_is_set_up() -> None:
+    hello = json.loads(OPENING)["params"]
+    assert (hello["protocolVersion"], hello["clientCapabilities"]) == (1, {})
+    dialogue = AcpDialogue(AGENTS["acp"], Brief("/lab", "Go.", mode="plan"))
+    steps = []
+    for number in (1, 2, 3):
+        hear(dialogue, {"id": number, "result": {"sessionId": "s"}})
+        steps += [(reply["method"], reply["params"].get("modeId")) for reply in replies(dialogue)]
+    assert steps == [("session/new", None), ("session/set_mode", "plan"), ("session/prompt", None)]
+
+
+def test_one_that_speaks_another_version_is_not_asked_anything() -> None:
+    dialogue = AcpDialogue(AGENTS["acp"], Brief("/lab", "Go."))
+    (refused,) = hear(dialogue, {"id": 1, "result": {"protocolVersion": 2}})
+    assert refused == ev.CommandRefused(
+        at=AT, command="prompt", message="The agent speaks version 2 of its protocol, and only version 1 is known"
+    )
+    assert not dialogue.take_replies()
+
+
+def test_one_that_wants_a_login_says_how_to_log_in() -> None:
+    dialogue = AcpDialogue(AGENTS["gemini"], Brief("/lab", "Go."))
+    hear(dialogue, {"id": 1, "result": {}})
+    (refused,) = hear(dialogue, {"id": 2, "error": {"code": -32000, "message": "Authentication required"}})
+    assert isinstance(refused, ev.CommandRefused)
+    assert refused.message.startswith("Authentication required (to log in: run `gemini` once, or set GEMINI_API_KEY")
+    state = fold(RunState(), [refused])
+    assert (state.settled, state.stop_reason) == (True, "error")
+
+
+@pytest.mark.parametrize("method", ["fs/read_text_file", "fs/write_text_file", "terminal/create", "_own/question"])
+def test_whatever_else_it_asks_for_there_is_no_such_method(method: str) -> None:
+    dialogue = at_work()
+    assert hear(dialogue, {"id": "x", "method": method, "params": {}}) == []
+    assert replies(dialogue) == [
+        {"jsonrpc": "2.0", "id": "x", "error": {"code": -32601, "message": "Method not found"}}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kinds", "allowed", "outcome"),
+    [
+        (["allow_always", "allow_once", "reject_once"], True, {"outcome": "selected", "optionId": 1}),
+        (["allow_once", "reject_always"], False, {"outcome": "selected", "optionId": 1}),
+        (["allow_once"], False, {"outcome": "cancelled"}),
+    ],
+)
+def test_an_approval_is_answered_by_the_kind_of_what_is_offered(
+    kinds: list[str], allowed: bool, outcome: dict[str, Any]
+) -> None:
+    dialogue = at_work()
+    call = {"toolCallId": "c", "title": "rm -r /", "kind": "execute"}
+    options = [{"optionId": number, "kind": kind} for number, kind in enumerate(kinds)]
+    ask = {"id": 0, "method": "session/request_permission", "params": {"toolCall": call, "options": options}}
+    *_, started, asked = hear(dialogue, ask)
+    assert started == ev.ToolStarted(at=AT, id="c", name="bash", arguments={"command": "rm -r /"})
+    assert asked == ev.ApprovalRequested(at=AT, id="0", what="rm -r /", tool_name="bash", tool_call_id="c")
+    assert json.loads(dialogue.answer("0", allowed=allowed)) == {
+        "jsonrpc": "2.0",
+        "id": 0,
+        "result": {"outcome": outcome},
+    }
+    assert dialogue.answer("0", allowed=allowed) == b"", "once is enough"
+
+
+def test_a_denied_call_ends_when_the_agent_goes_on_even_if_it_does_not_say_so() -> None:
+    _, events = of_stream("gemini-acp/perm-reject")
+    denied = next(event for event in events if isinstance(event, ev.ToolEnded) and event.name == "edit")
+    assert denied.is_error
+    assert not those(events, ev.FileChanged)
+
+
+@pytest.mark.parametrize(
+    ("stop", "reason", "aborted"),
+    [
+        ("end_turn", "stop", None),
+        ("cancelled", "aborted", True),
+        ("refusal", "error", None),
+        ("max_tokens", "error", None),
+        ("max_turn_requests", ev.LIMIT, None),
+        ("something_new", "error", None),
+    ],
+)
+def test_the_end_is_what_the_answer_to_the_prompt_says(stop: str, reason: str, aborted: bool | None) -> None:
+    dialogue = at_work()
+    events = hear(dialogue, chunk("So far."), {"id": 3, "result": {"stopReason": stop}})
+    (message,) = [event for event in those(events, ev.Message) if event.role == "assistant"]
+    assert (message.text, message.stop_reason) == ("So far.", reason)
+    assert events[-1] == ev.AgentSettled(at=AT, aborted=aborted)
+
+
+@pytest.mark.parametrize(
+    ("error", "sentence"),
+    [
+        ({"message": "Internal error: no credit"}, "no credit"),
+        ({"message": "Internal error", "data": {"details": "401 no key"}}, "401 no key"),
+        ({"message": '{"error": {"message": "quota exceeded"}}'}, "quota exceeded"),
+        ({"message": "Invalid params", "data": {"message": "no such model"}}, "Invalid params: no such model"),
+        (None, "The agent failed"),
+    ],
+)
+def test_a_failure_has_the_words_of_the_provider(error: object, sentence: str) -> None:
+    events = hear(at_work(), {"id": 3, "error": error})
+    state = fold(RunState(), events)
+    assert (state.settled, state.stop_reason, state.error_message) == (True, "error", sentence)
+
+
+def test_what_comes_after_the_answer_is_not_lost() -> None:
+    dialogue = at_work()
+    events = hear(dialogue, {"id": 3, "result": {"stopReason": "end_turn"}}, chunk("Late.", messageId="m"))
+    state = fold(RunState(), [*events, *dialogue.ended(0, AT)])
+    assert (state.settled, state.text, state.message_count) == (True, "Late.", 1)
+
+
+def test_a_message_is_whole_at_the_next_one_and_at_a_call() -> None:
+    _, events = of_stream("opencode-acp/perm-allow")
+    said = [message for message in those(events, ev.Message) if message.role == "assistant"]
+    assert [message.text for message in said] == ["First read.", "Now edit.", "Edited."]
+    assert [[call.name for call in message.tool_calls] for message in said] == [["read"], ["edit"], []]
+    (change,) = those(events, ev.FileChanged)
+    assert "-the well is under the oak\n+the well is under the elm\n" in change.diff
+    assert (change.path, change.tool_call_id) == ("/lab/opencode-acp-perm-allow/ws/well.txt", "call_1_0")
+
+
+def test_what_an_agent_tells_again_of_an_earlier_conversation_is_not_said_twice() -> None:
+    state, events = of_stream("opencode-acp/session-load")
+    assert "First answer." not in [event.text for event in those(events, ev.Message)]
+    assert state.text.startswith("Second answer")
+    assert not state.has_cost, "what it tells is the cost of both runs"
+
+
+def test_the_words_of_an_agent_below_are_not_the_answer() -> None:
+    state, events = of_stream("opencode-acp/sub")
+    assert state.text == "Delegation done."
+    assert not state.has_cost, "what it tells leaves out the one below"
+    assert [event.name for event in those(events, ev.ToolStarted)] == ["task"]
+
+
+@pytest.mark.parametrize(
+    ("stream", "tokens", "has_cost", "context"),
+    [
+        ("opencode-acp/empty", (7690, 1, 7691), True, (7690, 100_000)),
+        ("opencode-acp/write", (0, 0, 0), True, (7766, 100_000)),
+        ("gemini-acp/write", (24007, 23, 24030), False, (None, None)),
+        ("copilot-acp/edit", (30836, 39, 30875), False, (8759, 128_000)),
+    ],
+)
+def test_usage_is_that_of_the_run_or_unknown(
+    stream: str, tokens: tuple[int, ...], has_cost: bool, context: tuple[int | None, ...]
+) -> None:
+    state, _ = of_stream(stream)
+    assert (state.usage.input, state.usage.output, state.usage.total_tokens) == tokens
+    assert (state.has_cost, state.context_used, state.context_size) == (has_cost, *context)
+    assert (state.usage.cost > 0) == has_cost
+
+
+def test_what_copilot_says_of_an_error_is_no_answer() -> None:
+    state, _ = of_stream("copilot-acp/overflow")
+    assert state.stop_reason == "error"
+    assert state.error_message
+
+
+def test_a_command_that_fails_is_an_error_where_its_exit_code_is_told() -> None:
+    for agent in ("opencode", "copilot"):
+        _, events = of_stream(f"{agent}-acp/fail")
+        assert [event.is_error for event in those(events, ev.ToolEnded)] == [True, True], agent
+
+
+# --- how agents are started ----------------------------------------------------------------------------------
+
+
+def test_a_new_agent_is_an_entry_and_no_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(AGENTS, "acp", AcpAgent(arguments=("--acp",), honours=frozenset({"model"})))
+    harness = harness_named("acp")
+    assert harness.honours == frozenset({"model"})
+    assert not harness.can_steer
+    assert harness.steerable_as is None
+
+
+# --- the real programs ---------------------------------------------------------------------------------------
+
+_FOUND = {agent.name: agent.program for agent in BROUGHT}
+PROGRAMS = {name: os.environ.get(variable_of(name)) or _FOUND.get(name) for name in ("opencode", "gemini")}
+opencode, gemini = (
+    pytest.param(name, marks=pytest.mark.skipif(program is None, reason=f"{name} could not be installed from npm"))
+    for name, program in PROGRAMS.items()
+)
+both = pytest.mark.parametrize("agent", [opencode, gemini])
+of_opencode = pytest.mark.parametrize("agent", [opencode])
+of_gemini = pytest.mark.parametrize("agent", [gemini])
+KEY = "sk-of-the-environment"
+
+
+@dataclass
+class Bench:
+    """A project in which an agent works for a test, with a scripted model."""
+
+    agent: str
+    root: Path
+    model: OfflineModel
+    place: Place
+
+    @property
+    def project(self) -> Path:
+        return self.place.cwd
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    def profile(self, fields: str = "", body: str = "") -> None:
+        path = self.place.agent_dir / "agent-profiles" / "p.md"
+        path.write_text(f"---\nname: p\nagent: {self.agent}\n{fields}\n---\n{body}", encoding="utf-8")
+        invalidate_profiles_cache()
+
+    def delegation(self, prompt: str = "Go.", **task: Any) -> Delegation:
+        task = task if "profile" in task else {"agent": self.agent, **task}
+        return Delegation([Task("t", prompt, **task)], place=self.place, harness=harness_named(self.agent))
+
+    async def run(self, prompt: str = "Go.", **task: Any) -> RunResult:
+        (result,) = await self.delegation(prompt, **task)
+        return result
+
+    # The same calls in the words of each agent.
+
+    def read(self, path: Path) -> Call:
+        return (
+            Call("read", {"filePath": str(path)}) if self.is_opencode else Call("read_file", {"file_path": str(path)})
+        )
+
+    def edit(self, path: Path, old: str, new: str) -> Call:
+        if self.is_opencode:
+            return Call("edit", {"filePath": str(path), "oldString": old, "newString": new})
+        return Call("replace", {"file_path": str(path), "old_string": old, "new_string": new, "instruction": "x"})
+
+    def write(self, path: Path, text: str) -> Call:
+        if self.is_opencode:
+            return Call("write", {"filePath": str(path), "content": text})
+        return Call("write_file", {"file_path": str(path), "content": text})
+
+    def shell(self, command: str) -> Call:
+        name = "bash" if self.is_opencode else "run_shell_command"
+        return Call(name, {"command": command, "description": "x"})
+
+    @property
+    def is_opencode(self) -> bool:
+        return self.agent == "opencode"
+
+
+Play = Callable[..., Bench]
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Iterator[Play]:
+    """A function that starts a model with the steps of every conversation, and makes the bench around it."""
+    invalidate_profiles_cache()
+    for name in ("project/.pi", "agent/agent-profiles", "agent/subagents", "home"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "project" / "well.txt").write_text("the oak\nsecond\n")
+    with ExitStack() as models:
+
+        def begin(agent: str, *steps: Any) -> Bench:
+            model = models.enter_context(OfflineModel(Script().otherwise(steps)))
+            environ = {
+                "PATH": os.environ["PATH"],
+                "HOME": str(tmp_path / "home"),
+                "PI_SUBAGENTS_DATA_DIR": str(tmp_path / "data"),
+                variable_of(agent): str(PROGRAMS[agent]),
+                MARK_VARIABLE: str(tmp_path),
+                **_reached(agent, model),
+            }
+            return Bench(agent, tmp_path, model, Place(tmp_path / "project", tmp_path / "agent", environ))
+
+        yield begin
+    until(lambda: not pids_with(str(tmp_path)), "nothing of it is left")
+
+
+def _reached(agent: str, model: OfflineModel) -> dict[str, str]:
+    """The environment in which an agent asks the scripted model."""
+    if agent == "gemini":
+        return {"GEMINI_API_KEY": KEY, "GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_MODEL": "gemini-2.5-pro"}
+    known = {
+        "tool_call": True,
+        "reasoning": True,
+        "cost": {"input": 1, "output": 2},
+        "limit": {"context": 99_000, "output": 8000},
+    }
+    options = {"baseURL": f"{model.url}/v1", "apiKey": "{env:OFFLINE_API_KEY}"}
+    provider = {"npm": "@ai-sdk/openai-compatible", "options": options, "models": {"scripted": known}}
+    settings = {"model": "offline/scripted", "provider": {"offline": provider}}
+    return {"OPENCODE_CONFIG_CONTENT": json.dumps(settings), "OFFLINE_API_KEY": KEY}
+
+
+def journal(result: RunResult) -> list[ev.AnyEvent]:
+    return list(read_journal(result.run_dir / JOURNAL_FILE))
+
+
+def files_with(folder: Path, text: str) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file() and text.encode() in path.read_bytes()]
+
+
+@both
+async def test_an_answer_arrives_with_its_thoughts_and_its_figures(agent: str, play: Play) -> None:
+    bench = play(agent, Turn(text="Under the oak.", thinking="I think."))
+    result = await bench.run("Where is the well?")
+    assert (result.status, result.reason, result.output) == (Status.COMPLETED, Reason.SETTLED, "Under the oak.")
+    messages = those(journal(result), ev.Message)
+    assert [message.role for message in messages] == ["user", "assistant"]
+    thought, said = messages[-1].parts
+    assert isinstance(thought, ev.ThinkingPart)
+    assert "I think." in thought.text
+    assert said == ev.TextPart("Under the oak.")
+    state = load_run(result.run_dir)
+    assert state.model == ("scripted" if bench.is_opencode else "gemini-2.5-pro")
+    assert state.has_cost == bench.is_opencode
+    assert result.usage.output > 0
+    assert result.usage.total_tokens == result.usage.input + result.usage.output
+
+
+@both
+async def test_tools_start_and_end_and_one_that_fails_is_an_error(agent: str, play: Play) -> None:
+    bench = play(agent)
+    calls = (bench.read(bench.project / "well.txt"), bench.read(bench.project / "nowhere.txt"))
+    bench = play(agent, Turn(text="I look.", calls=calls), Say("Done."))
+    result = await bench.run()
+    started, ended = those(journal(result), ev.ToolStarted), those(journal(result), ev.ToolEnded)
+    assert [(event.name, event.arguments["path"]) for event in started] == [
+        ("read", str(bench.project / name)) for name in ("well.txt", "nowhere.txt")
+    ]
+    assert {event.id: event.is_error for event in ended} == {started[0].id: False, started[1].id: True}
+    assert result.output == "Done."
+
+
+@both
+@pytest.mark.parametrize("approvals", ["allow", "deny"])
+async def test_what_it_asks_is_answered_by_the_profile_and_a_change_has_a_diff(
+    approvals: str, agent: str, play: Play
+) -> None:
+    bench = play(agent)
+    well = bench.project / "well.txt"
+    bench = play(agent, bench.read(well), bench.edit(well, "oak", "elm"), Say("Done."))
+    bench.profile(f"approvals: {approvals}")
+    result = await bench.run(profile="p")
+    (asked,), (answered,) = those(journal(result), ev.ApprovalRequested), those(journal(result), ev.ApprovalAnswered)
+    assert (asked.tool_name, asked.id, answered.allowed) == ("edit", answered.id, approvals == "allow")
+    changes = those(journal(result), ev.FileChanged)
+    if approvals == "allow":
+        assert well.read_text() == "the elm\nsecond\n"
+        (change,) = changes
+        assert change.path == str(well)
+        assert "-the oak\n+the elm\n" in change.diff
+    else:
+        assert well.read_text() == "the oak\nsecond\n"
+        assert not changes
+    assert [event.is_error for event in those(journal(result), ev.ToolEnded)] == [False, approvals == "deny"]
+    assert result.output == "Done.", "it goes on either way"
+
+
+@both
+async def test_a_new_file_is_told_with_what_is_in_it(agent: str, play: Play) -> None:
+    bench = play(agent)
+    bench = play(agent, bench.write(bench.project / "new.txt", "one\ntwo\n"), Say("Done."))
+    bench.profile("approvals: allow")
+    result = await bench.run(profile="p")
+    assert (bench.project / "new.txt").read_text() == "one\ntwo\n"
+    (change,) = those(journal(result), ev.FileChanged)
+    assert change.diff.endswith("+one\n+two")
+
+
+@of_opencode
+async def test_a_slow_command_shows_signs_of_life_and_its_exit_code_counts(agent: str, play: Play) -> None:
+    bench = play(agent)
+    slow = bench.shell("for word in one two three; do echo $word; sleep 0.4; done; exit 3")
+    result = await play(agent, slow, Say("Done.")).run()
+    assert "one" in [event.line for event in those(journal(result), ev.ToolProgress)]
+    assert [event.is_error for event in those(journal(result), ev.ToolEnded)] == [True]
+
+
+@both
+@pytest.mark.parametrize(
+    ("step", "sentence"),
+    [
+        (Fail(401, "invalid x-api-key"), "invalid x-api-key"),
+        (Say(""), "The agent finished without saying or doing anything"),
+    ],
+)
+async def test_a_model_that_fails_fails_the_run_with_its_own_sentence(
+    step: Any, sentence: str, agent: str, play: Play
+) -> None:
+    result = await play(agent, step).run()
+    assert (result.status, result.reason, result.error) == (Status.FAILED, Reason.AGENT_ERROR, sentence)
+
+
+@of_opencode
+async def test_a_busy_provider_is_waited_for(agent: str, play: Play) -> None:
+    result = await play(agent, Attempts(Fail(429, "slow down", retry_after_s=1), Say("Done."))).run()
+    assert (result.status, result.output) == (Status.COMPLETED, "Done.")
+
+
+@both
+async def test_a_command_at_work_ends_with_the_run(agent: str, play: Play) -> None:
+    bench = play(agent)
+    bench = play(agent, Turn(text="I wait.", calls=(bench.shell("echo begun; sleep 60"),)), Say("Never."))
+    bench.profile("approvals: allow")
+    async with bench.delegation(profile="p") as delegation:
+        async for one in delegation:
+            if isinstance(one.event, ev.ToolStarted):
+                delegation.stop()
+        (result,) = delegation.results
+    assert (result.status, result.reason) == (Status.ABORTED, Reason.CANCELLED)
+    assert result.output.startswith("I wait.")
+    assert len(those(journal(result), ev.ToolEnded)) == 1
+
+
+@both
+async def test_what_was_said_before_a_stop_is_kept(agent: str, play: Play) -> None:
+    async with play(agent, Hang("I begin to say")).delegation() as delegation:
+        async for one in delegation:
+            if isinstance(one.event, ev.Delta):
+                delegation.stop()
+        (result,) = delegation.results
+    assert result.status is Status.ABORTED
+    assert result.output.startswith("I begin to say")
+    assert load_run(result.run_dir).aborted, "it was asked, and has settled"
+
+
+@of_opencode
+async def test_a_running_opencode_hears_what_is_said_to_it_before_its_next_step(agent: str, play: Play) -> None:
+    bench = play(agent)
+    bench = play(agent, bench.shell("sleep 2"), lambda request: Say(f"Heard: {request.last_user_text}"))
+    async with bench.delegation() as delegation:
+        async for one in delegation:
+            if isinstance(one.event, ev.ToolStarted):
+                assert await delegation.steer(delegation.runs[0].state.session_id, "Look under the elm") is None
+        (result,) = delegation.results
+    assert result.output == "Heard: Look under the elm"
+    said = [message.text for message in those(journal(result), ev.Message) if message.role == "user"]
+    assert said == ["Go.", "Look under the elm"]
+
+
+# --- what the model sees -------------------------------------------------------------------------------------
+
+
+def first_request(bench: Bench) -> Request:
+    return next(request for request in bench.model.requests if request.streams)
+
+
+@both
+async def test_a_prompt_reaches_the_model_whatever_it_begins_with_and_however_long_it_is(
+    agent: str, play: Play
+) -> None:
+    for prompt in ("/help me", "-x", "@well.txt", "x " * 450_000):
+        bench = play(agent, Say("Done."))
+        assert (await bench.run(prompt)).output == "Done."
+        assert first_request(bench).last_user_text.rstrip().endswith(prompt.rstrip()) or prompt == "@well.txt"
+
+
+@both
+async def test_instructions_and_tools_are_those_of_the_profile(agent: str, play: Play) -> None:
+    bench = play(agent, Say("Done."))
+    bench.profile("tools: [read, find]", body="You are a heron.")
+    await bench.run(profile="p")
+    request = first_request(bench)
+    assert request.system_text.startswith("You are a heron.")
+    assert sorted(request.tools) == (["glob", "read"] if bench.is_opencode else ["glob", "read_file"])
+    bench = play(agent, Say("Done."))
+    bench.profile("excludeTools: [bash]\nappendSystemPrompt: Think of a heron.")
+    await bench.run(profile="p")
+    request = first_request(bench)
+    assert "Think of a heron." in str(request.body)
+    assert len(request.system_text) > 5000, "its own instructions are still there"
+    assert not {"bash", "run_shell_command"} & set(request.tools)
+    assert {"edit", "replace"} & set(request.tools)
+    bench = play(agent, Say("Done."))
+    bench.profile("noTools: true")
+    await bench.run(profile="p")
+    assert not first_request(bench).tools
+
+
+@pytest.mark.parametrize("agent", ["opencode", "gemini", "qwen"])
+def test_a_tool_that_it_does_not_have_is_refused_with_what_may_have_been_meant(agent: str, tmp_path: Path) -> None:
+    harness = harness_named(agent)
+    profile = Profile(name="p", exclude_tools=("bash", "raed"))
+    (unknown,) = harness.unknown_tools(profile, tmp_path, tmp_path)
+    assert (unknown.field, unknown.name) == ("excludeTools", "raed")
+    assert "read" in unknown.hint
+    with pytest.raises(ProfileError, match="raed"):
+        harness.adapt(profile, ())
+
+
+@pytest.mark.parametrize(
+    ("agent", "fields", "why"),
+    [
+        ("opencode", "maxTurns: 3", 'sets "maxTurns", which agents of the harness "opencode" cannot be given'),
+        ("opencode", "inherit: true\nnoContextFiles: true", "forbids them at the same time"),
+        ("opencode", "tools: [read]\nextraArgs: [--pure]", 'sets "extraArgs", which could lift that'),
+        ("gemini", "thinkingLevel: high", 'sets "thinkingLevel", which'),
+        ("qwen", "noTools: true", 'sets "noTools", which'),
+        ("copilot", "noContextFiles: true", 'sets "noContextFiles", which'),
+        ("acp", "tools: [read]", 'sets "tools", which'),
+    ],
+)
+async def test_what_cannot_be_honoured_is_refused_before_the_start(
+    agent: str, fields: str, why: str, play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(PROGRAMS, agent, "/nowhere")
+    bench = play(agent, Say("Never."))
+    bench.profile(fields)
+    result = await bench.run(profile="p")
+    assert (result.status, result.reason) == (Status.FAILED, Reason.INVALID)
+    assert result.error is not None
+    assert why in result.error
+
+
+@of_opencode
+async def test_a_model_that_it_does_not_offer_is_an_error_before_the_prompt(agent: str, play: Play) -> None:
+    bench = play(agent, Say("Never."))
+    result = await bench.run(model="offline/nonsense")
+    assert (result.status, result.error) == (Status.FAILED, "Invalid params: model not found: offline/nonsense")
+    assert not bench.model.requests
+
+
+@of_opencode
+async def test_it_thinks_as_much_as_it_is_told_to(agent: str, play: Play) -> None:
+    bench = play(agent, Say("Done."))
+    result = await bench.run(thinking_level="xhigh")
+    assert load_run(result.run_dir).thinking_level == "high", "the nearest that this model has"
+    assert first_request(bench).body["reasoning_effort"] == "high"
+
+
+@of_gemini
+async def test_it_stops_when_it_has_had_its_turns(agent: str, play: Play) -> None:
+    bench = play(agent)
+    bench = play(agent, *[bench.read(bench.project / "well.txt")] * 3)
+    bench.profile("maxTurns: 2")
+    result = await bench.run(profile="p")
+    assert (result.status, result.reason) == (Status.FAILED, Reason.LIMIT)
+    assert len(bench.model.requests) == 2
+
+
+@both
+async def test_nothing_of_the_user_or_the_project_is_read_and_nothing_written_beside_the_record(
+    agent: str, play: Play
+) -> None:
+    bench = play(agent, Say("Done."))
+    starts = {"SessionStart": [{"hooks": [{"type": "command", "command": f"touch {bench.root}/ran"}]}]}
+    servers = {"x": {"command": "touch", "args": [f"{bench.root}/ran"]}}
+    for folder in (bench.project, bench.home):
+        (folder / ".gemini").mkdir()
+        settings = {"hooks": starts, "mcpServers": servers, "context": {"fileName": ["GEMINI.md", "AGENTS.md"]}}
+        (folder / ".gemini" / "settings.json").write_text(json.dumps(settings))
+        local = {"type": "local", "command": ["touch", f"{bench.root}/ran"]}
+        (folder / "opencode.json").write_text(json.dumps({"mcp": {"x": local}, "instructions": ["AGENTS.md"]}))
+        for name in ("GEMINI.md", "AGENTS.md", "CLAUDE.md", ".gemini/GEMINI.md"):
+            (folder / name).write_text("Think of a heron.")
+    for name in (".config/opencode/AGENTS.md", ".claude/CLAUDE.md"):
+        (bench.home / name).parent.mkdir(parents=True)
+        (bench.home / name).write_text("Think of a heron.")
+    before = sorted(bench.home.rglob("*"))
+    result = await bench.run()
+    assert result.output == "Done."
+    assert "heron" not in str([request.body for request in bench.model.requests])
+    assert not (bench.root / "ran").exists()
+    assert sorted(bench.home.rglob("*")) == before
+    assert not files_with(bench.root, KEY)
+
+
+# --- conversations -------------------------------------------------------------------------------------------
+
+
+@of_opencode
+async def test_a_conversation_goes_on_in_a_record_that_was_moved(agent: str, play: Play) -> None:
+    def second(request: Request) -> Say:
+        return Say(str([message["content"] for message in request.messages if message["role"] == "assistant"]))
+
+    bench = play(agent, Say("First answer."), second)
+    bench.profile("resumeMode: native")
+    first = await bench.run(profile="p")
+    kept = sorted(path.name for path in (first.run_dir / AGENT_HOME).iterdir())
+    assert kept == ["opencode.db", "opencode.db-shm", "opencode.db-wal"]
+    assert {path.stat().st_mode & 0o777 for path in (first.run_dir / AGENT_HOME).iterdir()} == {0o600}
+    moved = bench.root / "elsewhere"
+    bench.project.rename(moved)
+    bench.place = Place(moved, bench.place.agent_dir, bench.place.environ)
+    result = await bench.run("And now?", profile="p", resume=first.session_id)
+    assert (result.error, result.output) == (None, "['First answer.']")
+    state = load_run(result.run_dir)
+    assert (state.resume_mode, state.has_cost) == ("native", False)
+
+
+@of_gemini
+async def test_gemini_keeps_none_and_so_what_came_before_is_retold(agent: str, play: Play) -> None:
+    bench = play(agent, Say("First answer."))
+    bench.profile("resumeMode: native")
+    first = await bench.run(profile="p")
+    await bench.run("And now?", profile="p", resume=first.session_id)
+    assert "First answer." in bench.model.requests[-1].last_user_text
+
+
+# --- logging in ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("agent", "login"),
+    [
+        ("opencode", ".local/share/opencode/auth.json"),
+        ("gemini", ".gemini/oauth_creds.json"),
+        ("qwen", ".qwen/oauth_creds.json"),
+    ],
+)
+def test_a_login_is_lent_by_a_link_and_a_key_only_in_the_environment(agent: str, login: str, tmp_path: Path) -> None:
+    file = tmp_path / login
+    file.parent.mkdir(parents=True)
+    file.write_text("{}")
+    place = Place(tmp_path, tmp_path, {"HOME": str(tmp_path), "PATH": ""})
+    harness = harness_named(agent)
+    assert harness.credentials(place) == "logged in"
+    launch = Launch(Program(("x",), "test"), "Go.", tmp_path, tmp_path / "run", place, place.environ)
+    links = [one for one in harness.invocation(launch).files if one.link_to]
+    assert [one.link_to for one in links] == [file]
+    assert links[0].name.startswith(f"{AGENT_HOME}/")
+    keyed = msgspec.structs.replace(launch, profile=Profile(name="p", api_key=Secret(KEY)))
+    invocation = harness.invocation(keyed)
+    assert KEY not in str((invocation.argv, invocation.files, invocation.brief))
+    assert KEY in invocation.secrets
+    if agent != "opencode":  # which has no key of its own
+        assert KEY in invocation.environ.values()
+        assert not [one for one in invocation.files if one.link_to]
+
+
+@both
+def test_the_doctor_asks_it_whether_it_can_run(agent: str, play: Play) -> None:
+    bench = play(agent, Say("Never."))
+    findings = {finding.check: finding for finding in diagnose(bench.place, harness_named(agent))}
+    assert findings[agent].ok
+    assert not bench.model.requests
+
+
+@of_opencode
+async def test_any_program_that_speaks_it_can_be_named_in_a_profile(agent: str, play: Play) -> None:
+    bench = play(agent, Say("Done."))
+    bench.agent = "acp"
+    bench.profile(f"program: [{PROGRAMS['opencode']}]\nextraArgs: [acp]\nmodel: offline/scripted\nmode: plan")
+    result = await bench.run(profile="p")
+    assert (result.status, result.output) == (Status.COMPLETED, "Done.")
