@@ -161,12 +161,10 @@ _QWEN = TestedAgent(
         read=lambda path: Call("read_file", {"file_path": str(path)}),
         write=lambda path, text: Call("write_file", {"file_path": str(path), "content": text}),
         edit=lambda path, old, new: Call("edit", {"file_path": str(path), "old_string": old, "new_string": new}),
-        delegate=lambda prompt: [
-            Call("agent", {"description": "Count", "prompt": prompt, "subagent_type": "general-purpose"})
-        ],
+        delegate=lambda prompt: [Call("agent", {"description": "Count", "prompt": prompt, "run_in_background": False})],
     ),
-    lambda model: {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": model.api_key, "OPENAI_MODEL": "scripted"},
-    profile={"agent": "qwen", "approvals": "allow"},
+    lambda model: {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": model.api_key},
+    profile={"agent": "qwen", "model": "qwen3-coder-plus", "approvals": "allow"},
     own_names={"bash": "run_shell_command", "read": "read_file", "write": "write_file"},
 )
 

@@ -28,7 +28,8 @@ async def thinking_and_deltas(stage: Stage) -> None:
     pieces = [delta.text for delta in run.of(ev.Delta) if delta.kind == "text"]
     expect(len(pieces) > 1 and "".join(pieces) == text, f"the text came in the pieces {pieces}")
     thoughts = [part.text for message in run.of(ev.Message) for part in message.parts if isinstance(part, ThinkingPart)]
-    expect("Let me count that." in "".join(thoughts), f"the thinking that came is {thoughts}")
+    letters = "".join(character for character in "".join(thoughts) if character.isalpha())
+    expect("Letmecountthat" in letters, f"the thinking that came is {thoughts}")  # some lay it out anew
 
 
 async def rate_limit(stage: Stage) -> None:

@@ -53,7 +53,7 @@ async def no_strangers(stage: Stage) -> None:
     written = {str(path.relative_to(stage.root)) for path in stage.files(*folders) - before}
     expect(not stage.sink.hosts, f"hosts that were asked: {sorted(set(stage.sink.hosts))}")
     strange = sorted(path for path in written if path != "project/work.txt" and not path.startswith(_HARMLESS))
-    expect(not strange, f"{len(strange)} files were written: {', '.join(strange[:_SHOWN])}")
+    expect(not strange, f"files that were written, {len(strange)} in all: {', '.join(strange[:_SHOWN])}")
 
 
 async def no_key_on_disk(stage: Stage) -> None:
@@ -62,7 +62,7 @@ async def no_key_on_disk(stage: Stage) -> None:
     run = (await stage.run("Go.", tools.bash("echo on; env"), Say("Done."), apiKey=KEY)).completed("Done.")
     key = run.asked[0].authorization
     expect(KEY in key, f"the provider got another key, of {len(key)} characters")
-    async with stage.start(["Go."], tools.bash("sleep 313"), Say("Never."), apiKey=KEY) as running:
+    async with stage.start(["Go."], tools.bash("echo on; sleep 313"), Say("Never."), apiKey=KEY) as running:
         await running.until("the command runs", lambda: any("sleep 313" in line for line in stage.processes().values()))
         stage.kill()
         (await running.outcome()).failed()

@@ -119,6 +119,7 @@ _COMMANDS = {
         "bridge": ("surfaces", "Serve the extension in pi; started by pi."),
         "call": ("call", "Call a tool with JSON arguments, as a model would."),
         "tools": ("call", "Print the tools' names, descriptions and schemas."),
+        "conformance": ("conformance", "Test what an agent program does of all that it must do."),
     },
 }
 

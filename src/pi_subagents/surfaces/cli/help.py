@@ -58,6 +58,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "pi": ("pi", "pi --list-models"),
     "demo": ("demo", "demo --live"),
     "doctor": ("doctor", "doctor --json"),
+    "conformance": ("conformance --agent claude", "conformance --agent codex --program ./codex --story 16"),
     "install-pi": ("install-pi", "install-pi --version latest"),
     "install-agent": ("install-agent", "install-agent codex", "install-agent claude latest"),
     "install": ("install pi", "install mcp --client claude"),
