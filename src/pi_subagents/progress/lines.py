@@ -95,6 +95,11 @@ def usage_parts(states: Sequence[RunState]) -> list[Line]:
     return [[(Style.DIM, figure)] for figure in figures if figure]
 
 
+def cost_figure(state: RunState) -> str:
+    """`$0.0021` or `cost unknown` of one run, if there is any."""
+    return _cost(state.usage.total_tokens, state.usage.cost, is_all=_tells_cost(state))
+
+
 def _tells_cost(state: RunState) -> bool:
     """Whether its cost is known, or may still be told: some agents tell it at their end."""
     return state.knows_cost or (state.has_cost and not state.status.is_terminal)
@@ -109,7 +114,7 @@ def _cost(tokens: int, cost: float, *, is_all: bool) -> str:
     return cost_words(cost, is_all=is_all) if cost or (tokens and not is_all) else ""
 
 
-def context_words(state: RunState) -> str:
+def _context(state: RunState) -> str:
     """`context 12k/200k`: how full the agent's memory is, as far as it tells."""
     if not state.context_used:
         return ""
@@ -156,11 +161,10 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
     yield "elapsed", [BULLET, (Style.MUTED, f"{window.elapsed_ms(now_ms) // 1000}s")]
     if state.timeout_s is not None:
         yield "timeout", [(Style.MUTED, f"/{state.timeout_s:.10g}s")]
-    tokens, cost = state.usage.total_tokens, state.usage.cost
     figures = (
-        ("tokens", _tokens(tokens)),
-        ("context", context_words(state)),
-        ("cost", _cost(tokens, cost, is_all=_tells_cost(state))),
+        ("tokens", _tokens(state.usage.total_tokens)),
+        ("context", _context(state)),
+        ("cost", cost_figure(state)),
     )
     for name, figure in figures:
         if figure:

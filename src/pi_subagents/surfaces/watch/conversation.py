@@ -218,7 +218,9 @@ class ConversationView(Vertical):
             return
         width = self._header.content_size.width or None
         line = header_segments(self.reading.window, now_ms(), figures=True, width=width)
-        content = painted_lines([line, self._origin])
+        beginning = self.reading.state.beginning
+        how: Line = [] if beginning == "fresh" else [(Style.MUTED, f" • {beginning}")]
+        content = painted_lines([line, [*self._origin, *how]])
         if content != self._painted:
             self._painted = content
             self._header.update(content, layout=False)

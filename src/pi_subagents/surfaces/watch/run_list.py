@@ -20,10 +20,10 @@ from textual.visual import Visual
 
 from pi_subagents.clock import now_ms
 from pi_subagents.models import Status
-from pi_subagents.progress import unusual_standing
+from pi_subagents.progress import cost_figure, unusual_standing
 from pi_subagents.runs.roster import WatchedRun
 from pi_subagents.surfaces.watch.blocks import painted
-from pi_subagents.text import age, cell_width, clean, clip, counted, duration, money, one_line, short_count
+from pi_subagents.text import age, cell_width, clean, clip, counted, duration, one_line, short_count
 from pi_subagents.text.segments import Line, Style, fit, plain
 
 TALL, FLAT = 3, 1
@@ -58,7 +58,7 @@ def flat_row(run: WatchedRun, width: int, now_ms: int, *, with_project: bool, na
     `names` is how many cells a name has.
     """
     name = clip(name_of_run(run), names)
-    figures = (_elapsed(run, now_ms), _tools(run), _tokens(run), _cost(run))
+    figures = (_elapsed(run, now_ms), _tools(run), _tokens(run), _cost(run).removeprefix("cost "))
     line = [*_icon(run, now_ms), (Style.BOLD, name + " " * (names - cell_width(name)))]
     line += [(Style.MUTED, f" {figure:>{cells}}") for figure, cells in zip(figures, _FIGURE_CELLS, strict=True)]
     if unusual := _unusual(run):
@@ -128,9 +128,7 @@ def _tokens(run: WatchedRun) -> str:
 
 
 def _cost(run: WatchedRun) -> str:
-    state = run.state
-    is_told = state.usage.cost or (state.status.is_terminal and not state.knows_cost and state.usage.total_tokens)
-    return money(state.usage.cost, is_all=state.knows_cost or not state.status.is_terminal) if is_told else ""
+    return cost_figure(run.state)
 
 
 class RunList(ScrollView, can_focus=True):
