@@ -71,7 +71,8 @@ class Played:
 
     def frame(self, record: dict[str, Any]) -> bytes:
         """The record as this dialogue would get it."""
-        method = self._methods.get(record["id"]) if "method" not in record else None
+        methods = {**self._methods, "list": "session/list"}
+        method = methods.get(record["id"]) if "method" not in record else None
         return json.dumps({**record, "id": self._waiting.get(method, 99)} if method else record).encode()
 
     def play(self, record: dict[str, Any]) -> None:
@@ -79,6 +80,8 @@ class Played:
         for line in self.dialogue.take_replies().splitlines():
             if "method" in (reply := json.loads(line)):
                 self._waiting[_ours(reply["method"])] = reply["id"]
+            if reply.get("method") == "session/list":  # which nobody asked for when these were recorded
+                self.play({"id": "list", "result": {"sessions": []}})
         for request in those(self.events[-1:], ev.ApprovalRequested):
             self.dialogue.answer(request.id, allowed="reject" not in str(self.records))
 
@@ -769,7 +772,7 @@ async def test_nothing_of_the_user_or_the_project_is_read_and_nothing_written_be
 
 
 @of_opencode
-async def test_a_conversation_goes_on_in_a_record_that_was_moved(agent: str, play: Play) -> None:
+async def test_a_conversation_goes_on_from_the_files_of_the_record(agent: str, play: Play) -> None:
     def second(request: Request) -> Say:
         return Say(str([message["content"] for message in request.messages if message["role"] == "assistant"]))
 
@@ -779,13 +782,15 @@ async def test_a_conversation_goes_on_in_a_record_that_was_moved(agent: str, pla
     kept = sorted(path.name for path in (first.run_dir / AGENT_HOME).iterdir())
     assert kept == ["opencode.db", "opencode.db-shm", "opencode.db-wal"]
     assert {path.stat().st_mode & 0o777 for path in (first.run_dir / AGENT_HOME).iterdir()} == {0o600}
-    moved = bench.root / "elsewhere"
-    bench.project.rename(moved)
-    bench.place = Place(moved, bench.place.agent_dir, bench.place.environ)
     result = await bench.run("And now?", profile="p", resume=first.session_id)
     assert (result.error, result.output) == (None, "['First answer.']")
     state = load_run(result.run_dir)
     assert (state.resume_mode, state.has_cost) == ("native", False)
+    moved = bench.root / "elsewhere"
+    bench.project.rename(moved)
+    bench.place = Place(moved, bench.place.agent_dir, bench.place.environ)
+    result = await bench.run("And now?", profile="p", resume=first.session_id)
+    assert result.error == f"The agent can go on with this conversation only in {bench.root}/project, where it began"
 
 
 @of_gemini

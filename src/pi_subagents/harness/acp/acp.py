@@ -90,7 +90,7 @@ class Acp(Agent):
             environ[agent.settings_in] = _with_given(agent, profile, settings, environ.get(agent.settings_in))
         options = (_filled(option, values) for option in agent.options)
         brief = Brief(
-            cwd=str(launch.cwd),
+            cwd=str(launch.cwd.resolve()),
             prompt=launch.prompt,
             conversation=launch.conversation.id if launch.conversation else None,
             model=values["model"] if agent.sets_model else None,

@@ -236,11 +236,18 @@ class AcpDialogue:
         hello = yield "initialize", _HELLO
         if (version := hello.get("protocolVersion", 1)) != 1:
             raise _RefusedError(f"The agent speaks version {version} of its protocol, and only version 1 is known")
-        about = object_in(hello.get("agentCapabilities"))
+        offered = object_in(object_in(hello.get("agentCapabilities")).get("sessionCapabilities"))
         method, named = "session/new", {}
         if brief.conversation:
-            resumes = "resume" in object_in(about.get("sessionCapabilities"))
-            method, named = ("session/resume" if resumes else "session/load"), {"sessionId": brief.conversation}
+            method, named = (
+                "session/resume" if "resume" in offered else "session/load",
+                {"sessionId": brief.conversation},
+            )
+            if "list" in offered:
+                known = items_in((yield "session/list", {}).get("sessions"))
+                cwd = next((one.get("cwd") for one in known if one.get("sessionId") == brief.conversation), None)
+                if cwd not in (None, brief.cwd):  # it would go on there, whatever it is told now
+                    raise _RefusedError(f"The agent can go on with this conversation only in {cwd}, where it began")
         opened = yield method, {"cwd": brief.cwd, "mcpServers": [], **named}
         self._session = text_in(opened.get("sessionId")) or brief.conversation
         if self._session is None:
