@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 
+from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.harness import AGENTS
+from pi_subagents.models import Task
 from pi_subagents.testing import MODELS_VARIABLE, answer, prints, script
 from pi_subagents.tools import TOOLS
 from tests.kit.other_agents import bring_other_agents
@@ -105,3 +107,11 @@ async def test_a_session_goes_on_with_its_agent_unless_another_is_named(desk: Wo
     assert await told(prompt="Three.", resume=session, agent="claude") == (session, "claude", "retold")
     pi = script(prints(*answer("Four.")))
     assert (await told(prompt=pi, resume=session, agent="pi"))[1] is None
+
+
+async def test_a_program_names_the_agent_of_a_task_and_is_told_which_one_did_it(desk: Workplace) -> None:
+    tasks = [Task("a", "One.\n> edit a.py", agent="codex"), Task("b", script(prints(*answer("Two."))))]
+    other, usual = await Delegation(tasks, place=desk.place)
+    assert (other.output, other.agent, other.knows_cost, other.beginning) == ("One.", "codex", False, "fresh")
+    assert other.changed_files == (str(desk.project / "a.py"),)
+    assert (usual.output, usual.agent, usual.knows_cost) == ("Two.", "pi", True)

@@ -13,7 +13,11 @@ _UNBROKEN_HYPHEN = "\u2011"
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "": ('run "Find dead code in src/" "Find missing tests in src/"', "watch"),
-    "run": ('run -p reviewer "Review the last commit"', "run --tasks tasks.yaml --json > results.json"),
+    "run": (
+        'run -p reviewer "Review the last commit"',
+        "run --tasks tasks.yaml --json > results.json",
+        'run --agent claude,codex,pi "Find the bug in src/parser.py"',
+    ),
     "background": ('background start scout "Map the code in src/"', "background list"),
     "background start": (
         'background start scout "Map the code in src/"',
