@@ -133,8 +133,9 @@ def test_a_thread_that_is_not_found_is_a_refused_prompt() -> None:
 
 
 def test_what_was_streamed_before_an_interrupt_is_kept() -> None:
-    state, _ = of_stream("interrupt-hang")
+    state, events = of_stream("interrupt-hang")
     assert (state.text, state.aborted) == ("I begin to say", True)
+    assert those(events, ev.Message)[-1].stop_reason == "aborted"
 
 
 def test_a_server_that_wants_what_we_have_not_is_told_so_and_a_question_is_answered_with_nothing() -> None:
@@ -415,6 +416,7 @@ async def test_of_an_answer_that_broke_off_and_came_again_only_the_whole_one_cou
     result = await play(Attempts(CutStream("Half an"), Say("The whole answer."))).run()
     assert result.output == "The whole answer."
     assert [message.text for message in those(journal(result), ev.Message)] == ["Go.", "The whole answer."]
+    assert len(those(journal(result), ev.MessageStarted)) == 2, "nobody sees both as one while they are written"
 
 
 @real
@@ -427,7 +429,7 @@ async def test_an_empty_answer_is_no_success(play: Play) -> None:
 async def test_nobody_waits_for_a_provider_that_is_not_there(play: Play) -> None:
     bench = play(Say("Never."))
     bench.model.close()
-    result = await bench.run()
+    result = await bench.run(timeout=60)
     assert result.reason is Reason.AGENT_ERROR
 
 
@@ -588,12 +590,12 @@ def log_in(bench: Bench) -> Path:
 def furnish(bench: Bench) -> None:
     """What a user and a project may have that concerns codex."""
     server = f'[mcp_servers.x]\ncommand = "touch"\nargs = ["{bench.root}/ran"]\n'
-    skill = "---\nname: ps\ndescription: SKILL\n---\nSKILLBODY"
+    skill = "---\nname: {}\ndescription: SKILL\n---\nSKILLBODY"
     files = {
         bench.home / ".codex/config.toml": 'developer_instructions = "USERCONFIG"\n',
         bench.home / ".codex/AGENTS.md": "USERDOC",
-        bench.home / ".agents/skills/ps/SKILL.md": skill,
-        bench.project / ".agents/skills/ps/SKILL.md": skill,
+        bench.home / ".agents/skills/us/SKILL.md": skill.format("us"),
+        bench.project / ".agents/skills/ps/SKILL.md": skill.format("ps"),
         bench.project / "AGENTS.md": "PROJECTDOC",
         bench.project / ".codex/config.toml": f'developer_instructions = "PROJECTCONFIG"\n{server}',
     }
@@ -609,8 +611,9 @@ async def test_nothing_of_the_user_and_the_project_is_loaded(play: Play, approva
     furnish(bench)
     before = sorted(bench.home.rglob("*"))
     bench.profile(f"approvals: {approvals}")
-    assert (await bench.run("$ps Go.", profile="p")).ok
+    assert (await bench.run("$ps $us $imagegen Go.", profile="p")).ok
     asked = json.dumps(bench.model.requests[0].body)
+    assert "create_goal" not in bench.model.requests[0].tools, "it would go on after the task"
     found = [word for word in ("USERCONFIG", "USERDOC", "SKILL", "PROJECTDOC", "PROJECTCONFIG") if word in asked]
     assert not found
     assert not (bench.root / "ran").exists(), "a server of the project was started"
@@ -631,11 +634,21 @@ async def test_what_is_inherited_is_the_users_own(play: Play) -> None:
 
 
 @real
+async def test_of_what_is_inherited_a_profile_can_leave_out_context_files_and_skills(play: Play) -> None:
+    bench = play(Say("Done."))
+    furnish(bench)
+    bench.profile("inherit: true\nnoContextFiles: true\nnoSkills: true")
+    assert (await bench.run("$ps $us Go.", profile="p")).ok
+    asked = json.dumps(bench.model.requests[0].body)
+    assert [word for word in ("USERCONFIG", "USERDOC", "SKILL", "PROJECTDOC") if word in asked] == ["USERCONFIG"]
+
+
+@real
 async def test_the_key_is_in_no_file_at_any_time_and_not_in_the_environment_of_its_tools(play: Play) -> None:
     key, found = "sk-of-the-environment", list[Path]()
 
     def look(request: Request) -> Say:
-        found.extend(files_with(bench.root, key))
+        found.extend([*files_with(bench.root, key), *bench.root.rglob("shell_snapshots/*")])
         return Say(request.tool_results[-1].text)
 
     bench = play(Call("exec_command", {"cmd": "env"}), look)

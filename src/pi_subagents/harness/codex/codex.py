@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.harness.agent import Agent, Probe
 from pi_subagents.harness.codex.dialogue import CodexDialogue, initialize
 from pi_subagents.harness.codex.launch import (
+    CONTEXT_FILES,
     CONVERSATION_FILES,
     INHERITED,
     LEVELS,
@@ -60,7 +61,9 @@ class Codex(Agent):
         return None
 
     def invocation(self, launch: Launch) -> Invocation:
-        names = INHERITED if launch.profile and launch.profile.inherit else ()
+        profile, names = launch.profile, list[str]()
+        if profile and profile.inherit:
+            names += INHERITED if profile.no_context_files else (*INHERITED, *CONTEXT_FILES)
         inherited = [path for name in names if (path := _of_user(launch, name))]
         return codex_invocation(launch, _of_user(launch, LOGIN_FILE), inherited)
 

@@ -23,7 +23,8 @@ HOME_VARIABLE = "CODEX_HOME"
 LEVELS = {"off": "low", "minimal": "low"}
 """For its models thinking begins there."""
 LOGIN_FILE = "auth.json"
-INHERITED = ("config.toml", "AGENTS.md", "AGENTS.override.md", "skills", "rules", "hooks.json", "agents", "prompts")
+CONTEXT_FILES = ("AGENTS.md", "AGENTS.override.md")
+INHERITED = ("config.toml", "skills", "rules", "hooks.json", "agents", "prompts")
 """What of the user's configuration directory an agent has that inherits it; its conversation stays in the run."""
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 """What a profile can say as its `mode`."""
@@ -39,7 +40,10 @@ _NO_PROFILE = Profile(name="")
 
 _OFF = ("features.shell_snapshot", "features.unbounded_connection_retries", "analytics.enabled")
 """A snapshot of the shell holds the key, and a network that is gone would be waited for without end."""
-_OFF_UNLESS_INHERITED = ("features.plugins", "features.apps", "features.goals", "check_for_update_on_startup")
+_OFF_UNLESS_INHERITED = (
+    *("features.plugins", "features.apps", "features.goals"),
+    *("skills.bundled.enabled", "check_for_update_on_startup"),
+)
 
 
 def user_home(environ: Mapping[str, str]) -> Path:
@@ -139,7 +143,7 @@ def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
     if not profile.inherit:
         # Codex trusts a directory that it may write to, and starts the servers that its files name, unless told not to.
         config["projects"] = {str(launch.cwd): {"trust_level": "untrusted"}}
-        config |= {"project_root_markers": [], "skills.bundled.enabled": False}
+        config["project_root_markers"] = []
     if not profile.inherit or profile.no_context_files:
         config["project_doc_max_bytes"] = 0
     if not profile.inherit or profile.no_skills:
