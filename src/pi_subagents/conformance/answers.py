@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pi_subagents.conformance.stage import Stage, expect
+from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
 from pi_subagents.models.event import ThinkingPart
 from pi_subagents.offline import Attempts, CutStream, Fail, Say, Turn, Usage
 
 _LARGE = 900_000
-_TRIES = 8
+_IN_TIME_S = 30
+"""Trying again does not help, so that nobody should wait for it for long."""
+_TRIES = 20
 """More than any agent has left after it has shortened its conversation in the hope that it then fits."""
 
 
@@ -23,7 +26,7 @@ async def plain_answer(stage: Stage) -> None:
 async def thinking_and_deltas(stage: Stage) -> None:
     """Thinking and text arrive in pieces"""
     text = "One two three four five six seven eight."
-    turn = Turn(text, thinking="Let me count that.", chunks=8, chunk_delay_s=0.05)
+    turn = Turn(text, thinking="Let me count that.", chunks=8, chunk_delay_s=0.15)
     run = (await stage.run("Count.", turn)).completed(text)
     pieces = [delta.text for delta in run.of(ev.Delta) if delta.kind == "text"]
     expect(len(pieces) > 1 and "".join(pieces) == text, f"the text came in the pieces {pieces}")
@@ -42,15 +45,13 @@ async def rate_limit(stage: Stage) -> None:
 async def context_overflow(stage: Stage) -> None:
     """What does not fit into the model fails with the provider's sentence"""
     sentence = "prompt is too long: 250001 tokens > 200000 maximum"
-    run = (await stage.run("Go.", *[Fail(400, sentence)] * _TRIES)).failed()
+    run = (await stage.run("Go.", *[Fail(400, sentence)] * _TRIES, timeout_s=_IN_TIME_S)).failed()
     expect("too long" in (run.state.error or ""), f"the run failed with {run.state.error!r}")
 
 
 async def bad_key(stage: Stage) -> None:
     """A key that the provider refuses fails the run in time"""
-    run = (await stage.run("Go.", Fail(401, "invalid x-api-key"))).failed()
-    took_s = ((run.state.completed_at or 0) - (run.state.started_at or 0)) / 1000
-    expect(took_s < 30, f"the run took {took_s:.0f} s")
+    (await stage.run("Go.", Fail(401, "invalid x-api-key"), timeout_s=_IN_TIME_S)).failed(Reason.AGENT_ERROR)
 
 
 async def cut_stream(stage: Stage) -> None:

@@ -29,6 +29,7 @@ EXCEPTIONS: Mapping[str, Mapping[int, str]] = {
     "opencode": {
         11: _SILENT_RETRIES,
         12: "it shortens the conversation and asks again, for ever",
+        22: "of more steps than one it tells only what the last one used",
     },
     "gemini": {
         2: "it does not tell what a command has printed",

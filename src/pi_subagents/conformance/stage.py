@@ -31,7 +31,7 @@ from pi_subagents.profiles import invalidate_profiles_cache
 from pi_subagents.runs.run import Run
 
 PROFILE = "worker"
-TIMEOUT_S = 60
+TIMEOUT_S = 60.0
 """Of a task; a story has more."""
 PATIENCE_S = 20.0
 _GLANCE_S = 0.02
@@ -214,6 +214,7 @@ class Stage:
         *steps: Step,
         script: Script | None = None,
         cwd: Path | None = None,
+        timeout_s: float = TIMEOUT_S,
         resume: str | None = None,
         **fields: Any,
     ) -> AsyncIterator[Running]:
@@ -223,7 +224,7 @@ class Stage:
         still runs.
         """
         self._write_profile(fields)
-        about: dict[str, Any] = {"cwd": str(cwd or self.project), "profile": PROFILE, "timeout": TIMEOUT_S}
+        about: dict[str, Any] = {"cwd": str(cwd or self.project), "profile": PROFILE, "timeout": timeout_s}
         tasks = [Task("story", prompt, resume=resume, **about) for prompt in prompts]
         with OfflineModel(script or Script().otherwise(steps), model_id=self.agent.model) as model:
             place = Place.here(self.project, self._environ(model))

@@ -1,0 +1,39 @@
+"""`conformance`: an agent program is told the stories, and what does not hold is an exit code."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from pi_subagents.conformance import STORIES
+from pi_subagents.harness import Program
+from tests.surfaces.cli.desk import Desk
+
+
+def test_a_program_that_does_what_it_must_is_told_so(desk: Desk, pi: Program) -> None:
+    done = desk.command("conformance", "--agent", "pi", "--program", shlex.join(pi.argv), "--story", "1")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == f"✓  1  {STORIES[0].title}\n\n1 of 1 stories hold\n"
+
+
+def test_a_program_that_does_nothing_breaks_a_story_and_the_exit_code_says_so(desk: Desk) -> None:
+    done = desk.command("conformance", "--agent", "claude", "--program", "false", "--story", "1", "--story", "9")
+    assert done.returncode == 1
+    assert "✗  1  A plain answer is the answer of the run: the run is failed" in done.stdout
+    assert "-  9  " in done.stdout, "what is known of an agent is not held against its program"
+    assert "0 of 2 stories hold; known exceptions: 1; not as they should be: 1" in done.stdout
+
+
+def test_programs_get_one_document(desk: Desk) -> None:
+    done = desk.command("conformance", "--agent", "claude", "--program", "false", "--story", "2", "--json")
+    told = json.loads(done.stdout)
+    assert (told["agent"], told["program"], done.returncode) == ("claude", ["false"], 1)
+    (story,) = told["stories"]
+    assert (story["number"], story["title"], story["verdict"]) == (2, STORIES[1].title, "broken")
+    assert "the run is failed" in story["reason"]
+
+
+def test_an_agent_that_is_not_here_is_an_error_that_says_how_to_get_it(desk: Desk) -> None:
+    done = desk.command("conformance", "--agent", "codex", "--story", "1")
+    assert done.returncode == 1
+    assert "install-agent codex" in done.stderr
