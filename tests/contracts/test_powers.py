@@ -115,7 +115,8 @@ def test_a_profile_of_an_untrusted_project_is_used_only_if_it_is_data(name: str,
     folder = place.project / ".pi" / {"profile": "agent-profiles", "preset": "subagents"}[kind]
     folder.mkdir()
     path = folder / "p.md"
-    path.write_text(f"---\nname: p\ndescription: d\nmodel: acme/m\n{name}: {FIELD_VALUES.get(name, 'x')}\n---\nHi\n")
+    text = f"---\nname: p\ndescription: d\nmodel: acme/m\n{name}: {FIELD_VALUES.get(name, 'x')}\n"
+    path.write_text(f"{text}---\nHi\n")
     agent = "claude" if name in FOR_OTHERS_THAN_PI else None
     planned = plan(place, kind, agent)
     if FIELDS[name] is None:
@@ -127,7 +128,10 @@ def test_a_profile_of_an_untrusted_project_is_used_only_if_it_is_data(name: str,
     )
     assert planned.profile is None, "nothing of it reaches the agent"
     trusting = Place(place.cwd, place.agent_dir, {}, trusts_project=True)
-    assert plan(trusting, kind, agent).problem is None
+    if agent and name != "agent":
+        path.write_text(f"{text}agent: {agent}\n---\nHi\n")
+        invalidate_profiles_cache()
+    assert plan(trusting, kind).problem is None
 
 
 def test_a_profile_of_a_project_is_not_given_skills_from_elsewhere(place: Place, tmp_path: Path) -> None:

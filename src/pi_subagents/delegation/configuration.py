@@ -101,6 +101,9 @@ class Configurator:
     def _harness_for(self, profile: Profile | None) -> Harness:
         return harness_for(profile, self._harness)
 
+    def _agent_for(self, profile: Profile) -> str:
+        return agent_of(self._harness_for(profile).name)
+
     def _models_for(self, profile: Profile) -> Models:
         return self._models() if self._harness_for(profile).lists_models else UncheckedModels()
 
@@ -124,8 +127,14 @@ class Configurator:
         profile, summary = agent.profile, profile_summary(agent.profile, asked)
         if objection := objection_to(profile, place.trust):
             return Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
+        who, own = f'{agent.kind.word.capitalize()} "{name}"', self._agent_for(self._by(None, profile))
+        note = None
+        if wanted and wanted != own:
+            if bound := _bound_to(own, profile):
+                return Configuration(summary=summary, problems=(Problem(f"{who} {bound}, not for {wanted}"),))
+            profile, note = _without_model(profile, own, wanted)
         profile = self._by(wanted, profile)
-        if why := _refusal(f'{agent.kind.word.capitalize()} "{name}"', agent.profile, self._harness_for(profile)):
+        if why := _refusal(who, profile, self._harness_for(profile)):
             return Configuration(summary=summary, problems=(Problem(why),))
         key = (agent.kind.word, name, profile.harness, cwd)
         if key not in self._resolved:
@@ -133,7 +142,7 @@ class Configurator:
         resolved = self._resolved[key]
         if isinstance(resolved, UnknownSkill):
             return Configuration(profile, summary).with_problem(resolved)
-        return Configuration(resolved, summary, note=joined(*agent.warnings))
+        return Configuration(resolved, summary, note=joined(*agent.warnings, note))
 
     def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
         check_skills(profile)
@@ -205,6 +214,25 @@ def _refusal(who: str, profile: Profile, harness: Harness) -> str | None:
         return _refused(who, fields, harness)
     why = harness.refuses(profile)
     return f"{who} {why}" if why else None
+
+
+_MEANT_FOR_ONE = ("api_key", "program", "mode", "extra_args")
+"""Another agent would do something else with these; a key would go to somebody whom it is not for."""
+
+
+def _bound_to(agent: str, profile: Profile) -> str | None:
+    """What of a profile can only be meant for its own agent, as the end of a sentence about it."""
+    named = ", ".join(f'"{_KEYS[field]}"' for field in _MEANT_FOR_ONE if getattr(profile, field))
+    return f"sets {named} for {agent}" if named else None
+
+
+def _without_model(profile: Profile, own: str, wanted: str) -> tuple[Profile, str | None]:
+    """The profile without a model that is meant for another agent, and what to say of that."""
+    if not (profile.model or profile.provider):
+        return profile, None
+    named = profile.model or profile.provider
+    note = f'The model "{named}" is meant for {own}, so {wanted} uses its own.'
+    return msgspec.structs.replace(profile, model=None, provider=None), note
 
 
 def _not_honoured(profile: Profile, harness: Harness) -> list[str]:

@@ -191,7 +191,7 @@ class _Preparer:
         missing: dict[str, AgentNotFound] = {}
         for plan in plans:
             key = _program_key(plan)
-            if key in self._programs or key in missing:
+            if plan.problem or key in self._programs or key in missing:
                 continue
             try:
                 program = plan.harness.find_program(self._place, self._settings, plan.profile)

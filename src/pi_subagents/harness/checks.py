@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness.contract import Inspection
+from pi_subagents.harness.contract import Answer, Inspection
 from pi_subagents.harness.pi.programs import version_in
 from pi_subagents.harness.programs import PACKAGES, login_with
 from pi_subagents.models.finding import Finding
@@ -44,6 +44,8 @@ def check_agent(agent: Agent, inspection: Inspection) -> Iterator[Finding]:
         probe = agent.probe()
         if answer.ok and probe.stdin:
             answer = ask([*program.argv, *probe.arguments], stdin=probe.stdin, until=probe.until)
+            if answer.ok and (probe.until or "") not in answer.text:
+                answer = Answer(None, "it does not speak the protocol that we know")
     shown = f"{'.'.join(map(str, version)) if version else 'unknown version'}, found via {program.found_in}"
     if not answer.ok:
         lines = answer.text.strip().splitlines()

@@ -55,7 +55,7 @@ OURS = {
         *("skills.discovery", "store.index", "tools.background", "tools.retrieval", "tools.subagent"),
     )
 }
-MOST_MODULES = 102
+MOST_MODULES = 108
 """Of our own. Before you raise the number, see whether what you have added can be loaded while the agent works."""
 
 

@@ -27,7 +27,6 @@ from pi_subagents.harness.pi.arguments import (
 )
 from pi_subagents.harness.pi.decoder import PiDecoder
 from pi_subagents.harness.pi.programs import child_environ, default_provider, find_pi, has_extensions
-from pi_subagents.harness.programs import file_there
 from pi_subagents.models.task import Profile
 from pi_subagents.text.wording import did_you_mean
 
@@ -52,7 +51,7 @@ class Pi:
     honours = frozenset(
         {"provider", "model", "thinking_level", "system_prompt", "append_system_prompt", "api_key", "extra_args"}
         | {"tools", "no_tools", "exclude_tools", "extensions", "no_extensions", "no_context_files"}
-        | {"suggested_skills", "load_skills", "no_skills"}
+        | {"suggested_skills", "load_skills", "no_skills", "approvals"}
     )
 
     def find_program(self, place: Place, settings: Settings, profile: Profile | None = None) -> Program:
@@ -75,12 +74,16 @@ class Pi:
 
     def credentials(self, place: Place) -> str | None:
         """What `pi` has been given by logging in; it knows many more ways."""
+        from pi_subagents.harness.programs import file_there  # only those who look at programs ask
+
         return "auth.json" if file_there(place.agent_dir / "auth.json") else None
 
     default_provider = staticmethod(default_provider)
 
     def refuses(self, profile: Profile) -> str | None:
-        """Nothing: whatever it honours reaches it as it is."""
+        """What would have it ask: it does whatever its tools can do."""
+        if profile.approvals == "deny":
+            return 'sets "approvals" to "deny", but pi asks nobody; restrict its tools instead'
         return None
 
     def own_level(self, level: str) -> str:
