@@ -182,7 +182,11 @@ AGENTS: Mapping[str, AcpAgent] = {
             "telemetry": {"enabled": False},
             "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
             "context": {"fileName": "pi-subagents.md", "includeDirectoryTree": False},
-            "tools": {"core": "$offered_tools", "exclude": "$excluded_tools"},
+            "tools": {
+                "core": "$offered_tools",
+                "exclude": "$excluded_tools",
+                "shell": {"enableInteractiveShell": False},  # of a terminal it does not tell what was printed
+            },
             "model": {"maxSessionTurns": "$max_turns"},
         },
         settings_in=".gemini/settings.json",
