@@ -71,8 +71,7 @@ class Played:
 
     def frame(self, record: dict[str, Any]) -> bytes:
         """The record as this dialogue would get it."""
-        methods = {**self._methods, "list": "session/list"}
-        method = methods.get(record["id"]) if "method" not in record else None
+        method = self._methods.get(record["id"], record["id"]) if "method" not in record else None
         return json.dumps({**record, "id": self._waiting.get(method, 99)} if method else record).encode()
 
     def play(self, record: dict[str, Any]) -> None:
@@ -80,8 +79,8 @@ class Played:
         for line in self.dialogue.take_replies().splitlines():
             if "method" in (reply := json.loads(line)):
                 self._waiting[_ours(reply["method"])] = reply["id"]
-            if reply.get("method") == "session/list":  # which nobody asked for when these were recorded
-                self.play({"id": "list", "result": {"sessions": []}})
+            if reply.get("method") in ("session/list", "_pi_subagents/ping"):  # nobody asked that when it was recorded
+                self.play({"id": reply["method"], "result": {"sessions": []}})
         for request in those(self.events[-1:], ev.ApprovalRequested):
             self.dialogue.answer(request.id, allowed="reject" not in str(self.records))
 
@@ -794,12 +793,24 @@ async def test_a_conversation_goes_on_from_the_files_of_the_record(agent: str, p
 
 
 @of_gemini
-async def test_gemini_keeps_none_and_so_what_came_before_is_retold(agent: str, play: Play) -> None:
-    bench = play(agent, Say("First answer."))
+async def test_gemini_goes_on_at_once_and_says_nothing_twice(agent: str, play: Play) -> None:
+    bench = play(agent, Say("First answer."), lambda request: Say(f"Asked: {request.first_user_text[-9:]}"))
     bench.profile("resumeMode: native")
-    first = await bench.run(profile="p")
-    await bench.run("And now?", profile="p", resume=first.session_id)
-    assert "First answer." in bench.model.requests[-1].last_user_text
+    first = await bench.run("One, Go.", profile="p")
+    result = await bench.run("And now?", profile="p", resume=first.session_id)
+    assert (result.error, result.output) == (None, "Asked: >One, Go.")
+    assert load_run(result.run_dir).resume_mode == "native"
+    said = [message.text for message in those(journal(result), ev.Message)]
+    assert said == ["And now?", "Asked: >One, Go."]
+
+
+def test_what_is_still_told_again_after_the_answer_is_waited_for() -> None:
+    dialogue = AcpDialogue(AGENTS["acp"], Brief("/lab", "Go.", "s"))
+    hear(dialogue, {"id": 1, "result": {}}, {"id": 2, "result": {}}, chunk("Old."))
+    hear(dialogue, {"id": 3, "error": {"code": -32601}}, chunk("Old, too."))
+    hear(dialogue, {"id": 4, "error": {"code": -32601}}, {"id": 5, "error": {"code": -32601}})
+    methods = [reply["method"] for reply in replies(dialogue)]
+    assert methods == ["session/load", *["_pi_subagents/ping"] * 3, "session/prompt"]
 
 
 # --- logging in ----------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ link. It hears "deny" where it asks, as its own mode for scripts would have it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -187,7 +188,7 @@ def _files(agent: AcpAgent, launch: Launch, profile: Profile, settings: dict[str
     for name, text in ({} if profile.inherit else agent.files).items():
         yield RunFile(f"{AGENT_HOME}/{name}", text.encode())
     for name, content in (launch.conversation.files if launch.conversation else {}).items():
-        yield RunFile(name, content)
+        yield RunFile(re.sub(agent.aged, "2000-01-01T00-00", name) if agent.aged else name, content)
     if agent.login and not profile.inherit and profile.api_key is None and (login := _login(agent, launch.environ)):
         yield RunFile(f"{AGENT_HOME}/{agent.login[2]}", link_to=login)
 

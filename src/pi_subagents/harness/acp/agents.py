@@ -48,6 +48,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     tools: Mapping[str, ToolName] = {}
     other_tools: tuple[str, ...] = ()
     conversation_files: tuple[str, ...] = ()
+    aged: str = ""
     name_in: Literal["kind", "title", "id"] = "kind"
     failed_titles: frozenset[str] = frozenset()
     joins_prompts: bool = False
@@ -198,6 +199,8 @@ AGENTS: Mapping[str, AcpAgent] = {
         sets_model=False,
         sets_mode=False,
         appended_in=f"{AGENT_HOME}/.gemini/pi-subagents.md",
+        conversation_files=(f"{AGENT_HOME}/.gemini/tmp/*/chats/*.jsonl",),
+        aged=r"(?<=/session-)[0-9T-]{16}(?=-)",  # it writes over one that bears the minute in which it goes on
         honours=_ALWAYS | _INSTRUCTED | {"max_turns"},
         reports=frozenset({"diffs", "thinking"}),
         tools=_GEMINI_TOOLS,

@@ -83,6 +83,8 @@ _Talk = Generator[tuple[str, dict[str, Any]], dict[str, Any], None]
 
 _BEFORE_SLASH = "The task:\n"
 """So that no agent takes a prompt for one of its commands; they do not look at the space before it."""
+_PING = "_pi_subagents/ping"
+"""A request that no agent knows, and every agent answers."""
 _METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
 _NOT_LOGGED_IN = -32000
 _ENDS: Mapping[object, tuple[str, str | None]] = {
@@ -138,7 +140,8 @@ class AcpDialogue:
         self._last_id = 1
         self._waiting_for: int | None = 1
         self._prompts: set[int] = set()
-        self._is_at_work = self._has_settled = False
+        self._is_at_work = self._has_settled = self._is_ping = False
+        self._told_again = 0
         self._parts: list[tuple[str, list[str]]] = []
         self._message_id: object = None
         self._last_chunk = ""
@@ -215,7 +218,7 @@ class AcpDialogue:
         """The next step of setting up, or why there is none."""
         self._waiting_for = None
         try:
-            if "error" in record:
+            if "error" in record and not self._is_ping:
                 raise _RefusedError(self._sentence(record["error"]))
             method, params = self._talk.send(object_in(record.get("result")))
         except StopIteration:
@@ -228,6 +231,7 @@ class AcpDialogue:
             self._events.append(ev.CommandRefused(at=self._at, command="prompt", message=str(refused)))
         else:
             self._waiting_for = self._last_id = self._last_id + 1
+            self._is_ping = method == _PING
             self._replies += _message(id=self._last_id, method=method, params=params)
 
     def _set_up(self) -> _Talk:
@@ -254,6 +258,10 @@ class AcpDialogue:
             raise _RefusedError("The agent gave its conversation no name")
         self._events.append(ev.AgentSession(at=self._at, id=self._session))
         options, session = opened, {"sessionId": self._session}
+        told_again = -1
+        while method == "session/load" and told_again != self._told_again:  # some have not finished with that here
+            told_again = self._told_again
+            yield _PING, {}
         if brief.model and (option := _option(options, "model")):
             asked = {**session, "configId": option.get("id"), "value": brief.model}
             options = (yield "session/set_config_option", asked) or options
@@ -321,7 +329,8 @@ class AcpDialogue:
             self._context = update
         elif kind in ("agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"):
             if not self._is_at_work:
-                return  # what was said before, told again
+                self._told_again += 1
+                return
             if kind in ("tool_call", "tool_call_update"):
                 self._tool(update)
             else:
