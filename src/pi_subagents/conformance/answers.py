@@ -9,7 +9,7 @@ from pi_subagents.models.event import ThinkingPart
 from pi_subagents.offline import Attempts, CutStream, Fail, Say, Turn, Usage
 
 _LARGE = 900_000
-_IN_TIME_S = 30
+_IN_TIME_S = 20
 """Trying again does not help, so that nobody should wait for it for long."""
 _TRIES = 20
 """More than any agent has left after it has shortened its conversation in the hope that it then fits."""

@@ -1,0 +1,53 @@
+"""The place of a story: what it sees of other hosts, of files and of processes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pi_subagents.conformance import TESTED
+from pi_subagents.conformance.sink import Sink
+from pi_subagents.conformance.stage import Stage
+from tests.kit.waiting import until
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    with Sink() as sink:
+        yield Stage(tmp_path, TESTED["claude"], {"PATH": os.environ["PATH"]}, sink)
+
+
+@pytest.mark.parametrize("address", ["http://example.com/x", "https://example.com/x"])
+def test_whoever_wants_another_host_is_heard_and_gets_nothing(stage: Stage, address: str) -> None:
+    proxies = {scheme: stage.sink.environ[f"{scheme}_proxy"] for scheme in ("http", "https")}
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler(proxies))
+    with pytest.raises(OSError, match="502"):
+        opener.open(address, timeout=30)
+    (heard,) = stage.sink.hosts
+    assert "example.com" in heard
+
+
+def test_files_are_seen_but_for_our_own_records(stage: Stage) -> None:
+    stage.write("work.txt", "a word")
+    stage.write(".pi/subagents/runs/x/events.jsonl", "a word")
+    (stage.project / "link").symlink_to("nowhere")
+    assert stage.files(stage.project) == {stage.project / "work.txt", stage.project / "link"}
+    found = {path.name for path in stage.files_with("a word")}
+    assert found == {"work.txt", "events.jsonl"}, "a key may not be in records either"
+
+
+def test_whatever_was_started_there_is_seen_and_can_be_killed(stage: Stage) -> None:
+    environ = {**os.environ, "MARK": stage.mark}
+    with subprocess.Popen(["sleep", "600"], env=environ) as process:
+        try:
+            until(lambda: "sleep 600 " in stage.processes().values())
+            stage.kill()
+            assert process.wait(30) == -9
+        finally:
+            process.kill()
+    assert not stage.processes()
