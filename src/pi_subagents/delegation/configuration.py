@@ -14,6 +14,7 @@ from pi_subagents.delegation.planning import Configuration, Problem, harness_for
 from pi_subagents.encoding import as_utf8
 from pi_subagents.files import is_below
 from pi_subagents.harness import AGENTS, DEFAULT_AGENT, DEFAULT_HARNESS, PI_HARNESSES, Harness, agent_of, harness_named
+from pi_subagents.harness.capabilities import fields_taken
 from pi_subagents.models import Profile, Task, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.profiles import (
@@ -127,7 +128,10 @@ class Configurator:
         profile, summary = agent.profile, profile_summary(agent.profile, asked)
         if objection := objection_to(profile, place.trust):
             return Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
-        who, own = f'{agent.kind.word.capitalize()} "{name}"', self._agent_for(self._by(None, profile))
+        who = f'{agent.kind.word.capitalize()} "{name}"'
+        if why := _contradiction(profile):
+            return Configuration(summary=summary, problems=(Problem(f"{who} {why}"),))
+        own = self._agent_for(self._by(None, profile))
         note = None
         if wanted and wanted != own:
             if bound := _bound_to(own, profile):
@@ -192,8 +196,6 @@ _NOTHING_SAID = Profile(name="")
 _KEYS = {field.attribute: field.key for field in FIELDS} | {"system_prompt": "system prompt"}
 _FOR_THE_AGENT = frozenset(_KEYS) - {"name", "description", "resume_mode", "harness", "agent", "timeout_s"}
 """What a profile says to or about an agent; the rest is for us."""
-_SKILLS = frozenset({"suggested_skills", "load_skills"})
-"""They can be told to whoever takes instructions beside its own."""
 
 
 def why_no_agent_can(profile: Profile) -> str | None:
@@ -204,12 +206,15 @@ def why_no_agent_can(profile: Profile) -> str | None:
     return _refusal(f'Profile "{profile.name}"', profile, harness_named(name))
 
 
+def _contradiction(profile: Profile) -> str | None:
+    """Why no harness is the one that a profile means, as the end of a sentence about it."""
+    if profile.agent and profile.harness and agent_of(profile.harness) != profile.agent:
+        return f'sets the agent "{profile.agent}" and "{profile.harness}", a harness of {agent_of(profile.harness)}'
+    return None
+
+
 def _refusal(who: str, profile: Profile, harness: Harness) -> str | None:
     """Why agents of a harness cannot be as the profile says."""
-    if profile.agent and profile.harness and agent_of(profile.harness) != profile.agent:
-        return (
-            f'{who} sets the agent "{profile.agent}" and "{profile.harness}", a harness of {agent_of(profile.harness)}'
-        )
     if fields := _not_honoured(profile, harness):
         return _refused(who, fields, harness)
     why = harness.refuses(profile)
@@ -237,12 +242,11 @@ def _without_model(profile: Profile, own: str, wanted: str) -> tuple[Profile, st
 
 def _not_honoured(profile: Profile, harness: Harness) -> list[str]:
     """The fields that are set and would not reach the agent."""
-    honoured = harness.honours | (_SKILLS if "append_system_prompt" in harness.honours else frozenset())
-    return [
-        _KEYS[field]
-        for field in profile.__struct_fields__
-        if field in _FOR_THE_AGENT - honoured and getattr(profile, field) not in (None, False)
-    ]
+    lost = _FOR_THE_AGENT - fields_taken(harness)
+    # Who asks nobody need not be allowed anything.
+    nothing = (None, False, "allow")
+    said = {field: getattr(profile, field) for field in profile.__struct_fields__ if field in lost}
+    return [_KEYS[field] for field, value in said.items() if value not in nothing]
 
 
 def _level_note(profile: Profile | None, harness: Harness) -> str | None:

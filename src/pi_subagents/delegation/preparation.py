@@ -297,8 +297,9 @@ def _tidying(invocation: Invocation, redactor: Redactor) -> Iterator[RunFile]:
     """What somebody else needs to tidy up in our place, should we be killed; nothing where there is nothing to tidy."""
     made = {file.name.partition("/")[0] for file in invocation.files}
     temporary = [name for name in invocation.temporary if name in made]
+    left = str(invocation.cwd), invocation.placeholders
     if redactor or temporary:
-        yield RunFile(TIDY_FILE, tidying_note(temporary, invocation.written_by_agent, redactor.forms))
+        yield RunFile(TIDY_FILE, tidying_note(temporary, invocation.written_by_agent, redactor.forms, *left))
 
 
 def _meta(

@@ -83,10 +83,9 @@ class Agent:
         if profile.tools is not None and profile.exclude_tools is not None:
             raise ProfileError(f'Profile "{profile.name}" has both "tools" and "excludeTools" set; choose one of them.')
         for unknown in self.unknown_tools(profile, Path(), Path()):
-            hint = f" {unknown.hint}" if unknown.hint else ""
             raise ProfileError(
                 f'Profile "{profile.name}" names "{unknown.name}" in "{unknown.field}", which {self.name} does not '
-                f"have.{hint}"
+                f"have.{unknown.hint}"
             )
         return profile
 

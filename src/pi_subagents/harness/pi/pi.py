@@ -51,7 +51,7 @@ class Pi:
     honours = frozenset(
         {"provider", "model", "thinking_level", "system_prompt", "append_system_prompt", "api_key", "extra_args"}
         | {"tools", "no_tools", "exclude_tools", "extensions", "no_extensions", "no_context_files"}
-        | {"suggested_skills", "load_skills", "no_skills", "approvals"}
+        | {"suggested_skills", "load_skills", "no_skills"}
     )
 
     def find_program(self, place: Place, settings: Settings, profile: Profile | None = None) -> Program:
@@ -81,9 +81,7 @@ class Pi:
     default_provider = staticmethod(default_provider)
 
     def refuses(self, profile: Profile) -> str | None:
-        """What would have it ask: it does whatever its tools can do."""
-        if profile.approvals == "deny":
-            return 'sets "approvals" to "deny", but pi asks nobody; restrict its tools instead'
+        """Nothing: whatever it honours reaches it as it is."""
         return None
 
     def own_level(self, level: str) -> str:
