@@ -53,6 +53,7 @@ class Order(msgspec.Struct, frozen=True):
     problem: str | None = None
     brief: Mapping[str, Any] = {}
     approvals: Approvals = "deny"
+    placeholders: tuple[str, ...] = ()
 
     @property
     def invocation(self) -> Invocation:
@@ -67,6 +68,7 @@ class Order(msgspec.Struct, frozen=True):
             secrets=self.secrets,
             brief=self.brief,
             approvals=self.approvals,
+            placeholders=self.placeholders,
         )
 
     @property

@@ -133,4 +133,5 @@ def order_for(run: PreparedRun, place: Place, settings: Settings) -> Order:
         problem=run.plan.problem,
         brief=invocation.brief,
         approvals=invocation.approvals,
+        placeholders=invocation.placeholders,
     )

@@ -202,8 +202,9 @@ class Invocation(Discreet, frozen=True):
 
     With `interactive` standard input stays open for what is said later. `temporary` names what is of no use after the
     run; `written_by_agent` has patterns of what the agent writes past our eyes and is kept, even below something
-    temporary. `approvals` is what it hears that asks whether it may do something, `brief` what the dialogue must know,
-    as plain data. Without `renewal` the task needs a process of its own.
+    temporary. `placeholders` are empty directories that it makes in `cwd` for a while, and leaves if it is killed.
+    `approvals` is what it hears that asks whether it may do something, `brief` what the dialogue must know, as plain
+    data. Without `renewal` the task needs a process of its own.
     """
 
     argv: tuple[str, ...]
@@ -214,6 +215,7 @@ class Invocation(Discreet, frozen=True):
     files: tuple[RunFile, ...] = ()
     temporary: tuple[str, ...] = ()
     written_by_agent: tuple[str, ...] = ()
+    placeholders: tuple[str, ...] = ()
     secrets: frozenset[str] = frozenset()
     brief: Mapping[str, Any] = {}
     approvals: Approvals = "deny"

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory, is_word
-from pi_subagents.store.record import open_run
+from pi_subagents.store.record import TIDY_FILE, open_run
 
 Rewrite = Callable[[Directory, str], bool]
 """Takes the keys out of a file; False if they can only go with the file."""
@@ -31,6 +32,16 @@ def leave_clean(run: Directory, temporary: Iterable[str], written: Iterable[str]
     _rewrite_all(run, [name for (name,) in (words for words in patterns if len(words) == 1)], rewrite)
     for name in temporary:
         _prune(run, name, [words[1:] for words in patterns if words[0] == name and len(words) > 1], rewrite)
+
+
+def remove_placeholders(run: Directory, cwd: Path, names: Iterable[str]) -> None:
+    """Remove the directories of these names that are empty and younger than the run; older ones are not the agent's."""
+    with suppress(OSError):
+        begun = run.status(TIDY_FILE).st_mtime_ns
+        for path in (cwd / name for name in names if is_word(name)):
+            with suppress(OSError):  # it is not there, or has something in it
+                if path.lstat().st_ctime_ns > begun:
+                    path.rmdir()
 
 
 def _prune(parent: Directory, name: str, patterns: Sequence[Sequence[str]], rewrite: Rewrite) -> bool:

@@ -12,13 +12,14 @@ import os
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 
 import msgspec
 
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.files import MAX_CONFIGURATION_BYTES, PART_OF_REMOVED, Directory, is_word
 from pi_subagents.redaction import MARK
-from pi_subagents.store.cleaning import is_binary, leave_clean
+from pi_subagents.store.cleaning import is_binary, leave_clean, remove_placeholders
 from pi_subagents.store.record import OUR_FILES, TIDY_FILE
 
 _ANCHOR_BYTES = 4
@@ -46,15 +47,26 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 class Tidying(msgspec.Struct, frozen=True):
-    """Names of what goes at the end, names of what the agent wrote, and what must not stay in it."""
+    """Names of what goes at the end, names of what the agent wrote, and what must not stay in it.
+
+    `placeholders` go too, from where the agent worked.
+    """
 
     temporary: tuple[str, ...] = ()
     written: tuple[str, ...] = ()
     salt: bytes = b""
     secrets: tuple[Fingerprint, ...] = ()
+    cwd: str = ""
+    placeholders: tuple[str, ...] = ()
 
 
-def tidying_note(temporary: Iterable[str], written: Iterable[str], secrets: Iterable[bytes]) -> bytes:
+def tidying_note(
+    temporary: Iterable[str],
+    written: Iterable[str],
+    secrets: Iterable[bytes],
+    cwd: str = "",
+    placeholders: tuple[str, ...] = (),
+) -> bytes:
     """The content of the file for a run with these secrets, each in every form in which it can stand in a file."""
     salt = os.urandom(16)
     known = [
@@ -62,7 +74,7 @@ def tidying_note(temporary: Iterable[str], written: Iterable[str], secrets: Iter
         for secret in secrets
         if len(secret) <= _MAX_SECRET_BYTES
     ]
-    return msgspec.json.encode(Tidying(tuple(temporary), tuple(written), salt, tuple(known)))
+    return msgspec.json.encode(Tidying(tuple(temporary), tuple(written), salt, tuple(known), cwd, placeholders))
 
 
 def tidy(run: Directory) -> None:
@@ -75,13 +87,14 @@ def tidy(run: Directory) -> None:
     note = _read_note(run)
     temporary = [name for name in note.temporary if is_word(name) and name not in OUR_FILES]
     leave_clean(run, temporary, dict.fromkeys(note.written), partial(_redact, note))
+    remove_placeholders(run, Path(note.cwd), note.placeholders)
     run.unlink(TIDY_FILE)
 
 
 def _read_note(run: Directory) -> Tidying:
     try:
         note = decode_json(run.read(TIDY_FILE, MAX_CONFIGURATION_BYTES), Tidying)
-        if max(len(note.temporary), len(note.written), len(note.secrets)) > _MAX_NAMES:
+        if max(map(len, (note.temporary, note.written, note.secrets, note.placeholders))) > _MAX_NAMES:
             raise JsonError(f"it names more than {_MAX_NAMES} files or keys")
         return note
     except JsonError as error:

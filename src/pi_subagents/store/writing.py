@@ -22,7 +22,7 @@ from pi_subagents.files import Directory
 from pi_subagents.fold import RunState
 from pi_subagents.harness import RunFile
 from pi_subagents.models.event import Created, Event
-from pi_subagents.store.cleaning import is_binary, leave_clean
+from pi_subagents.store.cleaning import is_binary, leave_clean, remove_placeholders
 from pi_subagents.store.lease import Lease
 from pi_subagents.store.record import (
     JOURNAL_FILE,
@@ -189,6 +189,10 @@ class RunRecord:
 
         with as_store_error(f"cannot tidy up {self.path}"):
             leave_clean(self._run, temporary, written, rewrite)
+
+    def remove_placeholders(self, cwd: Path, names: Iterable[str]) -> None:
+        """Remove what the agent made where it worked only for the time of its commands, and left there."""
+        remove_placeholders(self._run, cwd, names)
 
     def is_tidy(self) -> None:
         """Nothing is left for whoever would have to close this run in our place."""

@@ -251,6 +251,7 @@ class Supervisor:
     def _tidy_up(self, ended: ev.Ended | None) -> None:
         change = self._redactor.record if self._redactor else None
         self._record.leave_clean(self._invocation.temporary, self._invocation.written_by_agent, change)
+        self._record.remove_placeholders(self._invocation.cwd, self._invocation.placeholders)
         self._record.is_tidy()
         self._recorder.draft_result(ended)
 

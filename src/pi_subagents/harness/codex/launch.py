@@ -3,6 +3,10 @@
 The command line has what counts for the whole process, the rest is told with the thread. Without `approvals` codex may
 neither write nor ask, as in `codex exec`. With `deny` it asks and always hears no; with `allow` it may write in the
 directory of the task, asks for the rest, and hears yes. `mode` names another sandbox than these.
+
+Its sandbox puts an empty directory in the place of each protected one that is missing where a command may write, and
+takes it away after the command, unless it is killed; and a command that is stopped is killed. So commands may write in
+the directory of the task and in one for temporary files that goes with the run, and nowhere else.
 """
 
 from __future__ import annotations
@@ -34,10 +38,12 @@ _BASE_URL = "OPENAI_BASE_URL"
 _OPENAI = "https://api.openai.com/v1"
 _PROVIDER = "openai_key"
 _ASKED = re.compile(rb'("model_provider(?:_id)?":)"openai(?:_key)?"')
+_PROTECTED = (".git", ".agents", ".codex", ".aws")
 _QUIET = {"RUST_LOG": "off"}
 """Else each start complains of what is missing on the machine; what makes it end is said all the same."""
 _NO_PROFILE = Profile(name="")
 
+_NO_SLASH_TMP = "sandbox_workspace_write.exclude_slash_tmp"
 _OFF = ("features.shell_snapshot", "features.unbounded_connection_retries", "analytics.enabled")
 """A snapshot of the shell holds the key, and a network that is gone would be waited for without end."""
 _OFF_UNLESS_INHERITED = (
@@ -73,7 +79,8 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
     """The start of the server; `file` and `inherited` are what there is of the user's own."""
     profile = launch.profile or _NO_PROFILE
     own_key = {_KEYS[0]: profile.api_key.reveal()} if profile.api_key else {}
-    environ = {**_QUIET, **launch.environ, **own_key, HOME_VARIABLE: str(launch.run_dir / AGENT_HOME)}
+    home = launch.run_dir / AGENT_HOME
+    environ = {**_QUIET, **launch.environ, **own_key, HOME_VARIABLE: str(home), "TMPDIR": str(home / "tmp")}
     login = login_for(environ, file, inherit=profile.inherit)
     provider = _provider(environ.get(_BASE_URL), login)
     instructions = "\n\n".join(filter(None, (profile.system_prompt, profile.append_system_prompt)))
@@ -91,6 +98,7 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
         files=tuple(_files(launch, login, inherited, instructions)),
         temporary=(AGENT_HOME,),
         written_by_agent=CONVERSATION_FILES,
+        placeholders=_PROTECTED,
         secrets=launch.secrets | set(own_key.values()),
         brief={"thread": _thread(launch, profile), "turn": _turn(launch.prompt, profile)},
         approvals=profile.approvals or "deny",
@@ -99,13 +107,14 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
 
 def _switches(profile: Profile, provider: Mapping[str, str]) -> list[str]:
     off = _OFF if profile.inherit else (*_OFF, *_OFF_UNLESS_INHERITED)
-    settings = {**dict.fromkeys(off, "false"), **provider}
+    settings = {**dict.fromkeys(off, "false"), _NO_SLASH_TMP: "true", **provider}
     return [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
 
 
 def _files(launch: Launch, login: Login, inherited: Iterable[Path], instructions: str) -> Iterable[RunFile]:
     links = [*inherited, *((login.file,) if login.file and not login.key else ())]
     yield from (RunFile(f"{AGENT_HOME}/{path.name}", link_to=path) for path in links)
+    yield RunFile(f"{AGENT_HOME}/tmp/.keep")
     if not any(path.name == INHERITED[0] for path in links):
         yield RunFile(f"{AGENT_HOME}/{INHERITED[0]}")  # codex does not start in a directory that is not there
     if instructions:
