@@ -106,6 +106,7 @@ _COMMANDS = {
         "setup": ("setup", "Install pi, set up a model, add the tools to your agents, run a task."),
         "demo": ("demo", "Watch three sub-agents work, with no key and no network."),
         "doctor": ("doctor", "Check that this machine is ready for sub-agents."),
+        "conformance": ("conformance", "Test what an agent program does of all that it must do."),
         "init": ("init", "Copy example presets, prompt templates and profiles."),
         "install-pi": ("install_pi", "Install the pi coding agent; setup does this too."),
         "install-agent": ("install_agent", "Install another agent, such as Claude Code or Codex."),
@@ -119,7 +120,6 @@ _COMMANDS = {
         "bridge": ("surfaces", "Serve the extension in pi; started by pi."),
         "call": ("call", "Call a tool with JSON arguments, as a model would."),
         "tools": ("call", "Print the tools' names, descriptions and schemas."),
-        "conformance": ("conformance", "Test what an agent program does of all that it must do."),
     },
 }
 
