@@ -91,7 +91,7 @@ class Acp(Agent):
             environ[agent.settings_in] = _with_given(agent, profile, settings, environ.get(agent.settings_in))
         options = (_filled(option, values) for option in agent.options)
         brief = Brief(
-            cwd=str(launch.cwd.resolve()),
+            cwd=str(launch.cwd),
             prompt=launch.prompt,
             conversation=launch.conversation.id if launch.conversation else None,
             model=values["model"] if agent.sets_model else None,
@@ -123,7 +123,7 @@ class Acp(Agent):
         )
 
     def dialogue(self, invocation: Invocation) -> Dialogue:
-        return AcpDialogue(self._agent, msgspec.convert(invocation.brief, Brief))
+        return AcpDialogue(self._agent, Brief(**invocation.brief))
 
 
 def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]:

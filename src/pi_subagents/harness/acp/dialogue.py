@@ -6,15 +6,14 @@ approval. It has finished when it has answered every prompt; chunks become messa
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Iterator, Mapping
-from contextlib import suppress
-from difflib import unified_diff
+from collections.abc import Generator, Iterable
 from typing import Any
 
 import msgspec
 
-from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.harness.acp.agents import AcpAgent
+from pi_subagents.harness.acp.answers import ending_in, nearest_to, option_in, sentence_in, tokens_in
+from pi_subagents.harness.acp.calls import Call, changes_by, exit_code_in, text_of
 from pi_subagents.harness.frames import (
     figure_in,
     items_in,
@@ -28,7 +27,6 @@ from pi_subagents.harness.frames import (
 from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Usage, bounded
-from pi_subagents.models.task import ThinkingLevel
 
 
 class Brief(msgspec.Struct, frozen=True):
@@ -42,39 +40,6 @@ class Brief(msgspec.Struct, frozen=True):
     mode: str | None = None
 
 
-class _Call(msgspec.Struct):
-    """A tool at work."""
-
-    id: str
-    name: str
-    kind: str = ""
-    title: str = ""
-    path: str = ""
-    arguments: dict[str, Any] = {}
-    part: ev.ToolCallPart | None = None
-    """As it was announced."""
-    has_ended: bool = False
-    is_denied: bool = False
-
-    def learn(self, update: dict[str, Any]) -> None:
-        """What an update says of it; nothing changes what was announced."""
-        if self.part is None:
-            self.kind = text_in(update.get("kind")) or self.kind
-            self.title = text_in(update.get("title")) or self.title
-            self.arguments = object_in(update.get("rawInput")) or self.arguments
-        places = (text_in(place.get("path")) for place in items_in(update.get("locations")))
-        self.path = self.path or next(filter(None, places), "")
-
-    @property
-    def told(self) -> dict[str, Any]:
-        """What it was called with; of an agent that does not say, what its title and its places give away."""
-        if self.arguments:
-            return self.arguments
-        if self.kind == "execute":
-            return {"command": self.title}
-        return {"path": self.path} if self.path else {"title": self.title}
-
-
 class _RefusedError(Exception):
     """The agent cannot be set up as it is to be."""
 
@@ -86,30 +51,11 @@ _BEFORE_SLASH = "The task:\n"
 _PING = "_pi_subagents/ping"
 """A request that no agent knows, and every agent answers."""
 _METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
-_NOT_LOGGED_IN = -32000
-_ENDS: Mapping[object, tuple[str, str | None]] = {
-    "end_turn": ("stop", None),
-    "cancelled": ("aborted", None),
-    "max_turn_requests": (ev.LIMIT, "The agent has had as many turns as it may have"),
-    "max_tokens": ("error", "The answer was cut off at the model's output limit; what arrived is kept"),
-    "refusal": ("error", "The model refuses to go on"),
-}
-"""What the answer to a prompt says, as the stop reason of the last message and as a sentence."""
-_FIGURES = (
-    ("inputTokens", "input_tokens"),
-    ("outputTokens", "output_tokens"),
-    ("cachedReadTokens",),
-    ("cachedWriteTokens",),
-    ("totalTokens", "input_tokens", "output_tokens"),
-)
-"""What usage is called, in the order of ours."""
 _NOT_TOLD = frozenset(
     {"available_commands_update", "config_option_update", "current_mode_update", "session_info_update"}
     | {"plan", "user_message_chunk"}
 )
 """Updates that say nothing of the work."""
-_MAX_DIFF_LINES = 20_000
-"""Comparing more of them takes too long."""
 
 
 def _message(**fields: Any) -> bytes:
@@ -147,8 +93,8 @@ class AcpDialogue:
         self._last_chunk = ""
         self._message_count = 0
         self._steps: list[dict[str, Any]] = []
-        self._calls: dict[str, _Call] = {}
-        self._requests: dict[str, tuple[Any, list[dict[str, Any]], _Call | None]] = {}
+        self._calls: dict[str, Call] = {}
+        self._requests: dict[str, tuple[Any, list[dict[str, Any]], Call | None]] = {}
         self._said: list[str] = []
         self._context: dict[str, Any] = {}
 
@@ -219,7 +165,7 @@ class AcpDialogue:
         self._waiting_for = None
         try:
             if "error" in record and not self._is_ping:
-                raise _RefusedError(self._sentence(record["error"]))
+                raise _RefusedError(sentence_in(record["error"], self._agent.log_in))
             method, params = self._talk.send(object_in(record.get("result")))
         except StopIteration:
             self._is_at_work = True
@@ -262,21 +208,21 @@ class AcpDialogue:
         while method == "session/load" and told_again != self._told_again:  # some have not finished with that here
             told_again = self._told_again
             yield _PING, {}
-        if brief.model and (option := _option(options, "model")):
+        if brief.model and (option := option_in(options, "model")):
             asked = {**session, "configId": option.get("id"), "value": brief.model}
             options = (yield "session/set_config_option", asked) or options
         elif brief.model and "models" in opened:
             yield "session/set_model", {**session, "modelId": brief.model}
         elif brief.model:
             raise _RefusedError("The agent cannot be told which model to use")
-        if brief.level and (option := _option(options, "thought_level")):
-            level = _nearest(brief.level, option)
+        if brief.level and (option := option_in(options, "thought_level")):
+            level = nearest_to(brief.level, option)
             yield "session/set_config_option", {**session, "configId": option.get("id"), "value": level}
             self._events.append(ev.ThinkingLevelChanged(at=self._at, level=level))
         if brief.mode:
             yield "session/set_mode", {**session, "modeId": brief.mode}
         current = object_in(opened.get("models")).get("currentModelId")
-        model = text_in((_option(options, "model") or {}).get("currentValue", current)) or ""
+        model = text_in((option_in(options, "model") or {}).get("currentValue", current)) or ""
         self._model = brief.model or ("" if "|" in model else model)  # of qwen it is a list of many things
 
     def _prompt(self, text: str) -> bytes:
@@ -293,13 +239,11 @@ class AcpDialogue:
     def _answered(self, prompt: int, record: dict[str, Any]) -> None:
         self._prompts.discard(prompt)
         result = object_in(record.get("result"))
-        stop = result.get("stopReason")
-        reason, sentence = _ENDS.get(str(stop), ("error", f"The agent stopped for a reason that is not known: {stop}"))
+        reason, sentence = ending_in(record, self._agent.log_in)
         if reason == "stop" and self._last_chunk.startswith(self._agent.error_prefix or "\0"):
             reason, sentence = "error", self._last_chunk.removeprefix(self._agent.error_prefix).strip()
         if "error" in record:
             self._prompts.clear()
-            reason, sentence = "error", self._sentence(record["error"])
         if self._prompts:
             return
         self._end_all(self._calls.values())
@@ -307,19 +251,6 @@ class AcpDialogue:
         self._count(result)
         self._has_settled = True
         self._events.append(ev.AgentSettled(at=self._at, aborted=True if reason == "aborted" else None))
-
-    def _sentence(self, error: Any) -> str:
-        """The provider's own words, which some agents wrap in JSON."""
-        error = object_in(error)
-        sentence = text_in(error.get("message")) or "The agent failed"
-        data = object_in(error.get("data"))
-        if details := text_in(data.get("details")) or text_in(data.get("message")):
-            sentence = details if sentence == "Internal error" else f"{sentence}: {details}"
-        with suppress(JsonError):
-            wrapped = object_in(decode_json(sentence.encode("utf-8", "replace"), dict[str, Any]).get("error"))
-            sentence = text_in(wrapped.get("message")) or sentence
-        sentence = sentence.removeprefix("Internal error: ")
-        return f"{sentence} (to log in: {self._agent.log_in})" if error.get("code") == _NOT_LOGGED_IN else sentence
 
     # --- the work -------------------------------------------------------------------------------------------
 
@@ -387,11 +318,11 @@ class AcpDialogue:
                 )
             )
 
-    def _tool(self, update: dict[str, Any], *, waits: bool = False) -> _Call | None:
+    def _tool(self, update: dict[str, Any], *, waits: bool = False) -> Call | None:
         call_id, status = text_in(update.get("toolCallId")), text_in(update.get("status"))
         if call_id is None:
             return None
-        call = self._calls.setdefault(call_id, _Call(call_id, self._agent.tool_in(update)))
+        call = self._calls.setdefault(call_id, Call(call_id, self._agent.tool_in(update)))
         call.learn(update)
         is_over = status in ("completed", "failed")
         if call.part is None and (is_over or waits or status == "in_progress" or call.arguments.keys() - {"cwd"}):
@@ -404,25 +335,25 @@ class AcpDialogue:
             return call
         if is_over:
             self._end(call, update, is_error=status == "failed")
-        elif update.get("sessionUpdate") == "tool_call_update" and (line := last_line(_text(update))):
+        elif update.get("sessionUpdate") == "tool_call_update" and (line := last_line(text_of(update))):
             self._events.append(ev.ToolProgress(at=self._at, id=call_id, name=call.part.name, line=line))
         return call
 
-    def _end_all(self, calls: Iterable[_Call]) -> None:
+    def _end_all(self, calls: Iterable[Call]) -> None:
         """Whatever has not been said to have ended has not done what it was to do."""
         for call in calls:
             if call.part and not call.has_ended:
                 self._end(call, {}, is_error=True)
 
-    def _end(self, call: _Call, update: dict[str, Any], *, is_error: bool) -> None:
+    def _end(self, call: Call, update: dict[str, Any], *, is_error: bool) -> None:
         assert call.part is not None
         call.has_ended, name = True, call.part.name
         raw = object_in(update.get("rawOutput"))
-        is_error = is_error or bool(_exit_code(raw)) or text_in(update.get("title")) in self._agent.failed_titles
+        is_error = is_error or bool(exit_code_in(raw)) or text_in(update.get("title")) in self._agent.failed_titles
         if not is_error:
-            changes = _changes(call, update, raw)
+            changes = changes_by(call, update, raw)
             self._events += [ev.FileChanged(at=self._at, path=p, diff=d, tool_call_id=call.id) for p, d in changes]
-        text = _text(update) or next(
+        text = text_of(update) or next(
             filter(None, (text_in(raw.get(key)) for key in ("output", "content", "error"))), ""
         )
         self._events += [
@@ -454,11 +385,8 @@ class AcpDialogue:
 
     def _count(self, result: dict[str, Any]) -> None:
         """What the run has used, as far as that is what the agent tells."""
-        quota = object_in(object_in(object_in(result.get("_meta")).get("quota")).get("token_count"))
-        steps = [told] if (told := object_in(result.get("usage"))) else self._steps or [quota]
-        tokens = [sum(figure_in(step.get(name)) or 0 for step in steps for name in names) for names in _FIGURES]
-        if self._agent.tells_last_step and self._message_count > 1:
-            tokens = [0] * len(_FIGURES)  # nobody knows what the others used
+        one_of_many = self._agent.tells_last_step and self._message_count > 1  # nobody knows what the others used
+        tokens = [0.0] * 5 if one_of_many else tokens_in(result, self._steps)
         cost = figure_in(object_in(self._context.get("cost")).get("amount")) or 0
         names = {call.name for call in self._calls.values()}
         has_cost = bool(cost) and not self._brief.conversation and not names & self._agent.delegating
@@ -467,49 +395,3 @@ class AcpDialogue:
         self._events.append(
             ev.UsageTotal(at=self._at, usage=usage, context_used=used, context_size=size, has_cost=has_cost)
         )
-
-
-def _option(session: dict[str, Any], category: str) -> dict[str, Any] | None:
-    options = items_in(session.get("configOptions"))
-    return next((option for option in options if category in (option.get("category"), option.get("id"))), None)
-
-
-def _nearest(level: str, option: dict[str, Any]) -> str:
-    """The offered level that is the same, or the nearest to it in our order."""
-    offered = [value for item in items_in(option.get("options")) if (value := text_in(item.get("value")))]
-    order = list(map(str, ThinkingLevel))
-    known = [value for value in offered if value in order]
-    if level in offered or level not in order or not known:
-        return level
-    return min(known, key=lambda value: abs(order.index(value) - order.index(level)))
-
-
-def _text(update: dict[str, Any]) -> str:
-    contents = (object_in(item.get("content")) for item in items_in(update.get("content")))
-    return "\n".join(text for content in contents if (text := text_in(content.get("text"))))
-
-
-def _exit_code(raw: dict[str, Any]) -> float | None:
-    places = (raw, object_in(raw.get("metadata")), *items_in(raw.get("contents")))
-    return next((code for place in places for key in ("exit", "exitCode") if (code := figure_in(place.get(key)))), None)
-
-
-def _changes(call: _Call, update: dict[str, Any], raw: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each file that a call has changed, with the difference if the agent tells it."""
-    metadata = object_in(raw.get("metadata"))
-    whole = text_in(metadata.get("diff")) or (text_in(raw.get("detailedContent")) if call.kind == "edit" else None)
-    diffs = [item for item in items_in(update.get("content")) if item.get("type") == "diff"]
-    for item in diffs:
-        given = whole if len(diffs) == 1 else None
-        path = text_in(item.get("path")) or call.path
-        yield path, given or _diff(path, text_in(item.get("oldText")) or "", text_in(item.get("newText")) or "")
-    if not diffs and call.kind == "edit" and call.path:
-        is_new = metadata.get("exists") is False
-        yield call.path, _diff(call.path, "", text_in(call.arguments.get("content")) or "") if is_new else whole or ""
-
-
-def _diff(path: str, old: str, new: str) -> str:
-    before, after = old.splitlines(), new.splitlines()
-    if len(before) + len(after) > _MAX_DIFF_LINES:
-        return ""
-    return "\n".join(unified_diff(before, after, path, path, lineterm=""))

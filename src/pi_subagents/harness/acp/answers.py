@@ -1,0 +1,75 @@
+"""What answers say: which choices a conversation has, how a prompt ended, in whose words it failed, what was used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+
+from pi_subagents.encoding import JsonError, decode_json
+from pi_subagents.harness.frames import figure_in, items_in, object_in, text_in
+from pi_subagents.models import event as ev
+from pi_subagents.models.task import ThinkingLevel
+
+_NOT_LOGGED_IN = -32000
+_ENDS: Mapping[str, tuple[str, str | None]] = {
+    "end_turn": ("stop", None),
+    "cancelled": ("aborted", None),
+    "max_turn_requests": (ev.LIMIT, "The agent has had as many turns as it may have"),
+    "max_tokens": ("error", "The answer was cut off at the model's output limit; what arrived is kept"),
+    "refusal": ("error", "The model refuses to go on"),
+}
+_FIGURES = (
+    ("inputTokens", "input_tokens"),
+    ("outputTokens", "output_tokens"),
+    ("cachedReadTokens",),
+    ("cachedWriteTokens",),
+    ("totalTokens", "input_tokens", "output_tokens"),
+)
+"""What usage is called, in the order of ours."""
+
+
+def ending_in(answer: Mapping[str, Any], log_in: str) -> tuple[str, str | None]:
+    """The stop reason of the last message, and a sentence unless all went well."""
+    if "error" in answer:
+        return "error", sentence_in(answer["error"], log_in)
+    stop = str(object_in(answer.get("result")).get("stopReason"))
+    return _ENDS.get(stop, ("error", f"The agent stopped for a reason that is not known: {stop}"))
+
+
+def sentence_in(error: Any, log_in: str) -> str:
+    """The provider's own words, which some agents wrap in JSON."""
+    error = object_in(error)
+    sentence = text_in(error.get("message")) or "The agent failed"
+    data = object_in(error.get("data"))
+    if details := text_in(data.get("details")) or text_in(data.get("message")):
+        sentence = details if sentence == "Internal error" else f"{sentence}: {details}"
+    with suppress(JsonError):
+        wrapped = object_in(decode_json(sentence.encode("utf-8", "replace"), dict[str, Any]).get("error"))
+        sentence = text_in(wrapped.get("message")) or sentence
+    sentence = sentence.removeprefix("Internal error: ")
+    return f"{sentence} (to log in: {log_in})" if error.get("code") == _NOT_LOGGED_IN else sentence
+
+
+def tokens_in(result: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> list[float]:
+    """What all steps have used together, which some agents tell at the end, and some at the end of each."""
+    quota = object_in(object_in(object_in(result.get("_meta")).get("quota")).get("token_count"))
+    told = object_in(result.get("usage"))
+    counted = [told] if told else steps or [quota]
+    return [sum(figure_in(step.get(name)) or 0 for step in counted for name in names) for names in _FIGURES]
+
+
+def option_in(session: dict[str, Any], category: str) -> dict[str, Any] | None:
+    """What can be chosen of a kind, such as the model."""
+    options = items_in(session.get("configOptions"))
+    return next((option for option in options if category in (option.get("category"), option.get("id"))), None)
+
+
+def nearest_to(level: str, option: dict[str, Any]) -> str:
+    """The offered level that is the same, or the nearest to it in our order."""
+    offered = [value for item in items_in(option.get("options")) if (value := text_in(item.get("value")))]
+    order = list(map(str, ThinkingLevel))
+    known = [value for value in offered if value in order]
+    if level in offered or level not in order or not known:
+        return level
+    return min(known, key=lambda value: abs(order.index(value) - order.index(level)))
