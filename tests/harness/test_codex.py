@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -521,6 +522,59 @@ async def test_a_run_that_is_stopped_in_a_command_leaves_nothing_behind(play: Pl
     assert settled.aborted, "it was asked in its own protocol"
     assert [event.is_error for event in those(events, ev.ToolEnded)] == [True]
     await until_async(lambda: not pids_with(str(bench.root)))
+
+
+def kill_all(bench: Bench, _delegation: Delegation) -> None:
+    """As a machine does that has run out of memory."""
+    for pid in pids_with(str(bench.root)):
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+@real
+@pytest.mark.parametrize("end", [kill_all, lambda _bench, delegation: delegation.stop()], ids=["killed", "stopped"])
+async def test_a_command_that_is_ended_leaves_nothing_but_what_it_made(
+    play: Play, end: Callable[[Bench, Delegation], None]
+) -> None:
+    script = "cat /proc/self/mountinfo > mounts; touch $TMPDIR/own; mv mounts made; sleep 300"
+    bench = play(Call("exec_command", {"cmd": script, "yield_time_ms": 30_000}))
+    temp = bench.root / "temp"
+    temp.mkdir()
+    bench.with_variables(TMPDIR=str(temp))
+    bench.profile("approvals: allow")
+    made = bench.project / "made"
+    async with bench.delegation(profile="p") as delegation:
+        async for update in delegation:
+            if isinstance(update.event, ev.ToolStarted):
+                await until_async(made.exists)
+                assert (bench.project / ".git").is_dir(), "its sandbox holds the place of what is not there"
+                end(bench, delegation)
+        (result,) = delegation.results
+    assert not result.ok
+    assert {path.name for path in bench.project.iterdir()} == {".pi", "made"}
+    assert not [*temp.iterdir(), *bench.home.iterdir()]
+    assert not (result.run_dir / AGENT_HOME / "tmp").exists()
+    protected = {line.split()[4] for line in made.read_text().splitlines()}
+    assert str(bench.project / ".git") in protected
+    assert not [path for path in protected if path.endswith("/.git") and not path.startswith(str(bench.root))], (
+        "all others would find it there"
+    )
+
+
+@real
+async def test_a_command_writes_for_the_task_and_in_a_directory_of_its_own_and_reaches_nobody(play: Play) -> None:
+    """The sandbox is whole."""
+    places = ("made", "../far", "/tmp/far", ".git/far")
+    script = "; ".join(f"touch {place} && echo {place}" for place in places)
+    bench = play(Say("Never."))
+    port = bench.model.url.rpartition(":")[2]
+    script += f"; touch $TMPDIR/own && echo own; bash -c 'exec 3<>/dev/tcp/127.0.0.1/{port}' && echo reached"
+    bench = play(Call("exec_command", {"cmd": f"({script}) 2>/dev/null"}), Say("Done."))
+    bench.profile("approvals: allow")
+    events = journal(await bench.run(profile="p"))
+    (told,) = [event.text for event in those(events, ev.Message) if event.role == "toolResult"]
+    assert told.split()[:2] == ["made", "own"]
+    assert not [word for word in ("far", "reached") if word in told]
 
 
 @real

@@ -110,6 +110,7 @@ def test_whoever_reads_a_run_that_was_left_untidy_tidies_it(run_dir: Path, ended
         msgspec.json.encode(Tidying(temporary=("../other", "/etc", "..", ".", "", "a/b", "x\0"))),
         msgspec.json.encode(Tidying(written=("../other", "/etc/passwd", "..", "", "x\0"))),
         msgspec.json.encode(Tidying(temporary=(JOURNAL_FILE, "lease", "meta.json"))),
+        msgspec.json.encode(Tidying(cwd="/x\0", placeholders=("x",))),
     ],
 )
 def test_a_note_that_was_made_up_leads_nowhere(run_dir: Path, note: bytes) -> None:
@@ -123,6 +124,31 @@ def test_a_note_that_was_made_up_leads_nowhere(run_dir: Path, note: bytes) -> No
     names = {path.name for path in run_dir.iterdir()}
     assert {JOURNAL_FILE, "lease", "meta.json", RESULT_FILE} <= names
     assert TIDY_FILE not in names
+
+
+def test_of_directories_that_hold_a_place_only_empty_ones_go_that_came_with_the_run(
+    run_dir: Path, tmp_path: Path
+) -> None:
+    names = (".git", ".codex", ".aws", "../other", "link")
+    leave_behind(run_dir, tidying_note((), (), (), str(tmp_path / "work"), names))
+    for name in ("work/.git", "work/.codex", "work/more", "other"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "work/.codex/config.toml").touch()
+    (tmp_path / "work/link").symlink_to(tmp_path / "work/more")
+    os.utime(run_dir / TIDY_FILE, (0, 0))
+    load_run(run_dir)
+    assert {path.name for path in (tmp_path / "work").iterdir()} == {".codex", "more", "link"}
+    assert (tmp_path / "other").exists()
+
+
+def test_an_empty_directory_that_is_older_than_the_run_stays(run_dir: Path, tmp_path: Path) -> None:
+    (tmp_path / ".agents").mkdir()
+    leave_behind(run_dir, tidying_note((), (), (), str(tmp_path), (".agents",)))
+    later = (tmp_path / ".agents").stat().st_ctime + 1
+    os.utime(run_dir / TIDY_FILE, (later, later))
+    load_run(run_dir)
+    assert not (run_dir / TIDY_FILE).exists()
+    assert (tmp_path / ".agents").exists()
 
 
 def test_what_the_agent_put_in_place_of_its_file_is_not_followed(run_dir: Path, tmp_path: Path) -> None:
@@ -184,7 +210,9 @@ def test_a_note_that_was_made_to_waste_time_is_not_followed(tmp_path: Path, cont
 
 def test_a_file_that_is_named_twice_is_cleaned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cleaned_files = []
-    monkeypatch.setattr("pi_subagents.store.tidying._redact", lambda _note, _run, name: bool(cleaned_files.append(name)) or True)
+    monkeypatch.setattr(
+        "pi_subagents.store.tidying._redact", lambda _note, _run, name: bool(cleaned_files.append(name)) or True
+    )
     (tmp_path / SESSION).write_bytes(b"x")
     (tmp_path / TIDY_FILE).write_bytes(note_for(KEY, written=[SESSION] * 500))
     with Directory.at(tmp_path) as run:

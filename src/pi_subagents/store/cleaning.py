@@ -39,7 +39,7 @@ def remove_placeholders(run: Directory, cwd: Path, names: Iterable[str]) -> None
     with suppress(OSError):
         begun = run.status(TIDY_FILE).st_mtime_ns
         for path in (cwd / name for name in names if is_word(name)):
-            with suppress(OSError):  # it is not there, or has something in it
+            with suppress(OSError, ValueError):  # it is not there, has something in it, or cannot be a path
                 if path.lstat().st_ctime_ns > begun:
                     path.rmdir()
 
