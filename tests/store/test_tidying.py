@@ -209,10 +209,13 @@ def test_a_note_that_was_made_to_waste_time_is_not_followed(tmp_path: Path, cont
 
 
 def test_a_file_that_is_named_twice_is_cleaned_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cleaned_files = []
-    monkeypatch.setattr(
-        "pi_subagents.store.tidying._redact", lambda _note, _run, name: bool(cleaned_files.append(name)) or True
-    )
+    cleaned_files: list[str] = []
+
+    def clean(_note: object, _run: object, name: str) -> bool:
+        cleaned_files.append(name)
+        return True
+
+    monkeypatch.setattr("pi_subagents.store.tidying._redact", clean)
     (tmp_path / SESSION).write_bytes(b"x")
     (tmp_path / TIDY_FILE).write_bytes(note_for(KEY, written=[SESSION] * 500))
     with Directory.at(tmp_path) as run:
