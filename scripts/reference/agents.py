@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from pi_subagents.conformance import EXCEPTIONS, STORIES, TESTED
 from pi_subagents.harness import AGENTS, DEFAULT_AGENT, DEFAULT_HARNESS, Harness
 from pi_subagents.harness.agent import Agent
 from pi_subagents.harness.capabilities import CAPABILITIES, fields_taken
 from pi_subagents.harness.programs import PACKAGES, variable_of
-from pi_subagents.harness.table import harness_for_agent
+from pi_subagents.harness.table import agent_of, harness_for_agent
 from pi_subagents.processes.install import PI_PACKAGE, PINNED_PI_VERSION
 from pi_subagents.profiles.fields import FIELDS
 from scripts.reference.markdown import join, table
@@ -40,6 +41,14 @@ A profile with a field that its agent does not take is refused before anything s
 `system prompt` above, that of a preset `added prompt`. Tools have our names (`bash`, `read`, `edit`, `write`, `grep`,
 `find`, `ls`) or the agent's own.
 """
+
+_CHECKED = """
+## What was tested
+
+The real program of each agent goes through thirty checks with a scripted model. ✓ is a check that passes, ✗ a known
+exception, with the number of its reason below the table. `pi-subagents conformance --agent NAME` runs the same checks on
+your machine, with any version of the program. `acp` has no program of its own and is tested as the agents that speak it.
+"""
 _FOR_US = ("name", "description", "harness", "agent", "resume_mode")
 
 _LOGINS = {DEFAULT_AGENT: "run `pi-subagents pi` and type `/login`"}
@@ -66,7 +75,29 @@ def agents_page() -> str:
         table(("", *names), can),
         _FIELDS,
         table(("field", *names), fields),
+        _CHECKED,
+        table(("", *(f"`{agent_of(name)}`" for name in TESTED)), _checks()),
+        "\n".join(_exceptions()),
     )
+
+
+def _checks() -> Iterable[tuple[str, ...]]:
+    """Which check passes with which agent; the last row counts them."""
+    reasons = _numbered_reasons()
+    for story in STORIES:
+        known = (EXCEPTIONS[name].get(story.number) for name in TESTED)
+        yield f"{story.number}. {story.title}", *("✓" if reason is None else f"✗ {reasons[reason]}" for reason in known)
+    yield "**pass**", *(f"**{len(STORIES) - len(EXCEPTIONS[name])}**" for name in TESTED)
+
+
+def _exceptions() -> Iterable[str]:
+    return (f"{number}. {reason[0].upper()}{reason[1:]}." for reason, number in _numbered_reasons().items())
+
+
+def _numbered_reasons() -> dict[str, int]:
+    """Every reason once, in the order of the table."""
+    found = [EXCEPTIONS[name].get(story.number) for story in STORIES for name in TESTED]
+    return {reason: number for number, reason in enumerate(dict.fromkeys(filter(None, found)), start=1)}
 
 
 def _row(agent: tuple[str, Harness]) -> tuple[str, ...]:

@@ -356,6 +356,28 @@ def test_usage_is_that_of_the_run_or_unknown(
     assert (state.usage.cost > 0) == has_cost
 
 
+def test_tokens_from_a_cache_are_counted_once_where_the_total_includes_them() -> None:
+    dialogue = at_work()
+    usage = {"inputTokens": 30, "outputTokens": 2, "totalTokens": 32, "cachedReadTokens": 10, "cachedWriteTokens": 5}
+    events = hear(dialogue, chunk("Done."), {"id": 3, "result": {"stopReason": "end_turn", "usage": usage}})
+    (used,) = [total.usage for total in those(events, ev.UsageTotal)]
+    assert (used.input, used.cache_read, used.cache_write, used.total_tokens) == (15, 10, 5, 32)
+
+
+def test_what_copilot_says_beside_its_model_is_kept_and_no_answer() -> None:
+    answer = {"id": 3, "result": {"stopReason": "end_turn"}}
+    events = hear(at_work("copilot"), chunk("Info: /tmp/new.txt"), chunk("Made."), answer)
+    said = [(message.role, message.text) for message in those(events, ev.Message)]
+    assert said == [("custom", "Info: /tmp/new.txt"), ("assistant", "Made.")]
+
+
+def test_of_an_answer_that_copilot_begins_anew_only_the_whole_one_counts() -> None:
+    notice, answer = AGENTS["copilot"].retry_notice, {"id": 3, "result": {"stopReason": "end_turn"}}
+    events = hear(at_work("copilot"), chunk("Half of"), chunk(notice), chunk("Whole."), answer)
+    assert [message.text for message in those(events, ev.Message)] == ["Whole."]
+    assert [retry.message for retry in those(events, ev.RetryStarted)] == [notice.removeprefix("Info: ")]
+
+
 def test_what_copilot_says_of_an_error_is_no_answer() -> None:
     state, _ = of_stream("copilot-acp/overflow")
     assert state.stop_reason == "error"

@@ -168,7 +168,28 @@ _QWEN = TestedAgent(
     own_names={"bash": "run_shell_command", "read": "read_file", "write": "write_file"},
 )
 
+_COPILOT = TestedAgent(
+    "copilot",
+    Tools(
+        bash=lambda command: Call("bash", {"command": command, "description": "Run it"}),
+        read=lambda path: Call("view", {"path": str(path)}),
+        write=lambda path, text: Call("create", {"path": str(path), "file_text": text}),
+        edit=lambda path, old, new: Call("edit", {"path": str(path), "old_str": old, "new_str": new}),
+        delegate=lambda prompt: [
+            Call("task", {"name": "count", "agent_type": "explore", "description": "Count", "prompt": prompt})
+        ],
+    ),
+    lambda model: {
+        "COPILOT_PROVIDER_BASE_URL": f"{model.url}/v1",
+        "COPILOT_PROVIDER_API_KEY": model.api_key,
+        "COPILOT_MODEL": "scripted",
+        "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "400000",  # as large as that of other agents' models
+    },
+    profile={"agent": "copilot", "approvals": "allow"},
+    own_names={"read": "view", "write": "create"},
+)
+
 TESTED: Mapping[str, TestedAgent] = {
-    agent.harness: agent for agent in (_PI, _CLAUDE, _CODEX, _OPENCODE, _GEMINI, _QWEN)
+    agent.harness: agent for agent in (_PI, _CLAUDE, _CODEX, _OPENCODE, _GEMINI, _QWEN, _COPILOT)
 }
 """By the name of the harness."""

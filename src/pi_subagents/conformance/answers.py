@@ -12,7 +12,7 @@ _LARGE = 900_000
 _IN_TIME_S = 20
 """Trying again does not help, so that nobody should wait for it for long."""
 _TRIES = 20
-"""More than any agent has left after it has shortened its conversation in the hope that it then fits."""
+"""More than any agent makes that hopes for another answer."""
 
 
 async def plain_answer(stage: Stage) -> None:
@@ -64,7 +64,7 @@ async def cut_stream(stage: Stage) -> None:
 
 async def empty_answer(stage: Stage) -> None:
     """An agent that says nothing has not completed its task"""
-    (await stage.run("Go.", Turn(""))).failed()
+    (await stage.run("Go.", *[Turn("")] * _TRIES)).failed()
 
 
 async def usage(stage: Stage) -> None:

@@ -50,5 +50,15 @@ EXCEPTIONS: Mapping[str, Mapping[int, str]] = {
         21: "its conversation is not kept; our retelling takes its place",
         26: "it offers agents with all tools to an agent that is to have few; a profile that wants that is refused",
     },
+    "copilot": {
+        11: _SILENT_RETRIES,
+        18: _NO_STEERING,
+        19: "what is denied ends its turn",
+        21: "its conversation is not kept; our retelling takes its place",
+        23: "it passes on what a sub-agent of its own says as if it had said so itself",
+        26: "it has no switch for its instructions or tools; a profile that wants one is refused before the start",
+        27: "with ACP it reads the instructions of the project, whatever it is told",
+        28: "it unpacks itself in ~/.cache, once for each version",
+    },
 }
 """By the name of the harness and the number of the story."""

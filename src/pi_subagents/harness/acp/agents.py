@@ -54,6 +54,8 @@ class AcpAgent(msgspec.Struct, frozen=True):
     joins_prompts: bool = False
     tells_last_step: bool = False
     error_prefix: str = ""
+    notice_prefix: str = ""
+    retry_notice: str = ""
     delegating: frozenset[str] = frozenset()
 
     def own_name(self, tool: str) -> str | None:
@@ -241,7 +243,7 @@ AGENTS: Mapping[str, AcpAgent] = {
             "--secret-env-vars=COPILOT_PROVIDER_API_KEY,COPILOT_GITHUB_TOKEN",
         ),
         options=(("--model", "$model"),),
-        private={"COPILOT_HOME": "$home"},  # it has no switch for the instructions of the project
+        private={"COPILOT_HOME": "$home"},  # with --acp, --no-custom-instructions has no effect
         private_settings={"disableAllHooks": True},
         settings_in="settings.json",
         key="COPILOT_PROVIDER_API_KEY",
@@ -251,6 +253,9 @@ AGENTS: Mapping[str, AcpAgent] = {
         honours=_ALWAYS,
         reports=frozenset({"diffs", "thinking", "progress", "context"}),
         tools=_KINDS,
-        error_prefix="Error: ",  # it tells what went wrong as if the model said so
+        # It tells what goes on as if the model said so.
+        error_prefix="Error: ",
+        notice_prefix="Info: ",
+        retry_notice="Info: Response was interrupted due to a server error. Retrying...",
     ),
 }

@@ -56,7 +56,11 @@ def tokens_in(result: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> 
     quota = object_in(object_in(object_in(result.get("_meta")).get("quota")).get("token_count"))
     told = object_in(result.get("usage"))
     counted = [told] if told else steps or [quota]
-    return [sum(figure_in(step.get(name)) or 0 for step in counted for name in names) for names in _FIGURES]
+    tokens = [sum(figure_in(step.get(name)) or 0 for step in counted for name in names) for names in _FIGURES]
+    read, said, cached, written, total = tokens
+    if total == read + said:  # then what came from a cache is a part of what was read
+        tokens[0] = max(0, read - cached - written)
+    return tokens
 
 
 def option_in(session: dict[str, Any], category: str) -> dict[str, Any] | None:

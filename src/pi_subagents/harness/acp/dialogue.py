@@ -275,6 +275,9 @@ class AcpDialogue:
             self._steps.append(usage)
         if not text:
             return
+        if self._agent.notice_prefix and text.startswith(self._agent.notice_prefix):
+            self._notice(text)
+            return
         if any(part == "text" for part, _ in self._parts) and (kind != "text" or message_id != self._message_id):
             self._flush("stop")
         if kind == "text":
@@ -284,6 +287,17 @@ class AcpDialogue:
             self._parts.append((kind, []))
         self._parts[-1][1].append(text)
         self._events.append(ev.Delta(at=self._at, kind=kind, text=text))
+
+    def _notice(self, text: str) -> None:
+        """Something that the agent says beside its model; an answer that broke off comes again."""
+        if text == self._agent.retry_notice:
+            self._parts = []
+            self._events += [
+                ev.MessageStarted(at=self._at, role="assistant"),
+                ev.RetryStarted(at=self._at, message=text.removeprefix(self._agent.notice_prefix)),
+            ]
+        else:
+            self._events.append(ev.Message(at=self._at, role="custom", parts=(ev.TextPart(text),)))
 
     def _begin(self) -> None:
         """Another message, unless one is being written; whatever somebody said meanwhile is heard before it."""
