@@ -46,8 +46,9 @@ _CHECKED = """
 ## What was tested
 
 The real program of each agent goes through thirty checks with a scripted model. ✓ is a check that passes, ✗ a known
-exception, with the number of its reason below the table. `pi-subagents conformance --agent NAME` runs the same checks on
-your machine, with any version of the program. `acp` has no program of its own and is tested as the agents that speak it.
+exception, with the number of its reason below the table. `pi-subagents conformance --agent NAME` runs the same checks
+on your machine, with any version of the program. `acp` has no program of its own: it is tested as the agents that
+speak it.
 """
 _FOR_US = ("name", "description", "harness", "agent", "resume_mode")
 

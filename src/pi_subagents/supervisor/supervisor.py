@@ -91,7 +91,7 @@ class Supervisor:
         self._released = False
         self._waiting: asyncio.Task[None] | None = None
         self._timers = Timers()
-        self._stopping = Stopping(self._dialogue.abort, self._timers, self._cannot_reap)
+        self._stopping = Stopping(self._abort_request, self._timers, self._cannot_reap)
         self._looked_at = 0.0
 
     # --- what others may ask ------------------------------------------------------------------------------
@@ -338,6 +338,10 @@ class Supervisor:
         self._watch("unstarted", silent, START_GRACE_S, never_started)
         self._watch("settled", self.state.settled, SETTLE_GRACE_S, self._end_process)
         self._watch("quiet", self.state.pass_ended, QUIET_GRACE_S, self._end_process)
+
+    def _abort_request(self) -> bytes:
+        """An agent that has not begun has nothing to settle, and may not take a request for what is still to come."""
+        return self._dialogue.abort() if self.state.begun else b""
 
     def _answer(self, request: ev.ApprovalRequested) -> None:
         """An agent that asks must not wait: whoever made its profile has decided for it."""
