@@ -124,7 +124,7 @@ def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile 
     package = PACKAGES.get(agent)
     if package is None:
         raise AgentNotFound(
-            f'The agent "{agent}" needs a program: name it in a profile with `program`, or in the variable {variable}'
+            f'The agent "{agent}" needs a program: set `program` in a profile, or the variable {variable}'
         )
     if found := find_program(package.command, environ.get("PATH")):
         return Program((str(_native_beside(found, package) or found),), "PATH")
@@ -134,7 +134,7 @@ def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile 
     raise AgentNotFound(
         f"The agent {agent} was not found. Looked at: `program` of the profile, the variable {variable}, "
         f"{package.command} on the PATH, and {agents_dir(environ) / agent}. Run: pi-subagents install-agent {agent}"
-        + (f". Other agents that are here: {others}" if others else "")
+        + (f". Installed agents: {others}" if others else "")
     )
 
 
