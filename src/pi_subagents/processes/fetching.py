@@ -40,7 +40,7 @@ def installing(what: str, data: Path) -> Iterator[None]:
     except OSError as error:
         raise InstallError(
             f"{what} cannot be installed in {data} ({error}); "
-            "make room, or set PI_SUBAGENTS_DATA_DIR to another directory."
+            "free some space, or set PI_SUBAGENTS_DATA_DIR to another directory."
         ) from error
 
 

@@ -46,7 +46,7 @@ def install_agent(agent: str, version: str | None = None, *, steps: Steps, data:
             _write_launcher(package, folder, folder, node_with_npm(data, steps), data)
         program = package.program_in(folder)
         if program is None:
-            raise InstallError(f"{folder} has been removed while it was installed; try again.")
+            raise InstallError(f"{folder} was removed during the installation; try again.")
         os.utime(folder / "node_modules")  # the one that was asked for last is the one that is started
     steps.say(f"{agent} {folder.name} is ready")
     return InstalledAgent(folder.name, program)
@@ -62,7 +62,7 @@ def bring_package(package: Package, version: str, node: Node, folder_for: Callab
         command = _command(package, staged, node)
         if manifest is None or command is None:  # npm counts a package for the platform that it lacks as no failure
             raise InstallError(
-                f"{package.npm}@{version} came without a program for this platform; choose another version."
+                f"{package.npm}@{version} has no program for this platform; choose another version."
             )
         target = folder_for(manifest.version)  # what a tag such as `latest` stands for
         if not package.native:

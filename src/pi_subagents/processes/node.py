@@ -71,7 +71,7 @@ def _npm(node: Path) -> tuple[str, ...]:
 
 def _bring_node(data: Path, steps: Steps) -> Node:
     target = data / "node"
-    with steps.step("fetching Node.js from PyPI, because none here is new enough"):
+    with steps.step("fetching Node.js from PyPI, because none installed is new enough"):
         pip_install(NODE_REQUIREMENT, target, usable=lambda folder: _probe(str(node_in_wheel(folder))) is not None)
         node = _probe(str(node_in_wheel(target)))
     if node is None:

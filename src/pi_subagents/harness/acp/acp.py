@@ -64,9 +64,9 @@ class Acp(Agent):
     def refuses(self, profile: Profile) -> str | None:
         """Arguments that could lift a restriction."""
         if profile.extra_args and profile.restricts_tools:
-            return 'restricts tools and sets "extraArgs", which could lift that; use the fields of the profile instead'
+            return 'restricts tools and sets "extraArgs", which could lift the restriction; use profile fields instead'
         if profile.inherit and profile.no_context_files:
-            return 'sets "inherit", which loads context files, and forbids them at the same time'
+            return 'sets "inherit", which loads context files, but also forbids them'
         return None
 
     def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:

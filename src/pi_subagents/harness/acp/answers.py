@@ -15,9 +15,9 @@ _NOT_LOGGED_IN = -32000
 _ENDS: Mapping[str, tuple[str, str | None]] = {
     "end_turn": ("stop", None),
     "cancelled": ("aborted", None),
-    "max_turn_requests": (ev.LIMIT, "The agent has had as many turns as it may have"),
+    "max_turn_requests": (ev.LIMIT, "The agent reached its turn limit"),
     "max_tokens": ("error", "The answer was cut off at the model's output limit; what arrived is kept"),
-    "refusal": ("error", "The model refuses to go on"),
+    "refusal": ("error", "The model refused to continue"),
 }
 _FIGURES = (
     ("inputTokens", "input_tokens"),
@@ -34,7 +34,7 @@ def ending_in(answer: Mapping[str, Any], log_in: str) -> tuple[str, str | None]:
     if "error" in answer:
         return "error", sentence_in(answer["error"], log_in)
     stop = str(object_in(answer.get("result")).get("stopReason"))
-    return _ENDS.get(stop, ("error", f"The agent stopped for a reason that is not known: {stop}"))
+    return _ENDS.get(stop, ("error", f"The agent stopped for an unknown reason: {stop}"))
 
 
 def sentence_in(error: Any, log_in: str) -> str:

@@ -185,7 +185,7 @@ class AcpDialogue:
         brief = self._brief
         hello = yield "initialize", _HELLO
         if (version := hello.get("protocolVersion", 1)) != 1:
-            raise _RefusedError(f"The agent speaks version {version} of its protocol, and only version 1 is known")
+            raise _RefusedError(f"The agent speaks version {version} of ACP, but only version 1 is supported")
         offered = object_in(object_in(hello.get("agentCapabilities")).get("sessionCapabilities"))
         method, named = "session/new", {}
         if brief.conversation:
@@ -197,11 +197,11 @@ class AcpDialogue:
                 known = items_in((yield "session/list", {}).get("sessions"))
                 cwd = next((one.get("cwd") for one in known if one.get("sessionId") == brief.conversation), None)
                 if cwd not in (None, brief.cwd):  # it would go on there, whatever it is told now
-                    raise _RefusedError(f"The agent can go on with this conversation only in {cwd}, where it began")
+                    raise _RefusedError(f"The agent can continue this conversation only in {cwd}, where it began")
         opened = yield method, {"cwd": brief.cwd, "mcpServers": [], **named}
         self._session = text_in(opened.get("sessionId")) or brief.conversation
         if self._session is None:
-            raise _RefusedError("The agent gave its conversation no name")
+            raise _RefusedError("The agent gave its conversation no id")
         self._events.append(ev.AgentSession(at=self._at, id=self._session))
         options, session = opened, {"sessionId": self._session}
         told_again = -1
@@ -214,7 +214,7 @@ class AcpDialogue:
         elif brief.model and "models" in opened:
             yield "session/set_model", {**session, "modelId": brief.model}
         elif brief.model:
-            raise _RefusedError("The agent cannot be told which model to use")
+            raise _RefusedError("The agent does not support choosing a model")
         if brief.level and (option := option_in(options, "thought_level")):
             level = nearest_to(brief.level, option)
             yield "session/set_config_option", {**session, "configId": option.get("id"), "value": level}

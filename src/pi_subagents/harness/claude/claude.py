@@ -62,11 +62,11 @@ class Claude(Agent):
     def refuses(self, profile: Profile) -> str | None:
         """What would lift a restriction, or be lost with another value of the same profile."""
         if profile.extra_args and profile.restricts_tools:
-            return 'restricts tools and sets "extraArgs", which could lift that; use the fields of the profile instead'
+            return 'restricts tools and sets "extraArgs", which could lift the restriction; use profile fields instead'
         if profile.inherit and (profile.no_extensions or profile.no_skills):
-            return 'sets "inherit", which loads plug-ins and skills, and forbids them at the same time'
+            return 'sets "inherit", which loads plug-ins and skills, but also forbids them'
         if profile.mode and profile.mode not in MODES:
-            return f'sets the mode "{profile.mode}", which claude does not have: {", ".join(MODES)}'
+            return f'sets the mode "{profile.mode}"; claude has {", ".join(MODES)}'
         return None
 
     def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:

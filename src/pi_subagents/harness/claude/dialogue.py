@@ -159,7 +159,7 @@ class ClaudeDialogue:
         )
         self._refusals += error == _HOPELESS
         if self._refusals == _HOPELESS_TRIES:
-            self._error = f"The key or login of claude was refused ({status} {error})"
+            self._error = f"Claude's key or login was refused ({status} {error})"
             self._replies += control_request("hopeless", subtype="interrupt")
 
     def _tasks(self, record: dict[str, Any], at: int) -> Events:

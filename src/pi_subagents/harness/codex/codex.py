@@ -55,9 +55,9 @@ class Codex(Agent):
     def refuses(self, profile: Profile) -> str | None:
         """A sandbox that there is not, and what contradicts itself."""
         if profile.mode and profile.mode not in SANDBOXES:
-            return f'sets the mode "{profile.mode}", which codex does not have: {", ".join(SANDBOXES)}'
+            return f'sets the mode "{profile.mode}"; codex has {", ".join(SANDBOXES)}'
         if profile.inherit and profile.no_extensions:
-            return 'sets "inherit", which loads plug-ins and MCP servers, and forbids them at the same time'
+            return 'sets "inherit", which loads plug-ins and MCP servers, but also forbids them'
         return None
 
     def invocation(self, launch: Launch) -> Invocation:

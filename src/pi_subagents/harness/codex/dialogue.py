@@ -175,7 +175,7 @@ class CodexDialogue:
     def _thread_begun(self, result: Record, at: int) -> Events:
         self._thread = text_in(object_in(result.get("thread")).get("id"))
         if self._thread is None:
-            return [ev.CommandRefused(at=at, command="prompt", message="codex did not say which thread it has begun")]
+            return [ev.CommandRefused(at=at, command="prompt", message="codex did not say which thread it started")]
         self._model = text_in(result.get("model"))
         self._replies += _request("turn", "turn/start", threadId=self._thread, **self._brief["turn"])
         return [ev.AgentSession(at=at, id=self._thread)]

@@ -136,7 +136,7 @@ def _texts(parts: list[Record]) -> str:
 
 def sentence_in(error: object) -> str:
     """What went wrong; what a provider said may come as its document."""
-    said = text_in(object_in(error).get("message")) or "codex failed without saying why"
+    said = text_in(object_in(error).get("message")) or "codex failed without giving a reason"
     document, _ = read_object(said.encode("utf-8", "replace"), 0)
     return text_in(object_in(object_in(document).get("error")).get("message")) or said
 
