@@ -340,7 +340,7 @@ class Supervisor:
         self._watch("quiet", self.state.pass_ended, QUIET_GRACE_S, self._end_process)
 
     def _answer(self, request: ev.ApprovalRequested) -> None:
-        """An agent that asks must not wait: whoever made its profile has decided for it."""
+        """Answer a permission request at once, as the profile says: an agent must not wait for it."""
         allowed = self._invocation.approvals == "allow" and self.state.stop is None
         self._happened([ev.ApprovalAnswered(at=self._now_ms(), id=request.id, allowed=allowed)])
         if self._process is not None:
