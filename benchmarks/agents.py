@@ -1,7 +1,7 @@
-"""What the engine costs over the bare program, for each agent that is here: `./scripts/bench agents`.
+"""What the engine costs over the bare program, for each installed agent: `./scripts/bench agents`.
 
-Bare is the same command line with the same files and environment, told no more than it needs to hear. Both take turns
-in a process that has loaded everything; the model is in another one.
+Bare is the same command line with the same files and environment, sent no more than the protocol needs. Both take turns
+in one process that has loaded everything; the model is in another.
 """
 
 from __future__ import annotations
@@ -44,16 +44,16 @@ EVENTS = 50
 GOAL_RATIO = 1.05
 GOAL_CPU_MS = 15.0
 WAYS: Mapping[str, Mapping[str, Mapping[str, str]]] = {"bare": {"pi-rpc": {"harness": "pi-json"}}, "engine": {}}
-"""What differs in a profile: without us people start `pi --mode json -p`."""
+"""How the profiles differ: the bare `pi` is `pi --mode json -p`, as people start it without us."""
 _PIECES = 40
 _PIECE_S = 0.005
-"""A model does not say everything at once: agent and engine wake for each piece."""
+"""Models stream: agent and engine wake up for each piece."""
 ANSWER = " ".join(f"Step {number} printed that it is ready." for number in range(_PIECES))
-"""An agent may break off what repeats itself."""
+"""Each sentence differs: an agent may cut off text that repeats itself."""
 
 
 def measure(names: Sequence[str], rounds: int) -> dict[str, Rounds]:
-    """Every round of each agent but the first, which fills the caches; an agent that is not here is left out."""
+    """Every round of each installed agent, except the first, which fills the caches."""
     found = {}
     with tempfile.TemporaryDirectory(prefix="bench-", ignore_cleanup_errors=True) as scratch, Sink() as sink:
         for name in names:
@@ -76,7 +76,7 @@ def conversation(agent: TestedAgent) -> list[Turn]:
 
 
 def set_up(agent: TestedAgent, model: OfflineModel, folder: Path) -> dict[str, str]:
-    """A project and a home with nothing of whoever measures in it; the environment that leads there."""
+    """Create an empty project and home; returns the environment for them."""
     profiles = folder / "agents" / "agent-profiles"
     for path in (folder / "project" / ".git", folder / "home", folder / "tmp", profiles):
         path.mkdir(parents=True)
@@ -93,7 +93,7 @@ def set_up(agent: TestedAgent, model: OfflineModel, folder: Path) -> dict[str, s
 
 
 def take_turns(name: str, folder: Path, environ: Mapping[str, str], rounds: int) -> Rounds:
-    """Bare, then engine, and in the next round the other way round."""
+    """Measure bare and engine in turn, in alternating order."""
     place = Place.here(folder / "project", environ)
     kept: dict[str, list[Measured]] = {way: [] for way in WAYS}
     with asyncio.Runner() as runner:
@@ -113,7 +113,7 @@ def _prepared(place: Place) -> PreparedRun:
 
 
 def bare(run: PreparedRun) -> Measured:
-    """The program alone, from its start to its end; `events` are what it has told."""
+    """Run the program alone, from its start to its end; `events` counts what it reported."""
     told, dialogue, events = run.invocation, run.harness.dialogue(run.invocation), list[AnyEvent]()
     start, pipe = time.perf_counter(), subprocess.PIPE
     # In a session of its own, as the engine starts its agents: Linux shares CPU time between sessions.
@@ -151,11 +151,11 @@ def bare(run: PreparedRun) -> Measured:
 
 def _require_answer(text: str, whose: str) -> None:
     if text.strip() != ANSWER:
-        raise SystemExit(f"{whose} said {text[:200]!r} in the end, which is wrong: the figures would mean nothing")
+        raise SystemExit(f"{whose} gave a wrong answer, {text[:200]!r}: the figures would mean nothing")
 
 
 async def engine(place: Place) -> Measured:
-    """The same task as a delegation that somebody observes, with the CPU time of this process."""
+    """Run the same task as a delegation with an observer; adds the CPU time of this process."""
     cpu_s: dict[type, float] = {}
 
     def observe(_state: object, events: Sequence[object]) -> None:
@@ -170,7 +170,7 @@ async def engine(place: Place) -> Measured:
 
 
 def figures(found: Mapping[str, Rounds]) -> list[Figure]:
-    """What was measured, for people."""
+    """The measurements, for people."""
     kept = []
     for name, rounds in found.items():
         alone, ours = medians(rounds["bare"]), medians(rounds["engine"])

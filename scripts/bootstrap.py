@@ -294,7 +294,7 @@ def bring_programs() -> None:
 
 
 def bring_agents() -> None:
-    """Try to bring the agents that are not there; `missing` names what stays missing, the next time tries again."""
+    """Try to fetch missing agents. `missing` names those that stay missing; the next call tries again."""
     for agent in AGENTS:
         if agent.program:
             continue
@@ -328,17 +328,17 @@ def npm_run(command: str, option: str, folder: Path, *pins: str) -> Path:
 
 
 def node_with_npm(names: str) -> Node:
-    """The Node that pi runs on, which came with it."""
+    """The Node that `pi` runs on, with its npm."""
     from pi_subagents.processes.node import find_node
 
     node = find_node(DATA)
     if node is None or not node.npm:
-        raise SetupError(f"{names} cannot be fetched, because Node comes without npm here")
+        raise SetupError(f"{names} cannot be fetched, because Node has no npm here")
     return node
 
 
 def bring_agent(agent: Agent) -> None:
-    """Put one agent in the place of its other versions, with the code that users have as `install-agent`."""
+    """Install one agent with the code of `install-agent`, and remove its other versions."""
     from pi_subagents.processes.install_agent import bring_package
 
     others = set(agent.folder.parent.glob(f"{agent.name}-*")) - {agent.folder}

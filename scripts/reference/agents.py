@@ -1,4 +1,4 @@
-"""docs/reference/agents.md: which agents there are and what each can do, from what their harnesses say."""
+"""docs/reference/agents.md: the agents and what each can do, as their harnesses declare it."""
 
 from __future__ import annotations
 
@@ -18,27 +18,28 @@ _HEAD = """
 # Agents
 
 The programs that do the work: `agent` in a profile or task names one, and so does `run --agent`. The default is `pi`.
-[Other agents](../guides/other-agents.md) tells how to use them.
+[Other agents](../guides/other-agents.md) explains how to use them.
 """
 
 _ACP = """
 `acp` is any agent that speaks the Agent Client Protocol: name its command line as `program` in a profile.
 
-A program is looked for in four places: `program` of the profile, the variable, the PATH, and what `install-agent`
-brought. The first that is named counts.
+The program of an agent other than `pi` is looked for in four places, in this order: `program` in the profile, the
+variable, the PATH, and the directory of `install-agent`. What the profile or the variable names is used even if it does
+not exist.
 """
 
 _CAN = """
 ## What each can do
 
-`pi-subagents agents --programs` shows this for the agents that you have.
+`pi-subagents agents --programs` shows this table, too.
 """
 
 _FIELDS = """
 ## Fields of a profile
 
-A profile with a field that its agent does not take is refused before anything starts. The body of a profile needs
-`system prompt` above, that of a preset `added prompt`. Tools have our names (`bash`, `read`, `edit`, `write`, `grep`,
+A profile that sets a field its agent does not support is refused before anything starts. The body of a profile needs
+`system prompt` above, that of a preset `added prompt`. Tools go by our names (`bash`, `read`, `edit`, `write`, `grep`,
 `find`, `ls`) or the agent's own.
 """
 

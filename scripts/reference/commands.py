@@ -30,9 +30,9 @@ _EXIT_CODES = (
 
 _VARIABLES = (
     ("`PI_SUBAGENTS_PI`", "the command that starts `pi`; a path, or a command line"),
-    (", ".join(f"`{variable_of(name)}`" for name in PACKAGES), "the same for the other agents"),
+    (", ".join(f"`{variable_of(name)}`" for name in PACKAGES), "the same for other agents"),
     ("`PI_AGENT_DIR`, `PI_CODING_AGENT_DIR`", "the agent directory (default `~/.pi/agent`); the first one wins"),
-    ("`PI_SUBAGENTS_DATA_DIR`", "where `install-pi` puts what it brings"),
+    ("`PI_SUBAGENTS_DATA_DIR`", "where `install-pi` and `install-agent` put what they install"),
     ("`PI_SUBAGENTS_LOG`", "a file to log to"),
     ("`NO_COLOR`", "set and not empty: no colours anywhere, in windows and tables neither"),
 )

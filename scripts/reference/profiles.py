@@ -30,10 +30,10 @@ A profile of a project that you have not trusted (`pi-subagents trust`) may desc
 field marked as a power in the last column is not used at all, because dropping the field could lift a restriction;
 skills from outside the project count as a power too. See [security](../concepts/security.md).
 
-Only `name` is required; what you do not set is up to the agent. Not every agent can be given every field: a profile
-that sets one which would not reach its agent is refused, with a sentence that names the field. "Becomes" is what `pi`
-is started with. YAML is version 1.2, so `off` is a string and not `false`. A list may also be written as
-comma-separated text.
+Only `name` is required; what you do not set is up to the agent. Not every agent supports every field: a profile that
+sets one its agent does not support is refused with a message that names the field ([which agent supports
+what](agents.md#fields-of-a-profile)). "Becomes" is the option that `pi` is started with. YAML is version 1.2, so `off`
+is a string and not `false`. A list may also be written as comma-separated text.
 """
 
 _KINDS = {
@@ -66,26 +66,26 @@ _MEANINGS = {
     "noContextFiles": "Do not read `AGENTS.md` and `CLAUDE.md`.",
     "appendSystemPrompt": "Added to the system prompt instead of replacing it.",
     "apiKey": "The provider's key for this profile; see [secrets](../concepts/secrets.md).",
-    "extraArgs": "Extra arguments for `pi`, passed as they are. Refused: anything that looks like shell syntax or "
+    "extraArgs": "Extra arguments for the agent, passed as they are. Refused: anything that looks like shell syntax or "
     "would lift a tool restriction, and `--api-key`, which every user of the machine could read.",
     "resumeMode": "`retell` or `native`; wins over the setting of that name.",
-    "agent": f"The program that does the work: {', '.join(f'`{name}`' for name in AGENTS)}. Without it, `pi`. A task "
-    "or a call that names one wins.",
-    "program": "The command that starts the agent, in place of the one that is found: text, split as a shell does, or "
-    "a list of words. `agent: acp` needs it.",
-    "mode": "A mode of the agent's own: a permission mode of `claude`, a sandbox of `codex`, a session mode of an ACP "
-    "agent.",
-    "approvals": "`allow` or `deny`: what the agent hears that asks whether it may do something. Without it, what it "
-    "would not do without asking is denied.",
-    "inherit": "Let the agent use your own settings of it, with their hooks, MCP servers and plug-ins; without it, it "
-    "sees none of them.",
-    "maxTurns": "After so many turns the run fails with the reason `limit`.",
-    "maxCost": "After so many dollars, likewise.",
+    "agent": f"The program that does the work: {', '.join(f'`{name}`' for name in AGENTS)}. Default: `pi`. An agent "
+    "named by the task or the call wins.",
+    "program": "The command that starts the agent, instead of the one that would be found: text, split as a shell "
+    "does, or a list of words. `agent: acp` needs it.",
+    "mode": "One of the agent's own modes: a permission mode of `claude`, a sandbox of `codex`, a session mode of an "
+    "ACP agent.",
+    "approvals": "`allow` or `deny`: the answer to the agent's permission requests. Without it, they are denied; some "
+    "agents then [do not ask at all](../guides/other-agents.md#approvals).",
+    "inherit": "Let the agent load your own settings for it, with their hooks, MCP servers and plug-ins; otherwise it "
+    "loads none of them.",
+    "maxTurns": "After this many turns the run fails with the reason `limit`.",
+    "maxCost": "After this many dollars the run fails with the reason `limit`.",
     "harness": "`pi-rpc`, or `pi-json`, whose agents cannot be steered or kept; wins over the setting.",
 }
 
 _OF_OTHERS = {"agent", "program", "mode", "approvals", "inherit", "max_turns", "max_cost"}
-"""Fields that `pi` cannot be given, or that choose another agent."""
+"""Fields that `pi` does not support, or that choose another agent."""
 _ELSEWHERE = {
     "excludeTools": "`--tools` with what is left",
     "loadSkills": "part of `--append-system-prompt`",

@@ -40,8 +40,8 @@ _MEANINGS = {
     "relative to the directory of the settings file.",
     "containment": "How everything an agent started is killed when its run ends; see "
     "[isolation and stopping](../concepts/isolation-and-stopping.md).",
-    "resumeMode": "How a session is resumed: `retell` tells a new agent what happened so far, `native` lets `pi` "
-    "continue its own conversation.",
+    "resumeMode": "How a session is resumed: `retell` tells a new agent what happened so far, `native` lets "
+    "the agent continue its own conversation.",
     "maxResumeCharacters": "How much of a session is retold at most; in a longer one, the middle of its oldest runs is "
     "left out.",
     "keepRunsDays": "Delete sessions this many days after they ended; checked once a day. Without this and "

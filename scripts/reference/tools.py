@@ -42,13 +42,13 @@ Up to {MAX_TASKS} tasks, {MAX_CONCURRENCY} at once; the rest wait. The call retu
 - **Files** stand before the prompt under a header `=== path ===`. Paths start at the task's `cwd`. In place of one
   that is missing, unreadable or larger than 1 MB stands a line that says so, without a header; the task runs all the
   same.
-- **Agent.** `agent` names the program that does the task, in place of the one that its profile names, or `pi`. One that
-  does not exist, is not installed or cannot be as the profile says fails its own task.
+- **Agent.** `agent` names the program that does the task; by default it is that of the profile, else `pi`. If the agent
+  is unknown, not installed, or does not support what the profile sets, only its own task fails.
 - **One task or all.** An unknown profile or skill, or a bad `cwd`, fails its own task. Arguments that do not fit, a
   profile that contradicts itself and a session that cannot be resumed fail the call before anything has started.
 
 `details` has `windows` (one for each task: `name`, `sessionId`, `status`, `lines`, `exitCode`, `errorMessage`, `usage`,
-`runDir` …; of an agent other than `pi` also `agent`, `beginning`, `knowsCost`, `contextUsed`, `contextSize`,
+`runDir` …; for an agent other than `pi` also `agent`, `beginning`, `knowsCost`, `contextUsed`, `contextSize`,
 `changedFiles` and `denied`), `maxLinesPerWindow`, `globalStatus` and `sessionIds`, and `warnings` where something in
 the settings is wrong: they are for people, and the model is not told of them.
 """
@@ -56,7 +56,7 @@ the settings is wrong: they are for people, and the model is not told of them.
 _SUBAGENT = f"""
 Either one run (`preset`, `task`) or up to {MAX_TASKS} at a time (`tasks`), {MAX_CONCURRENCY} at once. Presets are
 described in the [guide](../guides/presets.md). The model is the call's, else the preset's, and there must be one; it is
-checked against those that `pi` offers. An `agent` other than `pi` needs none, and names its models itself.
+checked against those that `pi` offers. An `agent` other than `pi` needs none, and has its own model names.
 
 - **One run** answers with the agent's final text, or with `failed: …` or `aborted: …`.
 - **Several** answer with a line for each by index and preset, then each output under its heading.
@@ -65,9 +65,9 @@ checked against those that `pi` offers. An `agent` other than `pi` needs none, a
 
 `details` has `mode`, `progress` (what there is to say of each run at the moment), `warnings` (for people) and `runs`:
 `runId`, `sessionId`, `preset`, `task`, `cwd`, `requestedModel`, `resolvedModel`, `status`, `paths` (of the files that
-there are), `usage`, what is told of agents other than `pi` as above, `createdAt`, `startedAt`, `completedAt`, and at
-the end `reason`, `error`, `exitCode` and `finalText`. The sessions can be read with `get_subagent_output` and continued
-with `resume`.
+there are), `usage`, the same additions as above for agents other than `pi`, `createdAt`, `startedAt`, `completedAt`,
+and at the end `reason`, `error`, `exitCode` and `finalText`. The sessions can be read with `get_subagent_output` and
+continued with `resume`.
 """
 
 _MORE = {DELEGATE.name: _DELEGATE, SUBAGENT.name: _SUBAGENT}

@@ -66,7 +66,7 @@ class RunState(msgspec.Struct):
     completed_at: int | None = None
     exit_code: int | None = None
     conversation: str | None = None
-    """The agent's own name for its conversation."""
+    """The agent's own id for its conversation."""
     reused: bool = False
     """Whether its process had done another task before."""
 
@@ -76,15 +76,15 @@ class RunState(msgspec.Struct):
     partial: StreamedText = msgspec.field(default_factory=StreamedText)
     usage: Usage = msgspec.field(default_factory=Usage)
     has_usage_total: bool = False
-    """The agent tells what the run has used; what its messages say is part of that."""
+    """The agent reports totals, so the usage of its messages is not added up."""
     has_cost: bool = True
-    """Whether anybody knows what the run costs."""
+    """Whether the cost of the run is known."""
     context_used: int | None = None
     context_size: int | None = None
     tool_count: int = 0
     tools_called: dict[str, int] = msgspec.field(default_factory=dict)
     denied: int = 0
-    """How often it was told that it may not do what it asked for."""
+    """How many of its permission requests were denied."""
     changes: FileChanges = msgspec.field(default_factory=FileChanges)
     todo_total: int = 0
     todo_completed: int = 0
@@ -118,22 +118,22 @@ class RunState(msgspec.Struct):
 
     @property
     def agent_program(self) -> str:
-        """The agent that works, or worked, on it: `pi`, `claude` …; nothing where that is not known."""
+        """The agent that works, or worked, on the run: `pi`, `claude` …; empty if unknown."""
         return agent_of(self.harness)
 
     @property
     def other_agent(self) -> str | None:
-        """The same where people have to be told, as it is not the usual one."""
+        """The agent if it is not `pi`, so that people are told; else None."""
         return self.agent_program if self.agent_program not in ("", DEFAULT_AGENT) else None
 
     @property
     def knows_cost(self) -> bool:
-        """Whether the cost is measured; that of an agent which has said nothing of it so far is not known."""
+        """Whether the cost is known; for agents other than `pi`, only once they have reported one."""
         return self.has_cost and (self.other_agent is None or self.has_usage_total or self.usage.cost > 0)
 
     @property
     def changed_files(self) -> list[str]:
-        """The files that it changed, in the order in which it did so first."""
+        """The files that it changed, in the order of their first change."""
         return list(self.changes.paths)
 
     @property
@@ -263,7 +263,7 @@ def _message(state: RunState, event: ev.Message) -> None:
 
 
 def _assistant_message(state: RunState, event: ev.Message) -> None:
-    # A message that broke off may come without what was streamed of it.
+    # A message that broke off may lack the text that was already streamed.
     text = event.text if event.parts or event.stop_reason != "aborted" else state.partial_text
     state.partial = StreamedText()
     if text.strip():

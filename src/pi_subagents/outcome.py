@@ -55,7 +55,7 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
         return ending(state.stop.reason, state.stop.message, at)
     finished = state.settled or state.pass_ended
     if finished and state.stop_reason == ev.LIMIT:
-        return ending(Reason.LIMIT, state.error_message or "The agent reached a limit of its profile", at)
+        return ending(Reason.LIMIT, state.error_message or "The agent reached a limit set in its profile", at)
     if finished and (state.aborted or state.stop_reason in _BAD_STOP_REASONS):
         stop_reason = "aborted" if state.aborted else state.stop_reason
         sentence = state.error_message or f"The agent stopped with reason '{stop_reason}'"

@@ -16,7 +16,7 @@ LAYERS: Mapping[int, Mapping[str, str]] = {
     6: {
         "surfaces": "ways in: command line, live view, watch, MCP, pi; only the command line starts others",
         "": "the functions for Python programs, a way in as well",
-        "conformance": "what every agent must do, told by its real program with the scripted model",
+        "conformance": "what every agent must do, checked with its real program and the scripted model",
     },
     5: {
         "tools": "what a model can call: schema, checks, result",

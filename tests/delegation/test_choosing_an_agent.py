@@ -47,7 +47,7 @@ def test_the_exact_harness_of_a_profile_stays_where_its_agent_does_the_task(desk
 def test_a_profile_that_contradicts_itself_is_refused(desk: Desk) -> None:
     plan = desk.plan("agent: claude\nharness: pi-rpc")
 
-    assert plan.problem == 'Profile "p" sets the agent "claude" and "pi-rpc", a harness of pi'
+    assert plan.problem == 'Profile "p" sets the agent "claude", but "pi-rpc" is a harness of pi'
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,7 @@ def test_what_cannot_reach_an_agent_is_refused_before_the_start(desk: Desk, agen
     key, harness = field.partition(":")[0], "pi-rpc" if agent == "pi" else agent
 
     assert desk.plan(f"agent: {agent}\n{field}").problem == (
-        f'Profile "p" sets "{key}", which agents of the harness "{harness}" cannot be given'
+        f'Profile "p" sets "{key}", which the harness "{harness}" does not support'
     )
 
 
@@ -72,7 +72,7 @@ def test_a_model_for_one_agent_is_not_passed_on_to_another(desk: Desk) -> None:
     assert plan.problem is None
     assert plan.profile is not None
     assert plan.profile.model is None
-    assert plan.note == 'The model "acme/large" is meant for pi, so claude uses its own.'
+    assert plan.note == 'The model "acme/large" is meant for pi, so claude uses its default.'
 
 
 def test_a_model_that_the_task_names_is_meant_for_its_agent(desk: Desk) -> None:
@@ -86,7 +86,7 @@ def test_a_model_that_the_task_names_is_meant_for_its_agent(desk: Desk) -> None:
 def test_what_can_only_be_meant_for_one_agent_is_not_given_to_another(desk: Desk, field: str) -> None:
     key = field.partition(":")[0]
 
-    assert desk.plan(field, agent="claude").problem == f'Profile "p" sets "{key}" for pi, not for claude'
+    assert desk.plan(field, agent="claude").problem == f'Profile "p" sets "{key}" for pi, so claude cannot use it'
     assert desk.plan(f"agent: claude\n{field}").problem is None
 
 
@@ -98,7 +98,7 @@ def test_an_agent_that_there_is_not_is_told_with_those_that_there_are(desk: Desk
 
 def test_a_thinking_level_that_an_agent_lacks_becomes_the_nearest_and_is_noted(desk: Desk) -> None:
     assert desk.plan("agent: claude\nthinkingLevel: minimal").note == (
-        'The thinking level "minimal" is "low" for claude.'
+        'The thinking level "minimal" becomes "low" for claude.'
     )
 
 

@@ -59,7 +59,7 @@ def test_a_page_folds_a_diff_away_and_colours_it() -> None:
 def test_a_change_that_is_not_described_is_told_all_the_same() -> None:
     told = (CODEX, STARTED, ev.FileChanged(path="b.bin"), COMPLETED)
     assert "± `b.bin`\n\n---" in markdown_of(told)
-    assert "(the agent does not tell how)" in html_of(told)
+    assert "(no diff reported)" in html_of(told)
 
 
 @pytest.mark.parametrize(("mode", "word"), [("native", "resumed"), ("retell", "retold")])

@@ -215,7 +215,7 @@ def test_one_that_speaks_another_version_is_not_asked_anything() -> None:
     dialogue = AcpDialogue(AGENTS["acp"], Brief("/lab", "Go."))
     (refused,) = hear(dialogue, {"id": 1, "result": {"protocolVersion": 2}})
     assert refused == ev.CommandRefused(
-        at=AT, command="prompt", message="The agent speaks version 2 of its protocol, and only version 1 is known"
+        at=AT, command="prompt", message="The agent speaks version 2 of ACP, but only version 1 is supported"
     )
     assert not dialogue.take_replies()
 
@@ -715,9 +715,9 @@ def test_a_tool_that_it_does_not_have_is_refused_with_what_may_have_been_meant(a
 @pytest.mark.parametrize(
     ("agent", "fields", "why"),
     [
-        ("opencode", "maxTurns: 3", 'sets "maxTurns", which agents of the harness "opencode" cannot be given'),
-        ("opencode", "inherit: true\nnoContextFiles: true", "forbids them at the same time"),
-        ("opencode", "tools: [read]\nextraArgs: [--pure]", 'sets "extraArgs", which could lift that'),
+        ("opencode", "maxTurns: 3", 'sets "maxTurns", which the harness "opencode" does not support'),
+        ("opencode", "inherit: true\nnoContextFiles: true", "but also forbids them"),
+        ("opencode", "tools: [read]\nextraArgs: [--pure]", 'sets "extraArgs", which could lift the restriction'),
         ("gemini", "thinkingLevel: high", 'sets "thinkingLevel", which'),
         ("qwen", "noTools: true", 'sets "noTools", which'),
         ("copilot", "noContextFiles: true", 'sets "noContextFiles", which'),
@@ -811,7 +811,7 @@ async def test_a_conversation_goes_on_from_the_files_of_the_record(agent: str, p
     bench.project.rename(moved)
     bench.place = Place(moved, bench.place.agent_dir, bench.place.environ)
     result = await bench.run("And now?", profile="p", resume=first.session_id)
-    assert result.error == f"The agent can go on with this conversation only in {bench.root}/project, where it began"
+    assert result.error == f"The agent can continue this conversation only in {bench.root}/project, where it began"
 
 
 @of_gemini

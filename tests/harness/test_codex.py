@@ -358,9 +358,9 @@ async def test_a_mode_is_a_sandbox(play: Play) -> None:
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ("mode: yolo", 'sets the mode "yolo", which codex does not have: read-only, workspace-write, danger'),
-        ("inherit: true\nnoExtensions: true", "forbids them at the same time"),
-        ("tools: [read]", 'sets "tools", which agents of the harness "codex" cannot be given'),
+        ("mode: yolo", 'sets the mode "yolo"; codex has read-only, workspace-write, danger'),
+        ("inherit: true\nnoExtensions: true", "but also forbids them"),
+        ("tools: [read]", 'sets "tools", which the harness "codex" does not support'),
         ("noTools: true\nexcludeTools: [bash]", 'sets "noTools", "excludeTools", which'),
         ("maxTurns: 3", 'sets "maxTurns", which'),
     ],
@@ -470,7 +470,7 @@ async def test_a_profile_sets_model_thinking_instructions_and_key(play: Play) ->
     assert "You are Codex" not in request.system_text
     assert request.authorization == "Bearer sk-of-the-profile"
     created = those(journal(result), ev.Created)[0]
-    assert created.note == 'The thinking level "minimal" is "low" for codex.'
+    assert created.note == 'The thinking level "minimal" becomes "low" for codex.'
     assert not files_with(result.run_dir, "sk-of-the-profile")
 
 

@@ -119,7 +119,7 @@ def test_of_several_programs_the_one_that_this_machine_can_run_is_started(
 
 def test_an_agent_without_a_program_for_this_platform_is_an_error_though_npm_saw_none(machine: Machine) -> None:
     machine.add("platforms", "windows-x64")
-    with pytest.raises(InstallError, match=r"opencode-ai@1\.18\.33 came without a program for this platform"):
+    with pytest.raises(InstallError, match=r"opencode-ai@1\.18\.33 has no program for this platform"):
         install(machine, "opencode")
     assert not (machine.data / "agents").exists()
     assert not machine.leftovers()

@@ -111,6 +111,7 @@ COMMANDS: dict[str, tuple[Attempt, ...]] = {
     "init": (_try("init"), _try("init --agents")),
     "demo": (_try("demo --plain"),),
     "doctor": (_try("doctor"),),
+    "conformance": (_try("conformance --agent pi --story 1"),),
     "setup": (_try("setup"),),
     "pi": (_try("pi --version"),),
     "install-pi": (_try("install-pi --version no/version"),),

@@ -205,9 +205,7 @@ async def test_what_another_agent_cannot_be_given_is_told_before_it_is_saved(des
     person = Person({"Review": "Do not save it"})
     with pytest.raises(Cancelled):
         await edit("x", person, desk.host)
-    assert 'Profile "x" sets "maxCost", which agents of the harness "codex" cannot be given.' in person.messages(
-        "warning"
-    )
+    assert 'Profile "x" sets "maxCost", which the harness "codex" does not support.' in person.messages("warning")
 
 
 async def test_what_somebody_else_changed_meanwhile_stays(desk: Desk) -> None:

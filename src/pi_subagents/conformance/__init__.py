@@ -1,4 +1,4 @@
-"""What every agent must do to be a worker: thirty stories, told by the real program with a scripted model."""
+"""What every agent must do to be a worker: thirty stories, run with the real program and a scripted model."""
 
 from pi_subagents.conformance.agents import TESTED, TestedAgent
 from pi_subagents.conformance.exceptions import EXCEPTIONS

@@ -1,4 +1,4 @@
-"""The agents that are tested: how each is pointed at the offline model, and which calls make its tools do something."""
+"""The agents that are tested: how each is pointed at the offline model, and which calls use its tools."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ class Tools:
     write: Callable[[Path, str], Call]
     edit: Callable[[Path, str, str], Call]
     ask: Callable[[Path], Call] | None = None
-    """Make a file in a way for which it asks where somebody approves; None: it asks before each write."""
+    """Create a file in a way that needs permission if `approvals` is set; None if every write does."""
     delegate: Callable[[str], Sequence[Step]] | None = None
-    """Hand a task to a sub-agent of its own, and get the answer."""
+    """Delegate to one of the agent's own sub-agents and get the answer; None if it has none."""
 
 
 @dataclass(frozen=True)
 class TestedAgent:
-    """One harness with its program; `variables` are what its provider's usual ones must be."""
+    """One harness; `variables` are the environment variables that point it at the offline model."""
 
     __test__ = False
 
@@ -39,12 +39,12 @@ class TestedAgent:
     model: str = "scripted"
     profile: Mapping[str, object] = field(default_factory=dict)
     delegating: Mapping[str, object] = field(default_factory=dict)
-    """What else its profile needs before it is offered to delegate."""
+    """What else its profile needs so that the agent offers the model its own sub-agents."""
     own_names: Mapping[str, str] = field(default_factory=dict)
-    """How the model is offered those tools that we call otherwise."""
+    """The agent's names for tools that we name differently, as the model sees them."""
 
     def environ(self, model: OfflineModel, agent_dir: Path) -> dict[str, str]:
-        """What makes the agent ask the offline model, and nobody else."""
+        """The environment that makes the agent use the offline model, and no other."""
         model.write_agent_dir(agent_dir)
         return {**agent_environment(agent_dir, {}), **self.variables(model)}
 
@@ -106,7 +106,7 @@ _CODEX = TestedAgent(
     lambda model: {"OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": model.api_key},
     model="gpt-5.5",
     profile={"agent": "codex", "model": "gpt-5.5", "approvals": "allow"},
-    delegating={"model": "scripted"},  # of its own models it keeps that tool until they search for it
+    delegating={"model": "scripted"},  # models that codex knows must search for that tool first
     own_names={"bash": "exec_command"},
 )
 

@@ -1,4 +1,4 @@
-"""What an agent says: its answer, its thinking, how the model fails it, and what the model is asked."""
+"""What an agent says: its answer, its thinking, what it does if the model fails, and what it asks the model."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pi_subagents.offline import Attempts, CutStream, Fail, Say, Turn, Usage
 
 _LARGE = 900_000
 _IN_TIME_S = 20
-"""Trying again does not help, so that nobody should wait for it for long."""
+"""For failures where retrying does not help: nobody should have to wait long for the end."""
 _TRIES = 20
-"""More than any agent makes that hopes for another answer."""
+"""More often than any agent tries again."""
 
 
 async def plain_answer(stage: Stage) -> None:
-    """A plain answer is the answer of the run"""
+    """A plain answer becomes the run's answer"""
     run = (await stage.run("Say hello to me.", Say("Hello there."))).completed("Hello there.")
     asked = run.request
     expect("Say hello to me." in asked.last_user_text, f"the model was asked {asked.last_user_text[-200:]!r}")
-    expect(run.state.conversation, "the agent's own name for its conversation is not known")
+    expect(run.state.conversation, "the agent did not name its own conversation")
 
 
 async def thinking_and_deltas(stage: Stage) -> None:
-    """Thinking and text arrive in pieces"""
+    """Thinking and text are streamed in pieces"""
     text = "One two three four five six seven eight."
     turn = Turn(text, thinking="Let me count that.", chunks=8, chunk_delay_s=0.15)
     run = (await stage.run("Count.", turn)).completed(text)
@@ -32,30 +32,30 @@ async def thinking_and_deltas(stage: Stage) -> None:
     expect(len(pieces) > 1 and "".join(pieces) == text, f"the text came in the pieces {pieces}")
     thoughts = [part.text for message in run.of(ev.Message) for part in message.parts if isinstance(part, ThinkingPart)]
     letters = "".join(character for character in "".join(thoughts) if character.isalpha())
-    expect("Letmecountthat" in letters, f"the thinking that came is {thoughts}")  # some lay it out anew
+    expect("Letmecountthat" in letters, f"the thinking is {thoughts}")  # some agents change its layout
 
 
 async def rate_limit(stage: Stage) -> None:
-    """A provider that asks to wait is waited for, and people see it"""
+    """If the provider asks it to wait, the agent retries and says so"""
     busy = Attempts(Fail(429, "Slow down, please", retry_after_s=1), Say("Here I am."))
     run = (await stage.run("Go.", busy)).completed("Here I am.")
-    expect(run.of(ev.RetryStarted), "no event told that the provider asked to wait")
+    expect(run.of(ev.RetryStarted), "no event said that the agent retried")
 
 
 async def context_overflow(stage: Stage) -> None:
-    """What does not fit into the model fails with the provider's sentence"""
+    """A prompt that is too long for the model fails the run with the provider's message"""
     sentence = "prompt is too long: 250001 tokens > 200000 maximum"
     run = (await stage.run("Go.", *[Fail(400, sentence)] * _TRIES, timeout_s=_IN_TIME_S)).failed()
     expect("too long" in (run.state.error or ""), f"the run failed with {run.state.error!r}")
 
 
 async def bad_key(stage: Stage) -> None:
-    """A key that the provider refuses fails the run in time"""
+    """A key that the provider refuses fails the run promptly"""
     (await stage.run("Go.", Fail(401, "invalid x-api-key"), timeout_s=_IN_TIME_S)).failed(Reason.AGENT_ERROR)
 
 
 async def cut_stream(stage: Stage) -> None:
-    """Of an answer that was cut off and then came whole, only the whole one counts"""
+    """If an answer is cut off and then comes whole, only the whole one counts"""
     flaky = Attempts(CutStream("Half of an ans"), Say("A whole answer."))
     run = (await stage.run("Go.", flaky)).completed("A whole answer.")
     said = [message.text for message in run.of(ev.Message) if message.role == "assistant" and not message.error_message]
@@ -63,12 +63,12 @@ async def cut_stream(stage: Stage) -> None:
 
 
 async def empty_answer(stage: Stage) -> None:
-    """An agent that says nothing has not completed its task"""
+    """An agent that says nothing has failed"""
     (await stage.run("Go.", *[Turn("")] * _TRIES)).failed()
 
 
 async def usage(stage: Stage) -> None:
-    """The tokens are those that the model counted"""
+    """Token counts are those of the model"""
     steps = [
         Turn(calls=(stage.agent.tools.bash("echo one"),), usage=Usage(1000, 50, cached_tokens=200)),
         Turn("Done.", usage=Usage(2000, 70, cached_tokens=900)),
@@ -87,7 +87,7 @@ async def large_prompt(stage: Stage) -> None:
 
 
 async def odd_prompts(stage: Stage) -> None:
-    """A prompt that begins with a slash, a dash or an at sign is a prompt"""
+    """A prompt that begins with a slash, a dash or an at sign is still a prompt"""
     for prompt in ("/help me with this", "--version of what?", "@nobody is to look"):
         asked = (await stage.run(prompt, Say("Understood."))).completed("Understood.").request
-        expect(prompt in asked.last_user_text, f"of {prompt!r} the model heard {asked.last_user_text[-100:]!r}")
+        expect(prompt in asked.last_user_text, f"for {prompt!r} the model got {asked.last_user_text[-100:]!r}")

@@ -1,4 +1,4 @@
-"""What people do to an agent at work: stop it, tell it something, allow and deny."""
+"""What people do to a working agent: stop it, steer it, allow and deny what it asks for."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ _GONE_WITHIN_S = 2.0
 
 
 async def _stopped(stage: Stage, running: Running) -> Outcome:
-    """The run, which ends in time and leaves nothing behind."""
+    """Stop the run, and expect it to end in time and leave no process behind."""
     since = time.monotonic()
     running.stop()
     outcome = (await running.outcome()).aborted()
     took_s = time.monotonic() - since
     expect(took_s < _STOPPED_WITHIN_S, f"stopping took {took_s:.1f} s")
-    expect(await glance(lambda: not stage.processes(), _GONE_WITHIN_S), f"still there: {stage.processes().values()}")
+    expect(await glance(lambda: not stage.processes(), _GONE_WITHIN_S), f"still running: {stage.processes().values()}")
     return outcome
 
 
 async def cancel_in_tool(stage: Stage) -> None:
-    """An agent that is stopped amid a command ends at once, and the command with it"""
+    """An agent that is stopped during a command ends at once, and so does the command"""
     command = "sleep 311 & sleep 312"
     async with stage.start(["Go."], stage.agent.tools.bash(command), Say("Never.")) as running:
         await running.until("the command runs", lambda: any("sleep 312" in line for line in stage.processes().values()))
@@ -33,7 +33,7 @@ async def cancel_in_tool(stage: Stage) -> None:
 
 
 async def cancel_in_text(stage: Stage) -> None:
-    """Of an agent that is stopped amid its answer, what it had said is kept"""
+    """If an agent is stopped during its answer, the text so far is kept"""
     async with stage.start(["Go."], Hang("The answer is forty")) as running:
         await running.until("the text came", lambda: running.saw(ev.Delta))
         outcome = await _stopped(stage, running)
@@ -41,13 +41,13 @@ async def cancel_in_text(stage: Stage) -> None:
 
 
 async def steer(stage: Stage) -> None:
-    """What an agent is told at work, the model hears before its next turn"""
+    """A steering message reaches the model before its next turn"""
     async with stage.start(["Go."], stage.agent.tools.bash("sleep 1.5; echo slept"), Say("I heard you.")) as running:
         await running.until("a tool runs", lambda: running.saw(ev.ToolStarted))
         await running.steer("Look at the elm instead.")
         outcome = (await running.outcome()).completed("I heard you.")
     heard = [request.step for request in outcome.asked if "the elm instead" in str(request.messages)]
-    expect(heard[:1] == [1], f"of {len(outcome.asked)} requests, these had heard it: {heard}")
+    expect(heard[:1] == [1], f"of {len(outcome.asked)} requests, these contained it: {heard}")
 
 
 def _ask(stage: Stage, file: Path) -> Call:
@@ -56,20 +56,20 @@ def _ask(stage: Stage, file: Path) -> Call:
 
 
 async def denied(stage: Stage) -> None:
-    """What is denied is not done, and the agent goes on without it"""
+    """What is denied is not done, and the agent continues without it"""
     file = stage.project / "forbidden.txt"
     run = await stage.run("Go.", _ask(stage, file), Say("Then not."), approvals="deny")
     run.completed("Then not.")
     expect(not file.exists(), "the file was written all the same")
     answers = [answer.allowed for answer in run.of(ev.ApprovalAnswered)]
-    expect(run.of(ev.ApprovalRequested) and answers == [False], f"what was asked was answered with {answers}")
+    expect(run.of(ev.ApprovalRequested) and answers == [False], f"the answers to its requests are {answers}")
 
 
 async def allowed(stage: Stage) -> None:
-    """An agent that asks waits for the answer, and goes on when it is allowed"""
+    """An agent that asks for permission waits for the answer, and continues when it is allowed"""
     file = stage.project / "wanted.txt"
     run = await stage.run("Go.", _ask(stage, file), Say("Written."), approvals="allow")
     run.completed("Written.")
     expect(file.exists(), "the file was not written")
     kinds = [type(event) for event in run.events if isinstance(event, ev.ApprovalRequested | ev.ApprovalAnswered)]
-    expect(kinds == [ev.ApprovalRequested, ev.ApprovalAnswered], f"what was asked and answered: {kinds}")
+    expect(kinds == [ev.ApprovalRequested, ev.ApprovalAnswered], f"the requests and answers are {kinds}")

@@ -1,14 +1,14 @@
-"""What agents cannot do, and why: a story that is named here and holds all the same fails the suite."""
+"""What agents cannot do, and why. A story that is listed here and holds all the same fails the suite."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-_NO_DIFFS = "pi tells which tool was called with what, but not what became of the file"
-_NO_APPROVALS = "pi asks nobody: it may do whatever its tools can do"
-_SILENT_RETRIES = "it tries again without a word"
-_NO_STEERING = "its protocol has no way to tell it anything while it works"
-_NO_PROGRESS = "it tells nothing of a command while that runs"
+_NO_DIFFS = "pi reports the tool call and its arguments, but not how the file changed"
+_NO_APPROVALS = "pi never asks for permission: it may do whatever its tools can do"
+_SILENT_RETRIES = "it retries without saying so"
+_NO_STEERING = "its protocol has no way to send it a message while it works"
+_NO_PROGRESS = "it reports nothing about a command until that ends"
 
 EXCEPTIONS: Mapping[str, Mapping[int, str]] = {
     "pi-rpc": {
@@ -17,48 +17,48 @@ EXCEPTIONS: Mapping[str, Mapping[int, str]] = {
         19: _NO_APPROVALS,
         20: _NO_APPROVALS,
         23: "pi has no sub-agents of its own",
-        26: "an extension of the user's may bring a tool of any name, so that none can be refused before the start",
-        27: "a sub-agent that is pi has the user's own pi: its settings, extensions and context files",
+        26: "an extension of the user's may add a tool of any name, so no name can be refused before the start",
+        27: "a pi sub-agent is the user's own pi, with its settings, extensions and context files",
     },
     "claude": {
         9: _NO_PROGRESS,
     },
     "codex": {
-        26: "codex has no switch for single tools; a profile that wants one is refused before the start",
+        26: "codex cannot switch single tools on or off; a profile that asks for it is refused before the start",
     },
     "opencode": {
         11: _SILENT_RETRIES,
-        12: "it shortens the conversation and asks again, for ever",
-        22: "of more steps than one it tells only what the last one used",
+        12: "it shortens the conversation and tries again, for ever",
+        22: "of several steps it reports only what the last one used",
     },
     "gemini": {
-        4: "it takes a command for done that ended with an error",
-        5: "it does not tell of a call whose tool there is not",
+        4: "it reports a command that failed as done",
+        5: "it does not report a call to an unknown tool",
         9: _NO_PROGRESS,
         11: _SILENT_RETRIES,
-        14: "it gives up where a stream was cut",
+        14: "it gives up when a stream is cut off",
         18: _NO_STEERING,
-        22: "it does not tell which tokens came from a cache",
-        23: "its policy denies its own sub-agents where nobody can be asked",
+        22: "it does not say which tokens came from a cache",
+        23: "its policy denies its own sub-agents when nobody can be asked",
     },
     "qwen": {
         9: _NO_PROGRESS,
         11: _SILENT_RETRIES,
-        14: "it takes an answer that was cut off for the first half of the next one",
+        14: "it treats an answer that was cut off as the first half of the next one",
         18: _NO_STEERING,
-        19: "what is denied ends its turn",
-        21: "its conversation is not kept; our retelling takes its place",
-        26: "it offers agents with all tools to an agent that is to have few; a profile that wants that is refused",
+        19: "a denied action ends its turn",
+        21: "its conversation is not kept; what came before is retold instead",
+        26: "even with few tools it may start agents that have all of them; a profile with a list of tools is refused",
     },
     "copilot": {
         11: _SILENT_RETRIES,
         18: _NO_STEERING,
-        19: "what is denied ends its turn",
-        21: "its conversation is not kept; our retelling takes its place",
-        23: "it passes on what a sub-agent of its own says as if it had said so itself",
-        26: "it has no switch for its instructions or tools; a profile that wants one is refused before the start",
-        27: "with ACP it reads the instructions of the project, whatever it is told",
-        28: "it unpacks itself in ~/.cache, once for each version",
+        19: "a denied action ends its turn",
+        21: "its conversation is not kept; what came before is retold instead",
+        23: "it passes on the words of its own sub-agents as its own",
+        26: "it takes no instructions or list of tools; a profile that asks for them is refused before the start",
+        27: "it cannot be kept from reading the project's instructions",
+        28: "it unpacks itself into ~/.cache, once per version",
     },
 }
 """By the name of the harness and the number of the story."""

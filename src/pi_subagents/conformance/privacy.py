@@ -1,4 +1,4 @@
-"""What is nobody's business: the user's own settings, other hosts, other files, and keys."""
+"""What an agent must leave alone: the user's settings, other hosts, other files; and what it must not leave: keys."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pi_subagents.offline import Say
 
 _WORD = "PERSIMMON"
 _HARMLESS = ("tmp/node-compile-cache/",)
-"""What Node keeps of programs that it has compiled; nothing of a run is in it."""
+"""Node's cache of compiled programs; it contains nothing of a run."""
 _SHOWN = 5
 _CONTEXT_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
 _HOME_CONTEXT_FILES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".config/opencode/AGENTS.md", ".gemini/GEMINI.md")
 
 
 async def no_settings(stage: Stage) -> None:
-    """No settings, hooks, servers or context files of the user or the project are used"""
+    """The user's and the project's settings, hooks, MCP servers and context files are not used"""
     trace = stage.root / "trace"
     _leave_settings(stage, f"touch {trace}")
     asked = (await stage.run("Go.", Say("Done."))).completed("Done.").request
-    expect(_WORD not in str(asked.body), "the model was told what a file of the user or the project says")
-    expect(not trace.exists(), "a hook or a server of the user or the project was started")
+    expect(_WORD not in str(asked.body), "the model got the content of a context file of the user or the project")
+    expect(not trace.exists(), "a hook or an MCP server of the user or the project was started")
 
 
 def _leave_settings(stage: Stage, command: str) -> None:
@@ -45,19 +45,19 @@ def _leave_settings(stage: Stage, command: str) -> None:
 
 
 async def no_strangers(stage: Stage) -> None:
-    """No other host is asked, and nothing is written but in the run's own directory and where the work is"""
+    """No other host is contacted, and only the run directory and the task's files are written"""
     folders = (stage.home, stage.temp, stage.project)
     before = stage.files(*folders)
     work = stage.agent.tools.write(stage.project / "work.txt", "work\n")
     (await stage.run("Go.", work, Say("Done."))).completed("Done.")
     written = {str(path.relative_to(stage.root)) for path in stage.files(*folders) - before}
-    expect(not stage.sink.hosts, f"hosts that were asked: {sorted(set(stage.sink.hosts))}")
+    expect(not stage.sink.hosts, f"hosts that were contacted: {sorted(set(stage.sink.hosts))}")
     strange = sorted(path for path in written if path != "project/work.txt" and not path.startswith(_HARMLESS))
-    expect(not strange, f"files that were written, {len(strange)} in all: {', '.join(strange[:_SHOWN])}")
+    expect(not strange, f"{len(strange)} other files were written: {', '.join(strange[:_SHOWN])}")
 
 
 async def no_key_on_disk(stage: Stage) -> None:
-    """A key is in no file, not even after the agent was killed"""
+    """No file contains the key, not even after the agent was killed"""
     tools = stage.agent.tools
     run = (await stage.run("Go.", tools.bash("echo on; env"), Say("Done."), apiKey=KEY)).completed("Done.")
     key = run.asked[0].authorization

@@ -1,4 +1,4 @@
-"""A proxy that lets nothing through and remembers which hosts somebody wanted to reach."""
+"""A proxy that lets nothing through and remembers which hosts a program tried to reach."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _POLL_S = 0.02
 
 
 class Sink:
-    """Use it as a context manager; `environ` makes programs ask it for every host but this one."""
+    """Use it as a context manager; `environ` makes programs use it for every host but this machine."""
 
     def __init__(self) -> None:
         self.hosts: list[str] = []
@@ -33,7 +33,7 @@ class Sink:
 
     @property
     def environ(self) -> dict[str, str]:
-        """What points programs here, in both ways of writing it."""
+        """The variables that point programs here, in upper and lower case."""
         url = f"http://127.0.0.1:{self._server.server_port}"
         variables = {"HTTP_PROXY": url, "HTTPS_PROXY": url, "ALL_PROXY": url, "NO_PROXY": _OURS}
         return {**variables, **{name.lower(): value for name, value in variables.items()}}
@@ -47,14 +47,14 @@ class _Server(ThreadingHTTPServer):
         self.sink = sink
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Whoever leaves without an answer has been heard."""
+        """Ignore clients that leave without waiting for the answer: their request has been recorded."""
 
 
 class _Handler(BaseHTTPRequestHandler):
     server: _Server
 
     def handle_one_request(self) -> None:
-        """Remember the host, whatever is to be done with it."""
+        """Remember the host, whatever the method, and refuse."""
         with contextlib.suppress(OSError):
             words = self.rfile.readline(65_536).decode("latin-1").split()
             if len(words) > 1:

@@ -1,6 +1,6 @@
-"""Where a story happens: a person's home, a project, the agent's real program, and a model in its provider's place.
+"""Where a story happens: an empty home, a project, the agent's real program, and a scripted model as its provider.
 
-Everything goes the way that a user's own runs go. Nothing of whoever tells the story is seen by the agent.
+Tasks run as a user's own would. The agent sees nothing of the machine's user who runs the story.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pi_subagents.runs.run import Run
 
 PROFILE = "worker"
 TIMEOUT_S = 60.0
-"""Of a task; a story has more."""
+"""For one task; a whole story has more time."""
 PATIENCE_S = 20.0
 _GLANCE_S = 0.02
 _MARK_VARIABLE = "PI_SUBAGENTS_CONFORMANCE"
@@ -40,8 +40,8 @@ _MARK_VARIABLE = "PI_SUBAGENTS_CONFORMANCE"
 E = TypeVar("E", bound=ev.Event)
 
 
-class Broken(Exception):  # noqa: N818 - what a story says of an agent, not a mistake in it
-    """What does not hold, as a sentence."""
+class Broken(Exception):  # noqa: N818 - a finding about an agent, not an error in a story
+    """The story does not hold; the message is a sentence that says why."""
 
 
 def expect(holds: object, sentence: str) -> None:
@@ -51,7 +51,7 @@ def expect(holds: object, sentence: str) -> None:
 
 
 async def glance(look: Callable[[], object], within_s: float) -> bool:
-    """Look again and again, at processes and at what the model was asked, which tell nobody when they change."""
+    """Poll until `look` returns something true; for processes and the model's requests, which send no notice."""
     deadline = time.monotonic() + within_s
     while not (seen := look()) and time.monotonic() < deadline:  # noqa: ASYNC110 - as above
         await asyncio.sleep(_GLANCE_S)
@@ -60,7 +60,7 @@ async def glance(look: Callable[[], object], within_s: float) -> bool:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run that is over, as its record tells it, and what the model was asked meanwhile."""
+    """A run that is over, as recorded, and the requests that the model got meanwhile."""
 
     run: Run
     events: Sequence[ev.AnyEvent]
@@ -80,29 +80,29 @@ class Outcome:
 
     @property
     def results(self) -> list[ev.Message]:
-        """What tools have returned."""
+        """The results of tools."""
         return [message for message in self.of(ev.Message) if message.role == "toolResult"]
 
     @property
     def request(self) -> Request:
-        """The one request to the model that there should have been."""
+        """The only request to the model; raises Broken if there was not exactly one."""
         expect(len(self.asked) == 1, f"the model was asked {len(self.asked)} times")
         return self.asked[0]
 
     def completed(self, text: str | None = None) -> Self:
-        """Expect it to be completed, with this answer."""
+        """Expect the run to be completed, with this answer if one is given."""
         expect(self.state.status is Status.COMPLETED, f"the run is {self._end}, not completed")
         expect(text is None or self.text == text, f"the answer is {self.text[:200]!r}, not {text!r}")
         return self
 
     def failed(self, *reasons: Reason) -> Self:
-        """Expect it to have failed, for one of these reasons if there are any."""
+        """Expect the run to have failed, for one of these reasons if any are given."""
         expect(self.state.status is Status.FAILED, f"the run is {self._end}, not failed")
         expect(not reasons or self.state.reason in reasons, f"the run is {self._end}, not for {reasons}")
         return self
 
     def aborted(self) -> Self:
-        """Expect it to have been stopped."""
+        """Expect the run to be aborted."""
         expect(self.state.status is Status.ABORTED, f"the run is {self._end}, not aborted")
         return self
 
@@ -112,7 +112,7 @@ class Outcome:
 
 
 class Running:
-    """A run that is at work."""
+    """A delegation at work."""
 
     def __init__(self, delegation: Delegation, model: OfflineModel, events: list[ev.Event]) -> None:
         self.events = events
@@ -126,27 +126,27 @@ class Running:
 
     @property
     def asked(self) -> list[Request]:
-        """What the model was asked so far, beside side requests."""
+        """The model's requests so far, without side requests."""
         return [request for request in self._model.requests if not request.is_side]
 
     async def until(self, what: str, look: Callable[[], object]) -> None:
-        """Wait for something; raises Broken if it does not come, or if the run is over before."""
+        """Wait until `look` returns something true; raises Broken if it does not, or if the run ends first."""
 
         def look_again() -> object:
             seen = look()
             expect(seen or not self._work.done(), f"the run was over before {what}")
             return seen
 
-        expect(await glance(look_again, PATIENCE_S), f"waited {PATIENCE_S:g} s in vain until {what}")
+        expect(await glance(look_again, PATIENCE_S), f"waited {PATIENCE_S:g} s, but never saw that {what}")
 
     def stop(self) -> None:
-        """Ask it to stop, as somebody does who presses Ctrl+C."""
+        """Ask it to stop, as Ctrl+C does."""
         self._delegation.stop()
 
     async def steer(self, text: str) -> None:
-        """Tell the agent something."""
+        """Send the agent a message."""
         why = await self._delegation.steer(self._delegation.runs[0].state.session_id, text)
-        expect(why is None, f"the agent could not be told anything: {why}")
+        expect(why is None, f"the agent could not be steered: {why}")
 
     async def outcomes(self) -> list[Outcome]:
         """Every run, once all of them are over."""
@@ -155,7 +155,7 @@ class Running:
         return [Outcome(run, tuple(run.events()), self.asked) for run in runs]
 
     async def outcome(self) -> Outcome:
-        """The one run, once it is over."""
+        """The only run, once it is over."""
         (outcome,) = await self.outcomes()
         return outcome
 
@@ -166,12 +166,12 @@ async def _results(delegation: Delegation) -> None:
 
 @dataclass
 class Stage:
-    """One story's place, below `root`."""
+    """The place of one story, below `root`."""
 
     root: Path
     agent: TestedAgent
     environ: dict[str, str]
-    """Where programs are."""
+    """The variables that say where programs are."""
     sink: Sink
     mark: str = field(default_factory=lambda: uuid.uuid4().hex)
 
@@ -200,7 +200,7 @@ class Stage:
             return await running.outcome()
 
     async def refusal(self, **fields: Any) -> str:
-        """Why no task with such a profile is even started; nothing where one is."""
+        """Why a task with these profile fields is refused before it starts; empty if it is not."""
         try:
             run = await self.run("Go.", Say("I should not have been asked."), **fields)
         except PiSubagentsError as refused:
@@ -218,10 +218,10 @@ class Stage:
         resume: str | None = None,
         **fields: Any,
     ) -> AsyncIterator[Running]:
-        """Start a task for each prompt, one after the other; `fields` are of their profile.
+        """Start a task for each prompt, one after the other; `fields` go into their profile.
 
-        The model takes the steps, or the `script` where one conversation is not enough. Leaving the block stops what
-        still runs.
+        The model follows `steps`, or `script` if one conversation is not enough. Leaving the block stops whatever still
+        runs.
         """
         self._write_profile(fields)
         about: dict[str, Any] = {"cwd": str(cwd or self.project), "profile": PROFILE, "timeout": timeout_s}
@@ -245,7 +245,7 @@ class Stage:
     def _write_profile(self, fields: dict[str, Any]) -> None:
         said = {"name": PROFILE, **self.agent.profile, **fields}
         body = said.pop("systemPrompt", "")
-        invalidate_profiles_cache()  # as whoever saves one does
+        invalidate_profiles_cache()  # as our own code does when it saves one
         lines = [f"{name}: {json.dumps(value)}" for name, value in said.items() if value is not None]
         self.write(
             self.agent_dir / "agent-profiles" / f"{PROFILE}.md", "\n".join(("---", *lines, "---", str(body), ""))
@@ -254,19 +254,19 @@ class Stage:
     # --- the disk and the machine -----------------------------------------------------------------------------
 
     def write(self, path: str | Path, text: str) -> Path:
-        """Write a file of the project, or with an absolute path any other."""
+        """Write a file in the project, or anywhere with an absolute path."""
         file = self.project / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(text, encoding="utf-8")
         return file
 
     def files(self, *folders: Path) -> set[Path]:
-        """Every file and link below these folders, but our own records."""
+        """Every file and link below these folders, except our own records."""
         found = (path for folder in folders for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
         return {path for path in found if not path.is_relative_to(self.project / ".pi" / "subagents")}
 
     def files_with(self, word: str) -> list[Path]:
-        """Every file of the whole stage that has the word in it, but the profile."""
+        """Every file of the stage that contains the word, except the profile."""
         profile, found = self.agent_dir / "agent-profiles" / f"{PROFILE}.md", []
         for path in self.root.rglob("*"):
             with suppress(OSError):
@@ -275,7 +275,7 @@ class Stage:
         return found
 
     def processes(self) -> dict[str, str]:
-        """The command lines of everything alive that was started here, by their ids."""
+        """The command lines of all live processes that this story started, by process id."""
         found = {}
         for folder in Path("/proc").glob("[0-9]*"):
             with suppress(OSError):  # it ended meanwhile, or is somebody else's
@@ -285,6 +285,6 @@ class Stage:
         return found
 
     def kill(self) -> None:
-        """Kill all of it at once, as a machine does that has run out of memory."""
+        """Kill all of them at once, as a machine that runs out of memory might."""
         command = f"kill -9 {' '.join(self.processes())}"
         ask(["sh", "-c", command], environ=self.environ, timeout_s=PATIENCE_S)

@@ -1,4 +1,4 @@
-"""The stories by their numbers; what they tell is in the modules they are in."""
+"""The numbered list of all stories; each is a function in one of the modules beside this one."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from pi_subagents.conformance.stage import Stage
 
 @dataclass(frozen=True)
 class Story:
-    """One of them: a function that raises where an agent does not do what it must."""
+    """A check: `tell` runs it, and raises `Broken` if the agent does not do what the title says."""
 
     number: int
     tell: Callable[[Stage], Awaitable[None]]
 
     @property
     def name(self) -> str:
-        """A word for tests and reports."""
+        """A short name for tests and reports, such as `plain-answer`."""
         return getattr(self.tell, "__name__", "").replace("_", "-")
 
     @property
     def title(self) -> str:
-        """What must hold, as a sentence."""
+        """What must hold, as a sentence: the function's docstring."""
         return (self.tell.__doc__ or "").strip()
 
 

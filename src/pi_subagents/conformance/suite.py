@@ -1,4 +1,4 @@
-"""Tells stories of an agent, each in a place of its own and within a time limit, and says what holds."""
+"""Runs stories with an agent, each in its own empty place and with a time limit, and says which of them hold."""
 
 from __future__ import annotations
 
@@ -25,27 +25,27 @@ from pi_subagents.paths import data_dir
 from pi_subagents.place import Place
 
 STORY_S = 90.0
-"""Longer than any story takes that holds, even on a busy machine."""
+"""Longer than any story needs, even on a busy machine."""
 
 
 class Verdict(StrEnum):
-    """What a story says of an agent."""
+    """How a story went."""
 
     HOLDS = "holds"
     BROKEN = "broken"
     EXCEPTED = "excepted"
     UNEXPECTED = "unexpected"
-    """It holds, although it is declared as an exception."""
+    """It holds although `EXCEPTIONS` says that it does not."""
 
     @property
     def is_fine(self) -> bool:
-        """Whether it is what is known of the agent."""
+        """Whether that was to be expected of the agent."""
         return self in (Verdict.HOLDS, Verdict.EXCEPTED)
 
 
 @dataclass(frozen=True)
 class Result:
-    """A story that was told; `reason` is why it does not hold."""
+    """A story that was run; `reason` says why it does not hold."""
 
     story: Story
     verdict: Verdict
@@ -54,14 +54,14 @@ class Result:
 
 
 def program_for(agent: TestedAgent, place: Place) -> Program:
-    """The program that is tested; raises AgentNotFound."""
+    """The program to test; raises AgentNotFound."""
     return harness_named(agent.harness).find_program(place, place.settings())
 
 
 async def run_suite(
     agent: TestedAgent, program: Program, environ: Mapping[str, str], stories: Iterable[Story] = STORIES
 ) -> AsyncIterator[Result]:
-    """Each story in turn, as soon as it is told."""
+    """Run the stories in turn; yields each result as soon as there is one."""
     for story in stories:
         with tempfile.TemporaryDirectory(prefix="conformance-", ignore_cleanup_errors=True) as folder:
             yield await run_story(story, agent, program, environ, Path(folder))
@@ -70,7 +70,7 @@ async def run_suite(
 async def run_story(
     story: Story, agent: TestedAgent, program: Program, environ: Mapping[str, str], folder: Path
 ) -> Result:
-    """One story in an empty folder."""
+    """Run one story in an empty folder."""
     since = time.monotonic()
     broken = await _told(story, agent, program, environ, folder)
     return _judged(story, agent.harness, broken, time.monotonic() - since)
@@ -79,7 +79,7 @@ async def run_story(
 async def _told(
     story: Story, agent: TestedAgent, program: Program, environ: Mapping[str, str], folder: Path
 ) -> str | None:
-    """What does not hold."""
+    """Run the story; returns what does not hold, or None."""
     with Sink() as sink:
         stage = Stage(folder, agent, _surroundings(agent, program, environ), sink)
         try:
@@ -99,12 +99,12 @@ def _judged(story: Story, harness: str, broken: str | None, seconds: float) -> R
     if exception is None:
         return Result(story, Verdict.HOLDS if broken is None else Verdict.BROKEN, broken or "", seconds)
     if broken is None:
-        return Result(story, Verdict.UNEXPECTED, f"it holds, but is declared as an exception: {exception}", seconds)
+        return Result(story, Verdict.UNEXPECTED, f"it holds despite its exception: {exception}", seconds)
     return Result(story, Verdict.EXCEPTED, exception, seconds)
 
 
 def _surroundings(agent: TestedAgent, program: Program, environ: Mapping[str, str]) -> dict[str, str]:
-    """Where programs are, and nothing else of whoever runs the suite."""
+    """The environment of a story: where programs are, and nothing else from the caller's."""
     variable = PI_VARIABLE if agent.harness.startswith("pi-") else variable_of(agent.harness)
     return {
         "PATH": environ.get("PATH", os.defpath),

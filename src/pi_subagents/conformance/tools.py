@@ -8,14 +8,14 @@ from pi_subagents.offline import Call, Say, Script, Turn
 
 _EARLY_MS = 300
 _MAX_RECORD_BYTES = 6_000_000
-"""What may be kept of a megabyte of output: in the agent's words, in ours, and in its own conversation."""
+"""For a megabyte of output, kept three times: as the agent printed it, in our events, in its conversation."""
 
 
 async def one_tool(stage: Stage) -> None:
-    """A tool is announced by our name, and what it returns is kept"""
+    """A tool call is reported under our name for the tool, and its result is kept"""
     run = (await stage.run("Go.", stage.agent.tools.bash("printf 'seen-%s' 42"), Say("Done."))).completed("Done.")
     starts = run.of(ev.ToolStarted)
-    expect(len(starts) == 1, f"{len(starts)} tools were announced")
+    expect(len(starts) == 1, f"{len(starts)} calls were reported")
     started = starts[0]
     expect(started.name == "bash", f"the tool is called {started.name!r}")
     expect("seen-%s" in str(started.arguments.get("command")), f"its arguments are {started.arguments}")
@@ -27,7 +27,7 @@ async def one_tool(stage: Stage) -> None:
 
 
 async def parallel_tools(stage: Stage) -> None:
-    """Of calls side by side each start has its end"""
+    """Each of several parallel calls starts and ends"""
     calls = tuple(stage.agent.tools.bash(f"echo number-{number}") for number in range(3))
     run = (await stage.run("Go.", Turn("I run three.", calls), Say("Done."))).completed("Done.")
     starts, ends = [event.id for event in run.of(ev.ToolStarted)], [event.id for event in run.of(ev.ToolEnded)]
@@ -38,22 +38,22 @@ async def parallel_tools(stage: Stage) -> None:
 
 
 async def failing_tools(stage: Stage) -> None:
-    """A file that is not there and a command that exits with 3 are errors, and the run goes on"""
+    """A missing file and a command that exits with 3 are errors, and the run continues"""
     tools, missing = stage.agent.tools, stage.project / "not-here.txt"
     run = await stage.run("Go.", tools.read(missing), tools.bash("echo worse; exit 3"), Say("Both failed."))
     run.completed("Both failed.")
     failed = [ended.is_error for ended in run.of(ev.ToolEnded)]
-    expect(failed == [True, True], f"whether the calls failed is told as {failed}")
+    expect(failed == [True, True], f"the calls are reported as failed: {failed}")
 
 
 async def unknown_tool(stage: Stage) -> None:
-    """A call of a tool that there is not fails visibly, and the run goes on"""
+    """A call to an unknown tool fails visibly, and the run continues"""
     run = (await stage.run("Go.", Call("no_such_tool", {"x": 1}), Say("My mistake."))).completed("My mistake.")
-    expect(any(ended.is_error for ended in run.of(ev.ToolEnded)), "no call is told to have failed")
+    expect(any(ended.is_error for ended in run.of(ev.ToolEnded)), "no call is reported as failed")
 
 
 async def edit(stage: Stage) -> None:
-    """An edit changes the file and is told with its diff"""
+    """An edit changes the file and is reported with its diff"""
     file, tools = stage.write("song.txt", "la\nlo\nli\n"), stage.agent.tools
     run = await stage.run("Go.", tools.read(file), tools.edit(file, "lo", "lu"), Say("Changed."))
     run.completed("Changed.")
@@ -62,19 +62,19 @@ async def edit(stage: Stage) -> None:
 
 
 async def new_file(stage: Stage) -> None:
-    """A new file is told with its content"""
+    """A new file is reported with its content"""
     file = stage.project / "new.txt"
     run = (await stage.run("Go.", stage.agent.tools.write(file, "brand new\n"), Say("Made."))).completed("Made.")
-    expect(file.is_file() and file.read_text() == "brand new\n", "the file is not there, or not as it was written")
+    expect(file.is_file() and file.read_text() == "brand new\n", "the file is missing, or has other content")
     _expect_change(run, "new.txt", "+brand new")
 
 
 def _expect_change(run: Outcome, name: str, *lines: str) -> None:
     changes = [change for change in run.of(ev.FileChanged) if change.path.endswith(name)]
-    expect(changes, f"no change of {name} was told, only {[change.path for change in run.of(ev.FileChanged)]}")
+    expect(changes, f"no change of {name} is reported, only of {[change.path for change in run.of(ev.FileChanged)]}")
     diff = "\n".join(change.diff for change in changes).splitlines()
     expect(all(line in diff for line in lines), f"the diff is {diff}")
-    expect(any(path.endswith(name) for path in run.state.changed_files), f"changed are {run.state.changed_files}")
+    expect(any(path.endswith(name) for path in run.state.changed_files), f"changed files: {run.state.changed_files}")
 
 
 async def large_output(stage: Stage) -> None:
@@ -86,18 +86,18 @@ async def large_output(stage: Stage) -> None:
 
 
 async def slow_command(stage: Stage) -> None:
-    """What a slow command prints is seen before it ends"""
+    """The output of a slow command is shown before it ends"""
     run = await stage.run(
         "Go.", stage.agent.tools.bash("echo one; sleep 0.7; echo two; sleep 0.7; echo three"), Say("Done.")
     )
     told = [(progress.at, progress.line) for progress in run.completed("Done.").of(ev.ToolProgress)]
     ended = run.of(ev.ToolEnded)[0].at
     early = [line for at, line in told if at < ended - _EARLY_MS]
-    expect(any("one" in line or "two" in line for line in early), f"the progress told in time is {early} of {told}")
+    expect(any("one" in line or "two" in line for line in early), f"the progress reported in time is {early} of {told}")
 
 
 async def own_sub_agent(stage: Stage) -> None:
-    """What a sub-agent of the agent's own says is not its answer"""
+    """What the agent's own sub-agent says is not its answer"""
     delegate = stage.agent.tools.delegate
     if delegate is None:
         raise Broken("it has no sub-agents of its own")
@@ -108,5 +108,6 @@ async def own_sub_agent(stage: Stage) -> None:
     said = [message.text for message in run.of(ev.Message) if message.role == "assistant"]
     expect("There are 77." not in said, f"the run's own messages are {said}")
     expect(
-        any("There are 77." in result.text for request in run.asked for result in request.tool_results), "it was lost"
+        any("There are 77." in result.text for request in run.asked for result in request.tool_results),
+        "the sub-agent's answer did not reach the model",
     )

@@ -109,7 +109,7 @@ class Configurator:
         return self._models() if self._harness_for(profile).lists_models else UncheckedModels()
 
     def _by(self, agent: str | None, profile: Profile) -> Profile:
-        """The profile with the harness for the agent that the task names, or else the profile."""
+        """The profile with the harness of the agent that the task names, or else of the one that the profile names."""
         wanted = agent or profile.agent
         if wanted is None or (wanted == DEFAULT_AGENT and profile.harness in PI_HARNESSES):
             return profile
@@ -135,7 +135,7 @@ class Configurator:
         note = None
         if wanted and wanted != own:
             if bound := _bound_to(own, profile):
-                return Configuration(summary=summary, problems=(Problem(f"{who} {bound}, not for {wanted}"),))
+                return Configuration(summary=summary, problems=(Problem(f"{who} {bound}, so {wanted} cannot use it"),))
             profile, note = _without_model(profile, own, wanted)
         profile = self._by(wanted, profile)
         if why := _refusal(who, profile, self._harness_for(profile)):
@@ -199,7 +199,7 @@ _FOR_THE_AGENT = frozenset(_KEYS) - {"name", "description", "resume_mode", "harn
 
 
 def why_no_agent_can(profile: Profile) -> str | None:
-    """Why none can be as a profile says, so that every task with it would fail."""
+    """Why every task with this profile would fail: its agent does not support what it sets."""
     name = profile.harness or DEFAULT_HARNESS
     if profile.agent not in (None, DEFAULT_AGENT):
         name = profile.agent
@@ -207,14 +207,14 @@ def why_no_agent_can(profile: Profile) -> str | None:
 
 
 def _contradiction(profile: Profile) -> str | None:
-    """Why no harness is the one that a profile means, as the end of a sentence about it."""
+    """Why a profile's agent and harness do not fit together, as the end of a sentence about the profile."""
     if profile.agent and profile.harness and agent_of(profile.harness) != profile.agent:
-        return f'sets the agent "{profile.agent}" and "{profile.harness}", a harness of {agent_of(profile.harness)}'
+        return f'sets the agent "{profile.agent}", but "{profile.harness}" is a harness of {agent_of(profile.harness)}'
     return None
 
 
 def _refusal(who: str, profile: Profile, harness: Harness) -> str | None:
-    """Why agents of a harness cannot be as the profile says."""
+    """Why the harness cannot do what the profile says."""
     if fields := _not_honoured(profile, harness):
         return _refused(who, fields, harness)
     why = harness.refuses(profile)
@@ -222,39 +222,39 @@ def _refusal(who: str, profile: Profile, harness: Harness) -> str | None:
 
 
 _MEANT_FOR_ONE = ("api_key", "program", "mode", "extra_args")
-"""Another agent would do something else with these; a key would go to somebody whom it is not for."""
+"""With another agent these would mean something else, and a key would go to the wrong provider."""
 
 
 def _bound_to(agent: str, profile: Profile) -> str | None:
-    """What of a profile can only be meant for its own agent, as the end of a sentence about it."""
+    """What a profile sets for its own agent only, as the end of a sentence about the profile."""
     named = ", ".join(f'"{_KEYS[field]}"' for field in _MEANT_FOR_ONE if getattr(profile, field))
     return f"sets {named} for {agent}" if named else None
 
 
 def _without_model(profile: Profile, own: str, wanted: str) -> tuple[Profile, str | None]:
-    """The profile without a model that is meant for another agent, and what to say of that."""
+    """The profile without a model that is meant for another agent, and a note that says so."""
     if not (profile.model or profile.provider):
         return profile, None
     named = profile.model or profile.provider
-    note = f'The model "{named}" is meant for {own}, so {wanted} uses its own.'
+    note = f'The model "{named}" is meant for {own}, so {wanted} uses its default.'
     return msgspec.structs.replace(profile, model=None, provider=None), note
 
 
 def _not_honoured(profile: Profile, harness: Harness) -> list[str]:
     """The fields that are set and would not reach the agent."""
     lost = _FOR_THE_AGENT - fields_taken(harness)
-    # Who asks nobody need not be allowed anything.
+    # An agent that never asks needs no permission: `approvals: allow` changes nothing for it.
     nothing = (None, False, "allow")
     said = {field: getattr(profile, field) for field in profile.__struct_fields__ if field in lost}
     return [_KEYS[field] for field, value in said.items() if value not in nothing]
 
 
 def _level_note(profile: Profile | None, harness: Harness) -> str | None:
-    """What to say where the agent does not think in our levels."""
+    """A note where the agent has another name for the thinking level, or only a nearby one."""
     if profile is None or not profile.thinking_level or "thinking_level" not in harness.honours:
         return None
     level, own = profile.thinking_level, harness.own_level(profile.thinking_level)
-    return f'The thinking level "{level}" is "{own}" for {harness.name}.' if own != level else None
+    return f'The thinking level "{level}" becomes "{own}" for {harness.name}.' if own != level else None
 
 
 def _not_heard(task: Task, harness: Harness) -> Iterator[Problem]:
@@ -265,7 +265,7 @@ def _not_heard(task: Task, harness: Harness) -> Iterator[Problem]:
 
 def _refused(who: str, fields: Sequence[str], harness: Harness) -> str:
     named = ", ".join(f'"{field}"' for field in fields)
-    return f'{who} sets {named}, which agents of the harness "{harness.name}" cannot be given'
+    return f'{who} sets {named}, which the harness "{harness.name}" does not support'
 
 
 def _with_thinking(chosen: Configuration, level: str) -> Configuration:

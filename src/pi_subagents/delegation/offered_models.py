@@ -197,9 +197,9 @@ def _credential_names(environ: Mapping[str, str]) -> Iterator[str]:
 
 
 def with_default_models(tasks: Sequence[Task], place: Place, say: Callable[[str], None]) -> list[Task]:
-    """The tasks, those that `pi` does, need a model and have none with its default, which is said once for each preset.
+    """The tasks, with `pi`'s default model for those of `pi` whose preset has none; said once for each preset.
 
-    Other agents have defaults of their own.
+    Other agents have their own defaults.
     """
     if not any(task.preset and not task.model for task in tasks):
         return list(tasks)
@@ -228,7 +228,7 @@ def _is_for_pi(task: Task, place: Place) -> bool:
 
 
 def _default_for(name: str, place: Place, offered: OfferedModels) -> str | None:
-    """None where the preset has a model, or where no obvious one is to be had from the provider that it names."""
+    """None if the preset has a model, or if its provider offers no obvious one."""
     with suppress(UnknownProfile):
         preset = find_agent(name, PRESET, place.cwd, place.agent_dir).profile
         if preset.model is None:

@@ -41,12 +41,12 @@ class Continuation(msgspec.Struct, frozen=True):
     previously: str
     run_dir: Path | None = None
     conversation: str | None = None
-    """The agent's own name for its conversation there."""
+    """The agent's own id for its conversation."""
     agent: str | None = None
-    """Who goes on with it where nobody is named, if that is not the usual one."""
+    """The agent of the earlier run, which continues by default; None if it was `pi`."""
 
     def carried_on(self, task: Task) -> Task:
-        """The task as whoever did the one before will do it, unless it says how its agent is to be."""
+        """The task with the agent of the earlier run, unless it names an agent, profile or preset itself."""
         is_said = task.agent or task.profile or task.preset
         return task if is_said or self.agent is None else msgspec.structs.replace(task, agent=self.agent)
 

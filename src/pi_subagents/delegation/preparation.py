@@ -187,7 +187,7 @@ class _Preparer:
         self._runs_dir = runs_dir(place.project)
 
     def find_programs(self, plans: Sequence[Plan]) -> list[Plan]:
-        """Look for the program of every plan; where there is none for any of them, raises AgentNotFound."""
+        """Find the program of every plan; raises AgentNotFound if none is found at all."""
         missing: dict[str, AgentNotFound] = {}
         for plan in plans:
             key = _program_key(plan)
@@ -283,7 +283,7 @@ _NO_PROGRAM: tuple[Program, Callable[[], Version | None]] = (Program(("",), "now
 
 
 def _program_key(plan: Plan) -> str:
-    """Which program is meant: that of the agent, unless the profile names one."""
+    """A key for the program of a plan: that of its harness, or the one that its profile names."""
     return "\0".join((plan.harness.name, *((plan.profile and plan.profile.program) or ())))
 
 

@@ -1,4 +1,4 @@
-"""The agents beside the default one: those that are here are asked, the others only named. None of them is needed."""
+"""Checks of agents other than the default: installed ones are asked, the rest only listed. None of them is needed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pi_subagents.models.finding import Finding
 
 
 def agent_checks(inspection: Inspection, default: Harness) -> Iterator[InspectionCheck]:
-    """What the harnesses of all agents that are here ask, and one check for all that are not."""
+    """The checks of all installed agents, and one check for those that are not installed."""
     missing = []
     for name in AGENTS:
         if name == agent_of(default.name):

@@ -9,4 +9,4 @@ EXAMPLE_PROMPTS = Path(__file__).with_name("prompts")
 """Templates that `pi` offers as `/name`; they hand out work to the presets."""
 
 EXAMPLE_AGENTS = Path(__file__).with_name("agents")
-"""A profile file for each agent that `install-agent` brings."""
+"""A profile file for each agent that `install-agent` installs."""

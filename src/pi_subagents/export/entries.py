@@ -93,7 +93,7 @@ class Noticed:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """A file that the agent changed, as it is seen from where it works; the diff as far as it tells."""
+    """A file that the agent changed, relative to where it works, with the diff if it reports one."""
 
     path: str
     figures: str

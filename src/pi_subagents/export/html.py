@@ -153,9 +153,9 @@ def _folded(placed: Placed) -> str:
 
 
 def _changed(entry: Changed) -> str:
-    """A line, with the diff folded away below it."""
+    """A line with the diff folded away below it."""
     side = f'<span class="side">{escape(entry.figures.strip(" ()"))}</span>'
-    inside = _diff(entry.diff) if entry.diff.strip() else verbatim_html("(the agent does not tell how)", "muted")
+    inside = _diff(entry.diff) if entry.diff.strip() else verbatim_html("(no diff reported)", "muted")
     return (
         f"<details><summary><code>± {escape(entry.path)}</code>{side}</summary>"
         f'<div class="inside">{inside}</div></details>\n'

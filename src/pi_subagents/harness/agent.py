@@ -1,4 +1,4 @@
-"""What all agents but `pi` have in common: one program with one mode, found and asked in the same way."""
+"""The base of all harnesses except those of `pi`: one program with one mode, found and asked in the same way."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Probe(msgspec.Struct, frozen=True):
-    """How an agent is asked whether it can run: what it is told, and what it says if it can."""
+    """How to ask an agent whether it can run: its arguments and input, and what it prints if it can."""
 
     arguments: tuple[str, ...]
     stdin: bytes = b""
@@ -29,7 +29,7 @@ class Probe(msgspec.Struct, frozen=True):
 
 
 class Agent:
-    """The base of every harness for an agent of its own; see `Harness` for what each member means."""
+    """Defaults for the members of a harness; see `Harness` for what each means."""
 
     name: str
     honours: frozenset[str]
@@ -41,7 +41,7 @@ class Agent:
     lists_models = False
     levels: ClassVar[Mapping[str, str]] = {}
     login = ""
-    """What somebody does who has no login yet, as the end of a sentence that begins with "to log in"."""
+    """How to log in, as the end of a sentence that begins with "to log in: "."""
 
     @property
     def steerable_as(self) -> str | None:
@@ -54,7 +54,7 @@ class Agent:
         return Question((*program.argv, "--version"), self.environ(place))
 
     def environ(self, place: Place) -> dict[str, str]:
-        """The environment for questions: with the Node that we brought, where the program needs one."""
+        """The environment for questions, with our own Node on the PATH for programs that need one."""
         return {**place.environ, "PATH": child_path(place.environ)}
 
     def mode_question(self, program: Program, place: Place) -> Question | None:
@@ -79,7 +79,7 @@ class Agent:
         return self.levels.get(level, level)
 
     def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
-        """As it is; raises ProfileError for tools that it does not have, and for two lists of them."""
+        """The profile as it is; raises ProfileError if it names unknown tools, or has two lists of tools."""
         if profile.tools is not None and profile.exclude_tools is not None:
             raise ProfileError(f'Profile "{profile.name}" has both "tools" and "excludeTools" set; choose one of them.')
         for unknown in self.unknown_tools(profile, Path(), Path()):
@@ -92,7 +92,7 @@ class Agent:
     # --- whether it can run here --------------------------------------------------------------------------
 
     def probe(self) -> Probe:
-        """How to ask it; by its version alone where there is no better way."""
+        """How to ask it; by default only for its version."""
         return Probe(("--version",))
 
     def checks(self) -> Sequence[InspectionCheck]:
@@ -102,5 +102,5 @@ class Agent:
 
 
 def agent_environ(launch: Launch) -> dict[str, str]:
-    """The environment for a run, with what `install-agent` and `install-pi` brought on the PATH."""
+    """The environment for a run, with what `install-agent` and `install-pi` installed on the PATH."""
     return {**launch.environ, "PATH": child_path(launch.environ)}

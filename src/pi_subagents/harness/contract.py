@@ -1,4 +1,4 @@
-"""What an agent program must be able to tell us about itself."""
+"""What a harness must be able to do: find its agent program, start it, and talk to it."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Ask(Protocol):
         stdin: bytes = b"",
         until: str | None = None,
     ) -> Answer:
-        """With `until` its input stays open, and a program that has said that has answered and is ended."""
+        """With `until` its input stays open until it prints that text; then it has answered, and is ended."""
         ...
 
 
@@ -101,11 +101,11 @@ InspectionCheck = Callable[[Inspection], Iterable[Finding]]
 SYSTEM_PROMPT_FILE = "system-prompt.md"
 """Where in the run directory an agent's instructions are, if its harness writes them to a file."""
 AGENT_HOME = "agent-home"
-"""Where in the run directory an agent has its own configuration, so that nothing of the user's is read or written."""
+"""The agent's configuration directory, inside the run directory, so that none of the user's is read or written."""
 
 
 class Conversation(Discreet, frozen=True):
-    """What an agent of an earlier run kept of its conversation: its own name for it, and the files by their names."""
+    """A conversation that an earlier run's agent kept: the agent's own id for it, and its files by name."""
 
     id: str
     files: Mapping[str, bytes]
@@ -114,10 +114,10 @@ class Conversation(Discreet, frozen=True):
 
 
 class Launch(Discreet, frozen=True):
-    """One task for one agent. What else its program needs, the harness gathers by itself from `place`.
+    """One task for one agent. Whatever else the program needs, the harness gets from `place`.
 
-    `environ` is the agent's own. `conversation` is to be continued instead of a new one begun. `version` asks the
-    program for its version when it is first called.
+    `environ` is the agent's own. If there is a `conversation`, the agent continues it instead of starting a new one.
+    `version` asks the program for its version when it is first called.
     """
 
     program: Program
@@ -200,11 +200,11 @@ class Renewal(Protocol):
 class Invocation(Discreet, frozen=True):
     """How to start the agent: argv, environment, standard input, and the files it will look for.
 
-    With `interactive` standard input stays open for what is said later. `temporary` names what is of no use after the
-    run; `written_by_agent` has patterns of what the agent writes past our eyes and is kept, even below something
-    temporary. `placeholders` are empty directories that it makes in `cwd` for a while, and leaves if it is killed.
-    `approvals` is what it hears that asks whether it may do something, `brief` what the dialogue must know, as plain
-    data. Without `renewal` the task needs a process of its own.
+    With `interactive`, standard input stays open for later messages. `temporary` names what is deleted after the run;
+    `written_by_agent` has patterns for files that the agent writes by itself and that are kept, even inside something
+    temporary. `placeholders` are empty directories that the agent creates in `cwd` for a while, and leaves there if it
+    is killed. `approvals` answers its permission requests. `brief` is what the dialogue must know, as plain data.
+    Without `renewal` the task needs a process of its own.
     """
 
     argv: tuple[str, ...]
@@ -233,9 +233,9 @@ class UnknownTool(msgspec.Struct, frozen=True):
 
 
 class Dialogue(Protocol):
-    """What is said between us and one agent during one run; keeps what it must remember.
+    """The exchange with one agent during one run: turns its output records into events, and knows what to send.
 
-    `Invocation.stdin` is said first. It turns the agent's output records into events and knows what to answer.
+    `Invocation.stdin` has been sent before. It may keep state.
     """
 
     def decode(self, frame: Frame, at: int) -> list[AnyEvent]:
@@ -243,23 +243,23 @@ class Dialogue(Protocol):
         ...
 
     def take_replies(self) -> bytes:
-        """What must be sent to the agent because of what was decoded since the last call."""
+        """What to send because of the records decoded since the last call."""
         ...
 
     def ended(self, exit_code: int, at: int) -> list[AnyEvent]:
-        """The events that the end of the process stands for, where its records do not say that the task is done."""
+        """The events for the end of the process, for agents whose records do not say that the task is done."""
         ...
 
     def steer(self, text: str) -> bytes | None:
-        """What to send so that the agent hears `text` before its next turn; None if it cannot be told just now."""
+        """What to send so that the agent gets `text` before its next turn; None if it takes no messages right now."""
         ...
 
     def abort(self) -> bytes:
-        """What to send so that the agent stops by itself; nothing where the protocol has no such request."""
+        """What to send so that the agent stops by itself; empty if the protocol has no such request."""
         ...
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
-        """What to send to an agent that has asked whether it may do something (`ApprovalRequested`)."""
+        """What to send to an agent that asked for permission (`ApprovalRequested`)."""
         ...
 
 
@@ -274,9 +274,9 @@ class Harness(Protocol):
 
     @property
     def conversation_files(self) -> Sequence[str]:
-        """Patterns of the files in the run directory in which the agent keeps its own conversation.
+        """Patterns for the files in the run directory in which the agent keeps its own conversation.
 
-        There is always one for the first of them. Without any it keeps none to be continued.
+        A conversation always has a file for the first pattern. Without patterns it cannot be continued.
         """
         ...
 
@@ -302,17 +302,17 @@ class Harness(Protocol):
 
     @property
     def reports(self) -> frozenset[Report]:
-        """What it tells beside its words and its calls."""
+        """What the agent reports besides its text and its tool calls."""
         ...
 
     @property
     def can_be_kept(self) -> bool:
-        """Whether a process of its can be given the next task (`Invocation.renewal`)."""
+        """Whether its processes can be kept for the next task (`Invocation.renewal`)."""
         ...
 
     @property
     def lists_models(self) -> bool:
-        """Whether its program says which models it offers, as `pi` does; where not, they are passed on unchecked."""
+        """Whether its program lists its models, as `pi` does; if not, model names are passed on unchecked."""
         ...
 
     # --- may look at files --------------------------------------------------------------------------------
@@ -334,7 +334,7 @@ class Harness(Protocol):
         ...
 
     def credentials(self, place: Place) -> str | None:
-        """What its program would log in with here, in words; None if nothing is to be seen."""
+        """What its program would log in with here, in words; None if neither a key nor a login is found."""
         ...
 
     def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:
@@ -356,15 +356,15 @@ class Harness(Protocol):
         ...
 
     def refuses(self, profile: Profile) -> str | None:
-        """What of these values would not reach the agent, as the end of a sentence about the profile: "sets …".
+        """Which values the agent does not support, as the end of a sentence about the profile: "sets …".
 
-        Only what restricts, instructs or bounds it; a field that no agent of this harness can be given is refused by
-        `honours` already.
+        Only values that restrict, instruct or bound it; fields that it does not support at all are refused because
+        `honours` lacks them.
         """
         ...
 
     def own_level(self, level: str) -> str:
-        """Its own word for a thinking level, or for the nearest that it has."""
+        """Its own word for a thinking level, or for the nearest one that it has."""
         ...
 
     def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:

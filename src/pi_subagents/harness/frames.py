@@ -1,6 +1,6 @@
-"""What agents print, one JSON object a line: read without ever failing, whatever the bytes are.
+"""Reads what agents print, one JSON object per line, and never fails, whatever the bytes are.
 
-Each protocol has its own kinds of records; what is no record of any is the same for all of them.
+Each protocol has its own kinds of records; lines that are no record at all are treated the same for every agent.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OBJECT: msgspec.json.Decoder[dict[str, Any]] = decoder_of(dict[str, Any])
 
 
 def read_object(frame: Frame, at: int) -> tuple[dict[str, Any] | None, list[ev.AnyEvent]]:
-    """The JSON object in a frame, if it is one, and what there is to say of the frame beside it."""
+    """The JSON object in a frame, or None, and the events for whatever is wrong with the frame."""
     if isinstance(frame, Oversized):
         return None, [dropped(frame, at)]
     if not frame.lstrip().startswith(b"{"):  # no record; a flood of such lines need not be parsed
@@ -59,16 +59,16 @@ def output(frame: bytes, at: int) -> ev.Output:
 
 
 def unknown(kind: object, record: dict[str, Any], at: int) -> ev.Unknown:
-    """A sound record of a kind that is not known."""
+    """A valid record of an unknown kind."""
     return ev.Unknown(at=at, kind=str(kind), record=msgspec.Raw(msgspec.json.encode(record)))
 
 
 def repair(frame: bytes) -> bytes | None:
-    """The record with invalid bytes and unpaired surrogates replaced, or None if it is no JSON all the same.
+    """The record with invalid bytes and unpaired surrogates replaced, or None if it still is no JSON.
 
-    Programs in JavaScript escape half of a character that was cut in two as `\\ud83d`, which no strict reader takes.
+    JavaScript programs that cut a character in two write one half as `\\ud83d`, which no strict reader accepts.
     """
-    import json  # nearly all records are in order
+    import json  # loaded here: nearly all records need no repair
 
     try:
         value = json.loads(frame.decode("utf-8", "replace"))
@@ -82,34 +82,34 @@ def repair(frame: bytes) -> bytes | None:
 
 
 def text_in(value: Any) -> str | None:
-    """A text, or nothing."""
+    """The value if it is a text, else None."""
     return value if isinstance(value, str) else None
 
 
 def object_in(value: Any) -> dict[str, Any]:
-    """An object, or an empty one."""
+    """The value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def items_in(value: Any) -> list[dict[str, Any]]:
-    """The objects in a list."""
+    """The objects in a list; empty if the value is no list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def arguments_in(value: Any) -> dict[str, Any]:
-    """What a tool was called with."""
+    """The arguments of a tool call."""
     if not isinstance(value, dict):
         return {}
     return value if is_shallow(value) else {"…": f"left out: nested more than {MAX_NESTING} levels deep"}
 
 
 def figure_in(value: Any) -> float | None:
-    """A number, or nothing."""
+    """The value if it is a number, else None."""
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
 def milliseconds_in(value: Any) -> int | None:
-    """A span of time within reason."""
+    """A number as whole milliseconds within bounds, else None."""
     figure = figure_in(value)
     return None if figure is None else min(int(bounded(figure)), LAST_MS)
 
@@ -123,7 +123,7 @@ def last_line(text: str) -> str:
 
 
 class ToolName(msgspec.Struct, frozen=True):
-    """Our name for an agent's tool, and ours for its arguments; those that are not named keep their own."""
+    """Our name for an agent's tool, and for those of its arguments that we rename."""
 
     name: str
     arguments: dict[str, str] = {}
@@ -134,7 +134,7 @@ class ToolName(msgspec.Struct, frozen=True):
 
 
 def tool_call(call_id: str, name: str, arguments: Any, known: Mapping[str, ToolName]) -> ev.ToolCallPart:
-    """A call with the names that windows, words and loop detection know."""
+    """A tool call under the names that windows, progress words and loop detection know."""
     tool = known.get(name)
     given = arguments_in(arguments)
     return ev.ToolCallPart(call_id, tool.name if tool else name, tool.rename(given) if tool else given)

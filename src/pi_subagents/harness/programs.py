@@ -1,7 +1,7 @@
-"""Where the programs of other agents than `pi` are: those that their users have, and those that `install-agent` brings.
+"""Where the programs of agents other than `pi` are: the user's own, and those that `install-agent` installed.
 
-<data>/agents/<name>/<version>/node_modules/     a package from npm, whole or not there
-<data>/agents/<name>/<version>/bin/<command>     what starts it, if it has no program of its own but runs on Node
+<data>/agents/<name>/<version>/node_modules/     a package from npm, complete or absent
+<data>/agents/<name>/<version>/bin/<command>     its launcher, if it is a script for Node
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from pi_subagents.models.task import Profile
 from pi_subagents.paths import data_dir, find_program
 
 _ARCHITECTURES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
-"""What npm calls them."""
+"""By their names on npm."""
 _CPU_BYTES = 16_384
-"""What the kernel says of the first of many processors, and more."""
+"""More than the kernel's description of the first processor."""
 
 
 class Package(msgspec.Struct, frozen=True):
-    """What an agent is on npm. `native` is where its program is, below `node_modules`, `{}` being the platform.
+    """An agent's package on npm. `native` is the path of its program below `node_modules`; `{}` is the platform.
 
     Without `native` it is a script for Node.
     """
@@ -38,22 +38,22 @@ class Package(msgspec.Struct, frozen=True):
     native: str | None = None
 
     def program_in(self, folder: Path) -> Path | None:
-        """The program to start of a package that `install-agent` put into that folder."""
+        """The program to start, if `install-agent` put this package into that folder."""
         if self.native:
             return self.native_in(folder / "node_modules")
         launcher = self.launcher_in(folder)
         return launcher if os.access(launcher, os.X_OK) and self.script_in(folder).is_file() else None
 
     def script_in(self, folder: Path) -> Path:
-        """What npm would have people start; it runs on Node, and may only start the program for the platform."""
+        """The script that npm links: it runs on Node, and may do no more than start the native program."""
         return folder / "node_modules" / ".bin" / self.command
 
     def launcher_in(self, folder: Path) -> Path:
-        """What starts the script on the right Node."""
+        """Our launcher, which starts the script on the right Node."""
         return folder / "bin" / self.command
 
     def native_in(self, node_modules: Path) -> Path | None:
-        """The program for this platform, where the package has one."""
+        """The program for this platform, if the package has one."""
         patterns = [self.native.format(platform) for platform in _platforms()] if self.native else []
         found = (path for pattern in patterns for path in node_modules.glob(pattern))
         return next((path for path in found if os.access(path, os.X_OK)), None)
@@ -61,7 +61,7 @@ class Package(msgspec.Struct, frozen=True):
 
 @cache
 def _platforms() -> tuple[str, ...]:
-    """What packages call this platform, the best first: npm may bring several, not all of which start here."""
+    """Names of this platform in packages, the best first: npm may install several, not all of which start here."""
     machine = os.uname()
     base = f"{machine.sysname.lower()}-{_ARCHITECTURES.get(machine.machine, machine.machine)}"
     plain = (base, f"{base}-baseline") if _has_avx2() else (f"{base}-baseline", base)
@@ -93,24 +93,24 @@ PACKAGES: Mapping[str, Package] = {
     "copilot": Package("@github/copilot", "copilot", "1.0.102", "@github/copilot-{}/copilot"),
     "qwen": Package("@qwen-code/qwen-code", "qwen", "0.24.4"),
 }
-"""By the name of the agent, each in the version that is tested."""
+"""By agent, each with the version that we test."""
 
 
 def variable_of(agent: str) -> str:
-    """The environment variable that names another program for an agent."""
+    """The environment variable that overrides the program of an agent."""
     return f"PI_SUBAGENTS_{agent.upper()}"
 
 
 def agents_dir(environ: Mapping[str, str]) -> Path:
-    """Where `install-agent` puts programs."""
+    """The directory of `install-agent`."""
     return data_dir(environ) / "agents"
 
 
 def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile | None = None) -> Program:
-    """The first program of the four places; raises AgentNotFound.
+    """The program from the first of four places that has one; raises AgentNotFound.
 
-    What a profile or the variable names is taken as it is, even if it does not exist: falling through to another
-    program would hide the mistake.
+    What the profile or the variable names is used even if it does not exist: falling back to another program would
+    hide the mistake.
     """
     variable = variable_of(agent)
     if profile is not None and profile.program:
@@ -124,7 +124,7 @@ def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile 
     package = PACKAGES.get(agent)
     if package is None:
         raise AgentNotFound(
-            f'The agent "{agent}" needs a program: name it in a profile with `program`, or in the variable {variable}'
+            f'The agent "{agent}" needs a program: set `program` in a profile, or the variable {variable}'
         )
     if found := find_program(package.command, environ.get("PATH")):
         return Program((str(_native_beside(found, package) or found),), "PATH")
@@ -134,16 +134,16 @@ def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile 
     raise AgentNotFound(
         f"The agent {agent} was not found. Looked at: `program` of the profile, the variable {variable}, "
         f"{package.command} on the PATH, and {agents_dir(environ) / agent}. Run: pi-subagents install-agent {agent}"
-        + (f". Other agents that are here: {others}" if others else "")
+        + (f". Installed agents: {others}" if others else "")
     )
 
 
 def _native_beside(found: str, package: Package) -> Path | None:
     """The native program that an npm script on the PATH would start."""
     for folder in Path(os.path.realpath(found)).parents:
-        if "node_modules" not in folder.parts:  # what is further up belongs to somebody else
+        if "node_modules" not in folder.parts:  # further up nothing belongs to this package
             break
-        # In a global installation what a package needs is below it, elsewhere beside it.
+        # A global installation has a package's dependencies below it, a local one beside it.
         modules = folder if folder.name == "node_modules" else folder / "node_modules"
         if native := package.native_in(modules):
             return native
@@ -151,7 +151,7 @@ def _native_beside(found: str, package: Package) -> Path | None:
 
 
 def installed_program(agent: str, environ: Mapping[str, str]) -> Path | None:
-    """What `install-agent` brought last."""
+    """The program that `install-agent` installed last."""
     package = PACKAGES[agent]
     modules = sorted((agents_dir(environ) / agent).glob("*/node_modules"), key=_age)
     return next((program for folder in modules if (program := package.program_in(folder.parent))), None)
@@ -162,7 +162,7 @@ def _age(folder: Path) -> float:
 
 
 def installed_agents(environ: Mapping[str, str], but: str = "") -> Iterator[str]:
-    """The agents beside `pi` whose programs are here."""
+    """The installed agents other than `pi`, without the one named `but`."""
     for agent, package in PACKAGES.items():
         named = environ.get(variable_of(agent)) or find_program(package.command, environ.get("PATH"))
         if agent != but and (named or installed_program(agent, environ)):
@@ -170,10 +170,10 @@ def installed_agents(environ: Mapping[str, str], but: str = "") -> Iterator[str]
 
 
 def login_with(program: Program, agent: str, login: str) -> str:
-    """How to log in, in words that can be followed where the program is not on the PATH."""
+    """How to log in, with the full command if the program is not on the PATH."""
     return login if program.found_in == "PATH" else login.replace(f"`{agent}", f"`{shlex.join(program.argv)}")
 
 
 def file_there(path: Path) -> Path | None:
-    """The path of a login or a setting, if there is such a file."""
+    """The path, if it is a file."""
     return path if path.is_file() else None

@@ -1,4 +1,4 @@
-"""The harnesses that there are, and the names of their agents."""
+"""All harnesses, and the names of their agents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pi_subagents.harness.contract import Harness
 
 _ACP = "pi_subagents.harness.acp.acp.Acp"
 ACP_AGENTS = ("opencode", "gemini", "copilot", "qwen", "acp")
-"""Those that are told apart by data alone; `acp` is whichever program a profile names."""
+"""Agents that speak ACP and differ only in data; `acp` is any program that a profile names."""
 
 HARNESSES = {
     "pi-json": "pi_subagents.harness.pi.pi.PiJson",
@@ -17,13 +17,13 @@ HARNESSES = {
     "codex": "pi_subagents.harness.codex.codex.Codex",
     **dict.fromkeys(ACP_AGENTS, _ACP),
 }
-"""By the name that profiles and settings use; each is loaded when it is first asked for."""
+"""By the name that profiles and settings use; a class is loaded when it is first asked for."""
 
 DEFAULT_HARNESS = "pi-rpc"
 PI_HARNESSES = ("pi-json", "pi-rpc")
 DEFAULT_AGENT = "pi"
 AGENTS = (DEFAULT_AGENT, *(name for name in HARNESSES if name not in PI_HARNESSES))
-"""The agents that profiles and tasks can name; which of its harnesses is used for `pi` is a setting."""
+"""The agents that profiles and tasks can name; for `pi`, a setting chooses the harness."""
 
 
 def harness_named(name: str) -> Harness:
@@ -35,12 +35,12 @@ def harness_named(name: str) -> Harness:
 
 
 def harness_for_agent(agent: str, setting: str) -> Harness:
-    """The harness for an agent; for `pi` the one that is set, if it is one of its own."""
+    """The harness for an agent; for `pi` the one that `setting` names, if it is one of its own."""
     if agent != DEFAULT_AGENT:
         return harness_named(agent)
     return harness_named(setting if setting in PI_HARNESSES else DEFAULT_HARNESS)
 
 
 def agent_of(harness: str) -> str:
-    """The agent that is spoken to with the harness of that name."""
+    """The agent that a harness is for."""
     return DEFAULT_AGENT if harness in PI_HARNESSES else harness

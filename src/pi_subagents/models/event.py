@@ -217,7 +217,7 @@ class ToolEnded(Event, frozen=True, tag="tool_ended"):
 
 
 class FileChanged(Event, frozen=True, tag="file_changed"):
-    """The agent changed a file, by which of its calls, and how as a diff, where the agent tells."""
+    """The agent changed a file; with the diff and the tool call, if it reports them."""
 
     path: str
     diff: str = ""
@@ -225,9 +225,9 @@ class FileChanged(Event, frozen=True, tag="file_changed"):
 
 
 class UsageTotal(Event, frozen=True, tag="usage_total"):
-    """What the run has used so far; it takes the place of what its messages add up to.
+    """The usage of the run so far; replaces the sum over its messages.
 
-    `context_used` and `context_size` are tokens. Without `has_cost` nobody knows what it costs.
+    `context_used` and `context_size` are tokens. Without `has_cost` the cost is unknown.
     """
 
     usage: Usage
@@ -237,7 +237,7 @@ class UsageTotal(Event, frozen=True, tag="usage_total"):
 
 
 class ApprovalRequested(Event, frozen=True, tag="approval_requested"):
-    """The agent asks whether it may do something, and waits; `what` says it in a line."""
+    """The agent asks for permission, and waits; `what` says in one line for what."""
 
     id: str
     what: str = ""
@@ -246,7 +246,7 @@ class ApprovalRequested(Event, frozen=True, tag="approval_requested"):
 
 
 class ApprovalAnswered(Event, frozen=True, tag="approval_answered"):
-    """The answer to that; `by` is who gave it: `profile` where nobody was asked."""
+    """The answer to a permission request; `by` is who gave it: `profile` if no person was asked."""
 
     id: str
     allowed: bool = False

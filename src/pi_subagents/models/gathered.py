@@ -1,6 +1,6 @@
-"""What is gathered of a run within bounds: its latest messages, and which files its agent changed.
+"""Bounded collections for a run: its latest messages, and the files that its agent changed.
 
-The journal on disk has all of it.
+The journal on disk has everything.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_PATH_CHARACTERS = 4096
 
 
 class RecentMessages(msgspec.Struct):
-    """The latest messages of a run: so many, and so much of them; the last one is always there."""
+    """The latest messages of a run, bounded in number and bytes; the last one is always there."""
 
     _messages: deque[ev.Message] = msgspec.field(default_factory=deque)
     _sizes: deque[int] = msgspec.field(default_factory=deque)
@@ -39,7 +39,7 @@ class RecentMessages(msgspec.Struct):
         return self._messages[index]
 
     def append(self, message: ev.Message) -> None:
-        """Add a message, in place of the oldest ones if it needs their room."""
+        """Add a message, dropping the oldest ones if there is no room."""
         size = size_of(message)
         self._messages.append(message)
         self._sizes.append(size)
@@ -50,25 +50,25 @@ class RecentMessages(msgspec.Struct):
 
 
 class FileChanges(msgspec.Struct):
-    """The files that an agent tells of, and those that it wrote with its tools for that; the first change first."""
+    """The files that an agent reported as changed, or wrote with its edit and write tools; oldest change first."""
 
     paths: dict[str, None] = msgspec.field(default_factory=dict)
     _calls: dict[str, str] = msgspec.field(default_factory=dict)
 
     def call_began(self, event: ev.ToolStarted) -> None:
-        """A call that may change a file."""
+        """Note a call that may change a file."""
         path = event.arguments.get("path") if event.name in _WRITING_TOOLS else None
         if isinstance(path, str) and len(self._calls) < _MAX_FILES:
             self._calls[event.id] = path
 
     def call_ended(self, event: ev.ToolEnded, cwd: str) -> None:
-        """It has, unless it failed or the agent has told of the change by itself."""
+        """Count its file as changed, unless the call failed or the agent reported the change itself."""
         path = self._calls.pop(event.id, None)
         if path is not None and not event.is_error:
             self._add(path, cwd)
 
     def add(self, event: ev.FileChanged, cwd: str) -> None:
-        """A change that the agent tells of."""
+        """Add a change that the agent reported."""
         self._calls.pop(event.tool_call_id or "", None)
         self._add(event.path, cwd)
 

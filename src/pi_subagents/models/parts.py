@@ -50,4 +50,4 @@ class OtherPart(_Part, frozen=True, tag="other"):
 Part = TextPart | ThinkingPart | ToolCallPart | ImagePart | OtherPart
 
 LIMIT = "limit"
-"""The stop reason of a message of an agent that may not go on: it has had its turns, or spent its money."""
+"""The stop reason of the last message of an agent that reached its turn or cost limit."""

@@ -9,7 +9,7 @@ from typing import Literal
 import msgspec
 
 Approvals = Literal["allow", "deny"]
-"""What an agent hears that asks whether it may do something, as long as no person answers."""
+"""The answer to an agent's permission requests, as long as no person gives one."""
 
 DEFAULT_TIMEOUT_S = 600
 MAX_TASKS = 16

@@ -1,4 +1,4 @@
-"""Google's Generative Language, the protocol of Gemini CLI: `POST /v1beta/models/<model>:streamGenerateContent`."""
+"""Google's Generative Language API, used by Gemini CLI: `POST /v1beta/models/<model>:streamGenerateContent`."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _SIGNATURE = base64.b64encode(b"offline").decode()
 
 
 class Gemini(WireProtocol):
-    """Reads and writes Google's contents."""
+    """Reads Google's requests and writes its answers."""
 
     path = "/v1beta/models/<model>:streamGenerateContent"
 
     def takes(self, path: str) -> bool:
-        """The address names the model, and whether the answer is to come in pieces."""
+        """The path names the model, and whether to stream the answer."""
         return _PATH.fullmatch(path) is not None
 
     def read(self, arrival: Arrival) -> Request:
@@ -50,7 +50,7 @@ class Gemini(WireProtocol):
         return make_request(arrival, body, messages, _names(body), model=address["model"], streams=streams)
 
     def error(self, fail: Fail) -> bytes:
-        """The JSON for an error; Google says in it how long to wait, too."""
+        """The JSON for an error; for Google it also says how long to wait."""
         error: dict[str, Any] = {"code": fail.status, "message": fail.message}
         error["status"] = _STATUS.get(fail.status, "INTERNAL")
         if fail.retry_after_s is not None:
@@ -62,7 +62,7 @@ class Gemini(WireProtocol):
         return b""
 
     def blocks(self, turn: Turn, request: Request) -> Iterator[Block]:
-        """Pieces of thinking and text; a call comes as a whole, so its stream can only be cut amid its JSON."""
+        """Pieces of thinking and text. A call is one event, so its stream can only be cut inside its JSON."""
         for thought, text in ((True, turn.thinking), (False, turn.text)):
             if text:
                 pieces = [_event(request, _said(piece, thought)) for piece in split(text, turn.chunks)]
@@ -72,7 +72,7 @@ class Gemini(WireProtocol):
             yield Block(b"", [event[: len(event) // 2], event[len(event) // 2 :]])
 
     def end(self, turn: Turn, request: Request, usage: Usage) -> bytes:
-        """The reason to stop, the same for a call, and the tokens."""
+        """The stop reason, which is the same for a call, and the tokens."""
         return _encode(_response(request, [_said("", False)], finishReason="STOP") | {"usageMetadata": _figures(usage)})
 
     def whole(self, turn: Turn, request: Request, usage: Usage) -> Fields:
@@ -83,12 +83,12 @@ class Gemini(WireProtocol):
 
 
 def is_count(path: str) -> bool:
-    """Whether a client asks there how large its request would be."""
+    """Whether a client asks at this path how many tokens its request has."""
     return _COUNT.fullmatch(path) is not None
 
 
 def count_tokens(raw: bytes) -> bytes:
-    """The answer to that; no script sees it."""
+    """The answer to that question; no script is involved."""
     return json.dumps({"totalTokens": tokens_in(len(raw))}).encode()
 
 
@@ -97,7 +97,7 @@ def _names(body: Fields) -> list[str]:
 
 
 def _plain_messages(contents: list[Fields]) -> Iterator[dict[str, Any]]:
-    """The contents in the form of a chat completion: each tool result in one becomes a message of its own."""
+    """The contents as chat-completion messages; each tool result becomes a message of its own."""
     for content in contents:
         parts = content.get("parts") or []
         for part in parts:
@@ -112,7 +112,7 @@ def _plain_messages(contents: list[Fields]) -> Iterator[dict[str, Any]]:
 
 
 def _plain_call(call: Fields) -> dict[str, Any]:
-    """Ids are optional here; without them the name must do."""
+    """A call; its id is optional, and the name takes its place."""
     function = {"name": call["name"], "arguments": json.dumps(call.get("args", {}))}
     return {"id": call.get("id") or call["name"], "function": function}
 

@@ -65,9 +65,9 @@ class Request:
     body_bytes: int
     body: Mapping[str, Any]
     streams: bool = True
-    """Whether the answer is to come in pieces, rather than as one document."""
+    """Whether the answer is to be streamed, rather than sent as one document."""
     is_side: bool = False
-    """Whether the agent asked it beside its conversation, so that no script was asked; see `side`."""
+    """Whether it is a side request, not part of the conversation, and so not for the script; see `side`."""
 
     @property
     def step(self) -> int:
@@ -102,7 +102,7 @@ def messages_in(body: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def joined(messages: Iterable[Message]) -> list[Message]:
-    """The same with one message for what one side says in a row; each tool result stays a message of its own."""
+    """The same with consecutive messages of one side joined; each tool result stays a message of its own."""
     apart: list[Message] = []
     for message in messages:
         if apart and apart[-1]["role"] == message["role"] != "tool":

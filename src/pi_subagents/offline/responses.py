@@ -105,7 +105,7 @@ def _names(body: Mapping[str, Any]) -> dict[str, tuple[str | None, str]]:
 
 
 def _free_form(body: Mapping[str, Any]) -> set[str]:
-    """The tools that take a text instead of arguments, as Codex has one for patches."""
+    """The tools that take text instead of arguments, such as Codex's tool for patches."""
     return {tool["name"] for tool in body.get("tools") or () if tool.get("type") == "custom"}
 
 

@@ -277,7 +277,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def _send_half(self, body: bytes) -> None:
-        """Promise a document and break off amid it."""
+        """Promise a document and break off in the middle."""
         self.send_response(200)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

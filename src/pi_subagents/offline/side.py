@@ -1,8 +1,7 @@
-"""Requests that agents make beside their conversation: for its title, its summary, what to remember of it.
+"""Side requests: those that agents make besides their conversation, for a title, a summary, or what to remember.
 
-No script expects them, so they get an answer of their own. That a request offers no tools does not make it one: a
-profile may forbid all tools. Each agent is told apart by its `user-agent`; one that is not known here makes none, and
-neither does `pi`.
+No script expects them, so they get a fixed answer. A request without tools is not necessarily one: a profile may forbid
+all tools. Agents are recognised by their `user-agent`; `pi` and unknown agents make no side requests.
 """
 
 from __future__ import annotations
@@ -17,25 +16,25 @@ SIDE_ANSWER = "Scripted."
 
 
 def is_side(request: Request) -> bool:
-    """Whether this is no part of the agent's conversation."""
+    """Whether this request is not part of the agent's conversation."""
     agent = request.headers.get("user-agent", "")
     return any(agent.startswith(name) and beside(request) for name, beside in _BESIDE.items())
 
 
 def side_answer(request: Request) -> str:
-    """A short text, or the smallest JSON of the schema that the answer must have."""
+    """A short text, or the smallest JSON that fits the schema that the request asks for."""
     schema = _schema(request.body)
     return SIDE_ANSWER if schema is None else json.dumps(_smallest(schema))
 
 
 def _beside_claude(request: Request) -> bool:
-    """Claude Code tells its conversations where they are, and nothing else."""
+    """Claude Code describes the environment in its conversations, and in no other request."""
     summarises = "tasked with summarizing conversations" in request.system_text
     return summarises or not (request.tools or "# Environment" in request.system_text)
 
 
 def _beside_codex(request: Request) -> bool:
-    """Codex says what a request is for: a turn, or something beside it."""
+    """Codex says what a request is for: a turn, or something else."""
     try:
         metadata = json.loads(request.headers.get("x-codex-turn-metadata", "{}"))
     except ValueError:
@@ -44,19 +43,19 @@ def _beside_codex(request: Request) -> bool:
 
 
 def _beside_opencode(request: Request) -> bool:
-    """The agents in opencode that people do not choose have fixed instructions and no tools."""
+    """Opencode's internal agents have fixed instructions and no tools."""
     instructions = ("You are a title generator", "You are a context summarization", "Summarize what was done in this")
     return not request.tools and request.system_text.startswith(instructions)
 
 
 def _beside_qwen(request: Request) -> bool:
-    """Qwen Code streams its conversations, and extracts memories with tools like those that they have."""
+    """Qwen Code streams only its conversations, and the requests that extract memories."""
     memory = ("You are now acting as the managed memory", "You are performing a managed memory dream")
     return not request.streams or request.system_text.startswith(memory)
 
 
 def _beside_gemini(request: Request) -> bool:
-    """Gemini CLI streams its conversations and nothing else; even which model is to answer, it asks a model."""
+    """Gemini CLI streams only its conversations; among the rest is the choice of the model."""
     return not request.streams
 
 
@@ -76,7 +75,7 @@ def _schema(body: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def _smallest(schema: Mapping[str, Any]) -> Any:
-    """A value that fits, as far as agents' own schemas go."""
+    """A value that fits the schema; knows only what agents' schemas use."""
     if schema.get("enum"):
         return schema["enum"][0]
     match str(schema.get("type", "object")).lower():

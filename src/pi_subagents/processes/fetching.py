@@ -1,7 +1,7 @@
-"""What is fetched for the data directory appears there whole or not at all.
+"""Fetches things into the data directory, where they appear complete or not at all.
 
-It is put together in another place of that directory and renamed. So an interrupted install leaves nothing half-done,
-and two at the same time do not disturb each other.
+They are put together in a scratch folder of that directory and renamed. So an interrupted install leaves nothing
+half-done, and two at the same time do not disturb each other.
 """
 
 from __future__ import annotations
@@ -25,14 +25,14 @@ _SCRATCH_PREFIX = ".scratch-"
 
 
 def require_version(version: str, of: str, example: str) -> None:
-    """Raise InstallError for what npm might take as something else than a version."""
+    """Raise InstallError for anything that npm might not read as a version."""
     if not VERSION.fullmatch(version):
         raise InstallError(f"{version!r} is not a version of {of}; use one such as {example}, or `latest`.")
 
 
 @contextmanager
 def installing(what: str, data: Path) -> Iterator[None]:
-    """A data directory that is there, without what killed installs left; raises InstallError if it cannot be used."""
+    """Create the data directory and remove what killed installs left; raises InstallError if it cannot be used."""
     try:
         data.mkdir(parents=True, exist_ok=True)
         _remove_abandoned(data)
@@ -40,13 +40,13 @@ def installing(what: str, data: Path) -> Iterator[None]:
     except OSError as error:
         raise InstallError(
             f"{what} cannot be installed in {data} ({error}); "
-            "make room, or set PI_SUBAGENTS_DATA_DIR to another directory."
+            "free some space, or set PI_SUBAGENTS_DATA_DIR to another directory."
         ) from error
 
 
 @contextmanager
 def scratch(data: Path) -> Iterator[Path]:
-    """A folder of the data directory for as long as something is put together in it."""
+    """A temporary folder in the data directory, to put something together in."""
     with tempfile.TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=data) as folder:
         yield Path(folder)
 
@@ -73,7 +73,7 @@ def publish(staged: Path, target: Path, usable: Callable[[Path], bool]) -> None:
 
 
 def write_launcher(launcher: Path, command: str, data: Path) -> None:
-    """Make a script that starts a command; whoever starts it meanwhile gets the old one or the new one."""
+    """Write a script that starts a command; it is replaced in one step, never half-written."""
     launcher.parent.mkdir(exist_ok=True)
     with scratch(data) as folder:
         new = folder / launcher.name

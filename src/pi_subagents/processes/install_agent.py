@@ -1,4 +1,4 @@
-"""Brings the programs of other agents than `pi` under the data directory; `harness/programs.py` says where they are."""
+"""Installs agents other than `pi` into the data directory; `harness/programs.py` says where."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from pi_subagents.text.steps import Steps
 
 @dataclass(frozen=True, slots=True)
 class InstalledAgent:
-    """An agent that is in place: start `program`."""
+    """An installed agent: start `program`."""
 
     version: str
     program: Path
 
 
 def install_agent(agent: str, version: str | None = None, *, steps: Steps, data: Path | None = None) -> InstalledAgent:
-    """Bring an agent in that version (or npm tag) and make it the one that is started; quick when it is there.
+    """Install a version (or npm tag) of an agent and make it the one that runs start; quick if it is there already.
 
-    Without a version it is the tested one. Raises InstallError, as `install_pi` does, and KeyError for an agent that
-    is not in `PACKAGES`.
+    The default is the tested version. Raises InstallError, as `install_pi` does, and KeyError for an agent that is not
+    in `PACKAGES`.
     """
     package = PACKAGES[agent]
     version = version or package.tested
@@ -42,29 +42,27 @@ def install_agent(agent: str, version: str | None = None, *, steps: Steps, data:
             node = node_with_npm(data, steps)
             with steps.step(f"fetching {agent} {version} from npm"):
                 folder = bring_package(package, version, node, lambda known: agents / known, data)
-        elif not package.native:  # the Node that it was to run on may be gone
+        elif not package.native:  # the Node in its launcher may be gone
             _write_launcher(package, folder, folder, node_with_npm(data, steps), data)
         program = package.program_in(folder)
         if program is None:
-            raise InstallError(f"{folder} has been removed while it was installed; try again.")
-        os.utime(folder / "node_modules")  # the one that was asked for last is the one that is started
+            raise InstallError(f"{folder} was removed during the installation; try again.")
+        os.utime(folder / "node_modules")  # the version installed last is the one that runs start
     steps.say(f"{agent} {folder.name} is ready")
     return InstalledAgent(folder.name, program)
 
 
 def bring_package(package: Package, version: str, node: Node, folder_for: Callable[[str], Path], data: Path) -> Path:
-    """Fetch a package into the folder for its version, after it has been started once; raises InstallError."""
+    """Fetch a package, start it once, and move it to the folder for its version; raises InstallError."""
     with scratch(data) as folder:
         staged = folder / "new"
         staged.mkdir()
         npm_run(node, "install", "--prefix", staged, f"{package.npm}@{version}")
         manifest = read_manifest(staged / "node_modules" / package.npm)
         command = _command(package, staged, node)
-        if manifest is None or command is None:  # npm counts a package for the platform that it lacks as no failure
-            raise InstallError(
-                f"{package.npm}@{version} came without a program for this platform; choose another version."
-            )
-        target = folder_for(manifest.version)  # what a tag such as `latest` stands for
+        if manifest is None or command is None:  # for npm, a missing platform package is no failure
+            raise InstallError(f"{package.npm}@{version} has no program for this platform; choose another version.")
+        target = folder_for(manifest.version)  # the real version, if a tag such as `latest` was asked for
         if not package.native:
             _write_launcher(package, staged, target, node, data)
         _start_once(package, version, command, home=folder)
@@ -73,7 +71,7 @@ def bring_package(package: Package, version: str, node: Node, folder_for: Callab
 
 
 def _command(package: Package, folder: Path, node: Node) -> Sequence[str] | None:
-    """What starts a package where it is put together."""
+    """The command that starts the package in the folder where it is put together; None if it has no program."""
     if package.native:
         native = package.native_in(folder / "node_modules")
         return [str(native)] if native else None
@@ -82,13 +80,13 @@ def _command(package: Package, folder: Path, node: Node) -> Sequence[str] | None
 
 
 def _write_launcher(package: Package, folder: Path, target: Path, node: Node, data: Path) -> None:
-    """For a package that is in `folder` and will be in `target`."""
+    """Write the launcher of a package that is in `folder` now and will be in `target`."""
     command = shlex.join([str(node.binary), str(package.script_in(target))])
     write_launcher(package.launcher_in(folder), command, data)
 
 
 def _start_once(package: Package, version: str, command: Sequence[str], home: Path) -> None:
-    """Raise InstallError if it does not start here; what it writes when it first does goes with `home`."""
+    """Raise InstallError if it does not start here; what it writes at its first start is deleted with `home`."""
     run(
         [*command, "--version"],
         doing=f"starting {package.command} {version}",

@@ -1,4 +1,4 @@
-"""The Node.js that agents run on and npm comes with: one of this machine's, or one from PyPI."""
+"""The Node.js for agents and npm: one of this machine's, or one from PyPI."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ class Node:
 
 
 def find_node(data: Path | None = None) -> Node | None:
-    """The Node.js that agents would run on: on the PATH, in this environment, or brought by an install."""
+    """The Node.js that agents would run on: from the PATH, this Python environment, or an earlier install."""
     return next(_nodes(data or data_dir()), None)
 
 
 def node_with_npm(data: Path, steps: Steps) -> Node:
-    """The first that has an npm, or one that is brought now; raises InstallError."""
+    """The first Node.js that has an npm; if there is none, fetches one. Raises InstallError."""
     with steps.step("looking for Node.js", brief=True):
         node = next((node for node in _nodes(data) if node.npm), None)
     return node or _bring_node(data, steps)
@@ -71,7 +71,7 @@ def _npm(node: Path) -> tuple[str, ...]:
 
 def _bring_node(data: Path, steps: Steps) -> Node:
     target = data / "node"
-    with steps.step("fetching Node.js from PyPI, because none here is new enough"):
+    with steps.step("fetching Node.js from PyPI, because none installed is new enough"):
         pip_install(NODE_REQUIREMENT, target, usable=lambda folder: _probe(str(node_in_wheel(folder))) is not None)
         node = _probe(str(node_in_wheel(target)))
     if node is None:
@@ -83,7 +83,7 @@ def _bring_node(data: Path, steps: Steps) -> Node:
 
 
 def pip_install(requirement: str, target: Path, usable: Callable[[Path], bool]) -> None:
-    """Bring a package from PyPI into a folder of its own; raises InstallError."""
+    """Fetch a package from PyPI into a folder of its own; raises InstallError."""
     with scratch(target.parent) as folder:
         staged = folder / "new"
         run(
@@ -97,7 +97,7 @@ def pip_install(requirement: str, target: Path, usable: Callable[[Path], bool]) 
 
 def _pip(requirement: str) -> list[str]:
     if importlib.util.find_spec("pip"):
-        # With -P, so that it is not the project's idea of pip.
+        # -P keeps a `pip` in the current directory from being used.
         pip = [sys.executable, "-P", "-m", "pip", "install"]
         return [*pip, "--quiet", "--no-input", "--disable-pip-version-check"]
     if uv := shutil.which("uv"):

@@ -1,4 +1,4 @@
-"""npm, as we let it work: without scripts of the packages, and silent about everything but what went wrong."""
+"""Runs npm: without the scripts of packages, and silent except about errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BROKEN_ARCHIVE = (tarfile.TarError, EOFError, zlib.error, FileNotFoundError)
 
 
 class Manifest(msgspec.Struct):
-    """What we read of a `package.json`."""
+    """What we read from a `package.json`."""
 
     version: str = ""
     bin: dict[str, str] = {}
@@ -31,7 +31,7 @@ class Manifest(msgspec.Struct):
 
 
 def read_manifest(package: Path) -> Manifest | None:
-    """The manifest of a package, if it is one whose version can be the name of a directory."""
+    """The manifest of a package, if it is valid and its version can be the name of a directory."""
     try:
         manifest = decode_json((package / "package.json").read_bytes(), Manifest)
     except (OSError, JsonError):
@@ -40,7 +40,7 @@ def read_manifest(package: Path) -> Manifest | None:
 
 
 def npm_environment() -> dict[str, str]:
-    """What the machine's own npm and programs trust and use holds for an npm that we brought, too."""
+    """The environment for npm: also our own trusts the system's certificates and uses the system npm's settings."""
     environ = {"NODE_USE_SYSTEM_CA": "1", **os.environ}
     if npm := shutil.which("npm"):
         settings = Path(npm).parent.parent / "etc" / "npmrc"
@@ -50,7 +50,7 @@ def npm_environment() -> dict[str, str]:
 
 
 def npm_run(node: Node, command: str, option: str, folder: Path, *specifications: str) -> None:
-    """Let npm put packages into a folder; raises InstallError with its words in a note."""
+    """Let npm put packages into a folder; raises InstallError with npm's output in a note."""
     run(
         [*node.npm, command, *NPM_OPTIONS, option, str(folder), *specifications],
         doing=f"fetching {specifications[0]} with npm",
@@ -60,17 +60,17 @@ def npm_run(node: Node, command: str, option: str, folder: Path, *specifications
 
 
 def unpack(file: Path) -> Path:
-    """Open an archive of npm's beside it; returns the package. Raises what `BROKEN_ARCHIVE` lists."""
+    """Unpack an npm archive next to it and return the package. Raises what `BROKEN_ARCHIVE` lists."""
     with tarfile.open(file) as archive:
         members = list(map(_checked, archive))
-        # For those Pythons that want one; older patch releases of 3.11 have none, so the check is our own.
+        # Newer Pythons want a filter; older patch releases of 3.11 have none, hence our own check.
         archive.extraction_filter = getattr(tarfile, "data_filter", lambda member, _path: member)
         archive.extractall(file.parent, members)
     return file.parent / "package"
 
 
 def _checked(member: tarfile.TarInfo) -> tarfile.TarInfo:
-    """A file or directory that stays below where it is unpacked; raises TarError for anything else."""
+    """The member, if it is a file or directory below the target; raises TarError for anything else."""
     path = PurePosixPath(member.name)
     if path.is_absolute() or ".." in path.parts or not (member.isfile() or member.isdir()):
         raise tarfile.TarError(f"it contains {member.name}")

@@ -194,7 +194,7 @@ def _read_number(entry: Entry, what: str, *, least: float, whole: bool = False) 
 
 
 def _read_words(entry: Entry) -> tuple[str, ...] | None:
-    """A command: one text is split as a shell does, a list is taken word for word."""
+    """A command: text is split as a shell does, a list has one word per item."""
     if not isinstance(entry.value, Scalar):
         return tuple(item.text for item in entry.value or ()) or None
     if _has_no_value(entry):

@@ -249,7 +249,7 @@ def _entry(field: Field, value: Any) -> str:
         return f"{field.key}: {str(value).lower()}"
     if isinstance(value, int | float):
         return f"{field.key}: {value:.15g}"
-    if field.kind == "words":  # as one text, a shell's rules would be needed to read it
+    if field.kind == "words":  # as a list, which needs no shell quoting
         return f"{field.key}: [{', '.join(map(_quote, value))}]"
     if isinstance(value, tuple):
         return f"{field.key}: {_list(value)}"

@@ -1,4 +1,4 @@
-"""The lines of a window: the last of them, in their order, with what the tools returned that they call."""
+"""The latest lines of a window, in order, each with the output of the tool call that it shows."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class WindowLine(msgspec.Struct, frozen=True, gc=False):
     text: str
     kind: Literal["text", "tool"] = "text"
     output: tuple[str, ...] = ()
-    """What the tool returned whose call ends with this line: below it in an expanded window, else nowhere."""
+    """The tool's output, if this is the last line of a call; shown below it in an expanded window only."""
 
 
 class History:
@@ -33,7 +33,7 @@ class History:
             del self._lines[:_SLACK]
 
     def insert_below(self, anchor: WindowLine | None, *lines: WindowLine) -> None:
-        """Put `lines` right below `anchor`, or at the end if that has gone."""
+        """Put `lines` right below `anchor`, or at the end if that is gone."""
         if (index := self._find(anchor)) is not None:
             self._lines[index + 1 : index + 1] = lines
         else:
@@ -41,7 +41,7 @@ class History:
                 self.append(line)
 
     def add_output(self, line: WindowLine, output: tuple[str, ...]) -> WindowLine | None:
-        """Put what a tool returned below `line`; the line as it is then, or None if that has gone."""
+        """Add a tool's output to `line`; returns the new line, or None if `line` is gone."""
         if (index := self._find(line)) is None:
             return None
         told = self._lines[index] = msgspec.structs.replace(line, output=(*line.output, *output))
@@ -52,7 +52,7 @@ class History:
         return next((index for index in range(len(self._lines) - 1, -1, -1) if self._lines[index] is line), None)
 
     def _forget_old_outputs(self) -> None:
-        """Half of them at once: whoever follows the lines is told anew of all that stand below a changed one."""
+        """Drop half of them at once: each change makes viewers redraw every line below it."""
         if sum(len(line.output) for line in self._lines) <= _MAX_OUTPUT_LINES:
             return
         left = _MAX_OUTPUT_LINES // 2

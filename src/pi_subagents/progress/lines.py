@@ -101,7 +101,7 @@ def cost_figure(state: RunState) -> str:
 
 
 def _tells_cost(state: RunState) -> bool:
-    """Whether its cost is known, or may still be told: some agents tell it at their end."""
+    """Whether the cost is known, or may still be reported: some agents report it at the end."""
     return state.knows_cost or (state.has_cost and not state.status.is_terminal)
 
 
@@ -115,7 +115,7 @@ def _cost(tokens: int, cost: float, *, is_all: bool) -> str:
 
 
 def _context(state: RunState) -> str:
-    """`context 12k/200k`: how full the agent's memory is, as far as it tells."""
+    """`context 12k/200k`: how full the agent's context is, if it says so."""
     if not state.context_used:
         return ""
     size = f"/{short_count(state.context_size)}" if state.context_size else ""

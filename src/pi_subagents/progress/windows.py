@@ -309,13 +309,13 @@ class Window:
         return self._put_below(call, f"{notice(event)}{what}")
 
     def _put_below(self, call: WindowLine | None, words: str) -> bool:
-        """What became of a call, or something that no call stands for."""
+        """Put a line below the call that it is about, or at the end if there is none."""
         self._history.insert_below(call, WindowLine(clip(f"  {words}" if call else words, MAX_LINE_CELLS), "tool"))
         return True
 
 
 def another_agent(state: RunState) -> dict[str, object]:
-    """What else there is to know for programs of a run whose agent is not `pi`."""
+    """Further facts, for programs, about a run whose agent is not `pi`."""
     if state.other_agent is None:
         return {}
     return {"agent": state.other_agent, **json_facts(state, *_TOLD_OF_OTHERS)}

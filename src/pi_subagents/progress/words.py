@@ -84,7 +84,7 @@ def _approval_requested(event: ev.ApprovalRequested) -> str:
 
 def _approval_answered(event: ev.ApprovalAnswered) -> str:
     word = "Allowed" if event.allowed else "Denied"
-    if event.by == "profile":  # what it says, or would have to say
+    if event.by == "profile":  # the line that the profile has, or could have
         return f"{word} (approvals: {'allow' if event.allowed else 'deny'})"
     return f"{word} by {text_of(event.by) or 'somebody'}"
 

@@ -83,9 +83,9 @@ _POLL_S = 0.1
 class RunResult(msgspec.Struct, frozen=True):
     """How one task ended. `output` is the agent's last text; `error` a sentence when it did not complete.
 
-    `agent` did it: `pi`, `claude` …. Where not `knows_cost`, more may have been spent than `usage` says. `beginning` is
+    `agent` did it: `pi`, `claude` …. Without `knows_cost`, more may have been spent than `usage` says. `beginning` is
     what it knew of its session: nothing (`fresh`), its own conversation (`resumed`), or what it was told (`retold`).
-    `denied` is how often it may not do what it asked for.
+    `denied` counts the permission requests that were denied.
     """
 
     name: str
@@ -264,9 +264,9 @@ class Run(msgspec.Struct, frozen=True):
         files: tuple[str, ...] = (),
         agent: str | None = None,
     ) -> Task:
-        """The task that goes on with the session: same directory, profile or preset and agent, unless told otherwise.
+        """The task that continues the session: same directory, profile or preset, and agent, unless told otherwise.
 
-        A profile other than before has an agent of its own, or `pi`, and so has what only another version knows.
+        With another profile, or if this version does not know the agent, the profile chooses the agent.
 
         Raises InvalidCall if there is no prompt, or if the directory is gone.
         """

@@ -196,7 +196,7 @@ def needs_skills(profile: Profile) -> bool:
 def resolve_skills(profile: Profile, skills: Mapping[str, Skill], *, by_path: bool = True) -> Profile:
     """The profile with paths for names and loaded skills in its appended prompt; raises UnknownSkill.
 
-    Without `by_path` the agent program knows of no skills: those that are suggested are described in the prompt, too.
+    Without `by_path` the agent program does not know skills: suggested ones are described in the prompt, too.
     """
     if not needs_skills(profile):
         return profile
@@ -232,8 +232,8 @@ def _describe(skills: Sequence[Skill]) -> str:
         for skill in skills
     )
     return (
-        "These skills have instructions for particular tasks. Read the file of one when your task matches what it is "
-        f"for; relative paths in it start at its folder.\n\n<available_skills>\n{told}\n</available_skills>"
+        "These skills contain instructions for particular tasks. If your task matches the description of one, read its "
+        f"file; relative paths in it start at its folder.\n\n<available_skills>\n{told}\n</available_skills>"
     )
 
 

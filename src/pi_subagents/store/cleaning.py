@@ -1,8 +1,7 @@
-"""What is left at the end of a run of the files that its agent wrote: what is kept, without keys, and nothing else.
+"""Cleans up what an agent wrote into its run directory: at the end only its conversation stays, without keys.
 
-An agent program keeps its own configuration, caches and databases. They are in the run directory, where nobody else
-finds them, and of no use afterwards, but for those that make up its conversation. The agent may have put anything in
-their places.
+An agent program keeps its configuration, caches and databases there, in a place of its own. After the run they are of
+no use, except for the files of its conversation. None of them can be trusted: the agent may have put anything there.
 """
 
 from __future__ import annotations
@@ -19,15 +18,15 @@ from pi_subagents.files import Directory, is_word
 from pi_subagents.store.record import TIDY_FILE, open_run
 
 Rewrite = Callable[[Directory, str], bool]
-"""Takes the keys out of a file; False if they can only go with the file."""
+"""Takes the keys out of a file; False if only deleting the file removes them."""
 
 _MAX_BYTES = 512 * 1024 * 1024
-"""Of a conversation that is continued: it is held in memory for a moment."""
+"""For a conversation that is to be continued; all of it is in memory for a moment."""
 _MAX_FILES = 1000
 
 
 def leave_clean(run: Directory, temporary: Iterable[str], written: Iterable[str], rewrite: Rewrite) -> None:
-    """Remove what is `temporary`, but for what matches `written`, which is rewritten; raises OSError."""
+    """Remove what is `temporary`, except what matches `written`: that is rewritten. Raises OSError."""
     patterns = [words for pattern in written if all(map(is_word, words := pattern.split("/")))]
     _rewrite_all(run, [name for (name,) in (words for words in patterns if len(words) == 1)], rewrite)
     for name in temporary:
@@ -35,17 +34,17 @@ def leave_clean(run: Directory, temporary: Iterable[str], written: Iterable[str]
 
 
 def remove_placeholders(run: Directory, cwd: Path, names: Iterable[str]) -> None:
-    """Remove the directories of these names that are empty and younger than the run; older ones are not the agent's."""
+    """Remove directories with these names that are empty and younger than the run; older ones are not the agent's."""
     with suppress(OSError):
         begun = run.status(TIDY_FILE).st_mtime_ns
         for path in (cwd / name for name in names if is_word(name)):
-            with suppress(OSError, ValueError):  # it is not there, has something in it, or cannot be a path
+            with suppress(OSError, ValueError):  # it is missing, not empty, or not a valid path
                 if path.lstat().st_ctime_ns > begun:
                     path.rmdir()
 
 
 def _prune(parent: Directory, name: str, patterns: Sequence[Sequence[str]], rewrite: Rewrite) -> bool:
-    """Leave of a folder what matches; whether anything is left."""
+    """Remove everything in a folder that matches no pattern; returns whether anything is left."""
     if not parent.has(name):
         return False
     if not patterns or not stat.S_ISDIR(parent.status(name).st_mode):
@@ -63,7 +62,7 @@ def _prune(parent: Directory, name: str, patterns: Sequence[Sequence[str]], rewr
 
 
 def _is_kept(folder: Directory, name: str, patterns: Sequence[Sequence[str]], rewrite: Rewrite) -> bool:
-    """Whether something in a folder stays, having been pruned itself; what does not, is gone."""
+    """Whether an entry of a folder is kept; if not, it is removed. A folder is pruned in turn."""
     matching = [words for words in patterns if fnmatchcase(name, words[0])]
     deeper = [words[1:] for words in matching if len(words) > 1]
     if len(deeper) < len(matching) and stat.S_ISREG(folder.status(name).st_mode):
@@ -72,7 +71,7 @@ def _is_kept(folder: Directory, name: str, patterns: Sequence[Sequence[str]], re
 
 
 def _rewrite_all(folder: Directory, names: Sequence[str], rewrite: Rewrite) -> list[str]:
-    """Those that are left. Of files that belong together, such as those of a database, all stay or none."""
+    """Rewrite files that belong together, such as those of a database; returns those kept: all or none."""
     present = [name for name in names if _is_plain(folder, name)]
     for name in present:
         os.chmod(name, 0o600, dir_fd=folder.fileno(), follow_symlinks=True)
@@ -84,7 +83,7 @@ def _rewrite_all(folder: Directory, names: Sequence[str], rewrite: Rewrite) -> l
 
 
 def _is_plain(folder: Directory, name: str) -> bool:
-    """Whether it is a file; what is none, but has the name of one, was put there by the agent, and goes."""
+    """Whether it is a plain file; anything else under that name was put there by the agent, and is removed."""
     if not folder.has(name):
         return False
     status = folder.status(name)
@@ -95,7 +94,7 @@ def _is_plain(folder: Directory, name: str) -> bool:
 
 
 def is_binary(head: bytes) -> bool:
-    """Whether a file that begins like this is no text: its keys cannot be replaced without breaking it."""
+    """Whether a file that begins like this is binary: replacing a key in it would break it."""
     return b"\0" in head
 
 
@@ -103,7 +102,7 @@ def is_binary(head: bytes) -> bool:
 
 
 def read_matching(run_dir: Path, patterns: Sequence[str]) -> dict[str, bytes]:
-    """The files of a run that match, by their names in it; none without one for the first pattern, or if too large."""
+    """The matching files of a run, by name; empty if none matches the first pattern, or if they are too large."""
     found: dict[str, bytes] = {}
     try:
         with open_run(run_dir) as run:

@@ -47,9 +47,9 @@ class Fingerprint(msgspec.Struct, frozen=True):
 
 
 class Tidying(msgspec.Struct, frozen=True):
-    """Names of what goes at the end, names of what the agent wrote, and what must not stay in it.
+    """What to delete at the end, what to keep of the agent's own files, and which secrets to take out of that.
 
-    `placeholders` go too, from where the agent worked.
+    `placeholders` are deleted too, from the directory where the agent worked (`cwd`).
     """
 
     temporary: tuple[str, ...] = ()

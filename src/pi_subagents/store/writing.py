@@ -174,7 +174,7 @@ class RunRecord:
     def leave_clean(
         self, temporary: Iterable[str], written: Iterable[str], change: Callable[[bytes], bytes] | None
     ) -> None:
-        """Leave of what the agent wrote only what is kept, as `change` makes it; raises StoreError."""
+        """Delete the agent's temporary files, except `written`, whose content `change` cleans; raises StoreError."""
 
         def rewrite(folder: Directory, name: str) -> bool:
             if change is None:
@@ -191,7 +191,7 @@ class RunRecord:
             leave_clean(self._run, temporary, written, rewrite)
 
     def remove_placeholders(self, cwd: Path, names: Iterable[str]) -> None:
-        """Remove what the agent made where it worked only for the time of its commands, and left there."""
+        """Remove the empty directories that the agent created for its commands and left in `cwd`."""
         remove_placeholders(self._run, cwd, names)
 
     def is_tidy(self) -> None:

@@ -66,7 +66,7 @@ class Stopping:
         self._timers.set("terminate", ABORT_GRACE_S, lambda: self._hurry(process))
 
     def _hurry(self, process: Process) -> None:
-        """It had time to settle and to hear that there is nothing more."""
+        """Terminate it: it had time to settle, and to see that its input is closed."""
         process.close_input()
         self._terminate(process)
 

@@ -124,7 +124,7 @@ class Supervisor:
         if self._process is None or self.state.status.is_terminal or self.state.settled or self._stopping.has_begun:
             return "the agent has already finished" if self._process else "the agent has not started yet"
         if (told := self._dialogue.steer(text)) is None:
-            return "the agent cannot be told anything at this moment; try again when it is at work"
+            return "the agent takes no messages right now; try again while it is working"
         self._happened([ev.SteerRequested(at=self._now_ms(), text=self._redactor.text(text))])
         self._process.send(told)
         return None
@@ -344,7 +344,7 @@ class Supervisor:
         return self._dialogue.abort() if self.state.begun else b""
 
     def _answer(self, request: ev.ApprovalRequested) -> None:
-        """An agent that asks must not wait: whoever made its profile has decided for it."""
+        """Answer a permission request at once, as the profile says: an agent must not wait for it."""
         allowed = self._invocation.approvals == "allow" and self.state.stop is None
         self._happened([ev.ApprovalAnswered(at=self._now_ms(), id=request.id, allowed=allowed)])
         if self._process is not None:

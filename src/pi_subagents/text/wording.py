@@ -33,14 +33,14 @@ def age_of(at: int | None, now_ms: int) -> str:
 
 
 def money(cost: float, *, is_all: bool = True) -> str:
-    """`$0.0042`: most runs cost less than a cent. `$0.0042+` if more was spent that nobody knows of, or `unknown`."""
+    """`$0.0042`: most runs cost less than a cent. `$0.0042+` or `unknown` if not all of it is known."""
     if not is_all and not cost:
         return "unknown"
     return f"${cost:.4f}{'' if is_all else '+'}"
 
 
 def cost_words(cost: float, *, is_all: bool = True) -> str:
-    """The same where nothing beside it says that it is a cost."""
+    """The same, but `cost unknown` instead of `unknown`, for places without a label."""
     words = money(cost, is_all=is_all)
     return f"cost {words}" if words == "unknown" else words
 

@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 AGENT_CHOICE = msgspec.Meta(
-    description="Program that does it; default: the profile's or preset's, else pi",
+    description="Agent program; default: the profile's or preset's, else pi",
     extra_json_schema={"enum": list(AGENTS)},
 )
-"""Which agent a task wants; an unknown one fails that task, as an unknown profile does, and not the call."""
+"""The agent for a task; like an unknown profile, an unknown agent fails only its task, not the whole call."""
 
 _IN_ORDER = ("type", "minLength", "minItems", "minimum", "maxItems", "maximum", "default", "description")
 """Limits before words; what structures a schema comes after these as it is."""

@@ -98,7 +98,7 @@ def test_several_agents_do_the_same_side_by_side_and_are_compared(place: Workpla
     assert (codex[2], codex[5:8]) == ("completed", ["1,100", "unknown", "1"])
     assert "  claude: src/a.py" in told
     assert "  codex: src/a.py" in told
-    assert "warning: several agents changed the same file, the last of them counts: src/a.py" in told
+    assert "warning: several agents changed the same file and may have undone each other's work: src/a.py" in told
 
 
 def test_several_agents_and_several_prompts_are_named_by_both(place: Workplace) -> None:
@@ -114,7 +114,7 @@ def test_several_agents_and_several_prompts_are_named_by_both(place: Workplace) 
 def test_whoever_was_denied_something_is_told_how_to_allow_it(place: Workplace) -> None:
     done = called("run", "--agent", "claude", "Done.\n> ask rm -rf build")
     assert "1: Done. > ask rm -rf build: Denied (approvals: deny): rm -rf build" in done.stderr
-    assert done.stderr.splitlines()[-1].startswith("hint: 1 request was denied; ")
+    assert done.stderr.splitlines()[-1].startswith("hint: 1 permission request was denied; ")
     assert "denied" not in called("run", "--agent", "claude", "Done.").stderr
 
 
@@ -127,7 +127,7 @@ def test_answers_of_several_agents_are_files_named_after_them(place: Workplace) 
     ("wanted", "says"),
     [
         ("cladue", f'unknown agent "cladue"; available agents: {", ".join(AGENTS)}. Did you mean "claude"?'),
-        ("claude,claude", '"claude" is named more than once'),
+        ("claude,claude", 'agent "claude" is given more than once'),
         ("claude,", 'unknown agent ""'),
     ],
 )
@@ -147,7 +147,7 @@ def test_a_task_with_an_agent_of_its_own_is_not_done_by_several(place: Workplace
     place.write("tasks.json", json.dumps([{"name": "own", "prompt": "Two.", "agent": "codex"}]))
     done = called("run", "--agent", "claude,codex", "--tasks", "tasks.json")
     assert done.exit_code == 2
-    assert '"own" has an agent of its own' in done.stderr
+    assert 'task "own" sets its own agent' in done.stderr
     assert place.run_dirs == []
 
 

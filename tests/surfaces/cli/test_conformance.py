@@ -1,4 +1,4 @@
-"""`conformance`: an agent program is told the stories, and what does not hold is an exit code."""
+"""`conformance`: runs the stories with an agent program, and exits with 1 if one does not hold."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def test_a_program_that_does_what_it_must_is_told_so(desk: Desk, pi: Program) ->
 def test_a_program_that_does_nothing_breaks_a_story_and_the_exit_code_says_so(desk: Desk) -> None:
     done = desk.command("conformance", "--agent", "claude", "--program", "false", "--story", "1", "--story", "9")
     assert done.returncode == 1
-    assert "✗  1  A plain answer is the answer of the run: the run is failed" in done.stdout
+    assert "✗  1  A plain answer becomes the run's answer: the run is failed" in done.stdout
     assert "-  9  " in done.stdout, "what is known of an agent is not held against its program"
-    assert "0 of 2 stories hold; known exceptions: 1; not as they should be: 1" in done.stdout
+    assert "0 of 2 stories hold; known exceptions: 1; not as expected: 1" in done.stdout
 
 
 def test_programs_get_one_document(desk: Desk) -> None:

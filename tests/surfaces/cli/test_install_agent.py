@@ -85,7 +85,7 @@ def test_a_name_that_is_none_is_told_which_there_are(bare: Machine) -> None:
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         'error: Unknown agent: "gemni". Did you mean "gemini"?',
-        "hint: install-agent can bring pi, claude, codex, opencode, gemini, copilot, qwen",
+        "hint: install-agent knows pi, claude, codex, opencode, gemini, copilot, qwen",
     ]
 
 
@@ -109,5 +109,5 @@ def test_a_task_for_an_agent_that_is_not_here_says_how_to_get_it_and_which_other
     for place in ("`program` of the profile", "PI_SUBAGENTS_CODEX", "on the PATH", f"{bare.data}/agents/codex"):
         assert place in sentence
     assert "Run: pi-subagents install-agent codex" in sentence
-    assert sentence.endswith("Other agents that are here: claude")
+    assert sentence.endswith("Installed agents: claude")
     assert not (bare.project / ".pi").exists()

@@ -100,7 +100,7 @@ def test_a_sub_agent_cannot_do_it_for_a_person(clone: Clone, arguments: tuple[st
 def test_a_profile_with_power_starts_nothing_and_is_shown_for_what_it_is(clone: Clone) -> None:
     path = clone.profile("extensions: ./x.ts", "extraArgs: [--approve]")
     sentence = (
-        f'{path}: "extensions" (loads code), "extraArgs" (passes any option to pi) cannot be used, because '
+        f'{path}: "extensions" (loads code), "extraArgs" (passes any option to the agent) cannot be used, because '
         f"{clone.project} is not trusted; if you trust it, run: pi-subagents trust {clone.project}"
     )
     done = clone.command("run", "-p", "helpful", "hello")

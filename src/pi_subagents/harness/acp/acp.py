@@ -1,7 +1,7 @@
-"""Agents that speak ACP as harnesses: how they are started, by what `agents` says of each.
+"""The harness for agents that speak ACP: starts each as its entry in `agents.py` says.
 
-Without `inherit` an agent has a configuration of its own in the run directory, and of the user's only the login, by a
-link. It hears "deny" where it asks, as its own mode for scripts would have it.
+Without `inherit` an agent gets its own configuration in the run directory, with a link to the user's login and nothing
+else of the user's. Its permission requests are denied by default, as its own mode for scripts would do.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Acp(Agent):
-    """One of the agents, by its name."""
+    """The harness for one of these agents, by name."""
 
     def __init__(self, name: str) -> None:
         agent = self._agent = AGENTS[name]
@@ -47,40 +47,40 @@ class Acp(Agent):
         return self._agent.levels.get(level, level)
 
     def credentials(self, place: Place) -> str | None:
-        """A key in the environment, or what logging in has left."""
+        """A key in the environment, or a login."""
         if named := next((name for name in self._agent.keys if place.environ.get(name)), None):
             return f"key in {named}"
         return "logged in" if _login(self._agent, place.environ) else None
 
     def environ(self, place: Place) -> dict[str, str]:
-        """Quiet, as in a run."""
+        """With the variables that a run sets too, except those that depend on the run."""
         quiet = {name: value for name, value in self._agent.variables.items() if not value.startswith("$")}
         return {**super().environ(place), **quiet}
 
     def probe(self) -> Probe:
-        """It answers the opening without asking a model."""
+        """It answers the first request without asking a model."""
         return Probe(self._agent.arguments, OPENING, '"protocolVersion"')
 
     def refuses(self, profile: Profile) -> str | None:
-        """Arguments that could lift a restriction."""
+        """Arguments that could lift a restriction, and contradictions."""
         if profile.extra_args and profile.restricts_tools:
-            return 'restricts tools and sets "extraArgs", which could lift that; use the fields of the profile instead'
+            return 'restricts tools and sets "extraArgs", which could lift the restriction; use profile fields instead'
         if profile.inherit and profile.no_context_files:
-            return 'sets "inherit", which loads context files, and forbids them at the same time'
+            return 'sets "inherit", which loads context files, but also forbids them'
         return None
 
     def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:
-        """What is neither its own name for a tool nor ours; it would take a wrong name for no tools at all."""
+        """Names that are neither ours nor its own; the agent would read an unknown name as "no tools at all"."""
         for key, names in (("tools", profile.tools), ("excludeTools", profile.exclude_tools)):
             for name in names or ():
                 if self._agent.own_name(name) is None:
                     yield UnknownTool(key, name, did_you_mean(name, [tool.name for tool in self._agent.tools.values()]))
 
     def invocation(self, launch: Launch) -> Invocation:
-        """How to start it for one task, of which it hears when it is set up."""
+        """How to start it for one task; the prompt is sent once it is set up."""
         agent, profile = self._agent, launch.profile or Profile(name="")
         values = _values(agent, launch, profile)
-        # What agents leave in the directory for temporary files can be megabytes, or have keys in it.
+        # Agents leave megabytes in the directory for temporary files, and sometimes keys.
         environ = {**agent_environ(launch), "TMPDIR": f"{values['home']}/tmp", **_filled(agent.variables, values)}
         if not profile.inherit:
             environ |= _filled(agent.private, values)
@@ -127,7 +127,7 @@ class Acp(Agent):
 
 
 def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]:
-    """What an agent's data may name; None is left out wherever it stands."""
+    """The values that an agent's entry may name as `$name`; whatever is None is left out."""
     model, restricted = profile.model, profile.no_tools or profile.tools is not None
     offered = [agent.own_name(name) for name in profile.tools or ()] if not profile.no_tools else []
     excluded = [agent.own_name(name) for name in profile.exclude_tools or ()]
@@ -156,7 +156,7 @@ def _is_given(agent: AcpAgent, launch: Launch, profile: Profile, variable: str) 
 
 
 def _filled(template: Any, values: Mapping[str, Any]) -> Any:
-    """Data of an agent with the values of a run in it."""
+    """Part of an agent's entry, with `$name` replaced by the values of the run."""
     if isinstance(template, Mapping):
         filled = {key: _filled(value, values) for key, value in template.items()}
         return {key: value for key, value in filled.items() if value is not None and value != {}}
@@ -168,17 +168,17 @@ def _filled(template: Any, values: Mapping[str, Any]) -> Any:
 
 
 def _with_given(agent: AcpAgent, profile: Profile, settings: dict[str, Any], given: str | None) -> str:
-    """The settings in a variable; what it had before says how providers are reached, or with `inherit` all."""
+    """The settings for a variable, on top of the given ones: with `inherit` all, else those in `given_settings`."""
     before: dict[str, Any] = {}
     if given:
-        with suppress(JsonError):  # the agent could make nothing of it either
+        with suppress(JsonError):  # the agent could not read it either
             before = decode_json(given.encode(), dict[str, Any])
     kept = {key: value for key, value in before.items() if profile.inherit or key in agent.given_settings}
     return msgspec.json.encode({**kept, **settings}).decode()
 
 
 def _files(agent: AcpAgent, launch: Launch, profile: Profile, settings: dict[str, Any]) -> Iterator[RunFile]:
-    yield RunFile(f"{AGENT_HOME}/tmp/.keep")  # so that whoever tidies up after us knows of the directory
+    yield RunFile(f"{AGENT_HOME}/tmp/.keep")  # created by us, so that it is tidied up even if we are killed
     if instructions := profile.system_prompt or profile.append_system_prompt:
         yield RunFile(SYSTEM_PROMPT_FILE, instructions.encode())
     if profile.append_system_prompt:
@@ -194,7 +194,7 @@ def _files(agent: AcpAgent, launch: Launch, profile: Profile, settings: dict[str
 
 
 def _login(agent: AcpAgent, environ: Mapping[str, str]) -> Path | None:
-    """The user's own, if they have logged in."""
+    """The file of the user's own login, if there is one."""
     if agent.login is None:
         return None
     variable, _, folder = agent.login[0].partition(":")

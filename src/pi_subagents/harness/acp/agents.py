@@ -1,7 +1,7 @@
-"""The agents that speak ACP: what starting each of them needs, and what it is like. An agent is an entry here.
+"""The agents that speak ACP, one entry each: how to start it, and in what it differs from the others.
 
-In arguments, variables and settings `$name` stands for a value of the run (`acp._values`); whatever has none is left
-out. `$home` is the run's own directory for the agent.
+In arguments, variables and settings, `$name` stands for a value of the run (`acp._values`); where that is None, the
+item is left out. `$home` is the agent's own directory in the run directory.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pi_subagents.harness.frames import ToolName, object_in, text_in
 
 
 class AcpAgent(msgspec.Struct, frozen=True):
-    """How one agent is started, and in what it is unlike others.
+    """How one agent is started, and in what it differs from the others.
 
-    `variables` are set in any case, `private` ones unless the user's configuration is wanted; `settings` go where
-    `settings_in` says: a variable, or a file below the home. `given_settings` are taken over from what the variable
-    had. `login` is where the user's login is, below a directory named by a variable or else in their home, and where
-    the agent looks for it in its own. `auth` says how it logs in, by the variable that is set, or with the login.
+    `variables` are always set, `private` ones only without `inherit`. `settings` go where `settings_in` says: into a
+    variable (upper case), or a file below `$home`; `given_settings` are copied from the variable's old value. `login`
+    has the directory of the user's login (`VARIABLE:default below HOME`), its path in there, and its path below
+    `$home`. `auth` maps the variable that is set, or "" for a login, to the agent's name for that way to log in.
     """
 
     arguments: tuple[str, ...] = ()
@@ -59,12 +59,12 @@ class AcpAgent(msgspec.Struct, frozen=True):
     delegating: frozenset[str] = frozenset()
 
     def own_name(self, tool: str) -> str | None:
-        """Its own name for a tool that a profile names by ours or by its own; None if it has no such tool."""
+        """Its own name for a tool, given by our name or its own; None if it has no such tool."""
         ours = next((own for own, known in self.tools.items() if known.name == tool), None)
         return ours or (tool if tool in self.tools or tool in self.other_tools else None)
 
     def tool_in(self, call: dict[str, Any]) -> str:
-        """The agent's own name for the tool of a call, as far as it tells."""
+        """The agent's own name for the tool of a call, or the nearest that the call reveals."""
         meta, kind = object_in(call.get("_meta")), text_in(call.get("kind")) or "other"
         places = (meta, *(object_in(value) for value in meta.values()))
         named = next(filter(None, (text_in(place.get("toolName")) for place in places)), None)
@@ -80,7 +80,7 @@ _KINDS = {
     "execute": ToolName("bash"),
     "search": ToolName("grep"),
 }
-"""For those that do not tell the names of their tools."""
+"""For agents that report only the kind of a tool, not its name."""
 _ALWAYS = frozenset({"model", "api_key", "extra_args", "inherit", "program", "approvals", "mode"})
 _INSTRUCTED = frozenset({"system_prompt", "append_system_prompt", "tools", "exclude_tools", "no_tools"}) | {
     "no_context_files"
@@ -139,7 +139,7 @@ AGENTS: Mapping[str, AcpAgent] = {
             "permission": {"edit": "$ask", "bash": "$ask", "webfetch": "$ask", "task": "$ask"},
         },
         settings_in="OPENCODE_CONFIG_CONTENT",
-        files={  # else it fetches its interface for plug-ins, at every start
+        files={  # otherwise it downloads its plug-in interface at every start
             "config/opencode/node_modules/.keep": "",
             "config/opencode/package-lock.json": '{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
         },
@@ -188,7 +188,7 @@ AGENTS: Mapping[str, AcpAgent] = {
             "tools": {
                 "core": "$offered_tools",
                 "exclude": "$excluded_tools",
-                "shell": {"enableInteractiveShell": False},  # of a terminal it does not tell what was printed
+                "shell": {"enableInteractiveShell": False},  # it does not report what an interactive shell prints
             },
             "model": {"maxSessionTurns": "$max_turns"},
         },
@@ -202,7 +202,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         sets_mode=False,
         appended_in=f"{AGENT_HOME}/.gemini/pi-subagents.md",
         conversation_files=(f"{AGENT_HOME}/.gemini/tmp/*/chats/*.jsonl",),
-        aged=r"(?<=/session-)[0-9T-]{16}(?=-)",  # it writes over one that bears the minute in which it goes on
+        aged=r"(?<=/session-)[0-9T-]{16}(?=-)",  # it overwrites a file named after the current minute
         honours=_ALWAYS | _INSTRUCTED | {"max_turns"},
         reports=frozenset({"diffs", "thinking"}),
         tools=_GEMINI_TOOLS,
@@ -220,7 +220,7 @@ AGENTS: Mapping[str, AcpAgent] = {
             "telemetry": {"enabled": False},
             "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
             "context": {"fileName": "pi-subagents.md", "includeDirectoryTree": False},
-            "tools": {"exclude": "$excluded_tools"},  # with `core` it still offers agents that have all tools
+            "tools": {"exclude": "$excluded_tools"},  # `core` would not restrict the agents that it may start
             "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False, "enableAutoSkill": False},
             "ui": {"enableFollowupSuggestions": False},
         },
@@ -243,7 +243,7 @@ AGENTS: Mapping[str, AcpAgent] = {
             "--secret-env-vars=COPILOT_PROVIDER_API_KEY,COPILOT_GITHUB_TOKEN",
         ),
         options=(("--model", "$model"),),
-        private={"COPILOT_HOME": "$home"},  # with --acp, --no-custom-instructions has no effect
+        private={"COPILOT_HOME": "$home"},  # it cannot be kept from reading the project's instructions
         private_settings={"disableAllHooks": True},
         settings_in="settings.json",
         key="COPILOT_PROVIDER_API_KEY",
@@ -253,7 +253,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         honours=_ALWAYS,
         reports=frozenset({"diffs", "thinking", "progress", "context"}),
         tools=_KINDS,
-        # It tells what goes on as if the model said so.
+        # It reports what happens as if it were the model's answer.
         error_prefix="Error: ",
         notice_prefix="Info: ",
         retry_notice="Info: Response was interrupted due to a server error. Retrying...",

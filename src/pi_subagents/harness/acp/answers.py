@@ -1,4 +1,4 @@
-"""What answers say: which choices a conversation has, how a prompt ended, in whose words it failed, what was used."""
+"""Reads an agent's answers: the options of a session, how a prompt ended, error messages, and usage."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ _NOT_LOGGED_IN = -32000
 _ENDS: Mapping[str, tuple[str, str | None]] = {
     "end_turn": ("stop", None),
     "cancelled": ("aborted", None),
-    "max_turn_requests": (ev.LIMIT, "The agent has had as many turns as it may have"),
+    "max_turn_requests": (ev.LIMIT, "The agent reached its turn limit"),
     "max_tokens": ("error", "The answer was cut off at the model's output limit; what arrived is kept"),
-    "refusal": ("error", "The model refuses to go on"),
+    "refusal": ("error", "The model refused to continue"),
 }
 _FIGURES = (
     ("inputTokens", "input_tokens"),
@@ -26,19 +26,19 @@ _FIGURES = (
     ("cachedWriteTokens",),
     ("totalTokens", "input_tokens", "output_tokens"),
 )
-"""What usage is called, in the order of ours."""
+"""Their names for the figures of usage, in the order of ours."""
 
 
 def ending_in(answer: Mapping[str, Any], log_in: str) -> tuple[str, str | None]:
-    """The stop reason of the last message, and a sentence unless all went well."""
+    """The stop reason for the last message, and an error message unless all went well."""
     if "error" in answer:
         return "error", sentence_in(answer["error"], log_in)
     stop = str(object_in(answer.get("result")).get("stopReason"))
-    return _ENDS.get(stop, ("error", f"The agent stopped for a reason that is not known: {stop}"))
+    return _ENDS.get(stop, ("error", f"The agent stopped for an unknown reason: {stop}"))
 
 
 def sentence_in(error: Any, log_in: str) -> str:
-    """The provider's own words, which some agents wrap in JSON."""
+    """The error message, if possible the provider's own, which some agents wrap in JSON."""
     error = object_in(error)
     sentence = text_in(error.get("message")) or "The agent failed"
     data = object_in(error.get("data"))
@@ -52,7 +52,7 @@ def sentence_in(error: Any, log_in: str) -> str:
 
 
 def tokens_in(result: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> list[float]:
-    """What all steps have used together, which some agents tell at the end, and some at the end of each."""
+    """The tokens of all steps together; some agents report them at the end, others after each step."""
     quota = object_in(object_in(object_in(result.get("_meta")).get("quota")).get("token_count"))
     told = object_in(result.get("usage"))
     counted = [told] if told else steps or [quota]
@@ -64,13 +64,13 @@ def tokens_in(result: Mapping[str, Any], steps: Sequence[Mapping[str, Any]]) -> 
 
 
 def option_in(session: dict[str, Any], category: str) -> dict[str, Any] | None:
-    """What can be chosen of a kind, such as the model."""
+    """The session's option of a category, such as the model."""
     options = items_in(session.get("configOptions"))
     return next((option for option in options if category in (option.get("category"), option.get("id"))), None)
 
 
 def nearest_to(level: str, option: dict[str, Any]) -> str:
-    """The offered level that is the same, or the nearest to it in our order."""
+    """The offered level that is the same, or the nearest in our order."""
     offered = [value for item in items_in(option.get("options")) if (value := text_in(item.get("value")))]
     order = list(map(str, ThinkingLevel))
     known = [value for value in offered if value in order]

@@ -1,4 +1,4 @@
-"""What an agent says of its calls: with what, what came of them, and which files they changed."""
+"""Tool calls as an agent reports them: arguments, results, and the files that they changed."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from pi_subagents.harness.frames import figure_in, items_in, object_in, text_in
 from pi_subagents.models import event as ev
 
 _MAX_DIFF_LINES = 20_000
-"""Comparing more of them takes too long."""
+"""Comparing more lines takes too long."""
 
 
 class Call(msgspec.Struct):
-    """A tool at work."""
+    """A tool call."""
 
     id: str
     name: str
@@ -25,12 +25,12 @@ class Call(msgspec.Struct):
     path: str = ""
     arguments: dict[str, Any] = {}
     part: ev.ToolCallPart | None = None
-    """As it was announced."""
+    """The call as we announced it; None until then."""
     has_ended: bool = False
     is_denied: bool = False
 
     def learn(self, update: dict[str, Any]) -> None:
-        """What an update says of it; nothing changes what was announced."""
+        """Take in an update; what was announced does not change any more."""
         if self.part is None:
             self.kind = text_in(update.get("kind")) or self.kind
             self.title = text_in(update.get("title")) or self.title
@@ -40,7 +40,7 @@ class Call(msgspec.Struct):
 
     @property
     def told(self) -> dict[str, Any]:
-        """What it was called with; of an agent that does not say, what its title and its places give away."""
+        """The arguments; if the agent does not report them, what title and locations reveal."""
         if self.arguments:
             return self.arguments
         if self.kind == "execute":
@@ -49,19 +49,19 @@ class Call(msgspec.Struct):
 
 
 def text_of(update: dict[str, Any]) -> str:
-    """What a tool has printed, or returned."""
+    """The text that a tool printed or returned."""
     contents = (object_in(item.get("content")) for item in items_in(update.get("content")))
     return "\n".join(text for content in contents if (text := text_in(content.get("text"))))
 
 
 def exit_code_in(raw: dict[str, Any]) -> float | None:
-    """That of a command, which most agents take for done however it ended."""
+    """The exit code of a command; most agents report commands as completed even if they failed."""
     places = (raw, object_in(raw.get("metadata")), *items_in(raw.get("contents")))
     return next((code for place in places for key in ("exit", "exitCode") if (code := figure_in(place.get(key)))), None)
 
 
 def changes_by(call: Call, update: dict[str, Any], raw: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """Each file that a call has changed, with the difference if the agent tells it."""
+    """Each file that a call changed, with its diff if the agent reports one."""
     metadata = object_in(raw.get("metadata"))
     whole = text_in(metadata.get("diff")) or (text_in(raw.get("detailedContent")) if call.kind == "edit" else None)
     diffs = [item for item in items_in(update.get("content")) if item.get("type") == "diff"]

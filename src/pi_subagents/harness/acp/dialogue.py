@@ -1,7 +1,7 @@
-"""The Agent Client Protocol, version 1: JSON-RPC 2.0, a record a line.
+"""The Agent Client Protocol, version 1: JSON-RPC 2.0, one record per line.
 
-An agent is told that its client offers it nothing, and hears "method not found" where it asks for anything but an
-approval. It has finished when it has answered every prompt; chunks become messages here, since no record ends one.
+We offer the agent no client capabilities, and answer every request except one for permission with "method not found".
+It has finished when it has answered every prompt. No record ends a message, so this joins chunks into messages.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from pi_subagents.models.run import Usage, bounded
 
 
 class Brief(msgspec.Struct, frozen=True):
-    """What is to be asked, and of an agent how set up."""
+    """The prompt, and how to set up the session for it."""
 
     cwd: str
     prompt: str
@@ -41,21 +41,21 @@ class Brief(msgspec.Struct, frozen=True):
 
 
 class _RefusedError(Exception):
-    """The agent cannot be set up as it is to be."""
+    """The agent cannot be set up as requested."""
 
 
 _Talk = Generator[tuple[str, dict[str, Any]], dict[str, Any], None]
 
 _BEFORE_SLASH = "The task:\n"
-"""So that no agent takes a prompt for one of its commands; they do not look at the space before it."""
+"""Put before a prompt that begins with a slash, so that no agent takes it for a command; a space is not enough."""
 _PING = "_pi_subagents/ping"
-"""A request that no agent knows, and every agent answers."""
+"""A request that no agent knows, but every agent answers: with an error."""
 _METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
 _NOT_TOLD = frozenset(
     {"available_commands_update", "config_option_update", "current_mode_update", "session_info_update"}
     | {"plan", "user_message_chunk"}
 )
-"""Updates that say nothing of the work."""
+"""Updates that say nothing about the work."""
 
 
 def _message(**fields: Any) -> bytes:
@@ -71,7 +71,7 @@ OPENING = _message(id=1, method="initialize", params=_HELLO)
 
 
 class AcpDialogue:
-    """One conversation with one agent."""
+    """The dialogue with one agent during one run."""
 
     def __init__(self, agent: AcpAgent, brief: Brief) -> None:
         self._agent = agent
@@ -82,7 +82,7 @@ class AcpDialogue:
         self._session: str | None = None
         self._model = ""
         self._talk = self._set_up()
-        next(self._talk)  # which is said in the opening
+        next(self._talk)  # the first request has been sent as OPENING
         self._last_id = 1
         self._waiting_for: int | None = 1
         self._prompts: set[int] = set()
@@ -109,30 +109,30 @@ class AcpDialogue:
         return self._events
 
     def take_replies(self) -> bytes:
-        """What follows from what was heard."""
+        """What to send because of the records decoded so far."""
         replies, self._replies = self._replies, b""
         return replies
 
     def ended(self, exit_code: int, at: int) -> list[ev.AnyEvent]:
-        """What came after the answer to the prompt, if anything did."""
+        """The text that came after the answer to the prompt, if any."""
         self._at, self._events = at, []
         if self._has_settled:
             self._flush("stop")
         return self._events
 
     def steer(self, text: str) -> bytes | None:
-        """Another prompt, where that joins the work that goes on."""
+        """Another prompt, if the agent adds that to its current work."""
         if not (self._agent.joins_prompts and self._prompts):
             return None
         self._said.append(text)
         return self._prompt(text)
 
     def abort(self) -> bytes:
-        """Cancel the work; nothing where none has begun."""
+        """Cancel the work; empty if none has begun."""
         return self._tell("session/cancel") if self._prompts else b""
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
-        """Pick what is offered for this one time."""
+        """Pick an offered option that allows or rejects, preferably for this one time only."""
         if request_id not in self._requests:
             return b""
         given, options, call = self._requests.pop(request_id)
@@ -161,7 +161,7 @@ class AcpDialogue:
             self._events.append(unknown(method or "answer", record, self._at))
 
     def _go_on(self, record: dict[str, Any]) -> None:
-        """The next step of setting up, or why there is none."""
+        """Send the next request of the setup; if it is complete, the prompt."""
         self._waiting_for = None
         try:
             if "error" in record and not self._is_ping:
@@ -181,11 +181,11 @@ class AcpDialogue:
             self._replies += _message(id=self._last_id, method=method, params=params)
 
     def _set_up(self) -> _Talk:
-        """Every request before the prompt, in order; sent what its answer says."""
+        """Yields every request before the prompt, in order, and is sent the result of each."""
         brief = self._brief
         hello = yield "initialize", _HELLO
         if (version := hello.get("protocolVersion", 1)) != 1:
-            raise _RefusedError(f"The agent speaks version {version} of its protocol, and only version 1 is known")
+            raise _RefusedError(f"The agent speaks version {version} of ACP, but only version 1 is supported")
         offered = object_in(object_in(hello.get("agentCapabilities")).get("sessionCapabilities"))
         method, named = "session/new", {}
         if brief.conversation:
@@ -196,16 +196,17 @@ class AcpDialogue:
             if "list" in offered:
                 known = items_in((yield "session/list", {}).get("sessions"))
                 cwd = next((one.get("cwd") for one in known if one.get("sessionId") == brief.conversation), None)
-                if cwd not in (None, brief.cwd):  # it would go on there, whatever it is told now
-                    raise _RefusedError(f"The agent can go on with this conversation only in {cwd}, where it began")
+                if cwd not in (None, brief.cwd):  # it would continue in that directory, whatever we say
+                    raise _RefusedError(f"The agent can continue this conversation only in {cwd}, where it began")
         opened = yield method, {"cwd": brief.cwd, "mcpServers": [], **named}
         self._session = text_in(opened.get("sessionId")) or brief.conversation
         if self._session is None:
-            raise _RefusedError("The agent gave its conversation no name")
+            raise _RefusedError("The agent gave its conversation no id")
         self._events.append(ev.AgentSession(at=self._at, id=self._session))
         options, session = opened, {"sessionId": self._session}
         told_again = -1
-        while method == "session/load" and told_again != self._told_again:  # some have not finished with that here
+        # Some agents go on replaying the old conversation after they have answered.
+        while method == "session/load" and told_again != self._told_again:
             told_again = self._told_again
             yield _PING, {}
         if brief.model and (option := option_in(options, "model")):
@@ -214,7 +215,7 @@ class AcpDialogue:
         elif brief.model and "models" in opened:
             yield "session/set_model", {**session, "modelId": brief.model}
         elif brief.model:
-            raise _RefusedError("The agent cannot be told which model to use")
+            raise _RefusedError("The agent does not support choosing a model")
         if brief.level and (option := option_in(options, "thought_level")):
             level = nearest_to(brief.level, option)
             yield "session/set_config_option", {**session, "configId": option.get("id"), "value": level}
@@ -223,7 +224,7 @@ class AcpDialogue:
             yield "session/set_mode", {**session, "modeId": brief.mode}
         current = object_in(opened.get("models")).get("currentModelId")
         model = text_in((option_in(options, "model") or {}).get("currentValue", current)) or ""
-        self._model = brief.model or ("" if "|" in model else model)  # of qwen it is a list of many things
+        self._model = brief.model or ("" if "|" in model else model)  # qwen puts several things into it
 
     def _prompt(self, text: str) -> bytes:
         self._last_id += 1
@@ -300,9 +301,9 @@ class AcpDialogue:
             self._events.append(ev.Message(at=self._at, role="custom", parts=(ev.TextPart(text),)))
 
     def _begin(self) -> None:
-        """Another message, unless one is being written; whatever somebody said meanwhile is heard before it."""
+        """Begin a message unless one is open; steering messages sent meanwhile come before it."""
         if not self._parts:
-            self._end_all(call for call in self._calls.values() if call.is_denied)  # not all agents say so
+            self._end_all(call for call in self._calls.values() if call.is_denied)  # not all agents end them
             self._message_count += 1
             self._hear()
             self._events.append(ev.MessageStarted(at=self._at, role="assistant"))
@@ -312,7 +313,7 @@ class AcpDialogue:
         self._events += [ev.Message(at=self._at, role="user", parts=(ev.TextPart(text),)) for text in said]
 
     def _flush(self, reason: str, sentence: str | None = None, call: ev.ToolCallPart | None = None) -> None:
-        """What was written is a message, with the call at its end; without either, only if something went wrong."""
+        """End the message: its text, then the call. An empty message is recorded only if it has an error."""
         said = [(kind, "".join(pieces)) for kind, pieces in self._parts]
         parts: list[ev.Part] = [ev.TextPart(t) if kind == "text" else ev.ThinkingPart(t) for kind, t in said]
         self._parts = []
@@ -354,7 +355,7 @@ class AcpDialogue:
         return call
 
     def _end_all(self, calls: Iterable[Call]) -> None:
-        """Whatever has not been said to have ended has not done what it was to do."""
+        """End calls whose end the agent did not report, as failed."""
         for call in calls:
             if call.part and not call.has_ended:
                 self._end(call, {}, is_error=True)
@@ -383,7 +384,7 @@ class AcpDialogue:
         ]
 
     def _asked(self, given: Any, params: dict[str, Any]) -> None:
-        """Whether it may do something; somebody answers."""
+        """A request for permission, which the supervisor answers."""
         asked = object_in(params.get("toolCall"))
         call = self._tool({**asked, "status": None}, waits=True)
         self._requests[str(given)] = (given, items_in(params.get("options")), call)
@@ -398,8 +399,8 @@ class AcpDialogue:
         )
 
     def _count(self, result: dict[str, Any]) -> None:
-        """What the run has used, as far as that is what the agent tells."""
-        one_of_many = self._agent.tells_last_step and self._message_count > 1  # nobody knows what the others used
+        """Report the usage of the run, as far as the agent's figures cover all of it."""
+        one_of_many = self._agent.tells_last_step and self._message_count > 1  # the other steps are unknown
         tokens = [0.0] * 5 if one_of_many else tokens_in(result, self._steps)
         cost = figure_in(object_in(self._context.get("cost")).get("amount")) or 0
         names = {call.name for call in self._calls.values()}

@@ -1,4 +1,4 @@
-"""Claude Code as a harness: what of a profile reaches it, and how it is asked."""
+"""The harness for Claude Code: which profile fields it supports, and how to find out about it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Claude(Agent):
     )
 
     def credentials(self, place: Place) -> str | None:
-        """A key in the environment, or what logging in has left."""
+        """A key in the environment, or a login."""
         if named := next((name for name in KEY_VARIABLES if place.environ.get(name)), None):
             return f"key in {named}"
         return "logged in" if file_there(user_home(place.environ) / LOGIN_FILE) else None
@@ -60,17 +60,17 @@ class Claude(Agent):
         return Probe(("-p", *options, *hermetic), msgspec.json.encode(request) + b"\n", '"control_response"')
 
     def refuses(self, profile: Profile) -> str | None:
-        """What would lift a restriction, or be lost with another value of the same profile."""
+        """Arguments that could lift a restriction, contradictions, and unknown modes."""
         if profile.extra_args and profile.restricts_tools:
-            return 'restricts tools and sets "extraArgs", which could lift that; use the fields of the profile instead'
+            return 'restricts tools and sets "extraArgs", which could lift the restriction; use profile fields instead'
         if profile.inherit and (profile.no_extensions or profile.no_skills):
-            return 'sets "inherit", which loads plug-ins and skills, and forbids them at the same time'
+            return 'sets "inherit", which loads plug-ins and skills, but also forbids them'
         if profile.mode and profile.mode not in MODES:
-            return f'sets the mode "{profile.mode}", which claude does not have: {", ".join(MODES)}'
+            return f'sets the mode "{profile.mode}"; claude has {", ".join(MODES)}'
         return None
 
     def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:
-        """What is neither its own name for a tool nor ours; it would take a wrong name for no tools at all."""
+        """Names that are neither ours nor its own; it would read an unknown name as "no tools at all"."""
         for key, names in (("tools", profile.tools), ("excludeTools", profile.exclude_tools)):
             for name in names or ():
                 if own_name(name) is None:

@@ -1,7 +1,7 @@
 """The dialogue with `claude`: stream-json in both directions, and control requests.
 
-It tells a message block by block, and its figures at the end of the stream; both are joined here. Its own sub-agents
-speak in the same stream, under the id of the call that started them: they are progress of that call and nothing else.
+A message comes block by block, and its usage at the end of the stream; this joins them. Claude's own sub-agents write
+to the same stream, under the id of the call that started them; they count only as progress of that call.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _KINDS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta"
 _LIMITS = ("error_max_turns", "error_max_budget_usd")
 _HOPELESS = "authentication_failed"
 _HOPELESS_TRIES = 2
-"""A login may be renewed after the first refusal; a wrong key stays wrong, and it would try for minutes."""
+"""A login may be renewed after the first refusal; with a wrong key claude would retry for minutes."""
 
 _DENIED = "Whoever gave you this task does not allow it. Go on without it, or say what you could not do."
 
@@ -66,7 +66,7 @@ class _Draft(msgspec.Struct):
 
 
 class ClaudeDialogue:
-    """One run."""
+    """The dialogue of one run."""
 
     def __init__(self) -> None:
         self._replies = b""
@@ -96,25 +96,25 @@ class ClaudeDialogue:
         return [*events, *handler(self, record, at)]
 
     def take_replies(self) -> bytes:
-        """The interrupt of an agent that tries in vain, and answers to what we cannot do."""
+        """The interrupt of an agent that retries in vain, and refusals of requests that we do not support."""
         replies, self._replies = self._replies, b""
         return replies
 
     def ended(self, exit_code: int, at: int) -> list[ev.AnyEvent]:
-        """What was written when it ended."""
+        """The unfinished message, if there is one."""
         return list(self._flush(at))
 
     def steer(self, text: str) -> bytes:
-        """It is read between two requests to the model."""
+        """Claude reads it between two requests to the model."""
         return user_message(text)
 
     def abort(self) -> bytes:
-        """It settles, and what was said so far is kept."""
+        """An interrupt: claude settles and keeps what it said so far."""
         self._stopped = True
         return control_request("abort", subtype="interrupt")
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
-        """A tool that is allowed gets the arguments that it was called with."""
+        """Allow or deny; a tool that is allowed gets the arguments that it was called with."""
         arguments = self._requests.pop(request_id, {})
         verdict: dict[str, Any] = {
             "behavior": "deny",
@@ -124,7 +124,7 @@ class ClaudeDialogue:
             verdict = {"behavior": "allow", "updatedInput": arguments}
         return control_response(request_id, subtype="success", response=verdict)
 
-    # --- what it tells of itself --------------------------------------------------------------------------
+    # --- what it says about itself ------------------------------------------------------------------------
 
     def _system(self, record: dict[str, Any], at: int) -> Events:
         handler = _SYSTEM.get(text_in(record.get("subtype")) or "")
@@ -134,7 +134,7 @@ class ClaudeDialogue:
             yield from handler(self, record, at)
 
     def _init(self, record: dict[str, Any], at: int) -> Events:
-        """Each turn begins with one."""
+        """The first record of each turn."""
         session = text_in(record.get("session_id"))
         if session and session != self._session:
             self._session = session
@@ -145,7 +145,7 @@ class ClaudeDialogue:
         yield ev.AgentStarted(at=at)
 
     def _retry(self, record: dict[str, Any], at: int) -> Events:
-        """Whatever was streamed of the message that broke off comes again."""
+        """A retry: the message that broke off is dropped, since it will be streamed again."""
         self._draft, self._held = None, []
         error = text_in(record.get("error")) or "error"
         status = record.get("error_status")
@@ -159,11 +159,11 @@ class ClaudeDialogue:
         )
         self._refusals += error == _HOPELESS
         if self._refusals == _HOPELESS_TRIES:
-            self._error = f"The key or login of claude was refused ({status} {error})"
+            self._error = f"Claude's key or login was refused ({status} {error})"
             self._replies += control_request("hopeless", subtype="interrupt")
 
     def _tasks(self, record: dict[str, Any], at: int) -> Events:
-        """What goes on in the background belongs to the run."""
+        """Count background work: the run waits for it."""
         self._background = len(items_in(record.get("tasks")))
         yield from ()
 
@@ -178,7 +178,7 @@ class ClaudeDialogue:
         )
 
     def _nothing(self, record: dict[str, Any], at: int) -> Events:
-        """It repeats what another record says, or is for its own terminal."""
+        """Ignored: repeats another record, or is meant for claude's own terminal."""
         yield from ()
 
     # --- messages -----------------------------------------------------------------------------------------
@@ -220,7 +220,7 @@ class ClaudeDialogue:
             self._draft.error = "\n".join(part.text for part in self._draft.parts if isinstance(part, ev.TextPart))
 
     def _flush(self, at: int) -> Events:
-        """The message that was being written, if there is one: whole, or all there will be of it."""
+        """End the message that was being written, complete or not; then handle the records held back for it."""
         draft, self._draft = self._draft, None
         if draft is not None and draft.error is not None:
             self._error = draft.error
@@ -252,7 +252,7 @@ class ClaudeDialogue:
         if parent is not None:
             return
         if self._draft is not None and self._draft.is_streaming:
-            self._held.append(record)  # it does not wait for the end of a message with what the message asks for
+            self._held.append(record)  # tool results may come before the end of the message with the calls
             return
         yield from self._flush(at)
         told = [ev.TextPart(content)] if isinstance(content, str) else []
@@ -265,7 +265,7 @@ class ClaudeDialogue:
             if not self._prompted:
                 yield ev.PromptAccepted(at=at)
             self._prompted = True
-            # What it tells itself is no message of ours, and must not look as if a person had said it.
+            # Claude also writes user messages to itself; they must not look as if a person had sent them.
             yield ev.Message(at=at, role="user" if record.get("isReplay") else "custom", parts=tuple(told))
 
     def _tool_result(self, item: dict[str, Any], result: Any, at: int) -> Events:
@@ -303,7 +303,7 @@ class ClaudeDialogue:
         )
 
     def _result(self, record: dict[str, Any], at: int) -> Events:
-        """The end of a turn, and of the run, unless something goes on in the background or waits to be read."""
+        """The end of a turn; also of the run, unless background work or a queued message is left."""
         yield from self._flush(at)
         yield self._total(record, at)
         subtype, reason = record.get("subtype"), text_in(record.get("terminal_reason")) or ""
@@ -323,7 +323,7 @@ class ClaudeDialogue:
         sizes = [milliseconds_in(model.get("contextWindow")) or 0 for model in models]
         for model in models:
             self._usage = self._usage + model_usage(model)
-            # Where it does not know a model, it makes up what it costs.
+            # For an unknown model claude makes up a price.
             self._has_cost = self._has_cost and model.get("costBasis") != "unknown"
         usage = self._usage if self._has_cost else msgspec.structs.replace(self._usage, cost=0.0)
         size = max(sizes, default=0) or None

@@ -1,7 +1,7 @@
-"""Starting `claude`: its arguments, its environment, and the files that it will look for.
+"""How to start `claude`: its arguments, its environment, and the files that it will look for.
 
-Without `inherit` its configuration directory is the run's own: it loads no settings, hooks, plug-ins, MCP servers or
-context files, neither the user's nor the project's. A login is lent to it by a link.
+Without `inherit` its configuration directory is in the run directory: it loads no settings, hooks, plug-ins, MCP
+servers or context files of the user or the project. The user's login is linked into that directory.
 """
 
 from __future__ import annotations
@@ -35,19 +35,19 @@ _HERMETIC = ("--setting-sources", "", "--strict-mcp-config")
 
 _FOR_PEOPLE = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
 _FOR_LATER = ("CronCreate", "CronDelete", "CronList", "ScheduleWakeup")
-"""A run ends with its answer, so nobody is there whom these would wake."""
+"""A run ends with its answer, so nothing is left that these tools could wake."""
 
 _QUIET = {
     "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
     "DISABLE_AUTOUPDATER": "1",
     "DISABLE_TELEMETRY": "1",
     "DISABLE_ERROR_REPORTING": "1",
-    # What it does by itself belongs to the run: it is waited for, and its answer is the last one.
+    # A run must not end while something still works in the background.
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1",
 }
 _OF_A_PARENT = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID")
-"""What tells that it was started by another Claude Code, which sub-agents of one are not to know."""
+"""Variables of a Claude Code that started us; a sub-agent must not see them."""
 
 TOOLS: Mapping[str, ToolName] = {
     "Bash": ToolName("bash"),
@@ -65,18 +65,18 @@ _OTHER_TOOLS = (
     *_FOR_LATER,
 )
 OFFERED = tuple(_OWN_NAMES)
-"""Of our names for tools, those that it has."""
+"""Our names of the tools that it has."""
 
 
 def own_name(tool: str) -> str | None:
-    """Its own name for a tool that a profile names by ours or by its own; None if it has no such tool."""
+    """Its own name for a tool, given by our name or its own; None if it has no such tool."""
     if tool in _OWN_NAMES:
         return _OWN_NAMES[tool]
     return tool if tool in TOOLS or tool in _OTHER_TOOLS or tool.startswith("mcp__") else None
 
 
 LEVELS = {"off": "off", "minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
-"""Its levels of effort by ours."""
+"""Its effort levels, by our thinking levels."""
 
 
 def claude_invocation(launch: Launch) -> Invocation:
@@ -92,12 +92,12 @@ def claude_invocation(launch: Launch) -> Invocation:
         temporary=(AGENT_HOME,),
         written_by_agent=CONVERSATION_FILES,
         secrets=launch.secrets,
-        approvals=profile.approvals or "deny",  # nobody could be asked with `claude -p` either
+        approvals=profile.approvals or "deny",  # `claude -p` could not ask anybody either
     )
 
 
 def user_message(text: str) -> bytes:
-    """What somebody says. It would take what begins with `/` for a command of its own."""
+    """A message from the user. A leading `/` would make it one of claude's commands, so a space goes before it."""
     text = f" {text}" if text.startswith("/") else text
     content = [{"type": "text", "text": text.encode("utf-8", "replace").decode()}]
     return msgspec.json.encode({"type": "user", "message": {"role": "user", "content": content}}) + b"\n"
@@ -183,7 +183,7 @@ def _files(launch: Launch, profile: Profile) -> Iterator[RunFile]:
     login = file_there(user_home(launch.environ) / LOGIN_FILE)
     if profile.api_key is None and login is not None:
         yield RunFile(f"{AGENT_HOME}/{LOGIN_FILE}", link_to=login)
-    # Made here, so that whoever tidies up after us knows of the directory.
+    # Created by us, so that the directory is tidied up even if we are killed.
     yield RunFile(f"{AGENT_HOME}/tmp/.keep")
     for name, content in (launch.conversation.files if launch.conversation else {}).items():
         yield RunFile(name, content)

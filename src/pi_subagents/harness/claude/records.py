@@ -1,4 +1,4 @@
-"""Pieces of the records that `claude` prints and reads: blocks of messages, figures, diffs, control requests."""
+"""Reads and writes parts of claude's records: message blocks, usage, diffs, control requests."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def parts_in(message: dict[str, Any]) -> Iterator[ev.Part]:
 
 
 def doing(message: dict[str, Any]) -> str:
-    """What a sub-agent of its own says or does, in a line."""
+    """What claude's own sub-agent last said or did, in a line."""
     said = ""
     for part in parts_in(message):
         if isinstance(part, ev.TextPart | ev.ToolCallPart):
@@ -61,7 +61,7 @@ def result_text(content: Any) -> str:
 
 
 def file_changed(result: dict[str, Any], call_id: str, at: int) -> ev.FileChanged | None:
-    """What a tool that writes tells of the file."""
+    """The file that a writing tool reports as changed."""
     path, hunks = text_in(result.get("filePath")), result.get("structuredPatch")
     if path is None or not isinstance(hunks, list):
         return None

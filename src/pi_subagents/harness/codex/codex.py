@@ -1,4 +1,4 @@
-"""Codex as a harness: what of a profile reaches it, what it takes of its user's own, and how it is asked."""
+"""The harness for Codex: which profile fields it supports, what it inherits, and how to find out about it."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Codex(Agent):
     )
 
     def credentials(self, place: Place) -> str | None:
-        """A key in the environment, or what logging in has left."""
+        """A key in the environment, or a login."""
         login = login_for(place.environ, _of_user(place, LOGIN_FILE))
         return f"key in {login.key}" if login.key else "logged in" if login.file else None
 
     def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:
-        """As long as nobody configures another."""
+        """OpenAI, unless its configuration names another."""
         return "openai"
 
     def probe(self) -> Probe:
@@ -53,11 +53,11 @@ class Codex(Agent):
         return Probe(("app-server",), initialize(), '"id":"initialize","result"')
 
     def refuses(self, profile: Profile) -> str | None:
-        """A sandbox that there is not, and what contradicts itself."""
+        """Unknown sandboxes, and contradictions."""
         if profile.mode and profile.mode not in SANDBOXES:
-            return f'sets the mode "{profile.mode}", which codex does not have: {", ".join(SANDBOXES)}'
+            return f'sets the mode "{profile.mode}"; codex has {", ".join(SANDBOXES)}'
         if profile.inherit and profile.no_extensions:
-            return 'sets "inherit", which loads plug-ins and MCP servers, and forbids them at the same time'
+            return 'sets "inherit", which loads plug-ins and MCP servers, but also forbids them'
         return None
 
     def invocation(self, launch: Launch) -> Invocation:
@@ -72,6 +72,6 @@ class Codex(Agent):
 
 
 def _of_user(where: Place | Launch, name: str) -> Path | None:
-    """What there is of that name in the user's own directory."""
+    """The path of that name in the user's own configuration directory, if it exists."""
     path = user_home(where.environ) / name
     return path if path.exists() else None

@@ -1,4 +1,4 @@
-"""One task told to `codex app-server`, and what it says of it: a thread, a turn in it, the items of the turn."""
+"""The dialogue with `codex app-server` about one task: a thread, one turn in it, and the items of that turn."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _QUIET = (
     *("item/fileChange/patchUpdated", "item/commandExecution/terminalInteraction", "rawResponse/completed"),
     "serverRequest/resolved",
 )
-"""What is no news to us; a server that has been told so does not even say it."""
+"""Notifications that we do not need; the server is asked not to send them."""
 _COMMAND, _CHANGE = "item/commandExecution/requestApproval", "item/fileChange/requestApproval"
 _PERMISSIONS, _ELICITATION = "item/permissions/requestApproval", "mcpServer/elicitation/request"
 _QUESTION = "item/tool/requestUserInput"
@@ -48,24 +48,24 @@ def _record(**fields: Any) -> bytes:
 
 
 def _request(name: str, method: str, **params: Any) -> bytes:
-    """A request under a name that its answer repeats."""
+    """A request whose id is a name; the answer repeats it."""
     return _record(id=name, method=method, params=params)
 
 
 def initialize() -> bytes:
-    """What a server must be told first."""
+    """The first request to a server."""
     capabilities = {"experimentalApi": True, "optOutNotificationMethods": _QUIET}
     client = {"name": "pi_subagents", "title": "pi-subagents", "version": "1"}
     return _request("initialize", "initialize", clientInfo=client, capabilities=capabilities)
 
 
 def text_input(text: str) -> dict[str, str]:
-    """What somebody says, as codex takes it."""
+    """A text in the form that codex expects."""
     return {"type": "text", "text": text.encode("utf-8", "replace").decode()}
 
 
 class CodexDialogue:
-    """Begins the thread and the turn of the brief; what codex's own sub-agents say on their threads is left out."""
+    """Starts the thread and the turn of the brief; ignores the threads of codex's own sub-agents."""
 
     def __init__(self, brief: Mapping[str, Any]) -> None:
         self._brief = brief
@@ -81,28 +81,28 @@ class CodexDialogue:
         self._requests: dict[str, tuple[Any, str, Record]] = {}
         self._meter = Meter()
 
-    # --- what it is told ----------------------------------------------------------------------------------
+    # --- what we send -------------------------------------------------------------------------------------
 
     def take_replies(self) -> bytes:
-        """What follows from its answers."""
+        """What to send because of the records decoded so far."""
         replies, self._replies = self._replies, b""
         return replies
 
     def steer(self, text: str) -> bytes | None:
-        """Into the turn that it is at, if any."""
+        """A message for the current turn; None if there is none."""
         if self._turn is None:
             return None
         where = {"threadId": self._thread, "expectedTurnId": self._turn}
         return _request("steer", "turn/steer", **where, input=[text_input(text)])
 
     def abort(self) -> bytes:
-        """Ends the turn; its commands end with the process. Before there is a turn a signal must do."""
+        """Ends the turn; its commands end with the process. Empty if there is no turn: a signal must do."""
         if self._turn is None:
             return b""
         return _request("abort", "turn/interrupt", threadId=self._thread, turnId=self._turn)
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
-        """In the form that the request wants."""
+        """The answer, in the form that the kind of request expects."""
         if (request := self._requests.pop(request_id, None)) is None:
             return b""
         theirs, method, params = request
@@ -130,7 +130,7 @@ class CodexDialogue:
         return [*events, *self._told(record, method, params, at)]
 
     def ended(self, exit_code: int, at: int) -> Events:
-        """Nothing: it says by itself when it is done."""
+        """Nothing: codex says when it is done."""
         return []
 
     def _told(self, record: Record, method: str, params: Record, at: int) -> Events:
@@ -162,7 +162,7 @@ class CodexDialogue:
         return []
 
     def _begin_thread(self, skills: Record) -> None:
-        """Skills that the model is not told of would still be loaded by a `$name` in the prompt."""
+        """Start or resume the thread. Unwanted skills are switched off: `$name` in a prompt would still load them."""
         told: Record = self._brief["thread"]
         config: Record = told["config"]
         if config.get("skills.include_instructions") is False:
@@ -175,13 +175,13 @@ class CodexDialogue:
     def _thread_begun(self, result: Record, at: int) -> Events:
         self._thread = text_in(object_in(result.get("thread")).get("id"))
         if self._thread is None:
-            return [ev.CommandRefused(at=at, command="prompt", message="codex did not say which thread it has begun")]
+            return [ev.CommandRefused(at=at, command="prompt", message="codex did not say which thread it started")]
         self._model = text_in(result.get("model"))
         self._replies += _request("turn", "turn/start", threadId=self._thread, **self._brief["turn"])
         return [ev.AgentSession(at=at, id=self._thread)]
 
     def _asked(self, record: Record, method: str, params: Record, at: int) -> Events:
-        """It waits for a decision, or for an answer that nobody is there to give. Any of its threads may ask."""
+        """A request for permission, or a question for a user who is not there. It may come from any thread."""
         theirs = record["id"]
         form = object_in(object_in(params.get("requestedSchema")).get("properties"))
         if method in (_COMMAND, _CHANGE, _PERMISSIONS) or (method == _ELICITATION and not form):
@@ -232,10 +232,10 @@ class CodexDialogue:
         return [*events, ev.TurnEnded(at=at), ev.AgentSettled(at=at, aborted=status == "interrupted")]
 
     def _error(self, params: Record, at: int) -> Events:
-        """What is tried again; an error that is the last comes with the end of the turn."""
+        """A retry; a final error comes with the end of the turn instead."""
         if not params.get("willRetry"):
             return []
-        self._is_open, self._thinking, self._text = False, "", ""  # what broke off is said anew
+        self._is_open, self._thinking, self._text = False, "", ""  # the retry will repeat it
         error = object_in(params.get("error"))
         said = text_in(error.get("message")) or ""
         attempt, most = map(int, found.groups()) if (found := _ATTEMPT.search(said)) else (0, 0)
@@ -243,7 +243,7 @@ class CodexDialogue:
         return [ev.RetryStarted(at=at, attempt=attempt, max_attempts=most, message=message)]
 
     def _message(self, at: int, stop_reason: str, *calls: ev.Part, error: str | None = None) -> ev.Message:
-        """What the model thought and said since its last message, and the calls that it makes."""
+        """A message with what the model thought and said since the last one, and its calls."""
         thought: tuple[ev.Part, ...] = (ev.ThinkingPart(self._thinking),) if self._thinking else ()
         said: tuple[ev.Part, ...] = (ev.TextPart(self._text),) if self._text else ()
         self._is_open, self._thinking, self._text = False, "", ""
@@ -291,7 +291,7 @@ class CodexDialogue:
                 self._text = text_in(item.get("text")) or self._text
                 return [self._message(at, "stop")] if self._text else []
             case "reasoning":
-                return []  # it has been streamed, and belongs to the message that follows
+                return []  # already streamed; it belongs to the next message
             case "userMessage":
                 texts = (text_in(part.get("text")) for part in items_in(item.get("content")))
                 return [ev.Message(at=at, role="user", parts=tuple(ev.TextPart(text) for text in texts if text))]
@@ -305,7 +305,7 @@ class CodexDialogue:
         return [*events, *changes, *self._call_ended(call, failed, result_in(item), item.get("durationMs"), at)]
 
     def _raw_item(self, params: Record, at: int) -> Events:
-        """A call that becomes no item, because it is over before it began."""
+        """A raw call; needed for calls that fail before codex makes an item of them."""
         item = object_in(params.get("item"))
         kind, call_id = str(item.get("type")), str(item.get("call_id"))
         if kind in ("function_call", "custom_tool_call") and item.get("name") not in WAITING:

@@ -1,4 +1,4 @@
-"""What is in the records of `codex app-server`: items that are calls of tools, raw calls, errors and figures."""
+"""Reads parts of codex's records: items that are tool calls, raw calls, errors and usage."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ TOOLS = {
     "imageGeneration": ToolName("image_generation", {"revisedPrompt": "prompt"}),
 }
 WAITING = ("wait", "write_stdin")
-"""They look at what was begun by another call; an agent that waits makes many, all the same, which are no loop."""
+"""Tools that wait for an earlier call. Many identical calls of these are no loop."""
 _ARGUMENTS = {
     "webSearch": ("query",),
     "imageView": ("path",),
@@ -32,7 +32,7 @@ _ARGUMENTS = {
     "collabAgentToolCall": ("prompt",),
     "sleep": ("durationMs",),
 }
-"""Of calls that have no arguments as such."""
+"""For items without an object of arguments: the fields that count as arguments."""
 _MAX_COMMAND = 64 * 1024
 _SHELL = pattern(r"\S+ -l?c ")
 _PATCHED = pattern(r"^\*\*\* (?:Add|Update|Delete) File: (.+)$", re.MULTILINE)
@@ -43,7 +43,7 @@ _HEAD = 1000
 
 
 def call_in(item: Record) -> ev.ToolCallPart | None:
-    """The call that an item stands for; None for every other item, and where it only waits."""
+    """The tool call that an item stands for; None if it is no call, or only waits for another."""
     kind, tool = str(item.get("type")), text_in(item.get("tool")) or ""
     name, arguments = kind, {key: item.get(key) for key in _ARGUMENTS.get(kind, ())}
     match kind:
@@ -66,7 +66,7 @@ def call_in(item: Record) -> ev.ToolCallPart | None:
 
 
 def raw_call(item: Record) -> ev.ToolCallPart:
-    """A call as the model made it; a patch names the file it is for."""
+    """A call as the model made it; for a patch, with the path of its file."""
     arguments: Record | None = {"input": patch} if (patch := text_in(item.get("input"))) is not None else None
     if patch and (found := _PATCHED.search(patch)):
         arguments = {"path": found[1], "input": patch}
@@ -76,18 +76,18 @@ def raw_call(item: Record) -> ev.ToolCallPart:
 
 
 def output_in(item: Record) -> str:
-    """What the model is told of a raw call."""
+    """The output of a raw call, as the model gets it."""
     output = item.get("output")
     return output if isinstance(output, str) else _texts(items_in(output))
 
 
 def has_failed(call: ev.ToolCallPart, output: str) -> bool:
-    """Whether a raw call has; a command or a patch of which there is no item always has."""
+    """Whether a raw call failed; a command or patch without an item always did."""
     return call.name in ("bash", "edit") or _FAILED.search(output[:_HEAD]) is not None
 
 
 def script_in(record: Record) -> str:
-    """What a shell is told to do, without the shell: `/bin/bash -lc 'ls'`."""
+    """The script without the shell around it: `ls` for `/bin/bash -lc 'ls'`."""
     command = text_in(record.get("command")) or ""
     if len(command) > _MAX_COMMAND or not _SHELL.match(command):
         return command
@@ -103,7 +103,7 @@ def _kind(change: Record) -> str:
 
 
 def changes_in(item: Record, at: int) -> Iterator[ev.FileChanged]:
-    """The files that an item has changed; of a new or a deleted one codex tells the content instead of a diff."""
+    """The files that an item changed; for new and deleted files codex reports the content, not a diff."""
     for change in items_in(item.get("changes")):
         diff = text_in(change.get("diff")) or ""
         if sign := {"add": "+", "delete": "-"}.get(_kind(change)):
@@ -113,7 +113,7 @@ def changes_in(item: Record, at: int) -> Iterator[ev.FileChanged]:
 
 
 def result_in(item: Record) -> str:
-    """What a tool gave back, as text."""
+    """The result of a tool, as text."""
     match item.get("type"):
         case "commandExecution" if item.get("status") == "declined":
             return "The command was not allowed."
@@ -135,14 +135,14 @@ def _texts(parts: list[Record]) -> str:
 
 
 def sentence_in(error: object) -> str:
-    """What went wrong; what a provider said may come as its document."""
-    said = text_in(object_in(error).get("message")) or "codex failed without saying why"
+    """The error message, taken out of the provider's JSON if it is wrapped in that."""
+    said = text_in(object_in(error).get("message")) or "codex failed without giving a reason"
     document, _ = read_object(said.encode("utf-8", "replace"), 0)
     return text_in(object_in(object_in(document).get("error")).get("message")) or said
 
 
 class Meter:
-    """Adds up what the threads of a run use; the totals also have what came before in a thread, in other runs."""
+    """Adds up the usage of a run's threads; codex's totals include earlier runs of a thread, which are subtracted."""
 
     def __init__(self) -> None:
         self._before: dict[str | None, Usage] = {}
@@ -150,11 +150,11 @@ class Meter:
         self._begun: set[str | None] = set()
 
     def begin(self, thread: str | None) -> None:
-        """A turn of the thread begins."""
+        """Note that a turn of the thread begins."""
         self._begun.add(thread)
 
     def read(self, thread: str | None, total: Record) -> Usage | None:
-        """What the run has used by now; None as long as the thread has done nothing in it."""
+        """The run's usage so far; None if the thread has not worked in this run yet."""
         names = ("inputTokens", "outputTokens", "cachedInputTokens", "cacheWriteInputTokens", "totalTokens")
         given, output, cached, written, whole = (figure_in(total.get(name)) or 0 for name in names)
         usage = Usage.of(given - cached - written, output, cached, written, whole, 0)

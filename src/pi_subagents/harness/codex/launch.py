@@ -1,12 +1,12 @@
-"""How `codex app-server` is started, and what it is to be told first, as data.
+"""How to start `codex app-server`, and the data of its first requests.
 
-The command line has what counts for the whole process, the rest is told with the thread. Without `approvals` codex may
-neither write nor ask, as in `codex exec`. With `deny` it asks and always hears no; with `allow` it may write in the
-directory of the task, asks for the rest, and hears yes. `mode` names another sandbox than these.
+What applies to the whole process is on the command line, the rest goes with the thread. Without `approvals` codex may
+neither write nor ask, as in `codex exec`. With `deny` it asks and everything is denied; with `allow` it may write in
+the task's directory, asks for the rest, and everything is allowed. `mode` names another sandbox.
 
-Its sandbox puts an empty directory in the place of each protected one that is missing where a command may write, and
-takes it away after the command, unless it is killed; and a command that is stopped is killed. So commands may write in
-the directory of the task and in one for temporary files that goes with the run, and nowhere else.
+Wherever a command may write, codex's sandbox creates an empty directory for each protected one that is missing, and
+removes it after the command, but not if the sandbox is killed, as happens when a command is stopped. So commands may
+write only in the task's directory and in a directory for temporary files that is deleted with the run.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from pi_subagents.models.task import Profile
 CONVERSATION_FILES = (f"{AGENT_HOME}/sessions/*/*/*/rollout-*.jsonl",)
 HOME_VARIABLE = "CODEX_HOME"
 LEVELS = {"off": "low", "minimal": "low"}
-"""For its models thinking begins there."""
+"""Its models have no lower level than `low`."""
 LOGIN_FILE = "auth.json"
 CONTEXT_FILES = ("AGENTS.md", "AGENTS.override.md")
 INHERITED = ("config.toml", "skills", "rules", "hooks.json", "agents", "prompts")
-"""What of the user's configuration directory an agent has that inherits it; its conversation stays in the run."""
+"""What `inherit` links from the user's configuration directory; the conversation stays in the run directory."""
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
-"""What a profile can say as its `mode`."""
+"""The values of a profile's `mode`."""
 
 _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
 _BASE_URL = "OPENAI_BASE_URL"
@@ -40,12 +40,12 @@ _PROVIDER = "openai_key"
 _ASKED = re.compile(rb'("model_provider(?:_id)?":)"openai(?:_key)?"')
 _PROTECTED = (".git", ".agents", ".codex", ".aws")
 _QUIET = {"RUST_LOG": "off"}
-"""Else each start complains of what is missing on the machine; what makes it end is said all the same."""
+"""Otherwise each start complains about what the machine lacks; fatal errors are still reported."""
 _NO_PROFILE = Profile(name="")
 
 _NO_SLASH_TMP = "sandbox_workspace_write.exclude_slash_tmp"
 _OFF = ("features.shell_snapshot", "features.unbounded_connection_retries", "analytics.enabled")
-"""A snapshot of the shell holds the key, and a network that is gone would be waited for without end."""
+"""A shell snapshot contains the key, and without a network codex would retry for ever."""
 _OFF_UNLESS_INHERITED = (
     *("features.plugins", "features.apps", "features.goals"),
     *("skills.bundled.enabled", "check_for_update_on_startup"),
@@ -53,21 +53,22 @@ _OFF_UNLESS_INHERITED = (
 
 
 def user_home(environ: Mapping[str, str]) -> Path:
-    """The configuration directory of whoever calls."""
+    """The user's own configuration directory."""
     return Path(environ.get(HOME_VARIABLE) or Path(environ.get("HOME", "/"), ".codex"))
 
 
 class Login(msgspec.Struct, frozen=True):
-    """What an agent logs in with: the file of the user's own login, or the variable that holds a key."""
+    """What codex logs in with: the file of the user's own login, or the variable with a key."""
 
     file: Path | None = None
     key: str | None = None
 
 
 def login_for(environ: Mapping[str, str], file: Path | None, *, inherit: bool = False) -> Login:
-    """A key counts if it is meant for codex, or if there is an address for it, or else no login.
+    """The login to use: a key in CODEX_API_KEY always counts.
 
-    Codex itself asks nobody with the key in OPENAI_API_KEY, and has its provider from its configuration.
+    One in OPENAI_API_KEY counts with OPENAI_BASE_URL, or if there is neither a login nor `inherit`: codex itself
+    ignores it, and takes its provider from its configuration.
     """
     key = next((name for name in _KEYS if environ.get(name)), None)
     if key == _KEYS[1] and _BASE_URL not in environ and (file is not None or inherit):
@@ -76,7 +77,7 @@ def login_for(environ: Mapping[str, str], file: Path | None, *, inherit: bool = 
 
 
 def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path]) -> Invocation:
-    """The start of the server; `file` and `inherited` are what there is of the user's own."""
+    """How to start the server; `file` is the user's login and `inherited` their configuration, as far as they exist."""
     profile = launch.profile or _NO_PROFILE
     own_key = {_KEYS[0]: profile.api_key.reveal()} if profile.api_key else {}
     home = launch.run_dir / AGENT_HOME
@@ -116,17 +117,17 @@ def _files(launch: Launch, login: Login, inherited: Iterable[Path], instructions
     yield from (RunFile(f"{AGENT_HOME}/{path.name}", link_to=path) for path in links)
     yield RunFile(f"{AGENT_HOME}/tmp/.keep")
     if not any(path.name == INHERITED[0] for path in links):
-        yield RunFile(f"{AGENT_HOME}/{INHERITED[0]}")  # codex does not start in a directory that is not there
+        yield RunFile(f"{AGENT_HOME}/{INHERITED[0]}")  # codex does not start if its home directory does not exist
     if instructions:
         yield RunFile(SYSTEM_PROMPT_FILE, instructions.encode("utf-8", "replace"))
     for name, content in launch.conversation.files.items() if launch.conversation else ():
-        # A thread insists on the provider that it began with, even where only the login has changed.
+        # A thread insists on the provider it began with, even if only the login has changed.
         provider = b'"openai"' if login.key is None else b'"%b"' % _PROVIDER.encode()
         yield RunFile(name, _ASKED.sub(rb"\1" + provider, content))
 
 
 def _thread(launch: Launch, profile: Profile) -> dict[str, Any]:
-    """What the thread is begun with; one that has an id is gone on with."""
+    """The parameters to start a thread, or to resume the one of the conversation."""
     told: dict[str, Any] = {
         "cwd": str(launch.cwd),
         "model": profile.model,
@@ -138,10 +139,10 @@ def _thread(launch: Launch, profile: Profile) -> dict[str, Any]:
         may_write = "workspace-write" if profile.approvals == "allow" else "read-only"
         told["sandbox"] = profile.mode or may_write
         told["approvalPolicy"] = "on-request" if profile.approvals else "never"
-    # Without raw items codex hides the calls that failed: a patch that does not fit, a command that was not allowed.
+    # Without raw events codex hides calls that failed: a patch that does not apply, a command that was not allowed.
     more: dict[str, Any] = {"experimentalRawEvents": True}
     if launch.conversation is not None:
-        # The name of the oldest file ends with the thread too, for a run that broke off before it told.
+        # The name of the oldest file also ends with the thread id, in case the run broke off before it was reported.
         thread = launch.conversation.id or min(launch.conversation.files)[-42:-6]
         more = {"threadId": thread, "excludeTurns": True}
     return {name: value for name, value in (told | more).items() if value is not None}
@@ -150,7 +151,7 @@ def _thread(launch: Launch, profile: Profile) -> dict[str, Any]:
 def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
     config: dict[str, Any] = {"shell_environment_policy.exclude": list(_KEYS)}
     if not profile.inherit:
-        # Codex trusts a directory that it may write to, and starts the servers that its files name, unless told not to.
+        # By default codex trusts a directory that it may write to, and starts the MCP servers that its files name.
         config["projects"] = {str(launch.cwd): {"trust_level": "untrusted"}}
         config["project_root_markers"] = []
     if not profile.inherit or profile.no_context_files:
@@ -161,11 +162,11 @@ def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
 
 
 def _provider(base_url: str | None, login: Login) -> dict[str, str]:
-    """Whom the server asks, in settings that count for all of it."""
+    """The provider, as settings for the whole process."""
     if login.key is None and (login.file is not None or base_url is None):
         return {"openai_base_url": base_url} if base_url else {}
     own = {"name": "OpenAI", "base_url": base_url or _OPENAI, "wire_api": "responses", "env_key": login.key}
-    # It is silent about attempts of this kind, and tells of those that it makes after them.
+    # Codex makes these retries silently; with none of them, it goes straight to those that it reports.
     own["request_max_retries"] = "0"
     settings = {f"model_providers.{_PROVIDER}.{name}": value for name, value in own.items() if value}
     return {"model_provider": _PROVIDER, **settings}

@@ -228,15 +228,15 @@ class PiDecoder:
         return []
 
     def steer(self, text: str) -> bytes | None:
-        """JSON mode has no way to say anything more."""
+        """JSON mode takes no messages."""
         return None
 
     def abort(self) -> bytes:
-        """There is no polite request: the process is asked with a signal."""
+        """There is no such request: the process gets a signal."""
         return b""
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
-        """It asks for no approvals."""
+        """It asks for no permissions."""
         return b""
 
 

@@ -73,7 +73,7 @@ class Pi:
         return CHECKS
 
     def credentials(self, place: Place) -> str | None:
-        """What `pi` has been given by logging in; it knows many more ways."""
+        """The file of a login; `pi` knows many more ways to log in."""
         from pi_subagents.harness.programs import file_there  # only those who look at programs ask
 
         return "auth.json" if file_there(place.agent_dir / "auth.json") else None

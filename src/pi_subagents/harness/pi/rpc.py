@@ -60,7 +60,7 @@ _UI_REQUEST: msgspec.json.Decoder[UiRequest] = decoder_of(UiRequest)
 
 
 class _RpcDialogue(PiDecoder):
-    """Decodes, tells the agent what it is to hear, and answers extensions that wait for a person who is not there."""
+    """Decodes records, sends messages, and answers extensions that wait for a person who is not there."""
 
     def __init__(self) -> None:
         self._replies = b""

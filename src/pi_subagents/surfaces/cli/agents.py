@@ -67,13 +67,13 @@ Describe how {name} should work. This text is added to the agent's system prompt
 
 
 @click.command()
-@click.option("--programs", is_flag=True, help="List the programs that agents run on, and what each can do.")
+@click.option("--programs", is_flag=True, help="List the agent programs instead, and what each can do.")
 @json_option
 def agents(programs: bool, as_json: bool) -> None:
     """List all agents: name, kind, scope, model and description. Pass a name to `run -p` or `background start`.
 
     With --programs, list pi, Claude Code, Codex and the others instead: which are installed, in which version, whether
-    they are logged in, and what each can do. Pass a name to `run --agent`, or set it as `agent` in a profile.
+    they are logged in, and what each can do. Pass such a name to `run --agent`, or set it as `agent` in a profile.
 
     Broken files are reported on standard error. Exit code 0, even if the list is empty.
     """

@@ -106,7 +106,7 @@ _COMMANDS = {
         "setup": ("setup", "Install pi, set up a model, add the tools to your agents, run a task."),
         "demo": ("demo", "Watch three sub-agents work, with no key and no network."),
         "doctor": ("doctor", "Check that this machine is ready for sub-agents."),
-        "conformance": ("conformance", "Test what an agent program does of all that it must do."),
+        "conformance": ("conformance", "Check that an agent program works as a sub-agent."),
         "init": ("init", "Copy example presets, prompt templates and profiles."),
         "install-pi": ("install_pi", "Install the pi coding agent; setup does this too."),
         "install-agent": ("install_agent", "Install another agent, such as Claude Code or Codex."),

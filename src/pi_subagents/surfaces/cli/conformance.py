@@ -1,4 +1,4 @@
-"""`conformance`: what an agent program does of all that an agent must do, with a scripted model and no key."""
+"""`conformance`: checks an agent program against everything that an agent must do, with a scripted model and no key."""
 
 from __future__ import annotations
 
@@ -27,27 +27,27 @@ _NAMES = (DEFAULT_AGENT, *(name for name in TESTED if name != DEFAULT_HARNESS))
 
 
 @click.command()
-@click.option("--agent", "name", type=click.Choice(_NAMES), required=True, help="Which agent to test.")
-@click.option("--program", metavar="COMMAND", help="Test this program instead of the one that would be started.")
+@click.option("--agent", "name", type=click.Choice(_NAMES), required=True, help="The agent to test.")
+@click.option("--program", metavar="COMMAND", help="Test this program instead of the one that runs would start.")
 @click.option(
     "--story",
     "numbers",
     type=click.IntRange(1, len(STORIES)),
     multiple=True,
     metavar="N",
-    help="Only this one; repeat.",
+    help="Run only story N; can be repeated.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one document with all results.")
 def conformance(name: str, program: str | None, numbers: tuple[int, ...], as_json: bool) -> None:
-    """Run an agent program through everything that a sub-agent must do: a line for each story.
+    """Check that an agent program does everything a sub-agent must do, one story at a time, one line for each.
 
-    The program is the real one; only its model is scripted, so no key is needed and nothing is spent. Each story has a
-    home directory and a project of its own. It takes a minute or two.
+    The program is the real one; only its model is scripted, so no key is needed and nothing is spent. Each story gets
+    its own home directory and project. All thirty take a minute or two.
 
     \b
     ✓  holds
-    -  does not hold, which is known of this agent
-    !  holds, although it is known not to: exit code 1
+    -  does not hold: a known exception of this agent
+    !  holds despite a known exception: exit code 1
     ✗  does not hold: exit code 1
     """
     from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
@@ -99,5 +99,5 @@ def _summary(results: Iterable[Result]) -> str:
     if known := verdicts.count(Verdict.EXCEPTED):
         told.append(f"known exceptions: {known}")
     if wrong := sum(not verdict.is_fine for verdict in verdicts):
-        told.append(f"not as they should be: {wrong}")
+        told.append(f"not as expected: {wrong}")
     return "; ".join(told)

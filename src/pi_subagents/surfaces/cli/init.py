@@ -29,14 +29,14 @@ _MODEL_LINE = "# model: provider/id"
 @click.command()
 @click.option("--presets", is_flag=True, help="Copy only the presets.")
 @click.option("--prompts", is_flag=True, help="Copy only the prompt templates.")
-@click.option("--agents", is_flag=True, help="Copy only a profile for each agent beside pi that is installed.")
+@click.option("--agents", is_flag=True, help="Copy only example profiles, one for each installed agent other than pi.")
 @click.option("--global", "is_global", is_flag=True, help="Write them for all your projects, not just this one.")
 @model_option("Use this model in all presets; see 'pi-subagents models'.")
 def init(presets: bool, prompts: bool, agents: bool, is_global: bool, model: str | None) -> None:
     """Copy example presets and prompt templates into this project, for you to use and edit.
 
-    Presets go to .pi/subagents/, prompt templates to .pi/prompts/. With --agents, profiles for Claude Code, Codex and
-    the others that are installed go to .pi/agent-profiles/. Existing files are kept.
+    Presets go to .pi/subagents/, prompt templates to .pi/prompts/. With --agents, a profile for each installed agent,
+    such as Claude Code or Codex, goes to .pi/agent-profiles/. Existing files are kept.
     """
     place = Place.here()
     scope: Scope = "global" if is_global else "project"
@@ -56,7 +56,7 @@ def init(presets: bool, prompts: bool, agents: bool, is_global: bool, model: str
         is_new = write_new_file(path, text, scope)
         echo(f"wrote {path}" if is_new else f"kept  {path} (already exists)")
     if agents and not profiles:
-        echo("hint: no agent but pi was found; to install one: pi-subagents install-agent claude", err=True)
+        echo("hint: no agent other than pi is installed; to install one: pi-subagents install-agent claude", err=True)
     for hint in _hints(is_global, presets=presets and model is None, prompts=prompts, profiles=bool(profiles)):
         echo(f"hint: {hint}", err=True)
 

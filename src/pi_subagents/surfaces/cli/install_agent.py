@@ -1,4 +1,4 @@
-"""`install-agent`: brings another agent than `pi` under the data directory, or lists those that it can bring."""
+"""`install-agent`: installs an agent other than `pi` into the data directory, or lists those it can install."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ def _complete_name(_context: click.Context, _parameter: click.Parameter, start: 
 @click.argument("version", required=False)
 @click.pass_context
 def install_agent(context: click.Context, name: str | None, version: str | None) -> None:
-    """Install another agent, such as Claude Code, for sub-agents to run on; without NAME, list those there are.
+    """Install another agent, such as Claude Code, for sub-agents to use; without NAME, list the choices.
 
-    VERSION is one from npm, or a tag such as latest; without it you get the tested one. Everything goes into one
+    VERSION is a version on npm or a tag such as latest (default: the tested version). Everything goes into one
     directory that you own; the system is not changed, and you do not need root.
     """
     if name is None:
@@ -47,7 +47,7 @@ def install_agent(context: click.Context, name: str | None, version: str | None)
         _install(name, version)
     else:
         hint = did_you_mean(name, _NAMES)
-        raise InvalidCall(f'Unknown agent: "{name}".{hint}', advice=f"install-agent can bring {', '.join(_NAMES)}")
+        raise InvalidCall(f'Unknown agent: "{name}".{hint}', advice=f"install-agent knows {', '.join(_NAMES)}")
 
 
 def _list_agents() -> None:
@@ -58,7 +58,7 @@ def _list_agents() -> None:
     for name, (version, npm) in packages.items():
         echo(f"{name:<10}{version:<10}{npm}")
     echo("hint: to install one: pi-subagents install-agent NAME", err=True)
-    echo("hint: to see which are here, and what each can do: pi-subagents agents --programs", err=True)
+    echo("hint: to see which are installed, and what each can do: pi-subagents agents --programs", err=True)
 
 
 def _install(name: str, version: str | None) -> None:

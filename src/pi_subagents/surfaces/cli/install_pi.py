@@ -47,7 +47,7 @@ def bring_pi(version: str, steps: Steps, data: Path) -> install.Installation:
 
 @contextmanager
 def with_details() -> Iterator[None]:
-    """Print the end of what npm or pip said before an InstallError goes on."""
+    """Print the end of npm's or pip's output before an InstallError is raised further."""
     try:
         yield
     except InstallError as error:

@@ -72,7 +72,7 @@ class Agents(click.ParamType):  # type: ignore[type-arg]  # as above
         self._several = several
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, ...]:
-        """The names; fails for one that there is not, or that is there twice."""
+        """The names as a tuple; fails if one is unknown or given twice."""
         from pi_subagents.harness import AGENTS
         from pi_subagents.text.wording import did_you_mean
 
@@ -84,11 +84,11 @@ class Agents(click.ParamType):  # type: ignore[type-arg]  # as above
                 sentence = f'unknown agent "{name}"; available agents: {", ".join(AGENTS)}'
                 self.fail(f"{sentence}.{did_you_mean(name, AGENTS)}", param, ctx)
             if names.count(name) > 1:
-                self.fail(f'"{name}" is named more than once', param, ctx)
+                self.fail(f'agent "{name}" is given more than once', param, ctx)
         return tuple(names)
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Names for the shell, those that are here first; behind a comma, those that are not named yet."""
+        """Names for the shell, installed agents first; after a comma, those not given yet."""
         from click.shell_completion import CompletionItem
 
         from pi_subagents.harness import AGENTS, DEFAULT_AGENT
@@ -98,7 +98,7 @@ class Agents(click.ParamType):  # type: ignore[type-arg]  # as above
         here = {DEFAULT_AGENT, *installed_agents(_here().environ)}
         left = [name for name in AGENTS if name.startswith(start) and name not in before.split(",")]
         return [
-            CompletionItem(f"{before}{comma}{name}", help=None if name in here else "not found on this machine")
+            CompletionItem(f"{before}{comma}{name}", help=None if name in here else "not installed")
             for name in sorted(left, key=lambda name: name not in here)
         ]
 
@@ -236,7 +236,7 @@ def model_option(meaning: str) -> Decorator:
 
 
 def agent_option(meaning: str, *, several: bool = False) -> Decorator:
-    """The option --agent of a command that starts agents: which program does the work; a tuple of names."""
+    """The option --agent of a command that starts agents: the program that does the work, as a tuple of names."""
     metavar = "NAME[,NAME]..." if several else "NAME"
     return click.option("--agent", "programs", metavar=metavar, type=Agents(several=several), default=(), help=meaning)
 

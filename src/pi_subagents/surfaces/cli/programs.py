@@ -1,4 +1,4 @@
-"""`agents --programs`: which agents are here, in which version, with what login, and what each can do."""
+"""`agents --programs`: which agents are installed, in which version and with what login, and what each can do."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from pi_subagents.surfaces.cli.tables import Column, console_for_output, drawn
 
 _NONE = "–"
 _ANY = "acp"
-"""Whichever program a profile names: there is none that could be found."""
+"""Any program that a profile names, so there is none to look for."""
 
 
 class AgentHere(msgspec.Struct, frozen=True):
-    """An agent as it is on this machine; without a program it is not installed."""
+    """An agent as found on this machine; `program` is None if it is not installed."""
 
     name: str
     harness: Harness
@@ -38,25 +38,25 @@ class AgentHere(msgspec.Struct, frozen=True):
 
     @property
     def tested(self) -> str | None:
-        """The version that the tests run on."""
+        """The version that our tests use."""
         if self.name == DEFAULT_AGENT:
             return PINNED_PI_VERSION
         return PACKAGES[self.name].tested if self.name in PACKAGES else None
 
     @property
     def login(self) -> str:
-        """How to log in, where that has not been done."""
+        """How to log in; empty if that is not needed."""
         if self.program is None or self.credentials is not None or not isinstance(self.harness, Agent):
             return ""
         return login_with(self.program, self.name, self.harness.login)
 
     @property
     def shown_version(self) -> str | None:
-        """With points in it."""
+        """Such as `2.1.325`."""
         return ".".join(map(str, self.version)) if self.version else None
 
     def to_json(self) -> dict[str, Any]:
-        """For programs."""
+        """The row for `--json`."""
         return {
             "agent": self.name,
             "program": list(self.program.argv) if self.program else None,
@@ -69,7 +69,7 @@ class AgentHere(msgspec.Struct, frozen=True):
 
 
 def print_programs(place: Place, *, as_json: bool) -> None:
-    """Print it; programs are asked for their versions side by side, and only once a day."""
+    """Print all agents. Their programs are asked for their versions in parallel, at most once a day."""
     found = agents_here(place)
     if as_json:
         print_json([agent.to_json() for agent in found])
@@ -80,7 +80,7 @@ def print_programs(place: Place, *, as_json: bool) -> None:
 
 
 def agents_here(place: Place) -> list[AgentHere]:
-    """Every agent, whether it is here or not."""
+    """Every agent, installed or not."""
     look = partial(_look, place=place, settings=place.settings())
     with ThreadPoolExecutor(max_workers=len(AGENTS)) as pool:
         return list(pool.map(look, AGENTS))

@@ -56,7 +56,7 @@ _FILES: Column[RunResult] = Column("files", lambda result: str(len(result.change
 class Report:
     """How people hear of their tasks. `plain`: nothing redrawn or rendered; `quiet`: only answers and errors.
 
-    With `compares`, several agents have done the same: which files each of them changed is told too.
+    With `compares`, several agents did the same tasks, so the report also lists the files that each of them changed.
     """
 
     as_json: bool = False
@@ -129,10 +129,8 @@ class Report:
             words = f"\nRecords: {clean(_short(results[0].run_dir.parent))}"
             console.print(words, style="dim", highlight=False, soft_wrap=True, markup=False)
         if denied := sum(result.denied for result in results):
-            were = "request was" if denied == 1 else "requests were"
-            echo(
-                f"hint: {denied} {were} denied; agents of a profile with 'approvals: allow' may do everything", err=True
-            )
+            were = "permission request was" if denied == 1 else "permission requests were"
+            echo(f"hint: {denied} {were} denied; 'approvals: allow' in a profile allows everything", err=True)
 
     def _columns(self, results: Sequence[RunResult]) -> list[Column[RunResult]]:
         first, *figures, session = _COLUMNS
@@ -169,15 +167,15 @@ def _named_after_agents(results: Sequence[RunResult]) -> bool:
 
 
 def _changes(results: Sequence[RunResult]) -> Iterator[str]:
-    """Which files each agent changed, and which of them several did: they work in the same directory."""
+    """Which files each agent changed, and which files several agents changed: all work in the same directory."""
     by: dict[str, list[str]] = {}
-    yield "\nFiles changed, as far as the agents tell:"
+    yield "\nFiles changed, as reported by the agents:"
     for result in results:
         for path in result.changed_files:
             by.setdefault(path, []).append(result.name)
         yield f"  {clean(result.name)}: {_listed(result.changed_files)}"
     if twice := [path for path, names in by.items() if len(names) > 1]:
-        yield f"warning: several agents changed the same file, the last of them counts: {_listed(twice)}"
+        yield f"warning: several agents changed the same file and may have undone each other's work: {_listed(twice)}"
 
 
 def _listed(paths: Sequence[str]) -> str:

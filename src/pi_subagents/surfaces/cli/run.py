@@ -46,8 +46,8 @@ from pi_subagents.surfaces.cli.views import Detaching, View, begin_detachable, c
 )
 @model_option("Model for tasks that do not set one, instead of the agent's own.")
 @agent_option(
-    "Agent for tasks that do not set one: pi, claude, codex, … With several, each does every task, side by side, and "
-    "their answers are compared.",
+    "Agent for tasks that do not set one: pi, claude, codex, … With several names, each agent does every task, side by "
+    "side, for comparison.",
     several=True,
 )
 @click.option(
@@ -180,10 +180,10 @@ def _with_choice(task: Task, model: str | None, thinking: str | None, agent: str
 
 
 def _by_each(tasks: Sequence[Task], agents: Sequence[str]) -> list[Task]:
-    """Every task for each of the agents; it is named after the agent, and of several tasks after the task too."""
+    """Each task once per agent, named after the agent; if there are several tasks, after the task too."""
     if chosen := [task.name for task in tasks if task.agent]:
         raise click.UsageError(
-            f'"{chosen[0]}" has an agent of its own, so --agent can name only one for the other tasks'
+            f'task "{chosen[0]}" sets its own agent, so --agent can name only one agent for the others'
         )
     return [
         replace(task, name=agent if len(tasks) == 1 else f"{agent}: {task.name}", agent=agent)
@@ -196,7 +196,7 @@ def _by_each(tasks: Sequence[Task], agents: Sequence[str]) -> list[Task]:
 @session_argument
 @click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
 @click.option("-p", "--profile", help="Use another profile or preset than before.", shell_complete=complete_agent)
-@agent_option("Let another agent continue, which is told what happened so far: pi, claude, codex, …")
+@agent_option("Continue with another agent, which is told what happened so far: pi, claude, codex, …")
 @click.option("--files", multiple=True, metavar="PATH", help="Prepend a file to the prompt; - is standard input.")
 @click.option("--timeout", type=Duration(min_s=1), help=f"Timeout: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
 @cwd_option("the same as before")

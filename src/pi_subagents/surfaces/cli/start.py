@@ -36,7 +36,7 @@ _FOREGROUND_ONLY = {
 @click.argument("agent", shell_complete=complete_agent)
 @click.argument("task")
 @model_option("Use this model instead of the agent's own.")
-@agent_option("Let this program do it instead of the one that AGENT says: pi, claude, codex, …")
+@agent_option("Use this program instead of the one that AGENT sets: pi, claude, codex, …")
 @cwd_option("this one")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and the run counts as JSON.")
 @trust_option
