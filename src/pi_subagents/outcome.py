@@ -65,7 +65,7 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
     if finished and (state.exit_code == 0 or stopped_after_settling):
         if not state.text and not state.tool_count:
             return ending(Reason.AGENT_ERROR, SILENT_SENTENCE, at)
-        return ending(Reason.SETTLED, None, at)
+        return ending(Reason.SETTLED if state.text else Reason.NO_ANSWER, None, at)
     if state.exit_code in _NOT_STARTED and state.message_count == 0 and not finished:
         return ending(Reason.SPAWN, SPAWN_SENTENCE, at)
     return ending(Reason.EXIT, _advised(_exit_sentence(state), state), at)

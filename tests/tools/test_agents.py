@@ -54,6 +54,16 @@ async def test_one_call_hands_a_task_to_each_of_three_agents(desk: Workplace) ->
     assert not third.keys() & {"agent", "knowsCost", "beginning", "changedFiles"}
 
 
+async def test_an_agent_that_works_and_says_nothing_is_not_plainly_completed(desk: Workplace) -> None:
+    tasks = [{"name": "quiet", "prompt": "> bash ls", "agent": "claude"}]
+    result = await desk.tool("delegate_to_subagents", tasks=tasks)
+    assert result.text.startswith("✓ quiet: completed without an answer (session: ")
+    assert result.structured is not None
+    (task,) = result.structured["tasks"]
+    output = await desk.tool("get_subagent_output", sessionId=task["sessionId"])
+    assert output.text == "(no text output from sub-agent)"
+
+
 async def test_an_empty_agent_counts_as_left_out(desk: Workplace) -> None:
     task = {"name": "t", "prompt": script(prints(*answer("Done."))), "agent": ""}
     result = await desk.tool("delegate_to_subagents", tasks=[task])

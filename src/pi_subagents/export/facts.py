@@ -16,7 +16,7 @@ from pi_subagents.export.entries import Called, Entry, Returned
 from pi_subagents.fold import RunState
 from pi_subagents.models import Status, Usage
 from pi_subagents.models.run import Reason
-from pi_subagents.progress import status_icon, summarise_tool_result
+from pi_subagents.progress import standing, status_icon, summarise_tool_result
 from pi_subagents.text import clean, cost_words, counted, duration, money, one_line, printable, shorten_path
 from pi_subagents.text.harmless import escape_json
 
@@ -51,10 +51,10 @@ def title(runs: Sequence[RunPage]) -> str:
 
 
 def status_words(state: RunState) -> str:
-    """`✓ completed`, `✗ failed (timeout)`, `✓ completed, damaged`."""
-    reason = f" ({state.reason})" if state.reason and state.status is not Status.COMPLETED else ""
-    damaged = ", damaged" if state.is_damaged else ""
-    return f"{status_icon(state.status)} {state.status}{reason}{damaged}"
+    """`✓ completed`, `✓ completed without an answer`, `✗ failed (timeout)`, `✓ completed, damaged`."""
+    if state.status is Status.COMPLETED or not state.reason:
+        return f"{status_icon(state.status)} {standing(state)}"
+    return f"{status_icon(state.status)} {state.status} ({state.reason}){', damaged' if state.is_damaged else ''}"
 
 
 def error_words(error: str, reason: str | None, took_s: float) -> str:

@@ -52,6 +52,7 @@ class Reason(_Word):
     """Why a run ended, for programs; the sentence for people stands beside it."""
 
     SETTLED = "settled"
+    NO_ANSWER = "no_answer"
     AGENT_ERROR = "agent_error"
     EXIT = "exit"
     TIMEOUT = "timeout"
@@ -87,7 +88,7 @@ def transition(current: Status, new: Status) -> Status:
 
 def status_for(reason: Reason) -> Status:
     """The final state that belongs to a reason."""
-    if reason is Reason.SETTLED:
+    if reason in (Reason.SETTLED, Reason.NO_ANSWER):
         return Status.COMPLETED
     return Status.ABORTED if reason is Reason.CANCELLED else Status.FAILED
 

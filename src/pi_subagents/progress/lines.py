@@ -10,13 +10,15 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from pi_subagents.fold import RunState
-from pi_subagents.models import Status
+from pi_subagents.models import Reason, Status
 from pi_subagents.progress.arguments import text_of
 from pi_subagents.progress.history import WindowLine
 from pi_subagents.progress.windows import Window
 from pi_subagents.text import cell_width, clean, clip, cost_words, counted, duration, short_count, wrap
 from pi_subagents.text.segments import Line, Segment, Style, fit, plain, style_tool_line
 
+WITHOUT_ANSWER = "without an answer"
+"""What people are told of an agent that finished and said nothing."""
 _ICONS = {Status.QUEUED: "·", Status.RUNNING: "⏳", Status.COMPLETED: "✓", Status.FAILED: "✗", Status.ABORTED: "✗"}
 
 FATES = (Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED)
@@ -45,16 +47,19 @@ def status_icon(status: Status) -> str:
     return _ICONS.get(status, "?")
 
 
-def standing(status: Status, is_damaged: bool) -> str:
-    """`completed`, `completed, damaged`."""
-    return f"{status}, damaged" if is_damaged else str(status)
+def standing(state: RunState) -> str:
+    """`completed`, `completed without an answer`, `completed, damaged`."""
+    answer = f" {WITHOUT_ANSWER}" if state.reason is Reason.NO_ANSWER else ""
+    return f"{state.status}{answer}{', damaged' if state.is_damaged else ''}"
 
 
-def unusual_standing(status: Status, is_damaged: bool) -> str:
-    """What an icon cannot say: nothing, `damaged`, or the word of another version."""
-    if status not in _ICONS:
-        return standing(status, is_damaged)
-    return "damaged" if is_damaged else ""
+def unusual_standing(state: RunState) -> str:
+    """What an icon cannot say: nothing, `damaged`, `without an answer`, or the word of another version."""
+    if state.status not in _ICONS:
+        return standing(state)
+    if state.is_damaged:
+        return "damaged"
+    return WITHOUT_ANSWER if state.reason is Reason.NO_ANSWER else ""
 
 
 def header_segments(

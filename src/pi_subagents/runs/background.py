@@ -167,7 +167,7 @@ def announcement(run: Run, named: str | None = None) -> str:
     state = run.state
     name = state.agent or state.other_agent
     what = f' "{name}"' if name else ""
-    how = standing(state.status, state.is_damaged)
+    how = standing(state)
     ids = named or f"run {state.run_id}, session {state.session_id}"
     words = f"Background agent{what} {how}: {state.name} ({ids})"
     return f"{words} – {state.error}" if state.error else words

@@ -133,7 +133,7 @@ def _count_words(found: dict[str, int]) -> str:
 
 def _line(run: Run) -> str:
     state = run.state
-    word = standing(state.status, state.is_damaged)
+    word = standing(state)
     head = f"{state.run_id} {state.agent or ''} {word}: {clean(state.name)}"
     if not run.is_over:
         return head

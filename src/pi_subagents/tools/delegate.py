@@ -9,9 +9,9 @@ import msgspec
 
 from pi_subagents.delegation.delegation import DelegatedRun
 from pi_subagents.fold import RunState
-from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_TASKS, FileSlice, Status, Task
+from pi_subagents.models import DEFAULT_TIMEOUT_S, MAX_TASKS, FileSlice, Reason, Status, Task
 from pi_subagents.models.event import Event
-from pi_subagents.progress import Window, documented_status
+from pi_subagents.progress import Window, documented_status, standing
 from pi_subagents.runs.run import Run
 from pi_subagents.settings import Settings, preview_width
 from pi_subagents.text import clean
@@ -104,7 +104,8 @@ def _summary_line(state: RunState, summary: str | None) -> str:
     name = clean(state.name)
     profile = f" ({clean(summary)})" if summary else ""
     if state.status is Status.COMPLETED:
-        return f"✓ {name}: completed (session: {state.session_id}){profile}"
+        how = standing(state) if state.reason is Reason.NO_ANSWER else "completed"
+        return f"✓ {name}: {how} (session: {state.session_id}){profile}"
     return f"✗ {name}: error — {clean(state.error or '')} (session: {state.session_id}){profile}"
 
 

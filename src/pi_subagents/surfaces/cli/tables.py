@@ -71,7 +71,7 @@ def run_columns(
 
     def stands(row: Row) -> str:
         state = state_of(row)
-        return f"{status_icon(state.status)} {standing(state.status, state.is_damaged)}"
+        return f"{status_icon(state.status)} {standing(state)}"
 
     return (
         Column("status", stands, colour=lambda row: _COLOURS.get(state_of(row).status, "yellow")),

@@ -109,7 +109,7 @@ def _facts(run: WatchedRun, with_project: bool) -> Iterator[str]:
 
 
 def _unusual(run: WatchedRun) -> str:
-    return unusual_standing(run.state.status, run.state.is_damaged)
+    return unusual_standing(run.state)
 
 
 def _origin(run: WatchedRun, with_project: bool) -> Iterator[str]:
