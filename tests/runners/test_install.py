@@ -82,6 +82,16 @@ def test_a_second_install_fetches_nothing(machine: Machine) -> None:
     assert machine.npm_calls == 1
 
 
+def test_a_second_install_leaves_the_launcher_as_it_is_so_that_what_is_known_of_it_stays_true(machine: Machine) -> None:
+    install(machine)
+    before = machine.launcher.stat()
+    install(machine)
+    assert machine.launcher.stat().st_ino == before.st_ino
+    machine.launcher.write_text("#!/bin/sh\nexit 3\n")
+    install(machine)
+    assert "exit 3" not in machine.launcher.read_text()
+
+
 def test_a_tag_is_kept_under_the_version_it_stands_for(machine: Machine) -> None:
     install(machine, "latest")
     assert [folder.name for folder in (machine.data / "pi").iterdir()] == ["0.87.1"]

@@ -6,6 +6,7 @@ half-done, and two at the same time do not disturb each other.
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 import subprocess
@@ -73,11 +74,17 @@ def publish(staged: Path, target: Path, usable: Callable[[Path], bool]) -> None:
 
 
 def write_launcher(launcher: Path, command: str, data: Path) -> None:
-    """Write a script that starts a command; it is replaced in one step, never half-written."""
+    """Write a script that starts a command; it is replaced in one step, never half-written.
+
+    One that says the same stays: what is remembered of a program is remembered of its file.
+    """
     launcher.parent.mkdir(exist_ok=True)
+    script = f'#!/bin/sh\nexec {command} "$@"\n'.encode()
+    if os.access(launcher, os.X_OK) and launcher.read_bytes() == script:
+        return
     with scratch(data) as folder:
         new = folder / launcher.name
-        new.write_text(f'#!/bin/sh\nexec {command} "$@"\n', encoding="utf-8")
+        new.write_bytes(script)
         new.chmod(0o755)
         new.replace(launcher)
 
