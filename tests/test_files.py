@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import stat
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.files import Directory, end_of_hole, read_bounded
+
+NOBODY = 65534
+PR_SET_DUMPABLE = 4
 
 
 def test_a_file_is_read_up_to_its_bound(tmp_path: Path) -> None:
@@ -214,3 +219,32 @@ def test_a_hole_ends_where_there_is_data_again_or_with_the_file(tmp_path: Path) 
         assert end_of_hole(file.fileno(), (1 << 40) + (1 << 20)) == 1 << 41
         assert end_of_hole(file.fileno(), 2) == 2
         assert file.tell() == 3
+
+
+@contextmanager
+def as_ordinary_user(*theirs: Path) -> Iterator[None]:
+    """Somebody whom the modes of files bind, unlike root; the folders are theirs."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for folder in theirs:
+        os.chown(folder, NOBODY, -1)
+    os.seteuid(NOBODY)
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1)  # else the kernel hides /proc/self from whoever was root
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 1)
+
+
+@pytest.mark.parametrize("mode", [0o000, 0o555, 0o300])
+def test_a_tree_is_removed_whose_directories_let_nobody_in(tmp_path: Path, mode: int) -> None:
+    inner = tmp_path / "tree" / "inner"
+    inner.mkdir(parents=True)
+    (inner / "file").touch()
+    for path in (inner, inner.parent):
+        path.chmod(mode)
+    with Directory.at(tmp_path) as folder, as_ordinary_user(tmp_path, inner.parent, inner):
+        folder.remove("tree")
+    assert not (tmp_path / "tree").exists()

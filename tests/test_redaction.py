@@ -68,6 +68,14 @@ def test_credentials_of_the_providers_that_pi_knows_are_secrets(name: str) -> No
     assert secrets_in({name: KEY, "PATH": "/usr/bin", "AWS_ACCESS_KEY_ID": "AKIA", "EDITOR": "vi"}) == {KEY}
 
 
+def test_keys_inside_a_configuration_in_a_variable_are_secrets_and_names_of_variables_are_none() -> None:
+    options = {"apiKey": KEY, "baseURL": "https://models.example"}
+    named = {"apiKey": "{env:ACME_API_KEY}", "headers": {"Authorization": "Bearer abcdefgh"}}
+    text = json.dumps({"provider": {"one": {"options": options}, "two": {"options": named}}})
+    assert secrets_in({"OPENCODE_CONFIG_CONTENT": text}) == {KEY, "Bearer abcdefgh"}
+    assert secrets_in({"OPENCODE_CONFIG_CONTENT": "{" * 9000, "A_CONFIG_CONTENT": "7"}) == set()
+
+
 @given(st.lists(st.booleans(), min_size=len(AWKWARD), max_size=len(AWKWARD)))
 def test_a_secret_is_found_however_json_spells_it(spelt: list[bool]) -> None:
     written = "".join(

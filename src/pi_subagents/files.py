@@ -114,6 +114,14 @@ class Directory:
                 raise OSError(errno.ELOOP, "is a link, and links are not followed here", str(path)) from None
             raise OSError(error.errno, error.strerror, str(path)) from None
 
+    def open_up(self, name: str) -> None:
+        """Let the user into a directory of theirs, whatever its mode says, and no other user; raises OSError."""
+        fd = os.open(_word(name), os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=self._fd)
+        try:
+            os.chmod(f"/proc/self/fd/{fd}", 0o700)  # noqa: PTH101 - whatever has got the name by now
+        finally:
+            os.close(fd)
+
     def make(self, name: str, mode: int = 0o700) -> Directory:
         """The directory of that name, made if it is missing; raises OSError."""
         with suppress(FileExistsError):
@@ -224,6 +232,7 @@ class Directory:
 
         What is in it is moved up here first, under a name by which an unfinished removal can be told.
         """
+        self.open_up(name)
         left = [name]
         while left:
             latest = left.pop()
@@ -235,6 +244,7 @@ class Directory:
                     try:
                         os.rmdir(inner, dir_fd=folder._fd)  # also one that could not be moved
                     except OSError:
+                        folder.open_up(inner)
                         left.append(f".{os.urandom(8).hex()}{PART_OF_REMOVED}")
                         os.rename(inner, left[-1], src_dir_fd=folder._fd, dst_dir_fd=self._fd)
             os.rmdir(latest, dir_fd=self._fd)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 MARK = "[redacted]"
 
@@ -20,12 +21,33 @@ _SPELT = re.compile(rb"\\(?:u(?!00[01])|/)")
 Control characters are always spelt so, and much output has colours: they are no reason to decode it twice.
 """
 
+_CONFIGURATION_SUFFIX = "_CONFIG_CONTENT"
+_SECRET_KEY = re.compile("key|token|secret|password|authorization", re.IGNORECASE)
+"""Names of settings in it; a value with a brace names a variable or a file."""
 _SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY", "_BEARER_TOKEN_BEDROCK")
 
 
 def secrets_in(environ: Mapping[str, str]) -> set[str]:
-    """The values of variables that hold provider credentials."""
-    return {value for name, value in environ.items() if name.endswith(_SECRET_SUFFIXES)}
+    """The values of variables that hold provider credentials, also those in variables that hold configuration."""
+    found = {value for name, value in environ.items() if name.endswith(_SECRET_SUFFIXES)}
+    for name, value in environ.items():
+        if name.endswith(_CONFIGURATION_SUFFIX):
+            found |= _secrets_of(value)
+    return found
+
+
+def _secrets_of(configuration: str) -> set[str]:
+    import json  # hardly anybody has such a variable
+
+    found: set[str] = set()
+
+    def look(pairs: list[tuple[str, object]]) -> None:
+        values = {name: value for name, value in pairs if isinstance(value, str)}
+        found.update(value for name, value in values.items() if _SECRET_KEY.search(name) and "{" not in value)
+
+    with suppress(ValueError, RecursionError):
+        json.loads(configuration, object_pairs_hook=look)
+    return found
 
 
 class Redactor:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pi_subagents.harness import Dialogue
 from pi_subagents.harness.pi.decoder import PiDecoder
-from pi_subagents.jsonl import MAX_RECORD_BYTES
+from pi_subagents.jsonl import MAX_RECORD_BYTES, Frame
 from pi_subagents.models import event as ev
 from pi_subagents.redaction import MARK, Redactor
 from pi_subagents.supervisor.recorder import AgentOutput, TextStream
@@ -22,9 +23,9 @@ SECRET = "sk-live-0123456789-sk"
 class Stdout:
     """One agent's output as its run hears it, and what is kept of it in the log."""
 
-    def __init__(self) -> None:
+    def __init__(self, dialogue: Dialogue | None = None) -> None:
         self.log = BytesIO()
-        self.output = AgentOutput(PiDecoder(), Redactor([SECRET]), lambda: 7, self.log, BytesIO())
+        self.output = AgentOutput(dialogue or PiDecoder(), Redactor([SECRET]), lambda: 7, self.log, BytesIO())
         self.take_pending = self.output.take_pending
 
     def feed(self, *printed: Record | bytes) -> list[ev.AnyEvent]:
@@ -75,6 +76,42 @@ def test_a_secret_streamed_in_two_halves_is_redacted(between: list[Record]) -> N
         events += stream.feed(record) + stream.take_pending()
     events += stream.feed(delta(SECRET[9:] + " ok")) + stream.finish()
     assert texts(events) == f"the key: {MARK} ok"
+
+
+class Joining(PiDecoder):
+    """Puts messages together from what it hears, as agents want it that tell no whole ones, and fails at one word."""
+
+    def __init__(self) -> None:
+        self.heard = ""
+
+    def decode(self, frame: Frame, at: int) -> list[ev.AnyEvent]:
+        assert isinstance(frame, bytes)
+        if frame == b"unheard of":
+            raise KeyError(frame)
+        self.heard += frame.decode()
+        return [] if not frame.endswith(b".") else self.ended(0, at)
+
+    def ended(self, exit_code: int, at: int) -> list[ev.AnyEvent]:
+        parts = (ev.TextPart(self.heard), ev.ThinkingPart(self.heard))
+        return [ev.Message(at=at, role="assistant", parts=parts, error_message=self.heard)]
+
+
+@pytest.mark.parametrize("last", [b"ok.\n", b"ok"])
+def test_a_secret_is_redacted_of_which_no_record_has_more_than_a_piece(last: bytes) -> None:
+    stream = Stdout(Joining())
+    events = stream.feed(*(f"{piece}\n".encode() for piece in (SECRET[:9], SECRET[9:])), last) + stream.finish()
+    message = events[0]
+    assert isinstance(message, ev.Message)
+    assert [part.text for part in message.parts if isinstance(part, ev.TextPart | ev.ThinkingPart)] == [
+        f"{MARK}{last.decode().strip()}"
+    ] * 2
+    assert SECRET not in str(events)
+
+
+def test_a_record_that_a_decoder_fails_at_is_kept_and_costs_nothing_of_what_comes_with_it() -> None:
+    events = Stdout(Joining()).feed(b"before \n", b"unheard of\n", b"after.\n")
+    assert events[0] == ev.Output(at=7, text="unheard of")
+    assert [event.text for event in events if isinstance(event, ev.Message)] == ["before after."]
 
 
 def test_a_secret_that_breaks_off_is_not_shown_either() -> None:

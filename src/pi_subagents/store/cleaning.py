@@ -50,8 +50,8 @@ def _prune(parent: Directory, name: str, patterns: Sequence[Sequence[str]], rewr
     if not patterns or not stat.S_ISDIR(parent.status(name).st_mode):
         parent.remove(name)
         return False
+    parent.open_up(name)
     with parent.below(name) as folder:
-        os.fchmod(folder.fileno(), 0o700)
         kept = [inner for inner in folder.names() if _is_kept(folder, inner, patterns, rewrite)]
         kept = [inner for inner in kept if stat.S_ISDIR(folder.status(inner).st_mode)] + _rewrite_all(
             folder, [inner for inner in kept if stat.S_ISREG(folder.status(inner).st_mode)], rewrite
@@ -107,9 +107,12 @@ def read_matching(run_dir: Path, patterns: Sequence[str]) -> dict[str, bytes]:
     try:
         with open_run(run_dir) as run:
             for pattern in patterns:
-                for name in _matching(run, pattern.split("/")):
+                names = _matching(run, pattern.split("/"))
+                if len(found) + len(names) > _MAX_FILES:
+                    return {}
+                for name in names:
                     found[name] = _read(run, name, _MAX_BYTES - sum(map(len, found.values())))
-                if not found or len(found) > _MAX_FILES:
+                if not found:
                     return {}
     except (OSError, StoreError):
         return {}

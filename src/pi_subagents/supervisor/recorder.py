@@ -20,8 +20,10 @@ from pi_subagents.clock import NowMs, iso_time
 from pi_subagents.errors import StoreError
 from pi_subagents.fold import RunState, advance
 from pi_subagents.harness import Dialogue
+from pi_subagents.harness.frames import dropped, output
 from pi_subagents.jsonl import Frame, Framer, Oversized
 from pi_subagents.models import event as ev
+from pi_subagents.models.parts import Part, TextPart, ThinkingPart
 from pi_subagents.progress import ProgressWords
 from pi_subagents.redaction import Redactor
 from pi_subagents.runners import Stream
@@ -69,7 +71,9 @@ class AgentOutput:
     def finish(self, exit_code: int) -> list[ev.AnyEvent]:
         """What is left when the process is gone, and what its end stands for."""
         left = self._said(self._errors.finish()) + self._decode(self._framer.finish()) + self._release(complete=True)
-        return left + self._dialogue.ended(exit_code, self._now_ms())
+        for event in self._dialogue.ended(exit_code, self._now_ms()):
+            self._add(event, left)
+        return left + self._release(complete=True)
 
     def take_pending(self) -> list[ev.AnyEvent]:
         """The streamed pieces so far, less an end that could be the beginning of a secret."""
@@ -88,7 +92,7 @@ class AgentOutput:
         kept: list[bytes] = []
         for frame in frames:
             clean_frame = self._without_secrets(frame)
-            decoded = self._dialogue.decode(clean_frame, self._now_ms())
+            decoded = self._understood(clean_frame)
             is_piece = all(isinstance(event, ev.Delta | ev.ToolProgress) for event in decoded)
             if not is_piece and not isinstance(clean_frame, Oversized):
                 kept.append(clean_frame + b"\n")
@@ -96,6 +100,14 @@ class AgentOutput:
                 self._add(event, events)
         self._stdout.write(b"".join(kept))
         return events
+
+    def _understood(self, frame: Frame) -> list[ev.AnyEvent]:
+        at = self._now_ms()
+        try:
+            return self._dialogue.decode(frame, at)
+        except Exception:  # noqa: BLE001 - a record that our decoder fails at must not cost the run what comes after it
+            _log.exception("a record of the agent could not be decoded")
+            return [dropped(frame, at) if isinstance(frame, Oversized) else output(frame, at)]
 
     def _without_secrets(self, frame: Frame) -> Frame:
         if not isinstance(frame, Oversized):
@@ -114,7 +126,20 @@ class AgentOutput:
         else:
             # Only a message ends the pieces of one; whatever else comes in between, a secret may go on after it.
             events += self._release(complete=isinstance(event, ev.Message | ev.MessageStarted))
-            events.append(event)
+            events.append(self._whole(event) if isinstance(event, ev.Message) else event)
+
+    def _whole(self, message: ev.Message) -> ev.Message:
+        """The message without secrets: one that was put together from pieces may have one that none of them had."""
+        if not self._redactor:
+            return message
+
+        def clean_part(part: Part) -> Part:
+            if isinstance(part, TextPart | ThinkingPart):
+                return replace(part, text=self._redactor.cut_text(part.text))
+            return part
+
+        error = message.error_message and self._redactor.text(message.error_message)
+        return replace(message, parts=tuple(map(clean_part, message.parts)), error_message=error)
 
     def _release(self, *, complete: bool) -> list[ev.AnyEvent]:
         events: list[ev.AnyEvent] = []
