@@ -360,7 +360,9 @@ def _stderr(state: RunState, event: ev.Stderr) -> None:
 
 
 def _thinking_level(state: RunState, event: ev.ThinkingLevelChanged) -> None:
-    state.thinking_level = event.level
+    state.thinking_level = event.level or None
+    if event.note:
+        state.note = f"{state.note} {event.note}" if state.note else event.note
 
 
 _HANDLERS: dict[type[ev.Event], Callable[[RunState, Any], None]] = {

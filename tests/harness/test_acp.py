@@ -20,7 +20,8 @@ from pi_subagents.errors import ProfileError
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness import AGENT_HOME, Launch, Program, harness_named
 from pi_subagents.harness.acp.agents import AGENTS, AcpAgent
-from pi_subagents.harness.acp.dialogue import OPENING, AcpDialogue, Brief
+from pi_subagents.harness.acp.dialogue import AcpDialogue
+from pi_subagents.harness.acp.setup import OPENING, Brief
 from pi_subagents.harness.programs import variable_of
 from pi_subagents.jsonl import Framer
 from pi_subagents.models import Reason, Status, Task
@@ -136,7 +137,7 @@ def test_a_stream_may_break_off_at_every_byte_of_its_last_records(stream: Path) 
 
 def _plain(dialogue: AcpDialogue) -> dict[str, Any]:
     """What it remembers, but for what cannot be copied; nothing at the end of a stream is still being set up."""
-    return {name: value for name, value in vars(dialogue).items() if name not in ("_talk", "_agent", "_brief")}
+    return {name: value for name, value in vars(dialogue).items() if name not in ("_setup", "_agent", "_brief")}
 
 
 JUNK: tuple[Any, ...] = (None, 7, -0.5, 1e400, "x", [], [None], {"type": []})
@@ -322,6 +323,30 @@ def test_a_message_is_whole_at_the_next_one_and_at_a_call() -> None:
     (change,) = those(events, ev.FileChanged)
     assert "-the well is under the oak\n+the well is under the elm\n" in change.diff
     assert (change.path, change.tool_call_id) == ("/lab/opencode-acp-perm-allow/ws/well.txt", "call_1_0")
+
+
+@pytest.mark.parametrize(
+    ("asked", "offered", "sent", "level", "note"),
+    [
+        ("off", ["none", "low"], "none", "off", None),
+        ("medium", ["low", "high"], "low", "low", 'level "medium" becomes "low", the nearest'),
+        ("xhigh", ["default", "max"], None, "default", 'offers no thinking level like "xhigh"'),
+        ("high", None, None, None, 'offers no thinking level like "high"'),
+    ],
+)
+def test_a_thinking_level_becomes_one_that_is_offered_and_any_other_than_asked_for_is_noted(
+    asked: str, offered: list[str] | None, sent: str | None, level: str | None, note: str | None
+) -> None:
+    dialogue = AcpDialogue(AGENTS["acp"], Brief("/lab", "Go.", level=asked))
+    values = [{"value": value} for value in offered or ()]
+    option = {"id": "effort", "category": "thought_level", "currentValue": "default", "options": values}
+    opened = {"sessionId": "s", "configOptions": [option] if offered else []}
+    events = hear(dialogue, {"id": 1, "result": {}}, {"id": 2, "result": opened}, {"id": 3, "result": {}})
+    asked_for = [reply["params"]["value"] for reply in replies(dialogue) if "value" in reply["params"]]
+    assert asked_for == ([sent] if sent else [])
+    state = fold(RunState(), [ev.Created(run_id="r", session_id="s", name="", prompt="", cwd="", harness=""), *events])
+    assert state.thinking_level == level
+    assert (note in state.note) if note and state.note else state.note == note
 
 
 def test_what_an_agent_tells_again_of_an_earlier_conversation_is_not_said_twice() -> None:
@@ -745,11 +770,18 @@ async def test_a_model_that_it_does_not_offer_is_an_error_before_the_prompt(agen
 
 
 @of_opencode
-async def test_it_thinks_as_much_as_it_is_told_to(agent: str, play: Play) -> None:
+@pytest.mark.parametrize(("asked", "got"), [("high", "high"), ("xhigh", "high"), ("minimal", "low"), ("off", "low")])
+async def test_it_thinks_as_much_as_it_is_told_to_or_the_nearest_and_says_so(
+    asked: str, got: str, agent: str, play: Play
+) -> None:
     bench = play(agent, Say("Done."))
-    result = await bench.run(thinking_level="xhigh")
-    assert load_run(result.run_dir).thinking_level == "high", "the nearest that this model has"
-    assert first_request(bench).body["reasoning_effort"] == "high"
+    delegation = bench.delegation(thinking_level=asked)
+    (result,) = await delegation
+    note = f'The thinking level "{asked}" becomes "{got}", the nearest that the agent offers.' if asked != got else None
+    state = load_run(result.run_dir)
+    assert (result.status, state.thinking_level, state.note) == (Status.COMPLETED, got, note)
+    assert delegation.warnings == [*filter(None, [note])]
+    assert first_request(bench).body["reasoning_effort"] == got
 
 
 @of_gemini

@@ -153,8 +153,8 @@ class Delegation:
 
     @property
     def warnings(self) -> list[str]:
-        """What the caller should know of the settings and, once they are planned, of the tasks' profiles and models."""
-        notes = (run.plan.note for run in self.runs if run.plan.note)
+        """What the caller should know of the settings, and of each task's profile, model and agent as far as it got."""
+        notes = (run.state.note for run in self.runs if run.state.note)
         return [*self.settings.warnings, *dict.fromkeys(notes)]
 
     @property

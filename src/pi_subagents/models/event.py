@@ -287,6 +287,7 @@ class QueueChanged(Event, frozen=True, tag="queue_changed"):
 
 class ThinkingLevelChanged(Event, frozen=True, tag="thinking_level_changed"):
     level: str
+    note: str | None = None
 
 
 class SessionRenamed(Event, frozen=True, tag="session_renamed"):
@@ -308,8 +309,7 @@ class ExtensionFailed(Event, frozen=True, tag="extension_failed"):
 class PromptAccepted(Event, frozen=True, tag="prompt_accepted"):
     """The agent has taken the prompt; it has not begun to work on it.
 
-    Where the agent says what became of it, `disposition` does: `started`, `queued`, or `handled` by an extension, in
-    which case no work will begin.
+    Its `disposition`, where it tells, is `started`, `queued`, or `handled` by an extension: then no work will begin.
     """
 
     disposition: str | None = None

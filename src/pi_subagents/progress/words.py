@@ -105,6 +105,7 @@ _NOTICES: dict[type[ev.Event], Callable[[Any], str | None]] = {
     ev.ApprovalRequested: _approval_requested,
     ev.ApprovalAnswered: _approval_answered,
     ev.ExtensionFailed: _extension_failed,
+    ev.ThinkingLevelChanged: lambda event: text_of(event.note) or None,
     ev.Dropped: lambda event: f"Left out a record of {event.size} bytes: too large to keep",
     ev.DetailsDropped: _details_dropped,
 }

@@ -16,7 +16,8 @@ import msgspec
 
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.harness.acp.agents import AGENTS, AcpAgent
-from pi_subagents.harness.acp.dialogue import OPENING, AcpDialogue, Brief
+from pi_subagents.harness.acp.dialogue import AcpDialogue
+from pi_subagents.harness.acp.setup import OPENING, Brief
 from pi_subagents.harness.agent import Agent, Probe, agent_environ
 from pi_subagents.harness.contract import (
     AGENT_HOME,
@@ -42,9 +43,6 @@ class Acp(Agent):
         agent = self._agent = AGENTS[name]
         self.name, self.honours, self.reports, self.login = name, agent.honours, agent.reports, agent.log_in
         self.conversation_files, self.can_steer = agent.conversation_files, agent.joins_prompts
-
-    def own_level(self, level: str) -> str:
-        return self._agent.levels.get(level, level)
 
     def credentials(self, place: Place) -> str | None:
         """A key in the environment, or a login."""
@@ -95,7 +93,7 @@ class Acp(Agent):
             prompt=launch.prompt,
             conversation=launch.conversation.id if launch.conversation else None,
             model=values["model"] if agent.sets_model else None,
-            level=self.own_level(profile.thinking_level) if profile.thinking_level and agent.sets_level else None,
+            level=profile.thinking_level,
             mode=profile.mode if agent.sets_mode else None,
         )
         return Invocation(

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
+import msgspec
+
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.harness.frames import figure_in, items_in, object_in, text_in
 from pi_subagents.models import event as ev
@@ -69,11 +71,22 @@ def option_in(session: dict[str, Any], category: str) -> dict[str, Any] | None:
     return next((option for option in options if category in (option.get("category"), option.get("id"))), None)
 
 
-def nearest_to(level: str, option: dict[str, Any]) -> str:
-    """The offered level that is the same, or the nearest in our order."""
-    offered = [value for item in items_in(option.get("options")) if (value := text_in(item.get("value")))]
+class Level(msgspec.Struct, frozen=True):
+    """A thinking level that an agent offers: our name for it, and its own."""
+
+    name: str
+    own: str
+
+
+_OFF = "none"
+"""What some agents call the level that we call `off`."""
+
+
+def level_for(wanted: str, option: dict[str, Any]) -> Level | None:
+    """The offered level that is wanted, or the nearest, of two the lower; None if none of them is one of ours."""
+    items = items_in(option.get("options"))
+    values = [text_in(one.get("value")) for item in items for one in (item, *items_in(item.get("options")))]
     order = list(map(str, ThinkingLevel))
-    known = [value for value in offered if value in order]
-    if level in offered or level not in order or not known:
-        return level
-    return min(known, key=lambda value: abs(order.index(value) - order.index(level)))
+    offered = [Level(str(ThinkingLevel.OFF) if value == _OFF else value, value) for value in values if value]
+    known = sorted((level for level in offered if level.name in order), key=lambda level: order.index(level.name))
+    return min(known, key=lambda level: abs(order.index(level.name) - order.index(wanted)), default=None)

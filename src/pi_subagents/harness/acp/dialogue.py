@@ -6,14 +6,13 @@ It has finished when it has answered every prompt. No record ends a message, so 
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Iterable
 from typing import Any
 
-import msgspec
-
 from pi_subagents.harness.acp.agents import AcpAgent
-from pi_subagents.harness.acp.answers import ending_in, nearest_to, option_in, sentence_in, tokens_in
+from pi_subagents.harness.acp.answers import ending_in, tokens_in
 from pi_subagents.harness.acp.calls import Call, changes_by, exit_code_in, text_of
+from pi_subagents.harness.acp.setup import Brief, Setup, message
 from pi_subagents.harness.frames import (
     figure_in,
     items_in,
@@ -28,46 +27,14 @@ from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Usage, bounded
 
-
-class Brief(msgspec.Struct, frozen=True):
-    """The prompt, and how to set up the session for it."""
-
-    cwd: str
-    prompt: str
-    conversation: str | None = None
-    model: str | None = None
-    level: str | None = None
-    mode: str | None = None
-
-
-class _RefusedError(Exception):
-    """The agent cannot be set up as requested."""
-
-
-_Talk = Generator[tuple[str, dict[str, Any]], dict[str, Any], None]
-
 _BEFORE_SLASH = "The task:\n"
 """Put before a prompt that begins with a slash, so that no agent takes it for a command; a space is not enough."""
-_PING = "_pi_subagents/ping"
-"""A request that no agent knows, but every agent answers: with an error."""
 _METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
 _NOT_TOLD = frozenset(
     {"available_commands_update", "config_option_update", "current_mode_update", "session_info_update"}
     | {"plan", "user_message_chunk"}
 )
 """Updates that say nothing about the work."""
-
-
-def _message(**fields: Any) -> bytes:
-    return msgspec.json.encode({"jsonrpc": "2.0", **fields}) + b"\n"
-
-
-_HELLO = {
-    "protocolVersion": 1,
-    "clientCapabilities": {},
-    "clientInfo": {"name": "pi-subagents", "version": "1"},
-}
-OPENING = _message(id=1, method="initialize", params=_HELLO)
 
 
 class AcpDialogue:
@@ -79,15 +46,9 @@ class AcpDialogue:
         self._at = 0
         self._events: list[ev.AnyEvent] = []
         self._replies = b""
-        self._session: str | None = None
-        self._model = ""
-        self._talk = self._set_up()
-        next(self._talk)  # the first request has been sent as OPENING
-        self._last_id = 1
-        self._waiting_for: int | None = 1
+        self._setup = Setup(brief, agent.log_in)
         self._prompts: set[int] = set()
-        self._is_at_work = self._has_settled = self._is_ping = False
-        self._told_again = 0
+        self._is_at_work = self._has_settled = False
         self._parts: list[tuple[str, list[str]]] = []
         self._message_id: object = None
         self._last_chunk = ""
@@ -141,7 +102,7 @@ class AcpDialogue:
         kinds = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         picked = next((option for kind in kinds for option in options if option.get("kind") == kind), None)
         chosen = {"outcome": "selected", "optionId": picked.get("optionId")} if picked else {"outcome": "cancelled"}
-        return _message(id=given, result={"outcome": chosen})
+        return message(id=given, result={"outcome": chosen})
 
     # --- one record -----------------------------------------------------------------------------------------
 
@@ -150,92 +111,37 @@ class AcpDialogue:
         if method == "session/request_permission":
             self._asked(given, params)
         elif isinstance(method, str) and "id" in record:
-            self._replies += _message(id=given, error=_METHOD_NOT_FOUND)
-        elif method == "session/update" and self._session in (None, params.get("sessionId")):
+            self._replies += message(id=given, error=_METHOD_NOT_FOUND)
+        elif method == "session/update" and self._setup.session in (None, params.get("sessionId")):
             self._told(object_in(params.get("update")), record)
         elif type(given) is int and given in self._prompts:
             self._answered(given, record)
-        elif type(given) is int and given == self._waiting_for:
+        elif self._setup.awaits(given):
             self._go_on(record)
         else:
             self._events.append(unknown(method or "answer", record, self._at))
 
-    def _go_on(self, record: dict[str, Any]) -> None:
+    def _go_on(self, answer: dict[str, Any]) -> None:
         """Send the next request of the setup; if it is complete, the prompt."""
-        self._waiting_for = None
-        try:
-            if "error" in record and not self._is_ping:
-                raise _RefusedError(sentence_in(record["error"], self._agent.log_in))
-            method, params = self._talk.send(object_in(record.get("result")))
-        except StopIteration:
+        self._events += self._setup.take(answer, self._at)
+        self._replies += self._setup.request
+        if self._setup.is_done:
             self._is_at_work = True
             self._said.append(self._brief.prompt)
             self._events.append(ev.AgentStarted(at=self._at))
             self._hear()
             self._replies += self._prompt(self._brief.prompt)
-        except _RefusedError as refused:
-            self._events.append(ev.CommandRefused(at=self._at, command="prompt", message=str(refused)))
-        else:
-            self._waiting_for = self._last_id = self._last_id + 1
-            self._is_ping = method == _PING
-            self._replies += _message(id=self._last_id, method=method, params=params)
-
-    def _set_up(self) -> _Talk:
-        """Yields every request before the prompt, in order, and is sent the result of each."""
-        brief = self._brief
-        hello = yield "initialize", _HELLO
-        if (version := hello.get("protocolVersion", 1)) != 1:
-            raise _RefusedError(f"The agent speaks version {version} of ACP, but only version 1 is supported")
-        offered = object_in(object_in(hello.get("agentCapabilities")).get("sessionCapabilities"))
-        method, named = "session/new", {}
-        if brief.conversation:
-            method, named = (
-                "session/resume" if "resume" in offered else "session/load",
-                {"sessionId": brief.conversation},
-            )
-            if "list" in offered:
-                known = items_in((yield "session/list", {}).get("sessions"))
-                cwd = next((one.get("cwd") for one in known if one.get("sessionId") == brief.conversation), None)
-                if cwd not in (None, brief.cwd):  # it would continue in that directory, whatever we say
-                    raise _RefusedError(f"The agent can continue this conversation only in {cwd}, where it began")
-        opened = yield method, {"cwd": brief.cwd, "mcpServers": [], **named}
-        self._session = text_in(opened.get("sessionId")) or brief.conversation
-        if self._session is None:
-            raise _RefusedError("The agent gave its conversation no id")
-        self._events.append(ev.AgentSession(at=self._at, id=self._session))
-        options, session = opened, {"sessionId": self._session}
-        told_again = -1
-        # Some agents go on replaying the old conversation after they have answered.
-        while method == "session/load" and told_again != self._told_again:
-            told_again = self._told_again
-            yield _PING, {}
-        if brief.model and (option := option_in(options, "model")):
-            asked = {**session, "configId": option.get("id"), "value": brief.model}
-            options = (yield "session/set_config_option", asked) or options
-        elif brief.model and "models" in opened:
-            yield "session/set_model", {**session, "modelId": brief.model}
-        elif brief.model:
-            raise _RefusedError("The agent does not support choosing a model")
-        if brief.level and (option := option_in(options, "thought_level")):
-            level = nearest_to(brief.level, option)
-            yield "session/set_config_option", {**session, "configId": option.get("id"), "value": level}
-            self._events.append(ev.ThinkingLevelChanged(at=self._at, level=level))
-        if brief.mode:
-            yield "session/set_mode", {**session, "modeId": brief.mode}
-        current = object_in(opened.get("models")).get("currentModelId")
-        model = text_in((option_in(options, "model") or {}).get("currentValue", current)) or ""
-        self._model = brief.model or ("" if "|" in model else model)  # qwen puts several things into it
 
     def _prompt(self, text: str) -> bytes:
-        self._last_id += 1
-        self._prompts.add(self._last_id)
+        given = self._setup.next_id()
+        self._prompts.add(given)
         text = f"{_BEFORE_SLASH}{text}" if text.startswith("/") else text
         content = [{"type": "text", "text": text.encode("utf-8", "replace").decode()}]
-        return self._tell("session/prompt", id=self._last_id, prompt=content)
+        return self._tell("session/prompt", id=given, prompt=content)
 
     def _tell(self, method: str, *, id: int | None = None, **params: Any) -> bytes:
         numbered = {} if id is None else {"id": id}
-        return _message(**numbered, method=method, params={"sessionId": self._session, **params})
+        return message(**numbered, method=method, params={"sessionId": self._setup.session, **params})
 
     def _answered(self, prompt: int, record: dict[str, Any]) -> None:
         self._prompts.discard(prompt)
@@ -261,7 +167,7 @@ class AcpDialogue:
             self._context = update
         elif kind in ("agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update"):
             if not self._is_at_work:
-                self._told_again += 1
+                self._setup.replayed += 1
                 return
             if kind in ("tool_call", "tool_call_update"):
                 self._tool(update)
@@ -320,7 +226,7 @@ class AcpDialogue:
         if call is not None:
             parts.append(call)
         if parts or sentence:
-            provider, _, model = self._model.rpartition("/")
+            provider, _, model = self._setup.model.rpartition("/")
             self._events.append(
                 ev.Message(
                     at=self._at,
