@@ -83,6 +83,30 @@ def test_suggested_names_become_paths(skills: dict[str, Skill]) -> None:
     assert resolved.append_system_prompt is None
 
 
+def test_another_agent_is_told_where_a_suggested_skill_really_is(skills: dict[str, Skill], tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(skills["skill-a"].path.parent)
+    skills["skill-a"] = Skill("skill-a", tmp_path / "link" / "SKILL.md", "d")
+    resolved = resolve_skills(profile(suggested_skills=("skill-a",)), skills, by_path=False)
+    path = str(tmp_path / "skill-a" / "SKILL.md")
+    assert resolved.suggested_skills == (path,)
+    assert f"<location>{path}</location>" in (resolved.append_system_prompt or "")
+
+
+@pytest.mark.parametrize("is_link", [False, True])
+def test_another_agent_gets_no_folder_to_read_that_is_not_the_skills_own(
+    is_link: bool, skills: dict[str, Skill], tmp_path: Path
+) -> None:
+    path = tmp_path / "notes.md"
+    skills["skill-a"].path.rename(path)
+    if is_link:
+        skills["skill-a"].path.symlink_to(path)
+    else:
+        skills["skill-a"] = Skill("skill-a", path, "d")
+    resolved = resolve_skills(profile(suggested_skills=("skill-a",)), skills, by_path=False)
+    assert resolved.suggested_skills is None
+    assert resolved.append_system_prompt == '<loaded_skill name="skill-a">\n# Use skill-a\n\nText.\n</loaded_skill>'
+
+
 @pytest.mark.parametrize("appended", [None, "Always validate.", "Always validate.\n"])
 def test_loaded_skills_follow_the_appended_prompt_in_their_tags(skills: dict[str, Skill], appended: str | None) -> None:
     resolved = resolve_skills(profile(load_skills=("skill-a", "skill-b"), append_system_prompt=appended), skills)

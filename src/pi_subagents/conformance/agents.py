@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -94,7 +95,7 @@ _CODEX = TestedAgent(
     "codex",
     Tools(
         bash=lambda command: Call("exec_command", {"cmd": command}),
-        read=lambda path: Call("exec_command", {"cmd": f"cat {path}"}),
+        read=lambda path: Call("exec_command", {"cmd": f"cat {shlex.quote(str(path))}"}),
         write=lambda path, text: _patch(f"*** Add File: {path}", *_marked("+", text)),
         edit=lambda path, old, new: _patch(f"*** Update File: {path}", "@@", *_marked("-", old), *_marked("+", new)),
         ask=lambda path: Call(

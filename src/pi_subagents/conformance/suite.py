@@ -81,7 +81,7 @@ async def _told(
 ) -> str | None:
     """Run the story; returns what does not hold, or None."""
     with Sink() as sink:
-        stage = Stage(folder, agent, _surroundings(agent, program, environ), sink)
+        stage = Stage(folder, agent, surroundings(agent, program, environ), sink)
         try:
             async with asyncio.timeout(STORY_S):
                 await story.tell(stage)
@@ -103,7 +103,7 @@ def _judged(story: Story, harness: str, broken: str | None, seconds: float) -> R
     return Result(story, Verdict.EXCEPTED, exception, seconds)
 
 
-def _surroundings(agent: TestedAgent, program: Program, environ: Mapping[str, str]) -> dict[str, str]:
+def surroundings(agent: TestedAgent, program: Program, environ: Mapping[str, str]) -> dict[str, str]:
     """The environment of a story: where programs are, and nothing else from the caller's."""
     variable = PI_VARIABLE if agent.harness.startswith("pi-") else variable_of(agent.harness)
     return {

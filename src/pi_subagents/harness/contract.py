@@ -138,6 +138,12 @@ class Launch(Discreet, frozen=True):
         key = self.profile.api_key if self.profile else None
         return frozenset(secrets_in(self.environ) | ({key.reveal()} if key is not None else set()))
 
+    @property
+    def skill_folders(self) -> tuple[str, ...]:
+        """Where the skills are that the agent is told to read; it need not ask for permission to read there."""
+        suggested = (self.profile.suggested_skills if self.profile else None) or ()
+        return tuple(dict.fromkeys(str(Path(skill).parent) for skill in suggested))
+
 
 class RunFile(msgspec.Struct, frozen=True):
     """A file or link that must exist in the run directory before the agent starts."""

@@ -32,7 +32,7 @@ from pi_subagents.skills.files import (
     skill_files,
     texts,
 )
-from pi_subagents.skills.patterns import has_wildcard, is_override, select
+from pi_subagents.skills.patterns import SKILL_FILE, has_wildcard, is_override, select
 from pi_subagents.text.wording import did_you_mean
 
 
@@ -196,23 +196,35 @@ def needs_skills(profile: Profile) -> bool:
 def resolve_skills(profile: Profile, skills: Mapping[str, Skill], *, by_path: bool = True) -> Profile:
     """The profile with paths for names and loaded skills in its appended prompt; raises UnknownSkill.
 
-    Without `by_path` the agent program does not know skills: suggested ones are described in the prompt, too.
+    Without `by_path` the agent program does not know skills: suggested ones are described in the prompt, too. Those
+    without a folder of their own are loaded, as the agent could be given no place to read them.
     """
     if not needs_skills(profile):
         return profile
     suggested, loaded = profile.suggested_skills or (), profile.load_skills or ()
     _require([*suggested, *loaded], skills)
+    offered = {name: skills[name].path for name in suggested}
+    if not by_path:
+        offered = {name: path for name in suggested if (path := _in_own_folder(skills[name]))}
+        loaded = (*loaded, *(name for name in suggested if name not in offered and name not in loaded))
     parts = [_wrap(skills[name]) for name in loaded]
-    if suggested and not by_path:
-        parts.append(_describe([skills[name] for name in suggested]))
+    if offered and not by_path:
+        parts.append(_describe([msgspec.structs.replace(skills[name], path=path) for name, path in offered.items()]))
     if parts and profile.append_system_prompt:
         parts.insert(0, profile.append_system_prompt.rstrip("\n"))
     return msgspec.structs.replace(
         profile,
-        suggested_skills=(tuple(str(skills[name].path) for name in suggested) or None) if by_path else None,
+        suggested_skills=tuple(map(str, offered.values())) or None,
         append_system_prompt="\n\n".join(parts) if parts else profile.append_system_prompt,
         load_skills=None,
     )
+
+
+def _in_own_folder(skill: Skill) -> Path | None:
+    """Where the skill really is, if that is a folder of its own: agents resolve links before they check permissions."""
+    path = Path(os.path.realpath(skill.path))
+    folder = Path(os.path.realpath(skill.path.parent))
+    return path if path == folder / SKILL_FILE else None
 
 
 def _require(names: list[str], skills: Mapping[str, Skill]) -> None:

@@ -25,6 +25,7 @@ import msgspec
 
 from pi_subagents.files import read_bounded
 from pi_subagents.skills.patterns import (
+    SKILL_FILE,
     IgnoreRules,
     expand_braces,
     has_wildcard,
@@ -62,9 +63,9 @@ def _scan(
             entries = sorted(listing, key=lambda entry: os.fsencode(entry.name))
     except OSError:
         return []
-    is_skill = any(entry.name == "SKILL.md" and _kind_of(entry) == "file" for entry in entries)
-    if is_skill and not ignored.ignores(f"{prefix}SKILL.md"):
-        return [folder / "SKILL.md"]
+    is_skill = any(entry.name == SKILL_FILE and _kind_of(entry) == "file" for entry in entries)
+    if is_skill and not ignored.ignores(f"{prefix}{SKILL_FILE}"):
+        return [folder / SKILL_FILE]
     takes_files = (folder == root) == (layout == "pi")
     found: list[Path] = []
     for entry in entries:

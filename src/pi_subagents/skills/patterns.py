@@ -16,6 +16,8 @@ import msgspec
 
 from pi_subagents.files import read_bounded
 
+SKILL_FILE = "SKILL.md"
+"""The file that makes a folder a skill."""
 _IGNORE_FILES = (".gitignore", ".ignore", ".fdignore")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _MAX_EXPANDED = 1000
@@ -178,7 +180,7 @@ def _with_sign(sign: str, patterns: Iterable[str]) -> list[str]:
 def _names(file: Path, base: Path) -> tuple[list[str], list[str]]:
     """What exact patterns and what globs may call a file; a SKILL.md also answers to its folder."""
     exact, globs = [], []
-    for path in (file, file.parent) if file.name == "SKILL.md" else (file,):
+    for path in (file, file.parent) if file.name == SKILL_FILE else (file,):
         relative = os.path.relpath(path, base)
         exact += [relative, str(path)]
         globs += [relative, str(path), path.name]

@@ -6,6 +6,7 @@ else of the user's. Its permission requests are denied by default, as its own mo
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -144,7 +145,24 @@ def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]
         "tool_switches": switches or None,
         "ask": "ask" if profile.approvals else None,
         "max_turns": profile.max_turns,
+        "skill_folders": ",".join(launch.skill_folders) or None,
+        "readable": {f"{folder}/*": "allow" for folder in launch.skill_folders} or None,
+        "edits": _edits(launch, profile),
     }
+
+
+def _edits(launch: Launch, profile: Profile) -> str | dict[str, str] | None:
+    """Opencode's rules for edits. What it may read elsewhere it could also change, unless a rule forbids that.
+
+    Its paths start at the root of the repository, which may be any directory above the task's.
+    """
+    ask = "ask" if profile.approvals else None
+    if profile.inherit or not launch.skill_folders:
+        return ask
+    roots = (launch.cwd, *launch.cwd.parents)
+    outside = [folder for folder in launch.skill_folders if not Path(folder).is_relative_to(launch.cwd)]
+    forbidden = [f"{os.path.relpath(folder, root)}/*" for folder in outside for root in roots]
+    return {"*": ask or "allow", **dict.fromkeys(forbidden, "deny")}
 
 
 def _is_given(agent: AcpAgent, launch: Launch, profile: Profile, variable: str) -> bool:

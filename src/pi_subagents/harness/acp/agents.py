@@ -134,7 +134,11 @@ AGENTS: Mapping[str, AcpAgent] = {
             "instructions": ("$appended_file",),
             "agent": {"build": {"prompt": "$system_prompt", "tools": "$tool_switches"}, "title": {"disable": True}},
             "experimental": {"continue_loop_on_deny": True},
-            "permission": {"edit": "$ask", "bash": "$ask", "webfetch": "$ask", "task": "$ask"},
+            "permission": {
+                "edit": "$edits",
+                **dict.fromkeys(("bash", "webfetch", "task"), "$ask"),
+                "external_directory": "$readable",
+            },
         },
         settings_in="OPENCODE_CONFIG_CONTENT",
         files={  # otherwise it downloads its plug-in interface at every start
@@ -173,7 +177,7 @@ AGENTS: Mapping[str, AcpAgent] = {
     ),
     "gemini": AcpAgent(
         arguments=("--acp",),
-        options=(("-m", "$model"), ("--approval-mode", "$mode")),
+        options=(("-m", "$model"), ("--approval-mode", "$mode"), ("--include-directories", "$skill_folders")),
         variables={"GEMINI_CLI_NO_RELAUNCH": "1", "GEMINI_SYSTEM_MD": "$system_file"},
         private={"GEMINI_CLI_HOME": "$home"},
         private_settings={
@@ -208,7 +212,7 @@ AGENTS: Mapping[str, AcpAgent] = {
     ),
     "qwen": AcpAgent(
         arguments=("--acp",),
-        options=(("-m", "$model"), ("--approval-mode", "$mode")),
+        options=(("-m", "$model"), ("--approval-mode", "$mode"), ("--include-directories", "$skill_folders")),
         variables={"QWEN_CODE_NO_RELAUNCH": "1", "QWEN_SYSTEM_MD": "$system_file"},
         private={"QWEN_HOME": "$home/.qwen"},
         private_settings={

@@ -6,7 +6,8 @@ servers or context files of the user or the project. The user's login is linked 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import msgspec
@@ -75,6 +76,9 @@ def own_name(tool: str) -> str | None:
     return tool if tool in TOOLS or tool in _OTHER_TOOLS or tool.startswith("mcp__") else None
 
 
+_SPECIAL, _ESCAPED = re.compile(r"[][*?!\\]"), r"\\\g<0>"
+"""What a pattern of claude's takes for more than itself."""
+
 LEVELS = {"off": "off", "minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
 """Its effort levels, by our thinking levels."""
 
@@ -122,6 +126,8 @@ def _arguments(launch: Launch, profile: Profile) -> Iterator[str]:
     if profile.append_system_prompt:
         yield from ("--append-system-prompt-file", str(launch.run_dir / _appended_file(profile)))
     yield from _tools(profile)
+    if folders := launch.skill_folders:
+        yield from ("--settings", _may_read(folders))
     if launch.conversation:
         yield from ("--resume", str(launch.run_dir / _conversation_file(launch.conversation)))
     yield from profile.extra_args or ()
@@ -137,6 +143,12 @@ def _tools(profile: Profile) -> Iterator[str]:
         yield from ("--tools", ",".join(names))
     excluded = _own_names(profile.exclude_tools or ())
     yield from ("--disallowedTools", ",".join((*_FOR_PEOPLE, *_FOR_LATER, *excluded)))
+
+
+def _may_read(folders: Iterable[str]) -> str:
+    """Settings that let claude read these folders without asking; a path that begins with two slashes is absolute."""
+    rules = [f"Read(/{_SPECIAL.sub(_ESCAPED, folder)}/**)" for folder in folders]
+    return msgspec.json.encode({"permissions": {"allow": rules}}).decode()
 
 
 def _own_names(tools: tuple[str, ...]) -> list[str]:
