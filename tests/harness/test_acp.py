@@ -740,7 +740,14 @@ def test_a_tool_that_it_does_not_have_is_refused_with_what_may_have_been_meant(a
 @pytest.mark.parametrize(
     ("agent", "fields", "why"),
     [
-        ("opencode", "maxTurns: 3", 'sets "maxTurns", which the harness "opencode" does not support'),
+        (
+            "opencode",
+            "maxTurns: 3",
+            'Profile "p" sets "maxTurns", which the agent "opencode" does not support. '
+            "Leave it out, or choose an agent that supports it: claude, gemini",
+        ),
+        ("opencode", "model: scripted\napiKey: k", 'sets "apiKey", but not for which provider: write the model as'),
+        ("acp", "apiKey: k", 'sets "apiKey", which the agent "acp" does not support'),
         ("opencode", "inherit: true\nnoContextFiles: true", "but also forbids them"),
         ("opencode", "tools: [read]\nextraArgs: [--pure]", 'sets "extraArgs", which could lift the restriction'),
         ("gemini", "thinkingLevel: high", 'sets "thinkingLevel", which'),
@@ -889,13 +896,26 @@ def test_a_login_is_lent_by_a_link_and_a_key_only_in_the_environment(agent: str,
     links = [one for one in harness.invocation(launch).files if one.link_to]
     assert [one.link_to for one in links] == [file]
     assert links[0].name.startswith(f"{AGENT_HOME}/")
-    keyed = msgspec.structs.replace(launch, profile=Profile(name="p", api_key=Secret(KEY)))
+    keyed = msgspec.structs.replace(launch, profile=Profile(name="p", model="offline/scripted", api_key=Secret(KEY)))
     invocation = harness.invocation(keyed)
     assert KEY not in str((invocation.argv, invocation.files, invocation.brief))
     assert KEY in invocation.secrets
-    if agent != "opencode":  # which has no key of its own
-        assert KEY in invocation.environ.values()
-        assert not [one for one in invocation.files if one.link_to]
+    assert KEY in invocation.environ.values()
+    assert not [one for one in invocation.files if one.link_to]
+
+
+@of_opencode
+@pytest.mark.parametrize("inherit", ["false", "true"])
+async def test_a_profiles_key_reaches_its_provider_whatever_else_there_is(inherit: str, agent: str, play: Play) -> None:
+    bench = play(agent, Say("Done."))
+    login = bench.home / ".local" / "share" / "opencode" / "auth.json"
+    login.parent.mkdir(parents=True)
+    login.write_text('{"offline": {"type": "api", "key": "sk-of-the-login"}}')
+    bench.profile(f"model: offline/scripted\napiKey: sk-of-the-profile\ninherit: {inherit}")
+    result = await bench.run(profile="p")
+    assert result.output == "Done."
+    assert bench.model.requests[0].authorization == "Bearer sk-of-the-profile"
+    assert not files_with(result.run_dir, "sk-of-the-profile")
 
 
 @both

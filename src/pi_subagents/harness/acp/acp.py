@@ -66,6 +66,8 @@ class Acp(Agent):
             return 'restricts tools and sets "extraArgs", which could lift the restriction; use profile fields instead'
         if profile.inherit and profile.no_context_files:
             return 'sets "inherit", which loads context files, but also forbids them'
+        if profile.api_key and "provider" in self.honours and not profile.model_provider:
+            return 'sets "apiKey", but not for which provider: write the model as "provider/model"'
         return None
 
     def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:
@@ -148,7 +150,15 @@ def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]
         "skill_folders": ",".join(launch.skill_folders) or None,
         "readable": {f"{folder}/*": "allow" for folder in launch.skill_folders} or None,
         "edits": _edits(launch, profile),
+        "keyed_provider": _keyed_provider(profile, agent.key),
     }
+
+
+def _keyed_provider(profile: Profile, variable: str | None) -> dict[str, Any] | None:
+    """Opencode's settings that take the key of the profile's provider from a variable, as no file may contain it."""
+    if profile.api_key is None or profile.model_provider is None:
+        return None
+    return {profile.model_provider: {"options": {"apiKey": f"{{env:{variable}}}"}}}
 
 
 def _edits(launch: Launch, profile: Profile) -> str | dict[str, str] | None:
@@ -190,7 +200,18 @@ def _with_given(agent: AcpAgent, profile: Profile, settings: dict[str, Any], giv
         with suppress(JsonError):  # the agent could not read it either
             before = decode_json(given.encode(), dict[str, Any])
     kept = {key: value for key, value in before.items() if profile.inherit or key in agent.given_settings}
-    return msgspec.json.encode({**kept, **settings}).decode()
+    return msgspec.json.encode(_merged(kept, settings)).decode()
+
+
+def _merged(below: dict[str, Any], above: dict[str, Any]) -> dict[str, Any]:
+    both = {
+        key: _merged(below[key], above[key]) for key in below.keys() & above if _are_objects(below[key], above[key])
+    }
+    return {**below, **above, **both}
+
+
+def _are_objects(*values: Any) -> bool:
+    return all(isinstance(value, dict) for value in values)
 
 
 def _files(agent: AcpAgent, launch: Launch, profile: Profile, settings: dict[str, Any]) -> Iterator[RunFile]:

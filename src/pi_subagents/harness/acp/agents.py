@@ -19,9 +19,10 @@ class AcpAgent(msgspec.Struct, frozen=True):
     """How one agent is started, and in what it differs from the others.
 
     `variables` are always set, `private` ones only without `inherit`. `settings` go where `settings_in` says: into a
-    variable (upper case), or a file below `$home`; `given_settings` are copied from the variable's old value. `login`
-    has the directory of the user's login (`VARIABLE:default below HOME`), its path in there, and its path below
-    `$home`. `auth` maps the variable that is set, or "" for a login, to the agent's name for that way to log in.
+    variable (upper case), or a file below `$home`; `given_settings` are copied from the variable's old value. `key` is
+    the variable for a profile's key. `login` has the directory of the user's login (`VARIABLE:default below HOME`), its
+    path in there, and its path below `$home`. `auth` maps the variable that is set, or "" for a login, to the agent's
+    name for that way to log in.
     """
 
     arguments: tuple[str, ...] = ()
@@ -110,7 +111,7 @@ _QWEN_OTHER_TOOLS = (
 )
 
 AGENTS: Mapping[str, AcpAgent] = {
-    "acp": AcpAgent(honours=_ALWAYS | {"thinking_level"}, tools=_KINDS),
+    "acp": AcpAgent(honours=_ALWAYS - {"api_key"} | {"thinking_level"}, tools=_KINDS),
     "opencode": AcpAgent(
         arguments=("acp",),
         variables={
@@ -132,6 +133,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         },
         settings={
             "instructions": ("$appended_file",),
+            "provider": "$keyed_provider",
             "agent": {"build": {"prompt": "$system_prompt", "tools": "$tool_switches"}, "title": {"disable": True}},
             "experimental": {"continue_loop_on_deny": True},
             "permission": {
@@ -145,6 +147,7 @@ AGENTS: Mapping[str, AcpAgent] = {
             "config/opencode/node_modules/.keep": "",
             "config/opencode/package-lock.json": '{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}',
         },
+        key="PI_SUBAGENTS_API_KEY",
         given_settings=("provider", "model", "small_model", "enabled_providers", "disabled_providers"),
         keys=(
             "OPENCODE_CONFIG_CONTENT",
