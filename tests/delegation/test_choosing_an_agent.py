@@ -51,14 +51,26 @@ def test_a_profile_that_contradicts_itself_is_refused(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("agent", "field"),
-    [("codex", "tools: [read]"), ("codex", "maxCost: 1"), ("pi", "maxTurns: 3"), ("pi", "approvals: deny")],
+    ("agent", "field", "able"),
+    [
+        ("codex", "tools: [read]", "pi, claude, opencode, gemini"),
+        ("codex", "maxCost: 1", "claude"),
+        ("pi", "maxTurns: 3", "claude, gemini"),
+        ("pi", "approvals: deny", "claude, codex, opencode, gemini, copilot, qwen, acp"),
+    ],
 )
-def test_what_cannot_reach_an_agent_is_refused_before_the_start(desk: Desk, agent: str, field: str) -> None:
-    key, harness = field.partition(":")[0], "pi-rpc" if agent == "pi" else agent
-
+def test_what_cannot_reach_an_agent_is_refused_before_the_start_with_what_to_do(
+    desk: Desk, agent: str, field: str, able: str
+) -> None:
     assert desk.plan(f"agent: {agent}\n{field}").problem == (
-        f'Profile "p" sets "{key}", which the harness "{harness}" does not support'
+        f'Profile "p" sets "{field.partition(":")[0]}", which the agent "{agent}" does not support. '
+        f"Leave it out, or choose an agent that supports it: {able}"
+    )
+
+
+def test_of_several_fields_that_no_other_agent_takes_together_none_is_recommended(desk: Desk) -> None:
+    assert desk.plan("agent: codex\nmaxCost: 1\nextensions: [x]").problem == (
+        'Profile "p" sets "extensions", "maxCost", which the agent "codex" does not support. Leave them out'
     )
 
 

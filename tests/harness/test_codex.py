@@ -360,7 +360,7 @@ async def test_a_mode_is_a_sandbox(play: Play) -> None:
     [
         ("mode: yolo", 'sets the mode "yolo"; codex has read-only, workspace-write, danger'),
         ("inherit: true\nnoExtensions: true", "but also forbids them"),
-        ("tools: [read]", 'sets "tools", which the harness "codex" does not support'),
+        ("tools: [read]", 'sets "tools", which the agent "codex" does not support'),
         ("noTools: true\nexcludeTools: [bash]", 'sets "noTools", "excludeTools", which'),
         ("maxTurns: 3", 'sets "maxTurns", which'),
     ],

@@ -13,8 +13,17 @@ import msgspec
 from pi_subagents.delegation.planning import Configuration, Problem, harness_for, joined
 from pi_subagents.encoding import as_utf8
 from pi_subagents.files import is_below
-from pi_subagents.harness import AGENTS, DEFAULT_AGENT, DEFAULT_HARNESS, PI_HARNESSES, Harness, agent_of, harness_named
+from pi_subagents.harness import (
+    AGENTS,
+    DEFAULT_AGENT,
+    DEFAULT_HARNESS,
+    PI_HARNESSES,
+    Harness,
+    agent_of,
+    harness_named,
+)
 from pi_subagents.harness.capabilities import fields_taken
+from pi_subagents.harness.table import harness_for_agent
 from pi_subagents.models import Profile, Task, ThinkingLevel
 from pi_subagents.place import Place
 from pi_subagents.profiles import (
@@ -246,7 +255,7 @@ def _not_honoured(profile: Profile, harness: Harness) -> list[str]:
     # An agent that never asks needs no permission: `approvals: allow` changes nothing for it.
     nothing = (None, False, "allow")
     said = {field: getattr(profile, field) for field in profile.__struct_fields__ if field in lost}
-    return [_KEYS[field] for field, value in said.items() if value not in nothing]
+    return [field for field, value in said.items() if value not in nothing]
 
 
 def _level_note(profile: Profile | None, harness: Harness) -> str | None:
@@ -259,13 +268,16 @@ def _level_note(profile: Profile | None, harness: Harness) -> str | None:
 
 def _not_heard(task: Task, harness: Harness) -> Iterator[Problem]:
     said = {"model": task.model, "thinking_level": task.thinking_level}
-    if fields := [_KEYS[field] for field, value in said.items() if value and field not in harness.honours]:
+    if fields := [field for field, value in said.items() if value and field not in harness.honours]:
         yield Problem(_refused("The task", fields, harness))
 
 
 def _refused(who: str, fields: Sequence[str], harness: Harness) -> str:
-    named = ", ".join(f'"{field}"' for field in fields)
-    return f'{who} sets {named}, which the harness "{harness.name}" does not support'
+    """The sentence about fields that would not reach the agent, with what to do."""
+    named, them = ", ".join(f'"{_KEYS[field]}"' for field in fields), "it" if len(fields) == 1 else "them"
+    able = [agent for agent in AGENTS if fields_taken(harness_for_agent(agent, DEFAULT_HARNESS)).issuperset(fields)]
+    another = f", or choose an agent that supports {them}: {', '.join(able)}" if able else ""
+    return f'{who} sets {named}, which the agent "{agent_of(harness.name)}" does not support. Leave {them} out{another}'
 
 
 def _with_thinking(chosen: Configuration, level: str) -> Configuration:

@@ -198,5 +198,5 @@ def test_a_script_can_create_a_profile_of_another_agent_whose_models_are_its_own
     assert "profile: deep, agent=claude, model=opus" in machine.run("profile", "list").stdout
     source = machine.write(machine.root / "t.md", "---\nname: t\nmaxTurns: 3\n---\n")
     odd = machine.run("profile", "create", "odd", "--agent", "codex", "--from", str(source))
-    assert 'warning: Profile "odd" sets "maxTurns", which the harness "codex" does not support' in odd.stderr
+    assert 'warning: Profile "odd" sets "maxTurns", which the agent "codex" does not support' in odd.stderr
     assert (odd.returncode, path_of(machine, "odd").exists()) == (0, True)
