@@ -918,6 +918,33 @@ async def test_a_profiles_key_reaches_its_provider_whatever_else_there_is(inheri
     assert not files_with(result.run_dir, "sk-of-the-profile")
 
 
+@pytest.mark.parametrize(
+    ("agent", "variables", "found"),
+    [
+        ("opencode", {"OPENCODE_CONFIG_CONTENT": '{"provider": {}}'}, "provider set in OPENCODE_CONFIG_CONTENT"),
+        ("opencode", {"OPENCODE_CONFIG_CONTENT": '{"theme": "x"}'}, None),
+        ("copilot", {"COPILOT_PROVIDER_BASE_URL": "http://x"}, "provider set in COPILOT_PROVIDER_BASE_URL"),
+        ("copilot", {"GH_TOKEN": "t"}, "key in GH_TOKEN"),
+        ("copilot", {}, None),
+    ],
+)
+def test_only_a_key_is_called_a_key(agent: str, variables: dict[str, str], found: str | None, tmp_path: Path) -> None:
+    place = Place(tmp_path, tmp_path, {"HOME": str(tmp_path), **variables})
+    assert harness_named(agent).credentials(place) == found
+
+
+@pytest.mark.parametrize(
+    ("variables", "variable"),
+    [({}, "COPILOT_GITHUB_TOKEN"), ({"COPILOT_PROVIDER_BASE_URL": "http://x"}, "COPILOT_PROVIDER_API_KEY")],
+)
+def test_a_key_for_copilot_goes_to_whom_it_asks(variables: dict[str, str], variable: str, tmp_path: Path) -> None:
+    place = Place(tmp_path, tmp_path, {"HOME": str(tmp_path), "PATH": "", **variables})
+    profile = Profile(name="p", api_key=Secret(KEY))
+    launch = Launch(Program(("x",), "test"), "Go.", tmp_path, tmp_path / "run", place, place.environ, profile)
+    environ = harness_named("copilot").invocation(launch).environ
+    assert [name for name, value in environ.items() if value == KEY] == [variable]
+
+
 @both
 def test_the_doctor_asks_it_whether_it_can_run(agent: str, play: Play) -> None:
     bench = play(agent, Say("Never."))

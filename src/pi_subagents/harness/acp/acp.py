@@ -46,9 +46,12 @@ class Acp(Agent):
         self.conversation_files, self.can_steer = agent.conversation_files, agent.joins_prompts
 
     def credentials(self, place: Place) -> str | None:
-        """A key in the environment, or a login."""
+        """A key or a provider in the environment, or a login."""
         if named := next((name for name in self._agent.keys if place.environ.get(name)), None):
             return f"key in {named}"
+        for name, said in self._agent.providers.items():
+            if (value := place.environ.get(name)) and said in value:
+                return f"provider set in {name}"
         return "logged in" if _login(self._agent, place.environ) else None
 
     def environ(self, place: Place) -> dict[str, str]:
@@ -85,8 +88,8 @@ class Acp(Agent):
         environ = {**agent_environ(launch), "TMPDIR": f"{values['home']}/tmp", **_filled(agent.variables, values)}
         if not profile.inherit:
             environ |= _filled(agent.private, values)
-        if profile.api_key is not None and agent.key:
-            environ[agent.key] = profile.api_key.reveal()
+        if profile.api_key is not None and (variable := agent.key_in(environ)):
+            environ[variable] = profile.api_key.reveal()
         settings = _filled(agent.settings if profile.inherit else {**agent.private_settings, **agent.settings}, values)
         if agent.settings_in.isupper():
             environ[agent.settings_in] = _with_given(agent, profile, settings, environ.get(agent.settings_in))

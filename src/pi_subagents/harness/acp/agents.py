@@ -20,9 +20,10 @@ class AcpAgent(msgspec.Struct, frozen=True):
 
     `variables` are always set, `private` ones only without `inherit`. `settings` go where `settings_in` says: into a
     variable (upper case), or a file below `$home`; `given_settings` are copied from the variable's old value. `key` is
-    the variable for a profile's key. `login` has the directory of the user's login (`VARIABLE:default below HOME`), its
-    path in there, and its path below `$home`. `auth` maps the variable that is set, or "" for a login, to the agent's
-    name for that way to log in.
+    the variable for a profile's key, `provider_key` the one that takes its place if the first variable there is set.
+    `providers` maps variables that name a provider to what they contain if they do. `login` has the directory of the
+    user's login (`VARIABLE:default below HOME`), its path in there, and its path below `$home`. `auth` maps the
+    variable that is set, or "" for a login, to the agent's name for that way to log in.
     """
 
     arguments: tuple[str, ...] = ()
@@ -35,6 +36,8 @@ class AcpAgent(msgspec.Struct, frozen=True):
     files: Mapping[str, str] = {}
     given_settings: tuple[str, ...] = ()
     key: str | None = None
+    provider_key: tuple[str, str] | None = None
+    providers: Mapping[str, str] = {}
     keys: tuple[str, ...] = ()
     login: tuple[str, str, str] | None = None
     auth: tuple[tuple[str, str], ...] = ()
@@ -56,6 +59,12 @@ class AcpAgent(msgspec.Struct, frozen=True):
     notice_prefix: str = ""
     retry_notice: str = ""
     delegating: frozenset[str] = frozenset()
+
+    def key_in(self, environ: Mapping[str, str]) -> str | None:
+        """The variable for a profile's key in this environment."""
+        if self.provider_key and environ.get(self.provider_key[0]):
+            return self.provider_key[1]
+        return self.key
 
     def own_name(self, tool: str) -> str | None:
         """Its own name for a tool, given by our name or its own; None if it has no such tool."""
@@ -149,14 +158,8 @@ AGENTS: Mapping[str, AcpAgent] = {
         },
         key="PI_SUBAGENTS_API_KEY",
         given_settings=("provider", "model", "small_model", "enabled_providers", "disabled_providers"),
-        keys=(
-            "OPENCODE_CONFIG_CONTENT",
-            "OPENCODE_API_KEY",
-            "ANTHROPIC_API_KEY",
-            "OPENAI_API_KEY",
-            "GEMINI_API_KEY",
-            "OPENROUTER_API_KEY",
-        ),
+        keys=("OPENCODE_API_KEY", "ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY"),
+        providers={"OPENCODE_CONFIG_CONTENT": '"provider"'},
         login=("XDG_DATA_HOME:.local/share", "opencode/auth.json", "data/opencode/auth.json"),
         log_in="run `opencode auth login`, or set the key of a provider",
         honours=_ALWAYS | _INSTRUCTED | {"provider", "thinking_level"},
@@ -250,9 +253,12 @@ AGENTS: Mapping[str, AcpAgent] = {
         private={"COPILOT_HOME": "$home"},  # it cannot be kept from reading the project's instructions
         private_settings={"disableAllHooks": True},
         settings_in="settings.json",
-        key="COPILOT_PROVIDER_API_KEY",
-        keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL"),
-        log_in="run `copilot login`, or set COPILOT_PROVIDER_BASE_URL",
+        key="COPILOT_GITHUB_TOKEN",
+        provider_key=("COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_API_KEY"),
+        keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"),
+        providers={"COPILOT_PROVIDER_BASE_URL": ""},
+        # `copilot login` writes into a file of its directory that also names its plug-ins, so that is not linked.
+        log_in="set GH_TOKEN, or run `copilot login` and write `inherit: true` into the profile",
         sets_model=False,
         honours=_ALWAYS,
         reports=frozenset({"diffs", "thinking", "progress", "context"}),
