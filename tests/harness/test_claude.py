@@ -152,7 +152,9 @@ def test_a_request_for_permission_is_answered_with_the_arguments_of_the_call() -
     answer = dialogue.answer(request.id, allowed=True)
     assert b'"behavior":"allow"' in answer
     assert b'"old_string":"oak"' in answer
-    assert b'"behavior":"deny"' in dialogue.answer(request.id, allowed=False)
+    denial = dialogue.answer(request.id, allowed=False)
+    assert b'"behavior":"deny"' in denial
+    assert b"Go on without it" in denial
 
 
 def test_a_wrong_key_is_given_up_after_two_refusals() -> None:

@@ -47,7 +47,7 @@ _HOPELESS = "authentication_failed"
 _HOPELESS_TRIES = 2
 """A login may be renewed after the first refusal; with a wrong key claude would retry for minutes."""
 
-_DENIED = "Whoever gave you this task does not allow it. Go on without it, or say what you could not do."
+_DENIED = "The person who gave you this task does not allow it. Go on without it, or say what you could not do."
 
 Events = Iterator[ev.AnyEvent]
 
@@ -116,10 +116,7 @@ class ClaudeDialogue:
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
         """Allow or deny; a tool that is allowed gets the arguments that it was called with."""
         arguments = self._requests.pop(request_id, {})
-        verdict: dict[str, Any] = {
-            "behavior": "deny",
-            "message": "The person who gave you this task does not allow it.",
-        }
+        verdict: dict[str, Any] = {"behavior": "deny", "message": _DENIED}
         if allowed:
             verdict = {"behavior": "allow", "updatedInput": arguments}
         return control_response(request_id, subtype="success", response=verdict)
