@@ -1,17 +1,29 @@
-"""What real `claude` processes printed, decoded: every stream as it came, and cut wherever it could be."""
+"""What real `claude` processes printed, decoded: every stream as it came, and cut wherever it could be.
+
+Then records of our own, for what they seldom do, and whole runs of the real program.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
 
+from pi_subagents.conformance import TESTED
+from pi_subagents.conformance.sink import Sink
+from pi_subagents.conformance.stage import Stage
 from pi_subagents.fold import RunState, fold
 from pi_subagents.harness.claude.dialogue import ClaudeDialogue
 from pi_subagents.jsonl import Framer
+from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
+from pi_subagents.offline import Hang, Say
+from scripts.bootstrap import AGENTS
 
 STREAMS = sorted((Path(__file__).parent.parent / "data" / "workers" / "claude").glob("*.jsonl"))
 _LAST_BYTES = 3000
@@ -142,16 +154,15 @@ def test_a_run_is_not_over_while_something_goes_on_in_the_background() -> None:
     assert [index > last_words for index, event in enumerate(events) if isinstance(event, ev.AgentSettled)] == [True]
 
 
-def test_a_request_for_permission_is_answered_with_the_arguments_of_the_call() -> None:
+def test_a_call_that_is_allowed_is_made_as_the_model_made_it() -> None:
     dialogue = ClaudeDialogue()
     data = next(path for path in STREAMS if path.stem == "permission-allow").read_bytes()
     events = [event for frame in Framer().feed(data) for event in dialogue.decode(frame, AT)]
 
     [request] = those(events, ev.ApprovalRequested)
     assert request.tool_name == "edit"
-    answer = dialogue.answer(request.id, allowed=True)
-    assert b'"behavior":"allow"' in answer
-    assert b'"old_string":"oak"' in answer
+    answer = json.loads(dialogue.answer(request.id, allowed=True))
+    assert answer["response"]["response"] == {"behavior": "allow"}, "what we know of it may lack a secret"
     denial = dialogue.answer(request.id, allowed=False)
     assert b'"behavior":"deny"' in denial
     assert b"Go on without it" in denial
@@ -166,3 +177,159 @@ def test_a_wrong_key_is_given_up_after_two_refusals() -> None:
         replies.append(dialogue.take_replies())
 
     assert [b"interrupt" in reply for reply in replies if reply] == [True]
+
+
+# --- messages that break off, retries and verdicts ------------------------------------------------------------
+
+
+def told(*records: dict[str, Any], dialogue: ClaudeDialogue | None = None) -> list[ev.AnyEvent]:
+    """The events for records of our own."""
+    dialogue = dialogue or ClaudeDialogue()
+    return [event for record in records for event in dialogue.decode(json.dumps(record).encode(), AT)]
+
+
+def stream(kind: str, **more: Any) -> dict[str, Any]:
+    return {"type": "stream_event", "event": {"type": kind, **more}}
+
+
+def begun(name: str = "m") -> dict[str, Any]:
+    return stream("message_start", message={"id": name, "model": "opus", "usage": {"input_tokens": 9}})
+
+
+def piece(text: str, kind: str = "text") -> dict[str, Any]:
+    return stream("content_block_delta", delta={"type": f"{kind}_delta", kind: text})
+
+
+def ended(stop_reason: str = "end_turn") -> tuple[dict[str, Any], dict[str, Any]]:
+    return stream("message_delta", delta={"stop_reason": stop_reason}, usage={"output_tokens": 2}), stream(
+        "message_stop"
+    )
+
+
+def block(name: str = "m", /, **content: Any) -> dict[str, Any]:
+    return {"type": "assistant", "message": {"id": name, "content": [content]}}
+
+
+def answer(text: str, name: str = "m") -> tuple[dict[str, Any], ...]:
+    return begun(name), piece(text), block(name, type="text", text=text), *ended()
+
+
+def result_of(call: str) -> dict[str, Any]:
+    content = [{"type": "tool_result", "tool_use_id": call, "content": "one"}]
+    return {"type": "user", "message": {"role": "user", "content": content}}
+
+
+CALL: dict[str, Any] = {"type": "tool_use", "id": "c", "name": "Bash", "input": {"command": "echo one"}}
+REFUSED = {"type": "system", "subtype": "api_retry", "error": "authentication_failed", "error_status": 401}
+SUCCESS = {"type": "result", "subtype": "success", "is_error": False}
+
+
+def test_of_a_message_that_breaks_off_with_the_process_everything_is_kept() -> None:
+    dialogue = ClaudeDialogue()
+    thought = block(type="thinking", thinking="Which well?")
+    events = told(begun(), piece("Which", "thinking"), thought, piece("Under "), piece("the"), dialogue=dialogue)
+    events += dialogue.ended(-9, AT)
+
+    state = fold(RunState(), events)
+    assert (state.text, state.stop_reason) == ("Under the", "aborted")
+    assert those(events, ev.Message)[-1].parts == (ev.ThinkingPart("Which well?"), ev.TextPart("Under the"))
+
+
+def test_a_message_that_broke_off_and_came_again_counts_once() -> None:
+    again = answer("The whole.", "n")
+    cut = (begun(), piece("The wh"), stream("content_block_stop"), stream("message_stop"))
+
+    for retry in ((), (dict(REFUSED, error="overloaded"),)):
+        assert [message.text for message in those(told(*cut, *retry, *again), ev.Message)] == ["The whole."]
+
+
+def test_the_result_of_a_tool_is_told_when_it_comes_even_before_the_end_of_the_message() -> None:
+    events = told(begun(), block(**CALL), result_of("c"))
+
+    kinds = [type(event) for event in events]
+    assert kinds == [ev.MessageStarted, ev.Message, ev.ToolStarted, ev.ToolEnded, ev.Message]
+    events = told(begun(), block(**CALL), result_of("c"), *ended("tool_use"), *answer("Done.", "n"))
+    state = fold(RunState(), events)
+    assert (state.tool_count, state.usage.output, state.text) == (1, 4, "Done.")
+
+
+def test_a_tool_that_was_started_before_its_message_broke_off_is_told() -> None:
+    dialogue = ClaudeDialogue()
+    events = [*told(begun(), block(**CALL), piece("And"), dialogue=dialogue), *dialogue.ended(-9, AT)]
+
+    assert [event.id for event in those(events, ev.ToolStarted)] == ["c"]
+    assert fold(RunState(), events).text == "And"
+
+
+def test_an_error_counts_only_until_claude_answers() -> None:
+    failed = {**block("e", type="text", text="API Error: on fire"), "is_api_error_message": True}
+
+    state = fold(RunState(), told(failed, *answer("All is well."), SUCCESS))
+    assert (state.text, state.stop_reason, state.error_message) == ("All is well.", "stop", None)
+    assert fold(RunState(), told(failed, SUCCESS)).error_message == "API Error: on fire"
+
+
+def test_refusals_of_a_login_count_only_if_nothing_worked_between_them() -> None:
+    dialogue = ClaudeDialogue()
+    told(REFUSED, *answer("I look."), REFUSED, dialogue=dialogue)
+    assert not dialogue.take_replies()
+
+    told(REFUSED, dialogue=dialogue)
+    assert b"interrupt" in dialogue.take_replies()
+
+
+def test_the_cost_is_unknown_where_claude_does_not_say_what_a_turn_used() -> None:
+    state = fold(RunState(harness="claude"), told(*answer("Done."), {**SUCCESS, "total_cost_usd": 0.5}))
+
+    assert not state.knows_cost
+    assert (state.usage.input, state.usage.output) == (9, 2)
+
+
+@pytest.mark.parametrize("delta", [{"type": "citations_delta", "": "x"}, {"": "x"}, {"type": "text_delta"}, None])
+def test_a_piece_of_an_unknown_kind_is_no_text(delta: Any) -> None:
+    assert not those(told(begun(), stream("content_block_delta", delta=delta)), ev.Delta)
+
+
+# --- the real program -----------------------------------------------------------------------------------------
+
+PROGRAM = next(agent.program for agent in AGENTS if agent.name == "claude")
+real = pytest.mark.skipif(PROGRAM is None, reason="claude could not be installed from npm")
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[Stage]:
+    """A project in which claude works for a test, with a scripted model."""
+    environ = {"PATH": os.environ["PATH"], "PI_SUBAGENTS_CLAUDE": str(PROGRAM)}
+    with Sink() as sink:
+        yield Stage(tmp_path, TESTED["claude"], environ, sink)
+
+
+@real
+async def test_what_is_allowed_is_done_to_the_letter_even_if_it_holds_a_secret(stage: Stage) -> None:
+    stage.environ["DEPLOY_TOKEN"] = "staging-server"
+    written, run = stage.project / "hosts", stage.project / "made"
+    tools = stage.agent.tools
+    calls = (tools.write(written, "HOST=staging-server\n"), tools.bash(f"echo ssh staging-server > {run}"))
+
+    outcome = await stage.run("Go.", *calls, Say("Done."), approvals="allow")
+    assert len(outcome.of(ev.ApprovalAnswered)) == 2
+    assert (written.read_text(), run.read_text()) == ("HOST=staging-server\n", "ssh staging-server\n")
+
+
+@real
+async def test_what_was_said_before_the_process_was_killed_is_kept(stage: Stage) -> None:
+    async with stage.start(["Go."], Hang("The answer is forty")) as running:
+        await running.until("the text came", lambda: running.saw(ev.Delta))
+        stage.kill()
+        outcome = await running.outcome()
+
+    assert outcome.failed(Reason.EXIT).text == "The answer is forty"
+
+
+@real
+async def test_a_key_of_the_profile_goes_before_a_token_of_the_user(stage: Stage) -> None:
+    token = {"ANTHROPIC_AUTH_TOKEN": "sk-of-the-user"}
+    stage.agent = replace(stage.agent, variables=lambda model: {"ANTHROPIC_BASE_URL": model.url, **token})
+
+    outcome = await stage.run("Go.", Say("Done."), apiKey="sk-of-the-profile")
+    assert outcome.completed("Done.").request.authorization.endswith("sk-of-the-profile")

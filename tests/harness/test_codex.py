@@ -6,6 +6,7 @@ import copy
 import json
 import os
 import signal
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
+from msgspec.structs import replace
 
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.diagnosis.diagnose import diagnose
@@ -28,6 +30,8 @@ from pi_subagents.place import Place
 from pi_subagents.profiles import invalidate_profiles_cache
 from pi_subagents.runs.run import RunResult
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
+from pi_subagents.supervisor.limits import LoopDetector
+from pi_subagents.text.streamed import MAX_STREAMED_CHARACTERS
 from scripts.bootstrap import AGENTS
 from tests.kit.processes import pids_with
 from tests.kit.waiting import until, until_async
@@ -173,6 +177,57 @@ def test_waiting_for_something_that_goes_on_is_no_call_so_that_it_is_taken_for_n
     wait = {"type": "collabAgentToolCall", "tool": "wait", "id": "w", "status": "completed"}
     for method, item in (("rawResponseItem", call), ("rawResponseItem", output), ("item", wait)):
         assert not decode(dialogue, json.dumps({"method": f"{method}/completed", "params": {"item": item}}).encode())
+
+
+def record_of(method: str, **params: Any) -> bytes:
+    return json.dumps({"method": method, "params": params}).encode() + b"\n"
+
+
+def test_closing_one_sub_agent_after_the_other_is_no_loop() -> None:
+    detector, dialogue = LoopDetector(3), begun()
+    for number in range(5):
+        close = {"type": "collabAgentToolCall", "tool": "closeAgent", "id": f"c{number}", "prompt": None}
+        item = {**close, "receiverThreadIds": [f"t{number}"]}
+        events = decode(dialogue, record_of("item/started", item=item))
+        calls = [call for message in those(events, ev.Message) for call in message.tool_calls]
+        assert [detector.tool_called(call) for call in calls] == [False]
+
+
+def test_a_search_is_told_when_codex_knows_for_what() -> None:
+    dialogue = begun()
+    search = {"type": "webSearch", "id": "s", "query": ""}
+    assert not those(decode(dialogue, record_of("item/started", item=search)), ev.ToolStarted)
+    events = decode(dialogue, record_of("item/completed", item={**search, "query": "wells"}))
+    assert [event.arguments for event in those(events, ev.ToolStarted)] == [{"query": "wells"}]
+    assert len(those(events, ev.ToolEnded)) == 1
+
+
+def test_a_retry_may_be_counted_in_any_number() -> None:
+    said = f"Reconnecting 1/{'9' * 5000}"
+    (retry,) = decode(begun(), record_of("error", willRetry=True, error={"message": said}))
+    assert isinstance(retry, ev.RetryStarted)
+
+
+def test_usage_is_added_up_in_the_same_time_however_many_threads_there_are() -> None:
+    """Summed anew each time, these would take a minute."""
+    dialogue, threads = begun(), 5000
+    since = time.process_time()
+    for number in range(threads):
+        used = {"total": {"inputTokens": 3, "totalTokens": 3}}
+        decode(dialogue, record_of("turn/started", threadId=str(number)))
+        events = decode(dialogue, record_of("thread/tokenUsage/updated", threadId=str(number), tokenUsage=used))
+        assert [event.usage.total_tokens for event in those(events, ev.UsageTotal)] == [3 * (number + 1)]
+    assert time.process_time() - since < 10
+
+
+def test_of_an_answer_without_end_the_beginning_and_the_end_are_kept() -> None:
+    dialogue, piece = begun(), "x" * 100_000
+    for text in ("First.", *(piece for _ in range(100)), "Last."):
+        decode(dialogue, record_of("item/agentMessage/delta", delta=text))
+    message = those(decode(dialogue, record_of("turn/completed", turn={"status": "interrupted"})), ev.Message)[-1]
+    assert message.text.startswith("First.")
+    assert message.text.endswith("Last.")
+    assert len(message.text) < MAX_STREAMED_CHARACTERS + len(piece) + 1000
 
 
 # --- the real program ----------------------------------------------------------------------------------------
@@ -690,6 +745,27 @@ async def test_what_is_inherited_is_the_users_own(play: Play) -> None:
 
 
 @real
+@pytest.mark.parametrize("mode", ["", "mode: workspace-write\n"], ids=["read-only", "workspace-write"])
+async def test_what_is_inherited_is_nothing_of_a_project_that_is_not_trusted(play: Play, mode: str) -> None:
+    bench = play(Say("Done."))
+    furnish(bench)
+    with (bench.home / ".codex/config.toml").open("a") as config:
+        config.write(f'[projects."{bench.project}"]\ntrust_level = "trusted"\n')
+    bench.profile(f"{mode}inherit: true")
+    assert (await bench.run("$ps $us Go.", profile="p")).ok
+    assert not (bench.root / "ran").exists(), "a server of the project was started"
+    asked = json.dumps(bench.model.requests[0].body)
+    assert [word for word in ("USERCONFIG", "PROJECTCONFIG", "us/SKILL.md", "ps/SKILL.md") if word in asked] == [
+        "USERCONFIG",
+        "us/SKILL.md",
+    ]
+
+    bench.place = replace(bench.place, trusts_project=True)
+    assert (await bench.run(profile="p")).ok
+    assert (bench.root / "ran").exists(), "what is trusted counts"
+
+
+@real
 async def test_of_what_is_inherited_a_profile_can_leave_out_context_files_and_skills(play: Play) -> None:
     bench = play(Say("Done."))
     furnish(bench)
@@ -713,6 +789,25 @@ async def test_the_key_is_in_no_file_at_any_time_and_not_in_the_environment_of_i
     assert MARK_VARIABLE in result.output
     assert "OPENAI_API_KEY" not in result.output
     assert not [*found, *files_with(bench.root, key)]
+
+
+@real
+@pytest.mark.parametrize(
+    ("step", "logged_in"), [(Say("Done."), False), (Say("Done."), True), (Fail(401, "wrong"), False)]
+)
+async def test_a_password_in_the_address_of_the_provider_is_in_no_file(
+    play: Play, step: Say | Fail, *, logged_in: bool
+) -> None:
+    bench = play(step)
+    address = bench.place.environ["OPENAI_BASE_URL"].replace("://", "://me:pass-of-the-proxy@")
+    bench.with_variables(OPENAI_BASE_URL=address)
+    if logged_in:
+        log_in(bench)
+        bench.with_variables(OPENAI_API_KEY="")
+    result = await bench.run()
+    assert result.ok is isinstance(step, Say)
+    assert bench.model.requests
+    assert not files_with(result.run_dir, "pass-of-the-proxy")
 
 
 @real

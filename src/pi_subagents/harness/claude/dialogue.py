@@ -1,7 +1,7 @@
 """The dialogue with `claude`: stream-json in both directions, and control requests.
 
-A message comes block by block, and its usage at the end of the stream; this joins them. Claude's own sub-agents write
-to the same stream, under the id of the call that started them; they count only as progress of that call.
+Claude's own sub-agents write to the same stream, under the id of the call that started them; they count only as
+progress of that call.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.harness.claude.drafts import Draft
 from pi_subagents.harness.claude.launch import user_message
 from pi_subagents.harness.claude.records import (
     complaint,
-    context_in,
     control_request,
     control_response,
     doing,
@@ -22,12 +22,9 @@ from pi_subagents.harness.claude.records import (
     file_changed,
     model_usage,
     our_name,
-    parts_in,
     result_text,
-    usage_in,
 )
 from pi_subagents.harness.frames import (
-    arguments_in,
     items_in,
     last_line,
     milliseconds_in,
@@ -40,8 +37,6 @@ from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Usage
 
-_DELTAS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "partial_json"}
-_KINDS = {"text_delta": "text", "thinking_delta": "thinking", "input_json_delta": "toolCall"}
 _LIMITS = ("error_max_turns", "error_max_budget_usd")
 _HOPELESS = "authentication_failed"
 _HOPELESS_TRIES = 2
@@ -52,30 +47,15 @@ _DENIED = "The person who gave you this task does not allow it. Go on without it
 Events = Iterator[ev.AnyEvent]
 
 
-class _Draft(msgspec.Struct):
-    """The message that is being written."""
-
-    id: str
-    model: str | None = None
-    parts: list[ev.Part] = msgspec.field(default_factory=list)
-    usage: dict[str, Any] = msgspec.field(default_factory=dict)
-    stop_reason: str | None = None
-    error: str | None = None
-    aborted: bool = False
-    is_streaming: bool = False
-
-
 class ClaudeDialogue:
     """The dialogue of one run."""
 
     def __init__(self) -> None:
         self._replies = b""
-        self._draft: _Draft | None = None
-        self._held: list[dict[str, Any]] = []
+        self._draft: Draft | None = None
         self._session: str | None = None
         self._prompted = False
         self._calls: dict[str, str] = {}
-        self._requests: dict[str, dict[str, Any]] = {}
         self._background = 0
         self._refusals = 0
         self._stopped = False
@@ -114,11 +94,10 @@ class ClaudeDialogue:
         return control_request("abort", subtype="interrupt")
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
-        """Allow or deny; a tool that is allowed gets the arguments that it was called with."""
-        arguments = self._requests.pop(request_id, {})
+        """Allow or deny. Claude knows the arguments of its call; those that we know may lack a secret."""
         verdict: dict[str, Any] = {"behavior": "deny", "message": _DENIED}
         if allowed:
-            verdict = {"behavior": "allow", "updatedInput": arguments}
+            verdict = {"behavior": "allow"}
         return control_response(request_id, subtype="success", response=verdict)
 
     # --- what it says about itself ------------------------------------------------------------------------
@@ -143,7 +122,7 @@ class ClaudeDialogue:
 
     def _retry(self, record: dict[str, Any], at: int) -> Events:
         """A retry: the message that broke off is dropped, since it will be streamed again."""
-        self._draft, self._held = None, []
+        self._draft = None
         error = text_in(record.get("error")) or "error"
         status = record.get("error_status")
         yield ev.MessageStarted(at=at, role="assistant")
@@ -184,60 +163,57 @@ class ClaudeDialogue:
         if record.get("parent_tool_use_id") is not None:
             return
         event = object_in(record.get("event"))
-        match event.get("type"):
-            case "message_start":
-                yield from self._flush(at)
-                message = object_in(event.get("message"))
-                self._draft = _drafted(message, is_streaming=True)
-                yield ev.MessageStarted(at=at, role="assistant")
-            case "content_block_delta":
-                delta = object_in(event.get("delta"))
-                kind = text_in(delta.get("type")) or ""
-                if text := text_in(delta.get(_DELTAS.get(kind, ""))):
-                    yield ev.Delta(at=at, kind=_KINDS[kind], text=text)
-            case "message_delta" if self._draft is not None:
-                self._draft.stop_reason = text_in(object_in(event.get("delta")).get("stop_reason"))
-                self._draft.usage |= object_in(event.get("usage"))
-            case "message_stop":
-                yield from self._flush(at)
+        kind, draft = event.get("type"), self._draft
+        if kind == "message_start":
+            yield from self._begin(Draft.of(object_in(event.get("message")), is_streaming=True), at)
+        elif draft is None:
+            return
+        elif kind == "content_block_delta" and (piece := draft.add_piece(event, at)):
+            yield piece
+        elif kind == "message_delta":
+            draft.add_end(event)
+        elif kind == "message_stop" and draft.is_over:  # if its stream broke off, claude may ask for it again
+            yield from self._flush(at)
 
     def _assistant(self, record: dict[str, Any], at: int) -> Events:
         message = object_in(record.get("message"))
         if (parent := text_in(record.get("parent_tool_use_id"))) is not None:
             yield from self._progress(parent, doing(message), at)
             return
-        message_id = str(message.get("id"))
-        if self._draft is None or self._draft.id != message_id:
+        if self._draft is None or self._draft.id != str(message.get("id")):
+            yield from self._begin(Draft.of(message, is_streaming=False), at)
+        if self._draft is not None:
+            self._draft.add_block(record)
+
+    def _begin(self, draft: Draft, at: int) -> Events:
+        """Begin a message; one that broke off before is dropped, since this one is written in its place."""
+        if self._draft is not None and self._draft.is_over:
             yield from self._flush(at)
-            self._draft = _drafted(message)
-            yield ev.MessageStarted(at=at, role="assistant")
-        self._draft.parts += parts_in(message)
-        self._draft.aborted = record.get("aborted") is True
-        if record.get("is_api_error_message") is True:
-            self._draft.error = "\n".join(part.text for part in self._draft.parts if isinstance(part, ev.TextPart))
+        self._draft = draft
+        yield ev.MessageStarted(at=at, role="assistant")
 
     def _flush(self, at: int) -> Events:
-        """End the message that was being written, complete or not; then handle the records held back for it."""
-        draft, self._draft = self._draft, None
+        """End the message that was being written, complete or not."""
+        draft = self._draft
+        if draft is not None and not draft.is_over and any(isinstance(part, ev.ToolCallPart) for part in draft.parts):
+            yield from self._blocks(at)  # claude starts a tool as soon as its call is complete
+        self._draft = None
         if draft is not None and draft.error is not None:
             self._error = draft.error
-        elif draft is not None and (draft.parts or draft.usage):
-            yield from self._message(draft, at)
-        held, self._held = self._held, []
-        for record in held:
-            yield from self._user(record, at)
+        elif draft is not None:
+            self._context = draft.tokens.total_tokens or self._context
+            yield from self._message(draft.message(at), at)
 
-    def _message(self, draft: _Draft, at: int) -> Events:
-        stop_reason = "aborted" if draft.aborted else _STOP_REASONS.get(draft.stop_reason or "", "stop")
-        self._context = context_in(draft.usage) or self._context
-        message = ev.Message(
-            at=at,
-            role="assistant",
-            parts=tuple(draft.parts),
-            model=draft.model,
-            stop_reason=stop_reason,
-            usage=usage_in(draft.usage),
-        )
+    def _blocks(self, at: int) -> Events:
+        """What is complete of the message that is being written: what comes next belongs after it."""
+        if self._draft is not None:
+            yield from self._message(self._draft.take_blocks(at), at)
+
+    def _message(self, message: ev.Message | None, at: int) -> Events:
+        if message is None:
+            return
+        if message.stop_reason != "aborted" and self._refusals < _HOPELESS_TRIES:
+            self._error, self._refusals = None, 0
         yield message
         for call in message.tool_calls:
             self._calls[call.id] = call.name
@@ -245,13 +221,11 @@ class ClaudeDialogue:
 
     def _user(self, record: dict[str, Any], at: int) -> Events:
         content = object_in(record.get("message")).get("content")
-        parent = text_in(record.get("parent_tool_use_id"))
-        if parent is not None:
+        if text_in(record.get("parent_tool_use_id")) is not None:
             return
-        if self._draft is not None and self._draft.is_streaming:
-            self._held.append(record)  # tool results may come before the end of the message with the calls
-            return
-        yield from self._flush(at)
+        # Tool results may come before the end of the message with the calls.
+        is_over = self._draft is None or self._draft.is_over
+        yield from self._flush(at) if is_over else self._blocks(at)
         told = [ev.TextPart(content)] if isinstance(content, str) else []
         for item in items_in(content):
             if item.get("type") == "tool_result":
@@ -287,9 +261,7 @@ class ClaudeDialogue:
             self._replies += control_response(request_id, subtype="error", error="not supported")
             yield unknown(f"control/{request.get('subtype')}", record, at)
             return
-        self._requests[request_id] = arguments_in(request.get("input"))
-        name = text_in(request.get("tool_name")) or "tool"
-        arguments = self._requests[request_id]
+        name, arguments = text_in(request.get("tool_name")) or "tool", object_in(request.get("input"))
         about = text_in(arguments.get("command") or arguments.get("file_path") or request.get("description")) or ""
         yield ev.ApprovalRequested(
             at=at,
@@ -302,20 +274,23 @@ class ClaudeDialogue:
     def _result(self, record: dict[str, Any], at: int) -> Events:
         """The end of a turn; also of the run, unless background work or a queued message is left."""
         yield from self._flush(at)
-        yield self._total(record, at)
+        yield from self._total(record, at)
         subtype, reason = record.get("subtype"), text_in(record.get("terminal_reason")) or ""
+        error, self._error = self._error, None
         if subtype in _LIMITS:
             yield error_message(complaint(record), at, ev.LIMIT)
-        elif self._error is not None or (record.get("is_error") is True and not reason.startswith("aborted")):
-            yield error_message(self._error or complaint(record), at, "error")
-            self._error = None
+        elif error is not None or (record.get("is_error") is True and not reason.startswith("aborted")):
+            yield error_message(error or complaint(record), at, "error")
         elif reason.startswith("aborted") or self._stopped:
             yield ev.AgentSettled(at=at, aborted=True)
             return
         if not self._background and not record.get("queued_turn_count"):
             yield ev.AgentSettled(at=at)
 
-    def _total(self, record: dict[str, Any], at: int) -> ev.UsageTotal:
+    def _total(self, record: dict[str, Any], at: int) -> Events:
+        """The usage so far. Versions before 2.1.309 do not say it; then the messages' own figures count."""
+        if not isinstance(record.get("model_usage_since_last_result"), dict):
+            return
         models = [object_in(model) for model in object_in(record.get("model_usage_since_last_result")).values()]
         sizes = [milliseconds_in(model.get("contextWindow")) or 0 for model in models]
         for model in models:
@@ -324,7 +299,7 @@ class ClaudeDialogue:
             self._has_cost = self._has_cost and model.get("costBasis") != "unknown"
         usage = self._usage if self._has_cost else msgspec.structs.replace(self._usage, cost=0.0)
         size = max(sizes, default=0) or None
-        return ev.UsageTotal(at=at, usage=usage, context_used=self._context, context_size=size, has_cost=self._has_cost)
+        yield ev.UsageTotal(at=at, usage=usage, context_used=self._context, context_size=size, has_cost=self._has_cost)
 
 
 Handler = Callable[[ClaudeDialogue, dict[str, Any], int], Events]
@@ -353,9 +328,3 @@ _SYSTEM: Mapping[str, Handler] = {
     ),
     "permission_denied": ClaudeDialogue._nothing,
 }
-_STOP_REASONS = {"tool_use": "toolUse", "max_tokens": "length"}
-
-
-def _drafted(message: dict[str, Any], *, is_streaming: bool = False) -> _Draft:
-    figures = object_in(message.get("usage"))
-    return _Draft(str(message.get("id")), text_in(message.get("model")), usage=figures, is_streaming=is_streaming)

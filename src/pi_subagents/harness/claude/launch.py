@@ -181,6 +181,8 @@ def _environ(launch: Launch, profile: Profile) -> dict[str, str]:
     if profile.thinking_level == "off":
         environ["MAX_THINKING_TOKENS"] = "0"
     if profile.api_key is not None:
+        for name in KEY_VARIABLES:  # the user's own token would go before it
+            environ.pop(name, None)
         environ["ANTHROPIC_API_KEY"] = profile.api_key.reveal()
     return environ
 

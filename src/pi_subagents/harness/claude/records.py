@@ -44,10 +44,6 @@ def usage_in(figures: dict[str, Any]) -> Usage:
     return Usage.of(read, said, cached, written, read + said + cached + written, 0)
 
 
-def context_in(figures: dict[str, Any]) -> int:
-    return usage_in(figures).total_tokens
-
-
 def model_usage(model: dict[str, Any]) -> Usage:
     names = ("inputTokens", "outputTokens", "cacheReadInputTokens", "cacheCreationInputTokens")
     tokens = [figure_in(model.get(name)) or 0 for name in names]

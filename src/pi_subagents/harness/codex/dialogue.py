@@ -14,6 +14,7 @@ from pi_subagents.harness.codex.items import (
     call_in,
     changes_in,
     has_failed,
+    has_own_arguments,
     output_in,
     raw_call,
     result_in,
@@ -24,6 +25,7 @@ from pi_subagents.harness.frames import items_in, last_line, milliseconds_in, ob
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.text.patterns import pattern
+from pi_subagents.text.streamed import StreamedText
 
 Events = list[ev.AnyEvent]
 
@@ -40,7 +42,7 @@ _COMMAND, _CHANGE = "item/commandExecution/requestApproval", "item/fileChange/re
 _PERMISSIONS, _ELICITATION = "item/permissions/requestApproval", "mcpServer/elicitation/request"
 _QUESTION = "item/tool/requestUserInput"
 _END = b'"method":"turn/completed"'
-_ATTEMPT = pattern(r"(\d+)/(\d+)")
+_ATTEMPT = pattern(r"\b(\d{1,6})/(\d{1,6})\b")
 
 
 def _record(**fields: Any) -> bytes:
@@ -64,6 +66,14 @@ def text_input(text: str) -> dict[str, str]:
     return {"type": "text", "text": text.encode("utf-8", "replace").decode()}
 
 
+class _Draft(msgspec.Struct):
+    """What has arrived of the message that the model is writing."""
+
+    is_open: bool = False
+    thinking: StreamedText = msgspec.field(default_factory=StreamedText)
+    text: StreamedText = msgspec.field(default_factory=StreamedText)
+
+
 class CodexDialogue:
     """Starts the thread and the turn of the brief; ignores the threads of codex's own sub-agents."""
 
@@ -73,8 +83,7 @@ class CodexDialogue:
         self._thread: str | None = None
         self._turn: str | None = None
         self._model: str | None = None
-        self._is_open = False
-        self._thinking = self._text = ""
+        self._draft = _Draft()
         self._running: dict[str, ev.ToolCallPart] = {}
         self._begun: set[str] = set()
         self._raw: dict[str, ev.ToolCallPart] = {}
@@ -165,10 +174,12 @@ class CodexDialogue:
         """Start or resume the thread. Unwanted skills are switched off: `$name` in a prompt would still load them."""
         told: Record = self._brief["thread"]
         config: Record = told["config"]
-        if config.get("skills.include_instructions") is False:
-            found = [skill for where in items_in(skills.get("data")) for skill in items_in(where.get("skills"))]
-            off = [{"path": skill.get("path"), "enabled": False} for skill in found]
-            config = {**config, "skills.config": off}
+        found = [skill for where in items_in(skills.get("data")) for skill in items_in(where.get("skills"))]
+        if config.get("skills.include_instructions") is not False:
+            of_project = ("repo",) if "projects" in config else ()
+            found = [skill for skill in found if skill.get("enabled") is False or skill.get("scope") in of_project]
+        if found:
+            config = {**config, "skills.config": [{"path": skill.get("path"), "enabled": False} for skill in found]}
         method = "thread/resume" if "threadId" in told else "thread/start"
         self._replies += _request("thread", method, **{**told, "config": config})
 
@@ -227,7 +238,7 @@ class CodexDialogue:
         events: Events = [ev.ToolEnded(at=at, id=call.id, name=call.name, is_error=cut) for call in left]
         if status == "failed":
             events.append(self._message(at, "error", error=sentence_in(turn.get("error"))))
-        elif self._text or self._thinking:
+        elif self._draft.text or self._draft.thinking:
             events.append(self._message(at, "aborted" if cut else "stop"))
         return [*events, ev.TurnEnded(at=at), ev.AgentSettled(at=at, aborted=status == "interrupted")]
 
@@ -235,34 +246,35 @@ class CodexDialogue:
         """A retry; a final error comes with the end of the turn instead."""
         if not params.get("willRetry"):
             return []
-        self._is_open, self._thinking, self._text = False, "", ""  # the retry will repeat it
+        self._draft = _Draft()  # the retry will repeat it
         error = object_in(params.get("error"))
         said = text_in(error.get("message")) or ""
         attempt, most = map(int, found.groups()) if (found := _ATTEMPT.search(said)) else (0, 0)
         message = text_in(error.get("additionalDetails")) or said
         return [ev.RetryStarted(at=at, attempt=attempt, max_attempts=most, message=message)]
 
-    def _message(self, at: int, stop_reason: str, *calls: ev.Part, error: str | None = None) -> ev.Message:
+    def _message(
+        self, at: int, stop_reason: str, *calls: ev.Part, text: str | None = None, error: str | None = None
+    ) -> ev.Message:
         """A message with what the model thought and said since the last one, and its calls."""
-        thought: tuple[ev.Part, ...] = (ev.ThinkingPart(self._thinking),) if self._thinking else ()
-        said: tuple[ev.Part, ...] = (ev.TextPart(self._text),) if self._text else ()
-        self._is_open, self._thinking, self._text = False, "", ""
-        parts = (*thought, *said, *calls)
+        draft, self._draft = self._draft, _Draft()
+        words = (ev.ThinkingPart(str(draft.thinking)), ev.TextPart(text or str(draft.text)))
+        parts = (*(part for part in words if part.text), *calls)
         about: Record = {"model": self._model, "stop_reason": stop_reason, "error_message": error}
         return ev.Message(at=at, role="assistant", parts=parts, **about)
 
     def _opened(self, at: int) -> Events:
-        was_open, self._is_open = self._is_open, True
+        was_open, self._draft.is_open = self._draft.is_open, True
         return [] if was_open else [ev.MessageStarted(at=at, role="assistant")]
 
     def _said(self, params: Record, at: int) -> Events:
         text = text_in(params.get("delta")) or ""
-        self._text += text
+        self._draft.text.add(text)
         return [ev.Delta(at=at, kind="text", text=text)]
 
     def _thought(self, params: Record, at: int) -> Events:
         text = text_in(params.get("delta")) or ""
-        self._thinking += text
+        self._draft.thinking.add(text)
         return [ev.Delta(at=at, kind="thinking", text=text)]
 
     def _rerouted(self, params: Record, at: int) -> Events:
@@ -282,14 +294,15 @@ class CodexDialogue:
             case "contextCompaction":
                 return [ev.CompactionStarted(at=at)]
         call = call_in(item)
-        return self._call_started(call, at) if call else []
+        # Codex starts a search before it knows for what: such a call is told when it has its arguments.
+        return self._call_started(call, at) if call and (call.arguments or has_own_arguments(item)) else []
 
     def _item_completed(self, params: Record, at: int) -> Events:
         item = object_in(params.get("item"))
         match item.get("type"):
             case "agentMessage":
-                self._text = text_in(item.get("text")) or self._text
-                return [self._message(at, "stop")] if self._text else []
+                text = text_in(item.get("text"))
+                return [self._message(at, "stop", text=text)] if text or self._draft.text else []
             case "reasoning":
                 return []  # already streamed; it belongs to the next message
             case "userMessage":

@@ -29,7 +29,7 @@ _ARGUMENTS = {
     "webSearch": ("query",),
     "imageView": ("path",),
     "imageGeneration": ("revisedPrompt",),
-    "collabAgentToolCall": ("prompt",),
+    "collabAgentToolCall": ("prompt", "receiverThreadIds"),
     "sleep": ("durationMs",),
 }
 """For items without an object of arguments: the fields that count as arguments."""
@@ -45,7 +45,7 @@ _HEAD = 1000
 def call_in(item: Record) -> ev.ToolCallPart | None:
     """The tool call that an item stands for; None if it is no call, or only waits for another."""
     kind, tool = str(item.get("type")), text_in(item.get("tool")) or ""
-    name, arguments = kind, {key: item.get(key) for key in _ARGUMENTS.get(kind, ())}
+    name, arguments = kind, {key: item[key] for key in _ARGUMENTS.get(kind, ()) if item.get(key)}
     match kind:
         case "commandExecution":
             arguments = {"command": script_in(item)}
@@ -63,6 +63,11 @@ def call_in(item: Record) -> ev.ToolCallPart | None:
         case _ if kind not in _ARGUMENTS or tool in WAITING:
             return None
     return tool_call(str(item.get("id")), name, arguments, TOOLS)
+
+
+def has_own_arguments(item: Record) -> bool:
+    """Whether an item has its arguments from the start, even if there are none."""
+    return str(item.get("type")) not in _ARGUMENTS
 
 
 def raw_call(item: Record) -> ev.ToolCallPart:
@@ -148,6 +153,7 @@ class Meter:
         self._before: dict[str | None, Usage] = {}
         self._now: dict[str | None, Usage] = {}
         self._begun: set[str | None] = set()
+        self._sum = Usage()
 
     def begin(self, thread: str | None) -> None:
         """Note that a turn of the thread begins."""
@@ -161,8 +167,10 @@ class Meter:
         if thread not in self._begun:
             self._before[thread] = usage
             return None
+        counted = self._now.get(thread) or self._before.get(thread, Usage())
         self._now[thread] = usage
-        return sum((_minus(used, self._before.get(one, Usage())) for one, used in self._now.items()), Usage())
+        self._sum = self._sum + _minus(usage, counted)
+        return self._sum
 
 
 def _minus(now: Usage, before: Usage) -> Usage:

@@ -83,7 +83,10 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
     home = launch.run_dir / AGENT_HOME
     environ = {**_QUIET, **launch.environ, **own_key, HOME_VARIABLE: str(home), "TMPDIR": str(home / "tmp")}
     login = login_for(environ, file, inherit=profile.inherit)
-    provider = _provider(environ.get(_BASE_URL), login)
+    url = environ.get(_BASE_URL)
+    bare_url, passwords = _without_password(url)
+    provider, whole = _provider(bare_url, login), _provider(url, login)
+    hidden = dict(whole.items() - provider.items())
     instructions = "\n\n".join(filter(None, (profile.system_prompt, profile.append_system_prompt)))
     return Invocation(
         argv=(
@@ -100,8 +103,11 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
         temporary=(AGENT_HOME,),
         written_by_agent=CONVERSATION_FILES,
         placeholders=_PROTECTED,
-        secrets=launch.secrets | set(own_key.values()),
-        brief={"thread": _thread(launch, profile), "turn": _turn(launch.prompt, profile)},
+        secrets=launch.secrets | set(own_key.values()) | passwords,
+        brief={
+            "thread": _thread(launch, profile, hidden),
+            "turn": _turn(launch.prompt, profile),
+        },
         approvals=profile.approvals or "deny",
     )
 
@@ -126,14 +132,14 @@ def _files(launch: Launch, login: Login, inherited: Iterable[Path], instructions
         yield RunFile(name, _ASKED.sub(rb"\1" + provider, content))
 
 
-def _thread(launch: Launch, profile: Profile) -> dict[str, Any]:
-    """The parameters to start a thread, or to resume the one of the conversation."""
+def _thread(launch: Launch, profile: Profile, hidden: Mapping[str, str]) -> dict[str, Any]:
+    """The parameters to start a thread, or to resume the one of the conversation; with the `hidden` settings."""
     told: dict[str, Any] = {
         "cwd": str(launch.cwd),
         "model": profile.model,
         "baseInstructions": profile.system_prompt,
         "developerInstructions": profile.append_system_prompt,
-        "config": _config(launch, profile),
+        "config": {**_config(launch, profile), **hidden},
     }
     if profile.mode or profile.approvals or not profile.inherit:
         may_write = "workspace-write" if profile.approvals == "allow" else "read-only"
@@ -150,7 +156,7 @@ def _thread(launch: Launch, profile: Profile) -> dict[str, Any]:
 
 def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
     config: dict[str, Any] = {"shell_environment_policy.exclude": list(_KEYS)}
-    if not profile.inherit:
+    if not profile.inherit or not launch.place.is_approved(launch.cwd):
         # By default codex trusts a directory that it may write to, and starts the MCP servers that its files name.
         config["projects"] = {str(launch.cwd): {"trust_level": "untrusted"}}
         config["project_root_markers"] = []
@@ -159,6 +165,16 @@ def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
     if not profile.inherit or profile.no_skills:
         config["skills.include_instructions"] = False
     return config
+
+
+def _without_password(url: str | None) -> tuple[str | None, frozenset[str]]:
+    """The URL as the command line, which everybody can read, may show it; and the user and password in it."""
+    scheme, separator, rest = (url or "").partition("://")
+    authority, slash, path = rest.partition("/")
+    known, _, host = authority.rpartition("@")
+    if not known:
+        return url, frozenset()
+    return f"{scheme}{separator}{host}{slash}{path}", frozenset({known, known.partition(":")[2]} - {""})
 
 
 def _provider(base_url: str | None, login: Login) -> dict[str, str]:
