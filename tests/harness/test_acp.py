@@ -368,6 +368,19 @@ def test_the_words_of_an_agent_below_are_not_the_answer() -> None:
     assert [event.name for event in those(events, ev.ToolStarted)] == ["task"]
 
 
+def test_words_with_the_call_of_an_agent_below_are_progress_and_not_the_answer() -> None:
+    dialogue = at_work("qwen")
+    call = update(
+        "tool_call", toolCallId="c", title="Count", rawInput={"prompt": "Count."}, _meta={"toolName": "agent"}
+    )
+    below = chunk("There are 77.", _meta={"parentToolCallId": "c"})
+    over = update("tool_call_update", toolCallId="c", status="completed")
+    end = {"id": 3, "result": {"stopReason": "end_turn"}}
+    events = hear(dialogue, call, below, over, chunk("Many."), end)
+    assert fold(RunState(), events).text == "Many."
+    assert [event.line for event in those(events, ev.ToolProgress)] == ["There are 77."]
+
+
 @pytest.mark.parametrize(
     ("stream", "tokens", "has_cost", "context"),
     [
