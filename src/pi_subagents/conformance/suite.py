@@ -21,7 +21,7 @@ from pi_subagents.harness import Program, harness_named
 from pi_subagents.paths import data_dir
 from pi_subagents.place import Place
 
-STORY_S = 90.0
+STORY_S = 150.0
 """Longer than any story needs, even on a busy machine."""
 
 
