@@ -1,4 +1,4 @@
-"""Brings what a script of this clone needs: `bootstrap.py setup | demo | test | check | docs | missing`.
+"""Brings what a script of this clone needs: `bootstrap.py setup | demo | test | conformance | check | docs | missing`.
 
 Standard library only, because it runs before anything is installed. Each step leaves a stamp in .venv with
 the key it was done for; when stamp and key agree it is not done again, so a clone that is set up costs a few
@@ -105,6 +105,11 @@ AGENTS = (
     Agent("opencode", "opencode as a sub-agent"),
     Agent("gemini", "Gemini CLI as a sub-agent"),
 )
+OTHER_AGENTS = (
+    Agent("qwen", "Qwen Code as a sub-agent"),
+    Agent("copilot", "Copilot CLI as a sub-agent"),
+)
+"""Those that only `./scripts/conformance` brings."""
 
 
 PI_VERSION_VARIABLE = "PI_VERSION"
@@ -293,9 +298,9 @@ def bring_programs() -> None:
         log(error)
 
 
-def bring_agents() -> None:
+def bring_agents(agents: Sequence[Agent]) -> None:
     """Try to fetch missing agents. `missing` names those that stay missing; the next call tries again."""
-    for agent in AGENTS:
+    for agent in agents:
         if agent.program:
             continue
         try:
@@ -464,7 +469,13 @@ AGENTS_STEP = Step(
     "agents",
     lambda: repr([agent.pin for agent in AGENTS]),
     lambda: tuple(agent.folder for agent in AGENTS),
-    bring_agents,
+    lambda: bring_agents(AGENTS),
+)
+OTHER_AGENTS_STEP = Step(
+    "other-agents",
+    lambda: repr([agent.pin for agent in OTHER_AGENTS]),
+    lambda: tuple(agent.folder for agent in OTHER_AGENTS),
+    lambda: bring_agents(OTHER_AGENTS),
 )
 
 TYPESCRIPT_STEP = Step(
@@ -489,6 +500,7 @@ NEEDS = {
     ),
     "demo": (PACKAGES_STEP, BYTECODE_STEP, PI_STEP),
     "test": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, PROGRAMS_STEP, AGENTS_STEP),
+    "conformance": (PACKAGES_STEP, DEV_STEP, PI_STEP, AGENTS_STEP, OTHER_AGENTS_STEP),
     "check": (PACKAGES_STEP, DEV_STEP, PI_STEP, NEWEST_PI_STEP, TYPESCRIPT_STEP),
     "docs": (PACKAGES_STEP,),
 }

@@ -88,7 +88,7 @@ def _checks() -> Iterable[tuple[str, ...]]:
     reasons = _numbered_reasons()
     for story in STORIES:
         known = (EXCEPTIONS[name].get(story.number) for name in TESTED)
-        yield f"{story.number}. {story.title}", *("✓" if reason is None else f"✗ {reasons[reason]}" for reason in known)
+        yield f"{story.number}. {story.title}", *("✓" if one is None else f"✗ {reasons[one.reason]}" for one in known)
     yield "**pass**", *(f"**{len(STORIES) - len(EXCEPTIONS[name])}**" for name in TESTED)
 
 
@@ -99,7 +99,7 @@ def _exceptions() -> Iterable[str]:
 def _numbered_reasons() -> dict[str, int]:
     """Every reason once, in the order of the table."""
     found = [EXCEPTIONS[name].get(story.number) for story in STORIES for name in TESTED]
-    return {reason: number for number, reason in enumerate(dict.fromkeys(filter(None, found)), start=1)}
+    return {reason: number for number, reason in enumerate(dict.fromkeys(one.reason for one in found if one), start=1)}
 
 
 def _row(agent: tuple[str, Harness]) -> tuple[str, ...]:

@@ -13,7 +13,12 @@ import pytest
 from pi_subagents.conformance import TESTED
 from pi_subagents.conformance.sink import Sink
 from pi_subagents.conformance.stage import Stage
+from pi_subagents.paths import data_dir
+from pi_subagents.processes.node import find_node
 from tests.kit.waiting import until
+
+_DATA_DIR = data_dir()
+"""Taken now, as every test hides the user's variables from itself."""
 
 
 @pytest.fixture
@@ -32,11 +37,24 @@ def test_whoever_wants_another_host_is_heard_and_gets_nothing(stage: Stage, addr
     assert "example.com" in heard
 
 
-def test_files_are_seen_but_for_our_own_records(stage: Stage) -> None:
+@pytest.mark.parametrize("asking", ["fetch({})", "require('https').get({})"])
+def test_a_program_on_node_is_heard_too(stage: Stage, asking: str) -> None:
+    node = find_node(_DATA_DIR)
+    assert node, "run ./scripts/setup"
+    script = asking.format("'https://example.com/x'")
+    environ = {**os.environ, **stage.sink.environ}
+    subprocess.run([node.binary, "-e", script], env=environ, stderr=subprocess.DEVNULL, timeout=60)
+    assert stage.sink.hosts == ["example.com:443"]
+
+
+def test_files_and_directories_are_seen_but_for_our_own_records(stage: Stage) -> None:
+    before = stage.entries(stage.project)
     stage.write("work.txt", "a word")
     stage.write(".pi/subagents/runs/x/events.jsonl", "a word")
     (stage.project / "link").symlink_to("nowhere")
-    assert stage.files(stage.project) == {stage.project / "work.txt", stage.project / "link"}
+    (stage.project / "empty").mkdir()
+    come = {path.name for path in stage.entries(stage.project) - before}
+    assert come == {"work.txt", "link", "empty"}
     found = {path.name for path in stage.files_with("a word")}
     assert found == {"work.txt", "events.jsonl"}, "a key may not be in records either"
 

@@ -42,6 +42,8 @@ DATA = Path(__file__).parents[1] / "data" / "workers"
 STREAMS = [path for path in sorted(DATA.glob("*-acp/*.jsonl")) if not path.name.endswith(".sent.jsonl")]
 E = TypeVar("E", bound=ev.Event)
 
+_LAST_RECORDS = 2
+
 each_stream = pytest.mark.parametrize("stream", STREAMS, ids=lambda path: f"{path.parent.name}-{path.stem}")
 
 # --- records of real programs --------------------------------------------------------------------------------
@@ -121,18 +123,46 @@ def object_of(record: dict[str, Any]) -> dict[str, Any]:
 
 
 @each_stream
-def test_a_stream_may_break_off_at_every_byte_of_its_last_records(stream: Path) -> None:
+def test_a_stream_may_break_off_at_every_byte_of_its_last_records_and_all_that_came_before_is_kept(
+    stream: Path,
+) -> None:
     played = Played(stream)
-    *before, last_but_one, last = played.records
-    for record in before:
+    for left, record in reversed(list(enumerate(reversed(played.records)))):
+        if left < _LAST_RECORDS:
+            frame = played.frame(record)
+            for end in range(1, len(frame)):
+                assert_breaks_off(played.dialogue, frame[:end])
+            state = fold(RunState(), [*played.events, *_copied(played.dialogue).ended(1, AT)])
+            assert streamed(played.events) in state.text
+            assert state.settled is fold(RunState(), played.events).settled
         played.play(record)
-    tail = b"\n".join((played.frame(last_but_one), played.frame(last), b""))
-    step = max(1, len(tail) // 4000)
-    for end in range(0, len(tail), step):
-        dialogue, framer = copy.copy(played.dialogue), Framer()
-        dialogue.__dict__.update({name: copy.deepcopy(value) for name, value in _plain(dialogue).items()})
-        events = [event for f in (*framer.feed(tail[:end]), *framer.finish()) for event in dialogue.decode(f, AT)]
-        fold(RunState(), [*played.events, *events, *dialogue.ended(1, AT)])
+
+
+def assert_breaks_off(dialogue: AcpDialogue, piece: bytes) -> None:
+    """Expect a piece of a record to be shown as it is, to mean nothing, and to leave the end as it was."""
+    cut, framer = _copied(dialogue), Framer()
+    [frame] = [*framer.feed(piece), *framer.finish()]
+    [shown] = cut.decode(frame, AT)
+    assert isinstance(shown, ev.Output)
+    assert not cut.take_replies()
+    assert cut.ended(1, AT) == _copied(dialogue).ended(1, AT)
+
+
+def streamed(events: Iterable[ev.AnyEvent]) -> str:
+    """What came of a message that is not whole yet."""
+    pieces: list[str] = []
+    for event in events:
+        if isinstance(event, ev.MessageStarted | ev.Message):
+            pieces = []
+        elif isinstance(event, ev.Delta) and event.kind == "text":
+            pieces.append(event.text)
+    return "".join(pieces)
+
+
+def _copied(dialogue: AcpDialogue) -> AcpDialogue:
+    copied = copy.copy(dialogue)
+    copied.__dict__.update({name: copy.deepcopy(value) for name, value in _plain(dialogue).items()})
+    return copied
 
 
 def _plain(dialogue: AcpDialogue) -> dict[str, Any]:
@@ -361,6 +391,19 @@ def test_the_words_of_an_agent_below_are_not_the_answer() -> None:
     assert state.text == "Delegation done."
     assert not state.has_cost, "what it tells leaves out the one below"
     assert [event.name for event in those(events, ev.ToolStarted)] == ["task"]
+
+
+def test_words_with_the_call_of_an_agent_below_are_progress_and_not_the_answer() -> None:
+    dialogue = at_work("qwen")
+    call = update(
+        "tool_call", toolCallId="c", title="Count", rawInput={"prompt": "Count."}, _meta={"toolName": "agent"}
+    )
+    below = chunk("There are 77.", _meta={"parentToolCallId": "c"})
+    over = update("tool_call_update", toolCallId="c", status="completed")
+    end = {"id": 3, "result": {"stopReason": "end_turn"}}
+    events = hear(dialogue, call, below, over, chunk("Many."), end)
+    assert fold(RunState(), events).text == "Many."
+    assert [event.line for event in those(events, ev.ToolProgress)] == ["There are 77."]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ Then records of our own, for what they seldom do, and whole runs of the real pro
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -55,11 +56,40 @@ def test_nothing_in_a_real_stream_is_unknown(stream: Path) -> None:
 
 
 @pytest.mark.parametrize("stream", STREAMS, ids=lambda path: path.stem)
-def test_a_stream_cut_at_any_byte_of_its_end_is_decoded(stream: Path) -> None:
+def test_a_stream_may_break_off_at_every_byte_of_its_end_and_all_that_came_before_is_kept(stream: Path) -> None:
     data = stream.read_bytes()
+    dialogue, events, start = ClaudeDialogue(), list[ev.AnyEvent](), 0
 
-    for end in range(max(len(data) - _LAST_BYTES, 0), len(data), 7):
-        fold(RunState(), decoded(data[:end]))
+    for record in data.splitlines(keepends=True):
+        is_of_the_end = start + len(record) > len(data) - _LAST_BYTES
+        for end in range(1, len(record) - 1) if is_of_the_end else ():
+            assert_breaks_off(dialogue, record[:end])
+        events += (event for frame in Framer().feed(record) for event in dialogue.decode(frame, AT))
+        start += len(record)
+        if is_of_the_end:
+            state = fold(RunState(), [*events, *copy.deepcopy(dialogue).ended(1, AT)])
+            assert streamed(events) in state.text
+            assert state.settled is fold(RunState(), events).settled
+
+
+def assert_breaks_off(dialogue: ClaudeDialogue, piece: bytes) -> None:
+    """Expect a piece of a record to be shown as it is, to mean nothing, and to leave the end as it was."""
+    cut, framer = copy.deepcopy(dialogue), Framer()
+    [frame] = [*framer.feed(piece), *framer.finish()]
+    [shown] = cut.decode(frame, AT)
+    assert isinstance(shown, ev.Output)
+    assert cut.ended(1, AT) == copy.deepcopy(dialogue).ended(1, AT)
+
+
+def streamed(events: Sequence[ev.AnyEvent]) -> str:
+    """What came of a message that is not whole yet."""
+    pieces: list[str] = []
+    for event in events:
+        if isinstance(event, ev.MessageStarted | ev.Message):
+            pieces = []
+        elif isinstance(event, ev.Delta) and event.kind == "text":
+            pieces.append(event.text)
+    return "".join(pieces)
 
 
 def test_an_answer_is_whole_and_the_run_is_settled() -> None:

@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from pi_subagents.harness import agent_of
+from pi_subagents.harness.programs import variable_of
 from pi_subagents.offline import Call, OfflineModel, Request, agent_environment
 from pi_subagents.offline.script import Step
 
@@ -43,6 +45,11 @@ class TestedAgent:
     """What else its profile needs so that the agent offers the model its own sub-agents."""
     own_names: Mapping[str, str] = field(default_factory=dict)
     """The agent's names for tools that we name differently, as the model sees them."""
+
+    @property
+    def variable(self) -> str:
+        """The environment variable that says which program to start."""
+        return variable_of(agent_of(self.harness))
 
     def environ(self, model: OfflineModel, agent_dir: Path) -> dict[str, str]:
         """The environment that makes the agent use the offline model, and no other."""

@@ -63,8 +63,11 @@ async def cut_stream(stage: Stage) -> None:
 
 
 async def empty_answer(stage: Stage) -> None:
-    """An agent that says nothing has failed"""
-    (await stage.run("Go.", *[Turn("")] * _TRIES)).failed()
+    """An agent that says nothing has failed; one that worked without an answer is said to have given none"""
+    silent = [Turn("")] * _TRIES
+    (await stage.run("Go.", *silent)).failed(Reason.AGENT_ERROR)
+    run = await stage.run("Go.", stage.agent.tools.bash("echo one"), *silent)
+    expect(run.state.reason is Reason.NO_ANSWER, f"the run that only called a tool is {run.end}")
 
 
 async def usage(stage: Stage) -> None:

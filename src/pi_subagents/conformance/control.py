@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
-from pi_subagents.conformance.stage import Outcome, Running, Stage, expect, glance
+from pi_subagents.conformance.stage import GLANCE_S, Outcome, Running, Stage, expect, glance
 from pi_subagents.models import event as ev
 from pi_subagents.offline import Call, Hang, Say
 
 _STOPPED_WITHIN_S = 4.0
 _GONE_WITHIN_S = 2.0
+_UNANSWERED_S = 0.5
+"""For how long a request for permission is left without an answer: longer than it takes to write a file."""
 
 
 async def _stopped(stage: Stage, running: Running) -> Outcome:
@@ -55,6 +57,14 @@ def _ask(stage: Stage, file: Path) -> Call:
     return tools.ask(file) if tools.ask else tools.write(file, "written\n")
 
 
+def _appears(file: Path, within_s: float) -> bool:
+    """Whether the file appears within that time, in which nothing else of ours happens."""
+    deadline = time.monotonic() + within_s
+    while not file.exists() and time.monotonic() < deadline:
+        time.sleep(GLANCE_S)
+    return file.exists()
+
+
 async def denied(stage: Stage) -> None:
     """What is denied is not done, and the agent continues without it"""
     file = stage.project / "forbidden.txt"
@@ -67,9 +77,15 @@ async def denied(stage: Stage) -> None:
 
 async def allowed(stage: Stage) -> None:
     """An agent that asks for permission waits for the answer, and continues when it is allowed"""
-    file = stage.project / "wanted.txt"
-    run = await stage.run("Go.", _ask(stage, file), Say("Written."), approvals="allow")
+    file, unanswered = stage.project / "wanted.txt", list[bool]()
+
+    def leave_unanswered(event: ev.Event) -> None:
+        if isinstance(event, ev.ApprovalRequested):
+            unanswered.append(_appears(file, _UNANSWERED_S))
+
+    run = await stage.run("Go.", _ask(stage, file), Say("Written."), approvals="allow", watch=leave_unanswered)
     run.completed("Written.")
     expect(file.exists(), "the file was not written")
+    expect(not any(unanswered), "it did not wait: the file was there before the answer")
     kinds = [type(event) for event in run.events if isinstance(event, ev.ApprovalRequested | ev.ApprovalAnswered)]
     expect(kinds == [ev.ApprovalRequested, ev.ApprovalAnswered], f"the requests and answers are {kinds}")

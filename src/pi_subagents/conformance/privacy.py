@@ -10,9 +10,8 @@ from pi_subagents.conformance.stage import Stage, expect
 from pi_subagents.offline import Say
 
 _WORD = "PERSIMMON"
-_HARMLESS = ("tmp/node-compile-cache/",)
+_HARMLESS = "tmp/node-compile-cache"
 """Node's cache of compiled programs; it contains nothing of a run."""
-_SHOWN = 5
 _CONTEXT_FILES = ("AGENTS.md", "CLAUDE.md", "GEMINI.md", "QWEN.md")
 _HOME_CONTEXT_FILES = (".claude/CLAUDE.md", ".codex/AGENTS.md", ".config/opencode/AGENTS.md", ".gemini/GEMINI.md")
 
@@ -47,13 +46,15 @@ def _leave_settings(stage: Stage, command: str) -> None:
 async def no_strangers(stage: Stage) -> None:
     """No other host is contacted, and only the run directory and the task's files are written"""
     folders = (stage.home, stage.temp, stage.project)
-    before = stage.files(*folders)
+    shared = stage.give_shared_folders()
+    before = stage.entries(*folders)
     work = stage.agent.tools.write(stage.project / "work.txt", "work\n")
     (await stage.run("Go.", work, Say("Done."))).completed("Done.")
-    written = {str(path.relative_to(stage.root)) for path in stage.files(*folders) - before}
     expect(not stage.sink.hosts, f"hosts that were contacted: {sorted(set(stage.sink.hosts))}")
-    strange = sorted(path for path in written if path != "project/work.txt" and not path.startswith(_HARMLESS))
-    expect(not strange, f"{len(strange)} other files were written: {', '.join(strange[:_SHOWN])}")
+    written = {path.relative_to(stage.root) for path in stage.entries(*folders) - before} | shared.left()
+    strange = written - {Path("project/work.txt"), *(path for path in written if str(path).startswith(_HARMLESS))}
+    tops = sorted(str(path) for path in strange if path.parent not in strange)
+    expect(not tops, f"also written: {tops}")
 
 
 async def no_key_on_disk(stage: Stage) -> None:

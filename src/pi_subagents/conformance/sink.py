@@ -1,4 +1,8 @@
-"""A proxy that lets nothing through and remembers which hosts a program tried to reach."""
+"""A proxy that lets nothing through and remembers which hosts a program tried to reach.
+
+It hears of programs that obey the variables for proxies, which is all that can be had without the rights of root. Node
+must be told to: it ignores them otherwise.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +40,7 @@ class Sink:
         """The variables that point programs here, in upper and lower case."""
         url = f"http://127.0.0.1:{self._server.server_port}"
         variables = {"HTTP_PROXY": url, "HTTPS_PROXY": url, "ALL_PROXY": url, "NO_PROXY": _OURS}
-        return {**variables, **{name.lower(): value for name, value in variables.items()}}
+        return {**variables, **{name.lower(): value for name, value in variables.items()}, "NODE_USE_ENV_PROXY": "1"}
 
 
 class _Server(ThreadingHTTPServer):

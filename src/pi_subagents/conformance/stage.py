@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import time
 import uuid
 from collections.abc import AsyncIterator, Callable, Sequence
@@ -17,14 +18,17 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from pi_subagents.conformance.agents import TestedAgent
+from pi_subagents.conformance.shared_folders import SharedFolders
 from pi_subagents.conformance.sink import Sink
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.errors import PiSubagentsError
 from pi_subagents.fold import RunState
+from pi_subagents.harness import Harness, agent_of, harness_named
 from pi_subagents.models import Reason, Status, Task
 from pi_subagents.models import event as ev
 from pi_subagents.offline import OfflineModel, Request, Say, Script
 from pi_subagents.offline.script import Step
+from pi_subagents.paths import data_dir, private_runtime_dirs
 from pi_subagents.place import Place
 from pi_subagents.processes.query import ask
 from pi_subagents.profiles import invalidate_profiles_cache
@@ -34,7 +38,7 @@ PROFILE = "worker"
 TIMEOUT_S = 60.0
 """For one task; a whole story has more time."""
 PATIENCE_S = 20.0
-_GLANCE_S = 0.02
+GLANCE_S = 0.02
 _MARK_VARIABLE = "PI_SUBAGENTS_CONFORMANCE"
 
 E = TypeVar("E", bound=ev.Event)
@@ -54,7 +58,7 @@ async def glance(look: Callable[[], object], within_s: float) -> bool:
     """Poll until `look` returns something true; for processes and the model's requests, which send no notice."""
     deadline = time.monotonic() + within_s
     while not (seen := look()) and time.monotonic() < deadline:  # noqa: ASYNC110 - as above
-        await asyncio.sleep(_GLANCE_S)
+        await asyncio.sleep(GLANCE_S)
     return bool(seen)
 
 
@@ -91,23 +95,24 @@ class Outcome:
 
     def completed(self, text: str | None = None) -> Self:
         """Expect the run to be completed, with this answer if one is given."""
-        expect(self.state.status is Status.COMPLETED, f"the run is {self._end}, not completed")
+        expect(self.state.status is Status.COMPLETED, f"the run is {self.end}, not completed")
         expect(text is None or self.text == text, f"the answer is {self.text[:200]!r}, not {text!r}")
         return self
 
     def failed(self, *reasons: Reason) -> Self:
         """Expect the run to have failed, for one of these reasons if any are given."""
-        expect(self.state.status is Status.FAILED, f"the run is {self._end}, not failed")
-        expect(not reasons or self.state.reason in reasons, f"the run is {self._end}, not for {reasons}")
+        expect(self.state.status is Status.FAILED, f"the run is {self.end}, not failed")
+        expect(not reasons or self.state.reason in reasons, f"the run is {self.end}, not for {reasons}")
         return self
 
     def aborted(self) -> Self:
         """Expect the run to be aborted."""
-        expect(self.state.status is Status.ABORTED, f"the run is {self._end}, not aborted")
+        expect(self.state.status is Status.ABORTED, f"the run is {self.end}, not aborted")
         return self
 
     @property
-    def _end(self) -> str:
+    def end(self) -> str:
+        """How the run ended, in words."""
         return f"{self.state.status} ({self.state.reason}: {self.state.error})"
 
 
@@ -181,6 +186,11 @@ class Stage:
             folder.mkdir(parents=True, mode=0o700)
 
     @property
+    def harness(self) -> Harness:
+        """How the agent is spoken to, and what that says of it."""
+        return harness_named(self.agent.harness)
+
+    @property
     def home(self) -> Path:
         return self.root / "home"
 
@@ -216,12 +226,13 @@ class Stage:
         cwd: Path | None = None,
         timeout_s: float = TIMEOUT_S,
         resume: str | None = None,
+        watch: Callable[[ev.Event], object] = lambda event: None,
         **fields: Any,
     ) -> AsyncIterator[Running]:
         """Start a task for each prompt, one after the other; `fields` go into their profile.
 
-        The model follows `steps`, or `script` if one conversation is not enough. Leaving the block stops whatever still
-        runs.
+        The model follows `steps`, or `script` if one conversation is not enough. `watch` is told of every event, and
+        until it returns the agent gets no answer to it. Leaving the block stops whatever still runs.
         """
         self._write_profile(fields)
         about: dict[str, Any] = {"cwd": str(cwd or self.project), "profile": PROFILE, "timeout": timeout_s}
@@ -229,7 +240,13 @@ class Stage:
         with OfflineModel(script or Script().otherwise(steps), model_id=self.agent.model) as model:
             place = Place.here(self.project, self._environ(model))
             events: list[ev.Event] = []
-            options: dict[str, Any] = {"observer": lambda _state, new: events.extend(new)}
+
+            def observe(_state: RunState, new: Sequence[ev.Event]) -> None:
+                events.extend(new)
+                for event in new:
+                    watch(event)
+
+            options: dict[str, Any] = {"observer": observe}
             async with Delegation(tasks, place=place, concurrency=1, **options) as delegation:
                 yield Running(delegation, model, events)
 
@@ -260,10 +277,11 @@ class Stage:
         file.write_text(text, encoding="utf-8")
         return file
 
-    def files(self, *folders: Path) -> set[Path]:
-        """Every file and link below these folders, except our own records."""
-        found = (path for folder in folders for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
-        return {path for path in found if not path.is_relative_to(self.project / ".pi" / "subagents")}
+    def entries(self, *folders: Path) -> set[Path]:
+        """Every file, link and directory below these folders, except our own records."""
+        records = self.project / ".pi" / "subagents"
+        found = {path for folder in folders for path in folder.rglob("*") if not path.is_relative_to(records)}
+        return found - {records.parent}
 
     def files_with(self, word: str) -> list[Path]:
         """Every file of the stage that contains the word, except the profile."""
@@ -283,6 +301,15 @@ class Stage:
                     words = (folder / "cmdline").read_bytes().replace(b"\0", b" ")
                     found[folder.name] = words.decode("utf-8", "replace")
         return found
+
+    def give_shared_folders(self) -> SharedFolders:
+        """Start the agent's program from now on with `/tmp` and its like as `SharedFolders` has them."""
+        program = shlex.split(self.environ[self.agent.variable])
+        on_path = self.environ["PATH"].split(os.pathsep)
+        needed = [*map(Path, (*program, *on_path)), data_dir(self.environ), *private_runtime_dirs()]
+        shared = SharedFolders(self.root / "shared", agent_of(self.agent.harness), needed, self.environ)
+        self.environ[self.agent.variable] = shlex.join(shared.wrap(program))
+        return shared
 
     def kill(self) -> None:
         """Kill all of them at once, as a machine that runs out of memory might."""

@@ -227,6 +227,7 @@ AGENTS: Mapping[str, AcpAgent] = {
             "telemetry": {"enabled": False},
             "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
             "context": {"fileName": "pi-subagents.md", "includeDirectoryTree": False},
+            "agents": {"crossSessionMessaging": False},  # otherwise other sessions could send it messages
             "tools": {"exclude": "$excluded_tools"},  # `core` would not restrict the agents that it may start
             "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False, "enableAutoSkill": False},
             "ui": {"enableFollowupSuggestions": False},

@@ -182,6 +182,11 @@ class AcpDialogue:
             self._steps.append(usage)
         if not text:
             return
+        above = text_in(object_in(update.get("_meta")).get("parentToolCallId"))
+        if above is not None:  # an agent below says it: a sign of life, and not the answer
+            if (call := self._calls.get(above)) and call.part and (line := last_line(text)):
+                self._events.append(ev.ToolProgress(at=self._at, id=above, name=call.part.name, line=line))
+            return
         if self._agent.notice_prefix and text.startswith(self._agent.notice_prefix):
             self._notice(text)
             return

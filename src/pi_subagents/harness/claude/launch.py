@@ -46,6 +46,7 @@ _QUIET = {
     # A run must not end while something still works in the background.
     "CLAUDE_CODE_DISABLE_BACKGROUND_TASKS": "1",
     "CLAUDE_CODE_DISABLE_FILE_MENTIONS": "1",
+    "CLAUDE_CODE_HARBOR_KITE": "0",  # no inbox in /tmp through which other sessions could send it messages
 }
 _OF_A_PARENT = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID")
 """Variables of a Claude Code that started us; a sub-agent must not see them."""

@@ -6,6 +6,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import click
@@ -53,7 +54,7 @@ def conformance(name: str, program: str | None, numbers: tuple[int, ...], as_jso
     from pi_subagents.processes.interrupts import Interrupted, run_until_signalled
 
     agent = TESTED[DEFAULT_HARNESS if name == DEFAULT_AGENT else name]
-    tested = Program(tuple(command_words(program)), "--program") if program else program_for(agent, Place.here())
+    tested = _named(program) if program else program_for(agent, Place.here())
     stories = [story for story in STORIES if not numbers or story.number in numbers]
     results: list[Result] = []
 
@@ -75,6 +76,14 @@ def conformance(name: str, program: str | None, numbers: tuple[int, ...], as_jso
         echo()
         echo(_summary(results))
     sys.exit(0 if all(result.verdict.is_fine for result in results) else 1)
+
+
+def _named(command: str) -> Program:
+    """The program of `--program`; a relative path is seen from here, not from the project of a story."""
+    try:
+        return Program(tuple(command_words(command, Path.cwd())), "--program")
+    except ValueError as error:
+        raise click.BadParameter(f"{command!r} is not a command ({error})", param_hint="--program") from None
 
 
 def _print_result(result: Result) -> None:
