@@ -15,7 +15,7 @@ from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.errors import InvalidCall
 from pi_subagents.files import is_below
 from pi_subagents.fold import RunState
-from pi_subagents.harness import AGENTS, HARNESSES, harness_named
+from pi_subagents.harness import AGENTS, DEFAULT_AGENT, HARNESSES, harness_named
 from pi_subagents.models import DEFAULT_TIMEOUT_S, Reason, Status, Task, Usage, short_id
 from pi_subagents.models.event import AnyEvent, Event
 from pi_subagents.models.gathered import RecentMessages
@@ -266,13 +266,17 @@ class Run(msgspec.Struct, frozen=True):
     ) -> Task:
         """The task that continues the session: same directory, profile or preset, and agent, unless told otherwise.
 
-        With another profile, or if this version does not know the agent, the profile chooses the agent.
+        With another profile, or if this version does not know the agent, the profile chooses the agent. The model and the
+        thinking level that were asked for hold only for the profile and the agent for which they were asked.
 
         Raises InvalidCall if there is no prompt, or if the directory is gone.
         """
         if not prompt.strip():
             raise InvalidCall("the prompt is empty; say what the agent should do now")
         self.require_ours()
+        before = self.state.other_agent if not profile and self.state.other_agent in AGENTS else None
+        agent = agent or before
+        is_same = not profile and (agent or DEFAULT_AGENT) == self.state.agent_program
         return Task(
             self.state.name,
             prompt,
@@ -282,9 +286,9 @@ class Run(msgspec.Struct, frozen=True):
             resume=self.session_id,
             files=files,
             preset=None if profile else self.state.preset,
-            model=None if profile else self.state.requested_model,
-            thinking_level=None if profile else self.state.requested_thinking,
-            agent=agent or (None if profile or self.state.other_agent not in AGENTS else self.state.other_agent),
+            model=self.state.requested_model if is_same else None,
+            thinking_level=self.state.requested_thinking if is_same else None,
+            agent=agent,
         )
 
     def require_ours(self) -> None:

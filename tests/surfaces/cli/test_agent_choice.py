@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.harness import AGENTS
+from pi_subagents.runs.run import Run
 from pi_subagents.testing import answer, prints, script
 from tests.kit.command import called, called_json, completing
 from tests.kit.other_agents import bring_other_agents
@@ -80,6 +81,22 @@ def test_a_session_goes_on_with_its_agent_or_with_another_that_is_told_of_it(pla
     assert (third["agent"], third["beginning"]) == ("codex", "retold")
     assert "Hello." in (Path(third["runDir"]) / "prompt.md").read_text()
     assert ": Started, retold" in called("sessions", "resume", session, "--plain", "And more.").stderr
+
+
+def test_the_model_and_thinking_level_of_one_agent_are_not_handed_to_another(place: Workplace) -> None:
+    (first,) = called_json("run", "--json", "--agent", "claude", "--model", "opus", "--thinking", "high", "Hello.")
+    session = first["sessionId"]
+
+    def asked_for(result: dict[str, str]) -> tuple[str | None, str | None]:
+        state = Run.load(Path(result["runDir"])).state
+        return state.requested_model, state.requested_thinking
+
+    (same,) = called_json("sessions", "resume", session, "--json", "More.")
+    assert asked_for(same) == ("opus", "high")
+    (named,) = called_json("sessions", "resume", session, "--agent", "claude", "--json", "More.")
+    assert asked_for(named) == ("opus", "high")
+    (other,) = called_json("sessions", "resume", session, "--agent", "codex", "--json", "More.")
+    assert (other["agent"], asked_for(other)) == ("codex", (None, None))
 
 
 def test_several_agents_do_the_same_side_by_side_and_are_compared(place: Workplace) -> None:
