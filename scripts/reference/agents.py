@@ -108,7 +108,7 @@ def _row(agent: tuple[str, Harness]) -> tuple[str, ...]:
     npm, tested = (package.npm, package.tested) if package else ("", "")
     if name == DEFAULT_AGENT:
         npm, tested = PI_PACKAGE, PINNED_PI_VERSION
-    login = harness.login if isinstance(harness, Agent) and package else _LOGINS.get(name, "")
+    login = harness.log_in if isinstance(harness, Agent) and package else _LOGINS.get(name, "")
     return f"`{name}`", f"`{npm}`" if npm else "", tested, login, f"`{variable_of(name)}`"
 
 

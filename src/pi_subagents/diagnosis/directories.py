@@ -13,8 +13,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from pi_subagents.errors import StoreError
-from pi_subagents.files import Directory, read_bounded
+from pi_subagents.files import Directory
 from pi_subagents.harness import Inspection
+from pi_subagents.harness.pi.programs import keeps_keys
 from pi_subagents.models.event import Ended
 from pi_subagents.models.finding import Finding
 from pi_subagents.paths import runs_dir, runtime_dir, tilde
@@ -73,21 +74,12 @@ def _files_with_keys(inspection: Inspection) -> Iterator[Path]:
     place = inspection.place
     for name in ("auth.json", "models.json"):
         path = place.agent_dir / name
-        if _has_content(path):
+        if keeps_keys(path):
             yield path
     for load in (load_profiles, load_presets):
         for profile in load(place.cwd, place.agent_dir).profiles.values():
             if profile.api_key is not None and profile.path is not None:
                 yield profile.path
-
-
-def _has_content(path: Path) -> bool:
-    try:
-        content = read_bounded(path)
-    except OSError:
-        return False
-    # pi itself writes an empty object; a models.json without a key needs no protection.
-    return b"apiKey" in content if path.name == "models.json" else content.strip() not in (b"", b"{}")
 
 
 def _is_exposed(path: Path) -> bool:

@@ -40,7 +40,7 @@ class Agent:
     fallback = None
     lists_models = False
     levels: ClassVar[Mapping[str, str]] = {}
-    login = ""
+    log_in = ""
     """How to log in, as the end of a sentence that begins with "to log in: "."""
 
     @property

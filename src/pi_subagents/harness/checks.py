@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness.contract import Answer, Inspection
 from pi_subagents.harness.pi.programs import version_in
-from pi_subagents.harness.programs import PACKAGES, login_with
+from pi_subagents.harness.programs import PACKAGES, how_to_log_in
 from pi_subagents.models.finding import Finding
 from pi_subagents.redaction import Redactor, secrets_in
 
@@ -54,8 +54,8 @@ def check_agent(agent: Agent, inspection: Inspection) -> Iterator[Finding]:
         return
     known = agent.credentials(place)
     detail = f"{shown}; {known}" if known else f"{shown}; no login or key found"
-    login = "" if known else login_with(program, agent.name, agent.login)
-    yield Finding(agent.name, known is not None, detail, login)
+    advice = "" if known else how_to_log_in(program, agent.name, agent.log_in)
+    yield Finding(agent.name, known is not None, detail, advice)
     package = PACKAGES.get(agent.name)
     if version and package and version != version_in(package.tested):
         note = f"tested with {package.tested}; other versions may behave differently"

@@ -169,9 +169,9 @@ def installed_agents(environ: Mapping[str, str], but: str = "") -> Iterator[str]
             yield agent
 
 
-def login_with(program: Program, agent: str, login: str) -> str:
-    """How to log in, with the full command if the program is not on the PATH."""
-    return login if program.found_in == "PATH" else login.replace(f"`{agent}", f"`{shlex.join(program.argv)}")
+def how_to_log_in(program: Program, agent: str, words: str) -> str:
+    """An agent's `log_in`, with the full command if the program is not on the PATH."""
+    return words if program.found_in == "PATH" else words.replace(f"`{agent}", f"`{shlex.join(program.argv)}")
 
 
 def file_there(path: Path) -> Path | None:

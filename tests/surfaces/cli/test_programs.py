@@ -44,10 +44,31 @@ def test_each_agent_is_there_with_its_program_version_and_login(equipped: Machin
         "foundIn": "PATH",
         "version": "2.0.7",
         "testedVersion": PACKAGES["claude"].tested,
-        "login": "key in ANTHROPIC_API_KEY",
+        "credentials": "key in ANTHROPIC_API_KEY",
     }
     assert found["pi"]["version"] == "0.87.1"
-    assert (found["codex"]["program"], found["codex"]["version"], found["codex"]["login"]) == (None, None, None)
+    assert (found["codex"]["program"], found["codex"]["version"], found["codex"]["credentials"]) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("files", "variables", "credentials"),
+    [
+        ({"auth.json": "{}\n"}, {}, None),
+        ({"auth.json": '{"anthropic": {"type": "oauth"}}'}, {}, "logged in"),
+        ({"auth.json": "{}"}, {"GROQ_API_KEY": "sk-test"}, "key in GROQ_API_KEY"),
+        ({"models.json": '{"providers": {"mine": {"apiKey": "sk-test"}}}'}, {}, "key in models.json"),
+    ],
+    ids=["nothing yet", "a login", "a key", "a provider of one's own"],
+)
+def test_pi_is_logged_in_when_it_has_a_login_or_a_key(
+    files: dict[str, str], variables: dict[str, str], credentials: str | None, equipped: Machine
+) -> None:
+    for name, text in files.items():
+        equipped.write(equipped.agent_dir / name, text)
+    equipped.variables |= variables
+    assert programs(equipped)["pi"]["credentials"] == credentials
+    hinted = "hint: pi: to log in: " in equipped.run("agents", "--programs").stderr
+    assert hinted is (credentials is None)
 
 
 @pytest.mark.parametrize("agent", [name for name in AGENTS if name != "pi"])
@@ -70,7 +91,7 @@ def test_people_see_two_tables_that_fit_a_terminal_of_80_columns_and_how_to_log_
     tables = [line for line in lines if not line.startswith("hint: ")]
     assert max(map(len, tables)) <= 80
     assert [line.split() for line in tables if line.startswith(("agent ", "claude "))] == [
-        ["agent", "version", "tested", "login", "found"],
+        ["agent", "version", "tested", "credentials", "found"],
         ["claude", "2.0.7", PACKAGES["claude"].tested, "–", "PATH"],
     ]
     assert next(line.split() for line in tables if line.startswith("can "))[:3] == ["can", "pi", "claude"]

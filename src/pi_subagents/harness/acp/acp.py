@@ -42,7 +42,7 @@ class Acp(Agent):
 
     def __init__(self, name: str) -> None:
         agent = self._agent = AGENTS[name]
-        self.name, self.honours, self.reports, self.login = name, agent.honours, agent.reports, agent.log_in
+        self.name, self.honours, self.reports, self.log_in = name, agent.honours, agent.reports, agent.log_in
         self.conversation_files, self.can_steer = agent.conversation_files, agent.joins_prompts
 
     def credentials(self, place: Place) -> str | None:

@@ -38,7 +38,7 @@ class Claude(Agent):
     can_steer = True
     conversation_files = CONVERSATION_FILES
     levels = LEVELS
-    login = "run `claude` and type `/login`, or set ANTHROPIC_API_KEY"
+    log_in = "run `claude` and type `/login`, or set ANTHROPIC_API_KEY"
     reports: frozenset[Report] = frozenset({"diffs", "cost", "context", "retries", "thinking"})
     honours = frozenset(
         {"model", "thinking_level", "system_prompt", "append_system_prompt", "api_key", "extra_args", "program"}

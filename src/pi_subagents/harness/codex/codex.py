@@ -32,7 +32,7 @@ class Codex(Agent):
     can_steer = True
     conversation_files = CONVERSATION_FILES
     levels = LEVELS
-    login = "run `codex login`, or set OPENAI_API_KEY"
+    log_in = "run `codex login`, or set OPENAI_API_KEY"
     reports: frozenset[Report] = frozenset({"diffs", "context", "progress", "retries", "thinking"})
     honours = frozenset(
         {"model", "thinking_level", "system_prompt", "append_system_prompt", "api_key", "extra_args", "program", "mode"}

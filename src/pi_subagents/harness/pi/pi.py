@@ -26,7 +26,7 @@ from pi_subagents.harness.pi.arguments import (
     pi_invocation,
 )
 from pi_subagents.harness.pi.decoder import PiDecoder
-from pi_subagents.harness.pi.programs import child_environ, default_provider, find_pi, has_extensions
+from pi_subagents.harness.pi.programs import child_environ, credentials, default_provider, find_pi, has_extensions
 from pi_subagents.models.task import Profile
 from pi_subagents.text.wording import did_you_mean
 
@@ -72,12 +72,7 @@ class Pi:
 
         return CHECKS
 
-    def credentials(self, place: Place) -> str | None:
-        """The file of a login; `pi` knows many more ways to log in."""
-        from pi_subagents.harness.programs import file_there  # only those who look at programs ask
-
-        return "auth.json" if file_there(place.agent_dir / "auth.json") else None
-
+    credentials = staticmethod(credentials)
     default_provider = staticmethod(default_provider)
 
     def refuses(self, profile: Profile) -> str | None:

@@ -295,6 +295,60 @@ def _settings(folder: Path) -> dict[str, Any]:
     return {}
 
 
+_PROVIDERS = (
+    *(
+        "AI_GATEWAY",
+        "ANTHROPIC",
+        "ANT_LING",
+        "AZURE_OPENAI",
+        "BASETEN",
+        "CEREBRAS",
+        "CLOUDFLARE",
+        "DEEPSEEK",
+        "FIREWORKS",
+    ),
+    *(
+        "GEMINI",
+        "GOOGLE_CLOUD",
+        "GROQ",
+        "KIMI",
+        "META",
+        "MINIMAX",
+        "MINIMAX_CN",
+        "MISTRAL",
+        "MOONSHOT",
+        "NVIDIA",
+        "OPENAI",
+    ),
+    *("OPENCODE", "OPENROUTER", "QWEN_TOKEN_PLAN", "QWEN_TOKEN_PLAN_CN", "RADIUS", "TOGETHER", "XAI", "XIAOMI"),
+    *("XIAOMI_TOKEN_PLAN_AMS", "XIAOMI_TOKEN_PLAN_CN", "XIAOMI_TOKEN_PLAN_SGP", "ZAI", "ZAI_CODING_CN"),
+)
+_KEY_VARIABLES = (
+    *(f"{provider}_API_KEY" for provider in _PROVIDERS),
+    *("ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_OAUTH_TOKEN", "AWS_BEARER_TOKEN_BEDROCK", "COPILOT_GITHUB_TOKEN", "HF_TOKEN"),
+)
+"""Those of pi 0.87 for its own providers; extensions and the logins of cloud providers know more ways."""
+
+
+def credentials(place: Place) -> str | None:
+    """What `pi` would log in with, in words, as far as files and variables say."""
+    if keeps_keys(place.agent_dir / "auth.json"):
+        return "logged in"
+    if named := next((name for name in _KEY_VARIABLES if place.environ.get(name)), None):
+        return f"key in {named}"
+    return "key in models.json" if keeps_keys(place.agent_dir / "models.json") else None
+
+
+def keeps_keys(file: Path) -> bool:
+    """Whether an `auth.json` or `models.json` has a key or a login in it."""
+    try:
+        content = read_bounded(file)
+    except OSError:
+        return False
+    # `pi` itself writes an empty object; not every model needs a key.
+    return b"apiKey" in content if file.name == "models.json" else content.strip() not in (b"", b"{}")
+
+
 def entries_of(agent_dir: Path) -> list[str]:
     """What is in the agent directory, where a stand-in for it is made."""
     return sorted(path.name for path in agent_dir.iterdir()) if agent_dir.is_dir() else []

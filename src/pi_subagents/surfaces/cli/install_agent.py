@@ -9,7 +9,7 @@ import click
 
 from pi_subagents.errors import InvalidCall
 from pi_subagents.harness import DEFAULT_AGENT, Program
-from pi_subagents.harness.programs import PACKAGES, find_agent_program, login_with, variable_of
+from pi_subagents.harness.programs import PACKAGES, find_agent_program, how_to_log_in, variable_of
 from pi_subagents.paths import data_dir
 from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.output import echo, steps_of
@@ -85,8 +85,8 @@ def _say_how_to_log_in(name: str, program: Program, place: Place) -> None:
     from pi_subagents.harness.agent import Agent
 
     harness = harness_named(name)
-    if isinstance(harness, Agent) and harness.login and harness.credentials(place) is None:
-        _say(f"to log in: {login_with(program, name, harness.login)}")
+    if isinstance(harness, Agent) and harness.log_in and harness.credentials(place) is None:
+        _say(f"to log in: {how_to_log_in(program, name, harness.log_in)}")
 
 
 def _say(line: str) -> None:

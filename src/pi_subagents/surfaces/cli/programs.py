@@ -14,7 +14,8 @@ from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import AGENTS, DEFAULT_AGENT, Harness, Program, Version
 from pi_subagents.harness.agent import Agent
 from pi_subagents.harness.capabilities import CAPABILITIES, Capability
-from pi_subagents.harness.programs import PACKAGES, login_with
+from pi_subagents.harness.pi.programs import LOGIN
+from pi_subagents.harness.programs import PACKAGES, how_to_log_in
 from pi_subagents.harness.table import harness_for_agent
 from pi_subagents.place import Place
 from pi_subagents.processes.install import PINNED_PI_VERSION
@@ -44,11 +45,13 @@ class AgentHere(msgspec.Struct, frozen=True):
         return PACKAGES[self.name].tested if self.name in PACKAGES else None
 
     @property
-    def login(self) -> str:
+    def log_in(self) -> str:
         """How to log in; empty if that is not needed."""
-        if self.program is None or self.credentials is not None or not isinstance(self.harness, Agent):
+        if self.program is None or self.credentials is not None:
             return ""
-        return login_with(self.program, self.name, self.harness.login)
+        if not isinstance(self.harness, Agent):
+            return f"{LOGIN}, or set the key of a provider"
+        return how_to_log_in(self.program, self.name, self.harness.log_in)
 
     @property
     def shown_version(self) -> str | None:
@@ -63,7 +66,7 @@ class AgentHere(msgspec.Struct, frozen=True):
             "foundIn": self.program.found_in if self.program else None,
             "version": self.shown_version,
             "testedVersion": self.tested,
-            "login": self.credentials,
+            "credentials": self.credentials,
             "can": {capability.name: capability.is_had_by(self.harness) for capability in CAPABILITIES},
         }
 
@@ -101,7 +104,7 @@ def _print_tables(found: Sequence[AgentHere]) -> None:
         Column("agent", lambda agent: agent.name, colour=lambda agent: "bold" if agent.program else ""),
         Column("version", lambda agent: agent.shown_version or _NONE),
         Column("tested", lambda agent: agent.tested or _NONE),
-        Column("login", lambda agent: agent.credentials or _NONE),
+        Column("credentials", lambda agent: agent.credentials or _NONE),
         Column("found", lambda agent: agent.program.found_in if agent.program else "not installed", may_wrap=True),
     ]
     abilities: list[Column[Capability]] = [Column("can", lambda capability: capability.name)]
@@ -123,7 +126,7 @@ def _colour_for(agent: AgentHere) -> Any:
 
 def _hints(found: Sequence[AgentHere]) -> Iterator[str]:
     for agent in found:
-        if agent.login:
-            yield f"{agent.name}: to log in: {agent.login}"
+        if agent.log_in:
+            yield f"{agent.name}: to log in: {agent.log_in}"
     if missing := [agent.name for agent in found if not agent.program and agent.name != _ANY]:
         yield f"to install one: pi-subagents install-agent {missing[0]}"
