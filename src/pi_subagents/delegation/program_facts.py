@@ -100,7 +100,10 @@ def program_version(question: Question | None, place: Place) -> Version | None:
         return None
 
     def asked() -> Version | None:
-        answer = ask(question.argv, environ=question.environ, timeout_s=TIMEOUT_S, cwd=place.cwd)
+        import tempfile  # the answer is known, as a rule
+
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+            answer = ask(question.argv, environ=question.environ_in(folder), timeout_s=TIMEOUT_S, cwd=place.cwd)
         return version_in(answer.text) if answer.ok else None
 
     known: Answers[Version] = Answers(place.agent_dir / "subagents" / VERSIONS_FILE, Version)

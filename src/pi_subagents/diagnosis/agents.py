@@ -9,7 +9,7 @@ import msgspec
 
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import AGENTS, Harness, Inspection, InspectionCheck, agent_of
-from pi_subagents.harness.programs import PACKAGES
+from pi_subagents.harness.programs import PACKAGES, is_named
 from pi_subagents.harness.table import harness_for_agent
 from pi_subagents.models.finding import Finding
 
@@ -23,7 +23,10 @@ def agent_checks(inspection: Inspection, default: Harness) -> Iterator[Inspectio
         harness = harness_for_agent(name, inspection.settings.harness_name)
         try:
             harness.find_program(inspection.place, inspection.settings)
+            is_here = True
         except AgentNotFound:
+            is_here = is_named(name, inspection.place.environ)
+        if not is_here:
             missing.append(name)
         else:
             yield from (partial(_optional, check) for check in harness.checks())

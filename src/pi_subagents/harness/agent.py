@@ -40,6 +40,8 @@ class Agent:
     fallback = None
     lists_models = False
     levels: ClassVar[Mapping[str, str]] = {}
+    keeps_in: tuple[str, ...] = ("TMPDIR",)
+    """Variables for the directories in which it leaves something when it is asked for its version."""
     log_in = ""
     """How to log in, as the end of a sentence that begins with "to log in: "."""
 
@@ -50,8 +52,8 @@ class Agent:
     def find_program(self, place: Place, settings: Settings, profile: Profile | None = None) -> Program:
         return find_agent_program(self.name, place.environ, profile)
 
-    def version_question(self, program: Program, place: Place) -> Question | None:
-        return Question((*program.argv, "--version"), self.environ(place))
+    def version_question(self, program: Program, place: Place) -> Question:
+        return Question((*program.argv, "--version"), self.environ(place), self.keeps_in)
 
     def environ(self, place: Place) -> dict[str, str]:
         """The environment for questions, with our own Node on the PATH for programs that need one."""

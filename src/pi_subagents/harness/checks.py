@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.errors import AgentNotFound
-from pi_subagents.harness.contract import Answer, Inspection
+from pi_subagents.harness.contract import Answer, Inspection, Program, Version
 from pi_subagents.harness.pi.programs import version_in
-from pi_subagents.harness.programs import PACKAGES, how_to_log_in
+from pi_subagents.harness.programs import PACKAGES, agents_dir, how_to_log_in, is_named, variable_of
 from pi_subagents.models.finding import Finding
+from pi_subagents.paths import tilde
 from pi_subagents.redaction import Redactor, secrets_in
 
 if TYPE_CHECKING:
@@ -20,11 +22,6 @@ if TYPE_CHECKING:
 
 _TIMEOUT_S = 20.0  # some take three seconds to start even on an idle machine
 _MAX_REASON = 200
-_OWN_DIRECTORIES = (
-    *("CLAUDE_CONFIG_DIR", "CODEX_HOME", "GEMINI_CLI_HOME", "QWEN_HOME", "COPILOT_HOME"),
-    *("XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"),
-)
-"""Where agents keep their own data. HOME stays as it is: a version manager may keep the programs there."""
 
 
 def check_agent(agent: Agent, inspection: Inspection) -> Iterator[Finding]:
@@ -32,25 +29,20 @@ def check_agent(agent: Agent, inspection: Inspection) -> Iterator[Finding]:
     place = inspection.place
     try:
         program = agent.find_program(place, inspection.settings)
-    except AgentNotFound:
-        yield Finding(agent.name, True, f"not installed (pi-subagents install-agent {agent.name})", is_absent=True)
+    except AgentNotFound as error:
+        if is_named(agent.name, place.environ):
+            yield Finding(agent.name, False, str(error), f"correct or unset the variable {variable_of(agent.name)}")
+        else:
+            yield Finding(agent.name, True, f"not installed (pi-subagents install-agent {agent.name})", is_absent=True)
         return
-    # A diagnosis leaves nothing behind, and loads none of the project's or the user's settings for the agent.
-    with tempfile.TemporaryDirectory() as folder:
-        environ = {**agent.environ(place), **dict.fromkeys(_OWN_DIRECTORIES, folder)}
-        ask = partial(inspection.ask, environ=environ, timeout_s=_TIMEOUT_S, cwd=Path(folder))
-        answer = ask([*program.argv, "--version"])
-        version = version_in(answer.text) if answer.ok else None
-        probe = agent.probe()
-        if answer.ok and probe.stdin:
-            answer = ask([*program.argv, *probe.arguments], stdin=probe.stdin, until=probe.until)
-            if answer.ok and (probe.until or "") not in answer.text:
-                answer = Answer(None, "it does not speak the expected protocol")
+    version, answer = _asked(agent, program, inspection)
     shown = f"{'.'.join(map(str, version)) if version else 'unknown version'}, found via {program.found_in}"
     if not answer.ok:
         lines = answer.text.strip().splitlines()
         why = Redactor(secrets_in(place.environ)).text(lines[-1] if lines else "no answer")
-        yield Finding(agent.name, False, f"does not start ({shown}): {why[:_MAX_REASON]}")
+        yield Finding(
+            agent.name, False, f"does not start ({shown}): {why[:_MAX_REASON]}", _advice(agent, program, place.environ)
+        )
         return
     known = agent.credentials(place)
     detail = f"{shown}; {known}" if known else f"{shown}; no login or key found"
@@ -60,3 +52,30 @@ def check_agent(agent: Agent, inspection: Inspection) -> Iterator[Finding]:
     if version and package and version != version_in(package.tested):
         note = f"tested with {package.tested}; other versions may behave differently"
         yield Finding(f"{agent.name} version", True, note)
+
+
+def _asked(agent: Agent, program: Program, inspection: Inspection) -> tuple[Version | None, Answer]:
+    """Its version, and what it answers to whether it can run."""
+    question, probe = agent.version_question(program, inspection.place), agent.probe()
+    # A diagnosis leaves nothing behind, and loads none of the project's or the user's settings for the agent.
+    # HOME stays as it is: a version manager may keep the programs there.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        ask = partial(inspection.ask, environ=question.environ_in(folder), timeout_s=_TIMEOUT_S, cwd=Path(folder))
+        answer = ask(question.argv)
+        version = version_in(answer.text) if answer.ok else None
+        if answer.ok and probe.stdin:
+            answer = ask([*program.argv, *probe.arguments], stdin=probe.stdin, until=probe.until)
+            if answer.ok and (probe.until or "") not in answer.text:
+                answer = Answer(None, "it does not speak the expected protocol")
+    return version, answer
+
+
+def _advice(agent: Agent, program: Program, environ: Mapping[str, str]) -> str:
+    """What to do about a program that does not start, or not as it should."""
+    package = PACKAGES.get(agent.name)
+    if package is None or program.found_in == f"variable {variable_of(agent.name)}":
+        return f"correct or unset the variable {variable_of(agent.name)}"
+    own = f"pi-subagents install-agent {agent.name}"
+    if program.found_in == "PATH":
+        return f"try `{shlex.join(program.argv)}` yourself, update it, or install the version that we test: {own}"
+    return f"if it fails again, delete {tilde(agents_dir(environ) / agent.name)}, then install it again: {own}"

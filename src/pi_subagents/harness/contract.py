@@ -50,12 +50,20 @@ class Program(msgspec.Struct, frozen=True):
 
 
 class Question(Discreet, frozen=True):
-    """A short question to a program, such as for its version."""
+    """A short question to a program, such as for its version.
+
+    `keeps_in` names the variables for the directories of its own in which it leaves something whenever it is started.
+    """
 
     argv: tuple[str, ...]
     environ: Mapping[str, str]
+    keeps_in: tuple[str, ...] = ()
 
     _hidden = ("environ",)
+
+    def environ_in(self, folder: str) -> dict[str, str]:
+        """The environment in which it leaves something in that folder at most."""
+        return {**self.environ, **dict.fromkeys(self.keeps_in, folder)}
 
 
 class Answer(msgspec.Struct, frozen=True):

@@ -101,6 +101,11 @@ def variable_of(agent: str) -> str:
     return f"PI_SUBAGENTS_{agent.upper()}"
 
 
+def is_named(agent: str, environ: Mapping[str, str]) -> bool:
+    """Whether the user says which program it is: if it cannot be used, that is a mistake and not an absence."""
+    return bool(environ.get(variable_of(agent)))
+
+
 def agents_dir(environ: Mapping[str, str]) -> Path:
     """The directory of `install-agent`."""
     return data_dir(environ) / "agents"

@@ -266,8 +266,8 @@ class Run(msgspec.Struct, frozen=True):
     ) -> Task:
         """The task that continues the session: same directory, profile or preset, and agent, unless told otherwise.
 
-        With another profile, or if this version does not know the agent, the profile chooses the agent. The model and the
-        thinking level that were asked for hold only for the profile and the agent for which they were asked.
+        With another profile, or if this version does not know the agent, the profile chooses the agent. The model and
+        the thinking level that were asked for hold only for the same profile and agent.
 
         Raises InvalidCall if there is no prompt, or if the directory is gone.
         """

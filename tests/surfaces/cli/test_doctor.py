@@ -428,6 +428,8 @@ def test_an_agent_that_does_not_answer_is_told_of_and_sub_agents_can_run_all_the
     assert diagnosis.exit_code == 0
     assert not diagnosis.one("claude")["ok"]
     assert not diagnosis.all("codex")[0]["ok"]
+    assert diagnosis.all("codex")[0]["hint"].endswith(": pi-subagents install-agent codex")
+    assert diagnosis.one("claude")["hint"].endswith(": pi-subagents install-agent claude")
     assert not any(finding["needed"] for finding in diagnosis.findings if finding["check"] in PACKAGES)
 
 

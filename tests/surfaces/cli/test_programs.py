@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -10,8 +12,10 @@ import pytest
 
 from pi_subagents.harness import AGENTS, harness_named
 from pi_subagents.harness.capabilities import CAPABILITIES
-from pi_subagents.harness.programs import PACKAGES
-from tests.surfaces.cli.machine import Machine, Typist
+from pi_subagents.harness.programs import PACKAGES, variable_of
+from scripts.bootstrap import AGENTS as AGENTS_OF_TESTS
+from scripts.bootstrap import Agent
+from tests.surfaces.cli.machine import Machine, Typist, diagnose
 
 CLAUDE = """#!/bin/sh
 echo "$*" >> "${0%/*}/claude-calls"
@@ -44,6 +48,7 @@ def test_each_agent_is_there_with_its_program_version_and_login(equipped: Machin
         "foundIn": "PATH",
         "version": "2.0.7",
         "testedVersion": PACKAGES["claude"].tested,
+        "problem": None,
         "credentials": "key in ANTHROPIC_API_KEY",
     }
     assert found["pi"]["version"] == "0.87.1"
@@ -82,6 +87,65 @@ def test_a_program_is_asked_for_its_version_once(equipped: Machine) -> None:
     programs(equipped)
     programs(equipped)
     assert (equipped.bin / "claude-calls").read_text(encoding="utf-8") == "--version\n"
+
+
+REAL = [
+    pytest.param(agent, id=agent.name, marks=pytest.mark.skipif(not agent.program, reason=f"no {agent.pin}"))
+    for agent in AGENTS_OF_TESTS
+]
+
+
+@pytest.mark.parametrize("agent", REAL)
+@pytest.mark.parametrize("command", [("agents", "--programs"), ("doctor",)], ids=["agents", "doctor"])
+def test_a_real_agent_that_is_looked_at_leaves_nothing_with_the_user(
+    command: Sequence[str], agent: Agent, machine: Machine
+) -> None:
+    machine.variables[variable_of(agent.name)] = str(agent.program)
+    machine.variables["PATH"] = f"{machine.bin}:{os.environ['PATH']}"
+    machine.variables["TMPDIR"] = str(machine.root / "tmp")
+    (machine.root / "tmp").mkdir()
+    shown = machine.run(*command).stdout
+    assert next(
+        line for line in shown.splitlines() if agent.name in line.split()[:2] and PACKAGES[agent.name].tested in line
+    )
+    left = {path for folder in (machine.home, machine.root / "tmp") for path in folder.iterdir()}
+    assert left <= {machine.home / ".pi"}  # where we remember versions
+
+
+COPILOT = """#!/bin/sh
+for folder in "$TMPDIR" "${COPILOT_HOME:-$HOME/.copilot}" "${XDG_CACHE_HOME:-$HOME/.cache}/copilot"; do
+    /bin/mkdir -p "$folder"
+    echo > "$folder/unpacked"
+done
+echo 1.0.102
+"""
+
+
+def test_nor_does_copilot_unpack_itself_there(machine: Machine) -> None:
+    machine.add_program("copilot", COPILOT)
+    assert programs(machine)["copilot"]["version"] == "1.0.102"
+    assert [path.name for path in machine.home.iterdir()] == [".pi"]
+
+
+@pytest.mark.parametrize(
+    ("value", "sentence"),
+    [
+        ('a "b', 'The variable PI_SUBAGENTS_CLAUDE is not a command (No closing quotation): a "b'),
+        ("/nowhere/claude", "The variable PI_SUBAGENTS_CLAUDE names /nowhere/claude, which is not a program"),
+    ],
+)
+def test_a_mistake_in_the_users_variable_is_told_and_no_reason_to_install_it(
+    value: str, sentence: str, equipped: Machine
+) -> None:
+    equipped.variables["PI_SUBAGENTS_CLAUDE"] = value
+    done = equipped.run("agents", "--programs")
+    assert next(line for line in done.stdout.splitlines() if line.startswith("claude ")).endswith(" cannot be used")
+    assert f"warning: {sentence}" in done.stderr.splitlines()
+    assert "install-agent claude" not in done.stderr
+    assert programs(equipped)["claude"]["problem"] == sentence
+    finding = diagnose(equipped).one("claude")
+    assert (finding["ok"], finding["hint"]) == (False, "correct or unset the variable PI_SUBAGENTS_CLAUDE")
+    assert value in finding["detail"]
 
 
 def test_people_see_two_tables_that_fit_a_terminal_of_80_columns_and_how_to_log_in(equipped: Machine) -> None:

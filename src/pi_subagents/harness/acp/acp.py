@@ -43,6 +43,8 @@ class Acp(Agent):
     def __init__(self, name: str) -> None:
         agent = self._agent = AGENTS[name]
         self.name, self.honours, self.reports, self.log_in = name, agent.honours, agent.reports, agent.log_in
+        private = (name for name, value in agent.private.items() if value.startswith("$home"))
+        self.keeps_in = (*Agent.keeps_in, *private, *agent.shared)
         self.conversation_files, self.can_steer = agent.conversation_files, agent.joins_prompts
 
     def credentials(self, place: Place) -> str | None:

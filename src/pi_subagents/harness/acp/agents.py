@@ -18,18 +18,20 @@ from pi_subagents.harness.frames import ToolName, object_in, text_in
 class AcpAgent(msgspec.Struct, frozen=True):
     """How one agent is started, and in what it differs from the others.
 
-    `variables` are always set, `private` ones only without `inherit`. `settings` go where `settings_in` says: into a
-    variable (upper case), or a file below `$home`; `given_settings` are copied from the variable's old value. `key` is
-    the variable for a profile's key, `provider_key` the one that takes its place if the first variable there is set.
-    `providers` maps variables that name a provider to what they contain if they do. `login` has the directory of the
-    user's login (`VARIABLE:default below HOME`), its path in there, and its path below `$home`. `auth` maps the
-    variable that is set, or "" for a login, to the agent's name for that way to log in.
+    `variables` are always set, `private` ones only without `inherit`; `shared` ones name directories that its runs share,
+    where it unpacks itself. `settings` go where `settings_in` says: into a variable (upper case), or a file below
+    `$home`; `given_settings` are copied from the variable's old value. `key` is the variable for a profile's key,
+    `provider_key` the one that takes its place if the first variable there is set. `providers` maps variables that name a
+    provider to what they contain if they do. `login` has the directory of the user's login (`VARIABLE:default below
+    HOME`), its path in there, and its path below `$home`. `auth` maps the variable that is set, or "" for a login, to the
+    agent's name for that way to log in.
     """
 
     arguments: tuple[str, ...] = ()
     options: tuple[tuple[str, ...], ...] = ()
     variables: Mapping[str, str] = {}
     private: Mapping[str, str] = {}
+    shared: tuple[str, ...] = ()
     settings: Mapping[str, Any] = {}
     private_settings: Mapping[str, Any] = {}
     settings_in: str = ""
@@ -251,6 +253,7 @@ AGENTS: Mapping[str, AcpAgent] = {
             "--secret-env-vars=COPILOT_PROVIDER_API_KEY,COPILOT_GITHUB_TOKEN",
         ),
         options=(("--model", "$model"),),
+        shared=("XDG_CACHE_HOME",),
         private={"COPILOT_HOME": "$home"},  # it cannot be kept from reading the project's instructions
         private_settings={"disableAllHooks": True},
         settings_in="settings.json",

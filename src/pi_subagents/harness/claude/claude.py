@@ -38,6 +38,7 @@ class Claude(Agent):
     can_steer = True
     conversation_files = CONVERSATION_FILES
     levels = LEVELS
+    keeps_in = (*Agent.keeps_in, "CLAUDE_CONFIG_DIR")
     log_in = "run `claude` and type `/login`, or set ANTHROPIC_API_KEY"
     reports: frozenset[Report] = frozenset({"diffs", "cost", "context", "retries", "thinking"})
     honours = frozenset(

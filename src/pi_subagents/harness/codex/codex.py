@@ -32,6 +32,7 @@ class Codex(Agent):
     can_steer = True
     conversation_files = CONVERSATION_FILES
     levels = LEVELS
+    keeps_in = (*Agent.keeps_in, "CODEX_HOME")
     log_in = "run `codex login`, or set OPENAI_API_KEY"
     reports: frozenset[Report] = frozenset({"diffs", "context", "progress", "retries", "thinking"})
     honours = frozenset(

@@ -14,9 +14,10 @@ from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import AGENTS, DEFAULT_AGENT, Harness, Program, Version
 from pi_subagents.harness.agent import Agent
 from pi_subagents.harness.capabilities import CAPABILITIES, Capability
-from pi_subagents.harness.pi.programs import LOGIN
-from pi_subagents.harness.programs import PACKAGES, how_to_log_in
+from pi_subagents.harness.pi.programs import LOGIN, child_path
+from pi_subagents.harness.programs import PACKAGES, how_to_log_in, is_named
 from pi_subagents.harness.table import harness_for_agent
+from pi_subagents.paths import find_program
 from pi_subagents.place import Place
 from pi_subagents.processes.install import PINNED_PI_VERSION
 from pi_subagents.settings import Settings
@@ -29,13 +30,15 @@ _ANY = "acp"
 
 
 class AgentHere(msgspec.Struct, frozen=True):
-    """An agent as found on this machine; `program` is None if it is not installed."""
+    """An agent as found on this machine; `program` is None if it is not installed, or if there is a `problem`."""
 
     name: str
     harness: Harness
     program: Program | None
     version: Version | None
     credentials: str | None
+    problem: str | None = None
+    """Why the program that the user named cannot be used."""
 
     @property
     def tested(self) -> str | None:
@@ -66,6 +69,7 @@ class AgentHere(msgspec.Struct, frozen=True):
             "foundIn": self.program.found_in if self.program else None,
             "version": self.shown_version,
             "testedVersion": self.tested,
+            "problem": self.problem,
             "credentials": self.credentials,
             "can": {capability.name: capability.is_had_by(self.harness) for capability in CAPABILITIES},
         }
@@ -78,6 +82,9 @@ def print_programs(place: Place, *, as_json: bool) -> None:
         print_json([agent.to_json() for agent in found])
         return
     _print_tables(found)
+    for agent in found:
+        if agent.problem:
+            echo(f"warning: {agent.problem}", err=True)
     for hint in _hints(found):
         echo(f"hint: {hint}", err=True)
 
@@ -93,8 +100,12 @@ def _look(name: str, place: Place, settings: Settings) -> AgentHere:
     harness = harness_for_agent(name, settings.harness_name)
     try:
         program = harness.find_program(place, settings)
-    except AgentNotFound:
-        return AgentHere(name, harness, None, None, None)
+    except AgentNotFound as error:
+        problem = str(error) if is_named(name, place.environ) else None
+        return AgentHere(name, harness, None, None, None, problem)
+    problem = f"The {program.found_in} names {program.argv[0]}, which is not a program"
+    if find_program(program.argv[0], child_path(place.environ)) is None:
+        return AgentHere(name, harness, None, None, None, problem)
     version = program_version(harness.version_question(program, place), place)
     return AgentHere(name, harness, program, version, harness.credentials(place))
 
@@ -105,7 +116,7 @@ def _print_tables(found: Sequence[AgentHere]) -> None:
         Column("version", lambda agent: agent.shown_version or _NONE),
         Column("tested", lambda agent: agent.tested or _NONE),
         Column("credentials", lambda agent: agent.credentials or _NONE),
-        Column("found", lambda agent: agent.program.found_in if agent.program else "not installed", may_wrap=True),
+        Column("found", lambda agent: agent.program.found_in if agent.program else _absence(agent), may_wrap=True),
     ]
     abilities: list[Column[Capability]] = [Column("can", lambda capability: capability.name)]
     abilities += [Column(agent.name, partial(_mark, agent=agent), colour=_colour_for(agent)) for agent in found]
@@ -114,6 +125,10 @@ def _print_tables(found: Sequence[AgentHere]) -> None:
     console.print()
     console.print(drawn(abilities, CAPABILITIES))
     console.print()
+
+
+def _absence(agent: AgentHere) -> str:
+    return "cannot be used" if agent.problem else "not installed"
 
 
 def _mark(capability: Capability, agent: AgentHere) -> str:
@@ -128,5 +143,5 @@ def _hints(found: Sequence[AgentHere]) -> Iterator[str]:
     for agent in found:
         if agent.log_in:
             yield f"{agent.name}: to log in: {agent.log_in}"
-    if missing := [agent.name for agent in found if not agent.program and agent.name != _ANY]:
+    if missing := [agent.name for agent in found if not (agent.program or agent.problem) and agent.name != _ANY]:
         yield f"to install one: pi-subagents install-agent {missing[0]}"
