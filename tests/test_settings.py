@@ -99,6 +99,7 @@ def test_a_value_out_of_range_is_clamped_and_the_warning_says_what_is_used(
         *(("maxLinesPerWindow", value) for value in (True, "15")),
         *(("extend_timeout_debounce", [30]), ("looping_tool_count", {})),
         *(("containment", value) for value in ("strong", ["auto"], 1)),
+        *(("harness", value) for value in ("claude", "rpc", ["pi-rpc"])),
         *(("piCommand", value) for value in (7, [], "  ", ["node", 1])),
     ],
 )
@@ -108,6 +109,12 @@ def test_a_value_of_the_wrong_type_is_a_warning_and_the_default_applies(files: F
     assert settings == Settings(warnings=settings.warnings)
     (warning,) = settings.warnings
     assert f"{files.project_file}:1: subagents.{key} must be" in warning
+
+
+def test_another_agent_is_no_way_to_speak_to_pi_and_how_to_use_it_is_told(files: Files) -> None:
+    files.write_global(harness="claude")
+    (warning,) = files.load().warnings
+    assert 'write "agent: claude" in a profile, or pass --agent claude' in warning
 
 
 def test_the_project_overrides_the_global_file_key_by_key(files: Files) -> None:

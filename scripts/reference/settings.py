@@ -61,7 +61,8 @@ _MEANINGS = {
     "warmMaxMemoryMb": "A process that uses more memory than this, in millions of bytes, is not kept.",
     "maxProcesses": "How many agents may be alive at once on this machine, whoever started them; the rest wait.",
     "harness": "How `pi` is spoken to: agents in `pi-rpc` can be steered while they work, and their processes reused. "
-    "A profile's own setting wins. A `pi` without RPC mode is spoken to in `pi-json`.",
+    "A profile's own setting wins. A `pi` without RPC mode is spoken to in `pi-json`. Another agent is chosen with "
+    "`agent` in a [profile](profiles.md), or with `--agent`.",
     "runner": "Where foreground agents run: `local`, or `tmux`, each in a pane that shows its window.",
 }
 _UNSET = {

@@ -18,7 +18,7 @@ import msgspec
 
 from pi_subagents.encoding import read_json
 from pi_subagents.files import read_bounded
-from pi_subagents.harness import DEFAULT_HARNESS, HARNESSES
+from pi_subagents.harness import AGENTS, DEFAULT_AGENT, DEFAULT_HARNESS, PI_HARNESSES
 from pi_subagents.harness.pi.programs import command_words
 from pi_subagents.paths import project_root
 from pi_subagents.text.wording import closest
@@ -85,7 +85,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def harness_name(self) -> str:
-        """How agents are spoken to, where their program can be."""
+        """How `pi` is spoken to, where it can be."""
         return self.harness or DEFAULT_HARNESS
 
 
@@ -247,11 +247,12 @@ class _Number(msgspec.Struct, frozen=True):
 class _Choice(msgspec.Struct, frozen=True):
     field: str
     words: Collection[str]
+    hints: Mapping[str, str] = {}
 
     def read(self, raw: Any, folder: Path) -> tuple[str | None, str | None]:
         if isinstance(raw, str) and raw in self.words:
             return raw, None
-        return None, f"must be one of {', '.join(self.words)}, not {_show(raw)}"
+        return None, f"must be one of {', '.join(self.words)}, not {_show(raw)}{self.hints.get(str(raw), '')}"
 
 
 class _AutoOrFlag(msgspec.Struct, frozen=True):
@@ -278,6 +279,12 @@ class _Command(msgspec.Struct, frozen=True):
 
 _Key = _Number | _Choice | _AutoOrFlag | _Command
 
+_OTHER_AGENTS = {
+    name: f' (for that agent, write "agent: {name}" in a profile, or pass --agent {name})'
+    for name in AGENTS
+    if name != DEFAULT_AGENT
+}
+
 _KEYS: dict[str, _Key] = {
     "maxLinesPerWindow": _Number("max_lines_per_window", minimum=1),
     "commandPreviewWidth": _Number("command_preview_width", minimum=MIN_PREVIEW_WIDTH),
@@ -287,7 +294,7 @@ _KEYS: dict[str, _Key] = {
     "containment": _Choice("containment", ("auto", "namespace", "guard", "none")),
     "resumeMode": _Choice("resume_mode", ("retell", "native")),
     "maxResumeCharacters": _Number("max_resume_characters", minimum=1000),
-    "harness": _Choice("harness", HARNESSES),
+    "harness": _Choice("harness", PI_HARNESSES, _OTHER_AGENTS),
     "runner": _Choice("runner", ("local", "tmux")),
     "maxBackground": _Number("max_background", minimum=1),
     "maxDepth": _Number("max_depth", minimum=1),

@@ -129,13 +129,14 @@ async def test_what_came_before_is_retold(mode: str, place: Place) -> None:
 
 
 @pytest.mark.usefixtures("_chosen")
-async def test_a_profile_can_choose_it_where_pi_is_the_rule_and_so_can_the_settings(place: Place) -> None:
+async def test_a_profile_can_choose_it_where_pi_is_the_rule_but_no_setting_makes_it_the_rule(place: Place) -> None:
     write_profile(place, "harness: echo", "Be brief.")
     (result,) = await Delegation([Task("t", "Hello", profile="p")], place=place)
     assert (result.status, result.output) == (Status.COMPLETED, "Be brief.\nHello")
     write_settings(place, harness="echo")
-    (result,) = await Delegation([Task("t", "Hello")], place=place)
-    assert (result.status, result.output) == (Status.COMPLETED, "Hello")
+    (warning,) = place.settings().warnings
+    assert warning.endswith('must be one of pi-json, pi-rpc, not "echo"; ignoring it')
+    assert place.settings().harness is None
 
 
 @pytest.mark.parametrize(
