@@ -48,9 +48,10 @@ Up to {MAX_TASKS} tasks, {MAX_CONCURRENCY} at once; the rest wait. The call retu
   profile that contradicts itself and a session that cannot be resumed fail the call before anything has started.
 
 `details` has `windows` (one for each task: `name`, `sessionId`, `status`, `lines`, `exitCode`, `errorMessage`, `usage`,
-`runDir` …; for an agent other than `pi` also `agent`, `beginning`, `knowsCost`, `contextUsed`, `contextSize`,
-`changedFiles` and `denied`), `maxLinesPerWindow`, `globalStatus` and `sessionIds`, and `warnings` where something in
-the settings is wrong: they are for people, and the model is not told of them.
+`runDir` …; for a task that resumes a session also `beginning`: `resumed` or `retold`; for an agent other than `pi` also
+`agent`, `beginning`, `knowsCost`, `contextUsed`, `contextSize`, `changedFiles` and `denied`), `maxLinesPerWindow`,
+`globalStatus` and `sessionIds`, and `warnings` where something in the settings is wrong: they are for people, and the model is
+not told of them.
 """
 
 _SUBAGENT = f"""
@@ -65,7 +66,7 @@ checked against those that `pi` offers. An `agent` other than `pi` needs none, a
 
 `details` has `mode`, `progress` (what there is to say of each run at the moment), `warnings` (for people) and `runs`:
 `runId`, `sessionId`, `preset`, `task`, `cwd`, `requestedModel`, `resolvedModel`, `status`, `paths` (of the files that
-there are), `usage`, the same additions as above for agents other than `pi`, `createdAt`, `startedAt`, `completedAt`,
+there are), `usage`, the same additions as above, `createdAt`, `startedAt`, `completedAt`,
 and at the end `reason`, `error`, `exitCode` and `finalText`. The sessions can be read with `get_subagent_output` and
 continued with `resume`.
 """

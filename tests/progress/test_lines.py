@@ -18,6 +18,7 @@ from pi_subagents.progress import (
     body_segments,
     excerpt_segments,
     footer_segments,
+    header_parts,
     header_segments,
     status_line,
     status_segments,
@@ -371,6 +372,17 @@ def test_a_result_cannot_move_the_cursor() -> None:
 )
 def test_an_agent_other_than_pi_stands_before_its_model(fields: dict[str, Any], line: str) -> None:
     assert header(created(harness="claude", **fields), STARTED) == line
+
+
+@pytest.mark.parametrize(("mode", "word"), [("native", "resumed"), ("retell", "retold")])
+def test_a_run_that_resumes_a_session_says_how(mode: str, word: str) -> None:
+    assert header(created(resume_mode=mode), STARTED) == f"⏳ build • {word} • 0 tools • 12s/600s"
+    other = created(resume_mode=mode, harness="claude")
+    assert header(other, STARTED) == f"⏳ build • claude • {word} • 0 tools • 12s/600s"
+    windows = [window_of(created(resume_mode=mode), STARTED), window_of(other, STARTED)]
+    in_pi = ["".join(plain(line) for line, _ in header_parts(window, 14_500)) for window in windows]
+    # The reference of the tools has the header for pi word by word.
+    assert in_pi == ["⏳ build • 0 tools • 12s/600s", f"⏳ build • claude • {word} • 0 tools • 12s/600s"]
 
 
 def test_figures_of_an_agent_tell_its_context_and_that_its_cost_is_unknown_once_that_is_sure() -> None:

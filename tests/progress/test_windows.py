@@ -373,12 +373,27 @@ def test_a_request_is_shown_until_it_is_answered_and_the_answer_stands_below_its
     ]
 
 
-def test_an_answer_that_comes_before_its_call_waits_for_it() -> None:
+def test_an_answer_that_comes_before_its_call_moves_below_it() -> None:
     asked = ev.ApprovalRequested(id="a", what="rm x", tool_call_id="1")
     window = window_of(CREATED, STARTED, asked, ev.ApprovalAnswered(id="a", allowed=True))
-    assert texts(window) == []
+    assert texts(window) == ["Allowed (approvals: allow): rm x"]
     feed(window, ev.ToolStarted(id="1", name="bash", arguments={"command": "rm x"}))
     assert texts(window) == ["→ bash → rm x", "  Allowed (approvals: allow)"]
+
+
+def test_what_a_sub_agent_of_the_agent_was_denied_is_shown_though_its_call_never_is() -> None:
+    asked = ev.ApprovalRequested(id="a", what="rm x", tool_call_id="of somebody else")
+    window = window_of(
+        CREATED, STARTED, asked, ev.ApprovalAnswered(id="a", allowed=False), assistant("Done."), COMPLETED
+    )
+    assert texts(window) == ["Denied (approvals: deny): rm x", "Done."]
+
+
+@pytest.mark.parametrize(("mode", "beginning"), [("native", "resumed"), ("retell", "retold")])
+def test_of_a_resumed_session_the_facts_say_what_its_agent_knew(mode: str, beginning: str) -> None:
+    resumed = msgspec.structs.replace(CREATED, resume_mode=mode)
+    assert window_of(resumed).to_facts()["beginning"] == beginning
+    assert "beginning" not in window_of(CREATED).to_facts()
 
 
 def test_only_of_another_agent_than_pi_the_facts_say_which_one_and_what_else_it_tells() -> None:

@@ -25,7 +25,7 @@ from pi_subagents.progress.lines import (
     usage_parts,
 )
 from pi_subagents.progress.previews import ARROW, preview_tool_call, summarise_tool_result
-from pi_subagents.progress.windows import Window, another_agent, documented_status
+from pi_subagents.progress.windows import Window, documented_status, told_besides
 from pi_subagents.progress.words import ProgressWords, diff_figures, notice
 
 __all__ = [
@@ -36,7 +36,6 @@ __all__ = [
     "ProgressWords",
     "Window",
     "WindowLine",
-    "another_agent",
     "body_rows",
     "body_segments",
     "cost_figure",
@@ -57,6 +56,7 @@ __all__ = [
     "status_line",
     "status_segments",
     "summarise_tool_result",
+    "told_besides",
     "tool_clocks",
     "tool_status_segments",
     "unusual_standing",

@@ -40,6 +40,11 @@ class History:
             for line in lines:
                 self.append(line)
 
+    def remove(self, line: WindowLine) -> None:
+        """Take a line out again, if it is still there."""
+        if (index := self._find(line)) is not None:
+            del self._lines[index]
+
     def add_output(self, line: WindowLine, output: tuple[str, ...]) -> WindowLine | None:
         """Add a tool's output to `line`; returns the new line, or None if `line` is gone."""
         if (index := self._find(line)) is None:

@@ -26,7 +26,7 @@ FATES = (Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED)
 ICONS = {"running": "⏳", "completed": "✓", "error": "✗"}
 ICON_STYLES = {"running": Style.WARNING, "completed": Style.SUCCESS, "error": Style.ERROR}
 BULLET: Segment = (Style.DIM, " • ")
-_LEAVE_OUT = ("model", "profile", "tokens", "cost", "tools", "timeout", "todos", "agent")
+_LEAVE_OUT = ("model", "profile", "tokens", "cost", "tools", "timeout", "todos", "beginning", "agent")
 """In this order, until the line fits."""
 _FIGURES = ("tokens", "context", "cost")
 _MIN_NAME_CELLS = 12
@@ -67,7 +67,8 @@ def header_segments(
 ) -> Line:
     """`{icon} name • profile (provider/model thinking) • n tools • [done/total] • elapsed/timeout`.
 
-    An agent other than `pi` stands before its model: `• claude (opus-4.8 high) •`. `icon` replaces the usual one, for
+    An agent other than `pi` stands before its model: `• claude (opus-4.8 high) •`. A resumed session says before its
+    tools how: `• resumed •` or `• retold •`. `icon` replaces the usual one, for
     surfaces with a spinner; `figures` adds tokens, context and cost; `width` is how many cells there are.
     """
     left_out = frozenset(() if figures else _FIGURES)
@@ -134,10 +135,11 @@ def _cells(line: Line) -> int:
 def header_parts(window: Window, now_ms: int) -> list[tuple[Line, int | None]]:
     """The header for a surface that fits it to its width itself: each part, and how late it goes; None stays.
 
-    The first part ends with the name.
+    The first part ends with the name. For `pi` the parts are those of the reference of the tools.
     """
     parts = _parts(window, now_ms, None, _MAX_NAME_CELLS)
-    shown = [(name, line) for name, line in parts if name not in _FIGURES]
+    hidden = _FIGURES if window.state.other_agent else (*_FIGURES, "beginning")
+    shown = [(name, line) for name, line in parts if name not in hidden]
     return [(line, _LEAVE_OUT.index(name) if name in _LEAVE_OUT else None) for name, line in shown]
 
 
@@ -160,6 +162,8 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
         # It goes before these two do, so the one before it is there whenever it is.
         is_first = not profile and agent in (None, name_of(window))
         yield "model", [BULLET, (Style.MUTED, f"({described})")] if is_first else [(Style.MUTED, f" ({described})")]
+    if state.beginning != "fresh":
+        yield "beginning", [BULLET, (Style.MUTED, state.beginning)]
     yield "tools", [BULLET, (Style.MUTED, counted(state.tool_count, "tool"))]
     if state.todo_completed < state.todo_total:
         yield "todos", [BULLET, (Style.MUTED, f"[{state.todo_completed}/{state.todo_total}]")]

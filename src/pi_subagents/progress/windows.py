@@ -129,7 +129,7 @@ class Window:
         self._calls: dict[str, WindowLine] = {}
         self._running: dict[str, int] = {}
         self._asked: dict[str, ev.ApprovalRequested] = {}
-        self._answered: dict[str, str] = {}
+        self._answered: dict[str, tuple[WindowLine, str]] = {}
 
     def apply(self, event: ev.Event) -> bool:
         """Take in one event; True if the window looks different now."""
@@ -197,7 +197,7 @@ class Window:
             "runDir": self.run_dir,
             "usage": state.usage.to_json(),
             "reason": None if state.reason is None else state.reason.value,
-            **another_agent(state),
+            **told_besides(state),
         }
 
     def _message(self, event: ev.Message) -> bool:
@@ -246,7 +246,9 @@ class Window:
         lines = [WindowLine(f"→ {first}", "tool"), *(WindowLine(f"  {text}", "tool") for text in more)]
         for line in lines:
             self._history.append(line)
-        if words := self._answered.pop(call_id, None):
+        if answered := self._answered.pop(call_id, None):
+            line, words = answered
+            self._history.remove(line)
             self._put_below(lines[-1], words)
         if call_id:
             self._calls[call_id] = lines[-1]
@@ -290,7 +292,7 @@ class Window:
             return False
         path = shorten_path(clean(event.path), cwd=self.state.cwd, home=os.environ.get("HOME"))
         words = notice(msgspec.structs.replace(event, path=path))
-        return words is not None and self._put_below(call, words)
+        return words is not None and bool(self._put_below(call, words))
 
     def _approval_requested(self, event: ev.ApprovalRequested) -> bool:
         if len(self._asked) < _MAX_REMEMBERED_CALLS:
@@ -302,23 +304,26 @@ class Window:
         asked = self._asked.pop(event.id, None)
         call_id = (asked.tool_call_id or "") if asked else ""
         call = self._calls.get(call_id)
-        if call_id and call is None and len(self._answered) < _MAX_REMEMBERED_CALLS:  # asked before it was made
-            self._answered[call_id] = notice(event) or ""
-            return True
+        words = notice(event) or ""
         what = f": {text_of(asked.what)}" if asked and asked.what and call is None else ""
-        return self._put_below(call, f"{notice(event)}{what}")
-
-    def _put_below(self, call: WindowLine | None, words: str) -> bool:
-        """Put a line below the call that it is about, or at the end if there is none."""
-        self._history.insert_below(call, WindowLine(clip(f"  {words}" if call else words, MAX_LINE_CELLS), "tool"))
+        line = self._put_below(call, f"{words}{what}")
+        # The call may come later; that of an agent's own sub-agent never does.
+        if call_id and call is None and len(self._answered) < _MAX_REMEMBERED_CALLS:
+            self._answered[call_id] = line, words
         return True
 
+    def _put_below(self, call: WindowLine | None, words: str) -> WindowLine:
+        """Put a line below the call that it is about, or at the end if there is none."""
+        line = WindowLine(clip(f"  {words}" if call else words, MAX_LINE_CELLS), "tool")
+        self._history.insert_below(call, line)
+        return line
 
-def another_agent(state: RunState) -> dict[str, object]:
-    """Further facts, for programs, about a run whose agent is not `pi`."""
-    if state.other_agent is None:
-        return {}
-    return {"agent": state.other_agent, **json_facts(state, *_TOLD_OF_OTHERS)}
+
+def told_besides(state: RunState) -> dict[str, object]:
+    """Further facts, for programs, of a run that resumes a session or whose agent is not `pi`."""
+    if state.other_agent is not None:
+        return {"agent": state.other_agent, **json_facts(state, *_TOLD_OF_OTHERS)}
+    return {} if state.beginning == "fresh" else json_facts(state, "beginning")
 
 
 def _told(line: WindowLine) -> dict[str, str]:

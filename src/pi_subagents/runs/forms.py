@@ -10,7 +10,7 @@ import msgspec
 
 from pi_subagents.encoding import json_facts
 from pi_subagents.models import Status
-from pi_subagents.progress import another_agent
+from pi_subagents.progress import told_besides
 from pi_subagents.runs.listing import SessionSummary, Used
 from pi_subagents.runs.run import Run, RunResult
 from pi_subagents.runs.sessions import Session
@@ -44,7 +44,7 @@ def run_row(run: Run) -> Form:
         "status": "running" if state.status is Status.QUEUED else state.status.value,
         "paths": {"runDir": str(run.run_dir), **_files_in(run.run_dir)},
         "usage": msgspec.to_builtins(state.usage),
-        **another_agent(state),
+        **told_besides(state),
         **json_facts(state, "created_at", "started_at", "completed_at"),
     }
     if state.status is Status.QUEUED:

@@ -42,6 +42,7 @@ def _facts(session_id: str, latest: RunState, run_count: int, context: ToolConte
         "maxLines": context.place.settings().max_lines_per_window,
         "error": latest.error,
         **({"agent": latest.other_agent} if latest.other_agent else {}),
+        **({"beginning": latest.beginning} if latest.beginning != "fresh" else {}),
     }
 
 

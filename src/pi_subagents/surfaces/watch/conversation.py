@@ -218,9 +218,7 @@ class ConversationView(Vertical):
             return
         width = self._header.content_size.width or None
         line = header_segments(self.reading.window, now_ms(), figures=True, width=width)
-        beginning = self.reading.state.beginning
-        how: Line = [] if beginning == "fresh" else [(Style.MUTED, f" • {beginning}")]
-        content = painted_lines([line, [*self._origin, *how]])
+        content = painted_lines([line, self._origin])
         if content != self._painted:
             self._painted = content
             self._header.update(content, layout=False)
