@@ -50,8 +50,8 @@ Up to {MAX_TASKS} tasks, {MAX_CONCURRENCY} at once; the rest wait. The call retu
 `details` has `windows` (one for each task: `name`, `sessionId`, `status`, `lines`, `exitCode`, `errorMessage`, `usage`,
 `runDir` …; for a task that resumes a session also `beginning`: `resumed` or `retold`; for an agent other than `pi` also
 `agent`, `beginning`, `knowsCost`, `contextUsed`, `contextSize`, `changedFiles` and `denied`), `maxLinesPerWindow`,
-`globalStatus` and `sessionIds`, and `warnings` where something in the settings is wrong: they are for people, and the model is
-not told of them.
+`globalStatus` and `sessionIds`, and `warnings` where something in the settings is wrong: they are for people, and the
+model is not told of them.
 """
 
 _SUBAGENT = f"""

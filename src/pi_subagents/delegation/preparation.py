@@ -200,9 +200,11 @@ class _Preparer:
                 continue
             question = plan.harness.version_question(program, self._place)
             self._programs[key] = program, cache(partial(program_version, question, self._place))
+        others = _installed(self._place, self._settings) if missing else ""
         if missing and not self._programs:
-            raise next(iter(missing.values()))
-        return [_without_program(plan, missing.get(_program_key(plan))) for plan in plans]
+            raise AgentNotFound(". ".join(map(str, missing.values())) + others)
+        told = {key: f"{error}{others}" for key, error in missing.items()}
+        return [_without_program(plan, told.get(_program_key(plan))) for plan in plans]
 
     def prepare_all(self, plans: Sequence[Plan]) -> list[PreparedRun]:
         """A record for every plan, or none that is left open; raises StoreError."""
@@ -287,10 +289,18 @@ def _program_key(plan: Plan) -> str:
     return "\0".join((plan.harness.name, *((plan.profile and plan.profile.program) or ())))
 
 
-def _without_program(plan: Plan, missing: AgentNotFound | None) -> Plan:
-    if missing is None:
+def _without_program(plan: Plan, sentence: str | None) -> Plan:
+    if sentence is None:
         return plan
-    return msgspec.structs.replace(plan, problems=(*plan.problems, Problem(str(missing))))
+    return msgspec.structs.replace(plan, problems=(*plan.problems, Problem(sentence)))
+
+
+def _installed(place: Place, settings: Settings) -> str:
+    """What else there is, for whoever looked in vain."""
+    from pi_subagents.harness.programs import installed_agents  # only where one is missing
+
+    found = ", ".join(installed_agents(place.environ, settings.pi_command))
+    return f". Installed agents: {found}" if found else ""
 
 
 def _tidying(invocation: Invocation, redactor: Redactor) -> Iterator[RunFile]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -16,7 +17,8 @@ import msgspec
 
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness.contract import Program
-from pi_subagents.harness.pi.programs import command_words
+from pi_subagents.harness.pi.programs import child_path, command_words, find_pi
+from pi_subagents.harness.table import DEFAULT_AGENT
 from pi_subagents.models.task import Profile
 from pi_subagents.paths import data_dir, find_program
 
@@ -135,11 +137,9 @@ def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile 
         return Program((str(_native_beside(found, package) or found),), "PATH")
     if installed := installed_program(agent, environ):
         return Program((str(installed),), "install-agent")
-    others = ", ".join(sorted(installed_agents(environ, but=agent)))
     raise AgentNotFound(
         f"The agent {agent} was not found. Looked at: `program` of the profile, the variable {variable}, "
         f"{package.command} on the PATH, and {agents_dir(environ) / agent}. Run: pi-subagents install-agent {agent}"
-        + (f". Installed agents: {others}" if others else "")
     )
 
 
@@ -166,12 +166,14 @@ def _age(folder: Path) -> float:
     return -folder.stat().st_mtime
 
 
-def installed_agents(environ: Mapping[str, str], but: str = "") -> Iterator[str]:
-    """The installed agents other than `pi`, without the one named `but`."""
-    for agent, package in PACKAGES.items():
-        named = environ.get(variable_of(agent)) or find_program(package.command, environ.get("PATH"))
-        if agent != but and (named or installed_program(agent, environ)):
-            yield agent
+def installed_agents(environ: Mapping[str, str], pi_command: Sequence[str] | None = None) -> Iterator[str]:
+    """All installed agents; `pi_command` is the setting that names `pi`."""
+    for agent in (DEFAULT_AGENT, *PACKAGES):
+        with suppress(AgentNotFound):
+            is_pi = agent == DEFAULT_AGENT
+            program = find_pi(pi_command, environ) if is_pi else find_agent_program(agent, environ)
+            if find_program(program.argv[0], child_path(environ)):
+                yield agent
 
 
 def how_to_log_in(program: Program, agent: str, words: str) -> str:

@@ -111,3 +111,20 @@ def test_a_task_for_an_agent_that_is_not_here_says_how_to_get_it_and_which_other
     assert "Run: pi-subagents install-agent codex" in sentence
     assert sentence.endswith("Installed agents: claude")
     assert not (bare.project / ".pi").exists()
+
+
+def test_all_that_are_missing_are_named_and_pi_is_one_of_the_others(bare: Machine) -> None:
+    bare.add_pi()
+    done = bare.run("run", "--agent", "codex,gemini", "Say hello")
+    (sentence,) = done.stderr.splitlines()
+    assert "The agent codex was not found." in sentence
+    assert "The agent gemini was not found." in sentence
+    assert sentence.endswith("Run: pi-subagents install-agent gemini. Installed agents: pi")
+
+
+def test_where_pi_is_missing_the_others_are_named_but_not_one_that_is_named_by_mistake(bare: Machine) -> None:
+    bare.add_program("claude")
+    bare.variables["PI_SUBAGENTS_CODEX"] = 'a "b'
+    bare.variables["PI_SUBAGENTS_GEMINI"] = "/nowhere/gemini"
+    (sentence,) = bare.run("run", "Say hello").stderr.splitlines()
+    assert sentence.endswith("Run: pi-subagents setup. Installed agents: claude")

@@ -211,7 +211,7 @@ def test_an_example_profile_of_an_agent_can_be_used_as_it_stands_and_with_its_co
 
 def test_a_profile_is_written_for_each_agent_that_is_here_and_none_is_overwritten(machine: Machine) -> None:
     machine.add_program("claude")
-    machine.variables["PI_SUBAGENTS_GEMINI"] = "/opt/gemini"
+    machine.variables["PI_SUBAGENTS_GEMINI"] = str(machine.add_program("gemini", folder=machine.root / "opt"))
     folder = machine.project / ".pi" / "agent-profiles"
     mine = machine.write(folder / "my-claude.md", "---\nname: claude\nagent: claude\n---\n")
     done = machine.run("init", "--agents")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from pi_subagents.examples import EXAMPLE_AGENTS, EXAMPLE_PRESETS, EXAMPLE_PROMPTS
+from pi_subagents.harness import DEFAULT_AGENT
 from pi_subagents.harness.programs import installed_agents
 from pi_subagents.place import Place
 from pi_subagents.profiles import (
@@ -83,7 +84,8 @@ def _preset_copies(directory: Path, model_line: str) -> dict[Path, str]:
 
 
 def _agent_copies(directory: Path, place: Place) -> dict[Path, str]:
-    examples = [EXAMPLE_AGENTS / f"{agent}.md" for agent in installed_agents(place.environ)]
+    others = (agent for agent in installed_agents(place.environ) if agent != DEFAULT_AGENT)
+    examples = [EXAMPLE_AGENTS / f"{agent}.md" for agent in others]
     return {
         find_profile_file(example.stem, directory, PROFILE) or directory / example.name: _text(example)
         for example in examples

@@ -91,11 +91,12 @@ class Agents(click.ParamType):  # type: ignore[type-arg]  # as above
         """Names for the shell, installed agents first; after a comma, those not given yet."""
         from click.shell_completion import CompletionItem
 
-        from pi_subagents.harness import AGENTS, DEFAULT_AGENT
+        from pi_subagents.harness import AGENTS
         from pi_subagents.harness.programs import installed_agents
 
         before, comma, start = incomplete.rpartition(",") if self._several else ("", "", incomplete)
-        here = {DEFAULT_AGENT, *installed_agents(_here().environ)}
+        place = _here()
+        here = set(installed_agents(place.environ, place.settings().pi_command))
         left = [name for name in AGENTS if name.startswith(start) and name not in before.split(",")]
         return [
             CompletionItem(f"{before}{comma}{name}", help=None if name in here else "not installed")
