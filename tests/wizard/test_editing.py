@@ -200,6 +200,18 @@ async def test_fields_of_another_agent_stay_and_are_shown_before_it_is_saved(des
     assert not any("Not known here" in question.title for question in person.asked), "its models are not those of pi"
 
 
+async def test_the_tools_of_another_agent_are_its_own(desk: Desk) -> None:
+    path = desk.write("x", "---\nname: x\nagent: claude\n---\n")
+    person = Person({"7 of 10": [True, "Allowlist", "read, WebFetch"]})
+    await edit("x", person, Host(desk.place, tools=("read", "bash")))
+    assert "tools: read,WebFetch\n" in path.read_text()
+    assert not any("Not known here" in question.title for question in person.asked)
+    assert "available" not in person.question("7 of 10: Tools to allow").title
+    person = Person({"7 of 10": [True, "Allowlist", "codemode", "Type it again", "Bash"]})
+    await edit("x", person, Host(desk.place, tools=("read", "bash")))
+    assert "tools: Bash\n" in path.read_text()
+
+
 async def test_what_another_agent_cannot_be_given_is_told_before_it_is_saved(desk: Desk) -> None:
     desk.write("x", "---\nname: x\nagent: codex\nmaxCost: 1\n---\n")
     person = Person({"Review": "Do not save it"})

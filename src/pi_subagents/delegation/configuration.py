@@ -12,6 +12,7 @@ import msgspec
 
 from pi_subagents.delegation.planning import Configuration, Problem, harness_for, joined
 from pi_subagents.encoding import as_utf8
+from pi_subagents.errors import ProfileError
 from pi_subagents.files import is_below
 from pi_subagents.harness import (
     AGENTS,
@@ -23,6 +24,7 @@ from pi_subagents.harness import (
     harness_named,
 )
 from pi_subagents.harness.capabilities import fields_taken
+from pi_subagents.harness.pi.arguments import BUILTIN_TOOLS
 from pi_subagents.harness.table import harness_for_agent
 from pi_subagents.models import Profile, Task, ThinkingLevel
 from pi_subagents.place import Place
@@ -207,12 +209,23 @@ _FOR_THE_AGENT = frozenset(_KEYS) - {"name", "description", "resume_mode", "harn
 """What a profile says to or about an agent; the rest is for us."""
 
 
-def why_no_agent_can(profile: Profile) -> str | None:
-    """Why every task with this profile would fail: its agent does not support what it sets."""
+def why_no_agent_can(profile: Profile, kind: str = "profile") -> str | None:
+    """Why every task with this profile would fail: it contradicts itself, or sets what its agent does not support."""
+    who = f'{kind.capitalize()} "{profile.name}"'
+    if why := _contradiction(profile):
+        return f"{who} {why}"
     name = profile.harness or DEFAULT_HARNESS
     if profile.agent not in (None, DEFAULT_AGENT):
         name = profile.agent
-    return _refusal(f'Profile "{profile.name}"', profile, harness_named(name))
+    harness = harness_named(name)
+    if why := _refusal(who, profile, harness):
+        return why
+    try:
+        check_skills(profile)
+        harness.adapt(profile, BUILTIN_TOOLS)
+    except ProfileError as error:
+        return str(error).rstrip(".")
+    return None
 
 
 def _contradiction(profile: Profile) -> str | None:

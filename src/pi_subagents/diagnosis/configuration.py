@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from pi_subagents.delegation.configuration import why_no_agent_can
 from pi_subagents.errors import SettingsError
 from pi_subagents.harness import Inspection
 from pi_subagents.harness.pi.programs import TRUST_HERE
@@ -49,7 +50,14 @@ def _check_catalog(catalog: ProfileCatalog) -> Iterator[Finding]:
         yield Finding(check, False, f"cannot be used: {problem}", "fix the file")
     for warning in catalog.warnings:
         yield Finding(check, False, warning, "fix the file")
-    if not catalog.broken and not catalog.warnings:
+    useless = [
+        f"{profile.path}: {why}"
+        for profile in catalog.profiles.values()
+        if (why := why_no_agent_can(profile, catalog.kind.word))
+    ]
+    for sentence in useless:
+        yield Finding(check, False, f"no agent can use {sentence}", "fix the file")
+    if not (catalog.broken or catalog.warnings or useless):
         scopes = Counter(profile.scope for profile in catalog.profiles.values())
         yield Finding(check, True, f"{scopes['global']} global, {scopes['project']} in this project")
 

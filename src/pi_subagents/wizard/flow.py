@@ -14,7 +14,6 @@ import msgspec
 
 from pi_subagents.delegation.configuration import why_no_agent_can
 from pi_subagents.errors import ProfileError
-from pi_subagents.harness.pi.arguments import check_extra_args, check_tools
 from pi_subagents.models import Profile, Secret
 from pi_subagents.paths import home_dir
 from pi_subagents.place import Place
@@ -30,7 +29,6 @@ from pi_subagents.profiles import (
     save_profile,
 )
 from pi_subagents.profiles.fields import NAME_RULE
-from pi_subagents.skills import check_skills
 from pi_subagents.trust import Trust
 from pi_subagents.wizard.questions import Back, Cancelled, Dialogs, Questions, Skip
 from pi_subagents.wizard.steps import STEP_COUNT, STEPS, Draft, Host, Step, step_title
@@ -223,11 +221,6 @@ async def _converse(work: _Work, questions: Questions, scope: Scope | None) -> N
 
 def _warnings(profile: Profile, trust: Trust) -> Iterator[str]:
     """What would fail every task with this profile, or is unwise."""
-    for check in (check_tools, check_skills, check_extra_args):
-        try:
-            check(profile)
-        except ProfileError as error:
-            yield str(error)
     if why := why_no_agent_can(profile):
         yield f"{why}."
     if objection := objection_to(profile, trust):

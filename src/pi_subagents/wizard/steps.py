@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from pi_subagents.harness import DEFAULT_AGENT
+from pi_subagents.harness import DEFAULT_AGENT, harness_named
 from pi_subagents.harness.pi.arguments import is_tool
 from pi_subagents.models import Profile, ThinkingLevel
 from pi_subagents.place import Place
@@ -129,14 +129,17 @@ class Step:
         words: str,
         now: tuple[str, ...] | None,
         known: tuple[str, ...],
-        passes: Callable[[str], bool] = lambda _name: False,
+        passes: Callable[[str], bool] | None = None,
     ) -> tuple[str, ...] | None:
-        """The names as `list` gives them; those that are not known, and do not pass, are asked about once more."""
+        """The names as `list` gives them; those that are not known, and do not pass, are asked about once more.
+
+        Where nothing is known and nothing tells what passes, anything does.
+        """
         there_are = f" (available: {', '.join(known)})" if 0 < len(known) <= MAX_OFFERED else ""
         while True:
             names = await self.list(f"{words}, separated by commas{there_are}", now)
-            new = [name for name in names or () if name not in (*known, *(now or ())) and not passes(name)]
-            if not known or not new:
+            new = [name for name in names or () if name not in (*known, *(now or ())) and not (passes and passes(name))]
+            if not new or not (known or passes):
                 return names
             if settled := await self.questions.settle(self.title + words, {name: closest(name, known) for name in new}):
                 return tuple(settled.get(name, name) for name in names or ())
@@ -223,7 +226,8 @@ async def ask_thinking_level(step: Step) -> None:
 
 async def ask_tools(step: Step) -> None:
     """None at all, only some, or all but some: each answer takes the place of the other two."""
-    now, known = step.now, step.host.tools
+    now = step.now
+    known, passes = _tools_for(step)
     said = _said(noTools=now.no_tools, tools=now.tools, excludeTools=now.exclude_tools)
     if not await step.wants(said, "Restrict the tools of this agent?"):
         return
@@ -231,13 +235,26 @@ async def ask_tools(step: Step) -> None:
     if choice in (NO_TOOLS, REMOVE):
         step.draft.set(no_tools=choice == NO_TOOLS, tools=None, exclude_tools=None)
     elif choice == ALLOW_LIST:
-        words = await step.names(" to allow", now.tools, known, is_tool)
+        words = await step.names(" to allow", now.tools, known, passes)
         if words is not None:
             step.draft.set(no_tools=False, tools=words or None, exclude_tools=None)
     elif choice == BLACK_LIST:
-        words = await step.names(" to exclude", now.exclude_tools, known, is_tool)
+        words = await step.names(" to exclude", now.exclude_tools, known, passes)
         if words is not None:
             step.draft.set(no_tools=False, tools=None, exclude_tools=words or None)
+
+
+def _tools_for(step: Step) -> tuple[tuple[str, ...], Callable[[str], bool] | None]:
+    """The tools to offer, and what tells whether the agent may have another one; None if nobody can say."""
+    if _is_for_pi(step.now):
+        return step.host.tools, is_tool if step.host.tools else None
+    harness, place = harness_named(step.now.agent or ""), step.host.place
+
+    def has(tool: str) -> bool:
+        asked = Profile(name="", tools=(tool,))
+        return not any(harness.unknown_tools(asked, place.cwd, place.agent_dir))
+
+    return (), has
 
 
 async def ask_extensions(step: Step) -> None:

@@ -312,6 +312,26 @@ def test_pis_own_credentials_must_be_private_too_but_not_files_without_a_key(rea
     assert diagnose(ready).one("keys")["ok"]
 
 
+@pytest.mark.parametrize(
+    ("fields", "why"),
+    [
+        ("agent: codex\ntools: read", 'sets "tools", which the harness "codex" does not support'),
+        (
+            "agent: claude\ntools: read, WebFtch",
+            '"WebFtch" in "tools", which claude does not have',
+        ),
+        ("agent: claude\nharness: pi-rpc", 'sets the agent "claude", but "pi-rpc" is a harness of pi'),
+        ("tools: read\nexcludeTools: bash", 'has both "tools" (allowlist) and "excludeTools" (blacklist) set'),
+    ],
+)
+def test_a_profile_that_no_agent_can_use_is_named_with_its_file(fields: str, why: str, ready: Machine) -> None:
+    path = ready.write(ready.agent_dir / "agent-profiles" / "x.md", f"---\nname: x\n{fields}\n---\n")
+    finding = diagnose(ready).one("profiles")
+    assert not finding["ok"]
+    assert finding["detail"].startswith(f'no agent can use {path}: Profile "x" ')
+    assert why in finding["detail"]
+
+
 def test_profiles_are_counted_by_scope(ready: Machine) -> None:
     ready.write(ready.agent_dir / "agent-profiles" / "a.md", "---\nname: a\n---\n")
     ready.write(ready.project / ".pi" / "agent-profiles" / "b.md", "---\nname: b\n---\n")
