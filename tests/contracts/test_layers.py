@@ -180,10 +180,11 @@ def modes_outside_harness(tree: SourceTree) -> Iterator[str]:
 
 
 def databases_outside_store(tree: SourceTree) -> Iterator[str]:
-    """Only `store` locks files and opens databases."""
+    """Only `store` locks files and opens databases; an install locks the folder that it works in."""
     for module in tree.modules:
         for found in module.imports:
-            if _library(found) in DATABASE_LIBRARIES and not module.is_in("store"):
+            is_install = module.is_in("processes.fetching") and _library(found) == "fcntl"
+            if _library(found) in DATABASE_LIBRARIES and not module.is_in("store") and not is_install:
                 yield f"{module.at(found.line)} imports {found.target}; only store/ may"
 
 

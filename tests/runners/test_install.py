@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import subprocess
+import sys
 import tarfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -108,7 +109,7 @@ def test_a_damaged_installation_is_replaced(machine: Machine) -> None:
 
 @pytest.mark.parametrize(
     ("what", "code", "advice"),
-    [("npm-fails", "ENOTFOUND", "check .* network"), ("npm-lacks-version", "ETARGET", "check the version")],
+    [("npm-fails", "ENOTFOUND", "check .* network"), ("npm-lacks-version", "ETARGET", "choose another version")],
 )
 def test_a_failed_fetch_says_why_once_and_leaves_no_half_installation(
     machine: Machine, what: str, code: str, advice: str
@@ -194,13 +195,28 @@ def test_installs_at_the_same_time_all_succeed(machine: Machine) -> None:
     assert not machine.leftovers()
 
 
-def test_what_a_killed_install_left_is_removed_but_not_what_one_at_work_uses(machine: Machine) -> None:
-    abandoned, in_use = machine.data / ".scratch-abandoned", machine.data / ".scratch-in-use"
-    for folder in (abandoned, in_use):
-        (folder / "new").mkdir(parents=True)
-    os.utime(abandoned, (0, 0))
+_INSTALLER = """
+import pathlib, sys, time
+from pi_subagents.processes.fetching import scratch
+with scratch(pathlib.Path(sys.argv[1])) as folder:
+    (folder / "new").mkdir()
+    print(folder.name, flush=True)
+    time.sleep(600)
+"""
+
+
+def test_what_a_killed_install_left_is_removed_at_once_but_not_what_one_at_work_uses(machine: Machine) -> None:
+    machine.data.mkdir(exist_ok=True)
+    command = [sys.executable, "-c", _INSTALLER, str(machine.data)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        name = other.stdout.readline().strip()
+        install(machine)
+        assert machine.leftovers() == [name]
+        other.kill()
+    assert machine.leftovers() == [name]
     install(machine)
-    assert machine.leftovers() == [in_use.name]
+    assert not machine.leftovers()
 
 
 def test_a_place_that_cannot_be_written_is_named(machine: Machine) -> None:

@@ -28,7 +28,7 @@ case "$1" in
 */npm-cli.js)
   echo "$*" >> "$here/npm-calls"
   for word; do [ "$before" = --prefix ] && prefix=$word; before=$word; done
-  if [ -e "$here/npm-fails" ]; then echo "npm error code ENOTFOUND"; exit 1; fi
+  if [ -e "$here/npm-fails" ]; then echo "npm error code $(cat "$here/npm-fails")"; exit 1; fi
   modules="$prefix/node_modules"
   version=${before##*@}
   [ "$version" = latest ] && version=9.9.9
@@ -134,11 +134,21 @@ def test_an_agent_that_does_not_start_is_not_kept(machine: Machine) -> None:
     assert not machine.leftovers()
 
 
-def test_a_failed_fetch_says_why_and_leaves_nothing(machine: Machine) -> None:
-    machine.add("npm-fails", "")
-    with pytest.raises(InstallError, match=r"google/gemini-cli@0\.61\.0 with npm failed \(ENOTFOUND\)") as failure:
+@pytest.mark.parametrize(
+    ("code", "advice"),
+    [
+        ("ENOTFOUND", "check the network connection and npm's proxy settings, then try again."),
+        ("ENOSPC", "free some space, or set PI_SUBAGENTS_DATA_DIR to another directory."),
+        ("ETARGET", "choose another version."),
+        ("EWHATEVER", "check the version and the network connection, then try again."),
+    ],
+)
+def test_a_failed_fetch_says_why_and_what_to_do_and_leaves_nothing(code: str, advice: str, machine: Machine) -> None:
+    machine.add("npm-fails", code)
+    with pytest.raises(InstallError, match=rf"google/gemini-cli@0\.61\.0 with npm failed \({code}\)") as failure:
         install(machine, "gemini")
-    assert failure.value.__notes__ == ["npm error code ENOTFOUND\n"]
+    assert str(failure.value).endswith(f"; {advice}")
+    assert failure.value.__notes__ == [f"npm error code {code}\n"]
     assert not machine.leftovers()
 
 

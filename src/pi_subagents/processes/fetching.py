@@ -6,14 +6,14 @@ half-done, and two at the same time do not disturb each other.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from pi_subagents.errors import InstallError
@@ -22,6 +22,8 @@ INSTALL_TIMEOUT_S = 900.0  # 200 MB over a slow line
 VERSION = re.compile(r"[0-9A-Za-z][0-9A-Za-z.+-]*")
 """A version or a tag; it becomes the name of a directory."""
 _NPM_ERROR = re.compile(r"^npm error code (\w+)", re.MULTILINE)
+NO_SPACE = "free some space, or set PI_SUBAGENTS_DATA_DIR to another directory"
+_IS_FULL = re.compile(r"no space left on device|disk quota exceeded|^npm error code (?:ENOSPC|EDQUOT)", re.I | re.M)
 _SCRATCH_PREFIX = ".scratch-"
 
 
@@ -39,25 +41,44 @@ def installing(what: str, data: Path) -> Iterator[None]:
         _remove_abandoned(data)
         yield
     except OSError as error:
-        raise InstallError(
-            f"{what} cannot be installed in {data} ({error}); "
-            "free some space, or set PI_SUBAGENTS_DATA_DIR to another directory."
-        ) from error
+        raise InstallError(f"{what} cannot be installed in {data} ({error}); {NO_SPACE}.") from error
 
 
 @contextmanager
 def scratch(data: Path) -> Iterator[Path]:
     """A temporary folder in the data directory, to put something together in."""
-    with tempfile.TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=data) as folder:
-        yield Path(folder)
+    with ExitStack() as held:
+        with _locked(data):  # so that nobody takes the folder for abandoned before it is locked
+            folder = Path(held.enter_context(tempfile.TemporaryDirectory(prefix=_SCRATCH_PREFIX, dir=data)))
+            held.enter_context(_locked(folder))
+        yield folder
 
 
 def _remove_abandoned(data: Path) -> None:
-    """Delete what a killed install left; an install that is still at work is younger than its time-outs."""
-    for folder in data.glob(f"{_SCRATCH_PREFIX}*"):
-        with suppress(FileNotFoundError):
-            if time.time() - folder.stat().st_mtime > 3 * INSTALL_TIMEOUT_S:
-                shutil.rmtree(folder, ignore_errors=True)
+    """Delete what killed installs left: an install that is still at work holds the lock of its folder."""
+    with _locked(data):
+        for folder in data.glob(f"{_SCRATCH_PREFIX}*"):
+            with suppress(OSError), _locked(folder, wait=False) as is_ours:
+                if is_ours:
+                    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Lock a folder, if it can be locked, until the block or this process ends; whether it is locked."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        yield _lock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    finally:
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, how: int) -> bool:
+    try:
+        fcntl.flock(descriptor, how)
+    except OSError:  # held by another install, or a file system without locks
+        return False
+    return True
 
 
 def publish(staged: Path, target: Path, usable: Callable[[Path], bool]) -> None:
@@ -89,8 +110,17 @@ def write_launcher(launcher: Path, command: str, data: Path) -> None:
         new.replace(launcher)
 
 
-def run(command: Sequence[str], doing: str, advice: str, environ: Mapping[str, str] | None = None) -> None:
-    """Run a program to its end; raises InstallError with what was being done, and what it printed in a note."""
+def run(
+    command: Sequence[str],
+    doing: str,
+    advice: str,
+    environ: Mapping[str, str] | None = None,
+    advice_for: Mapping[str, str] = {},
+) -> None:
+    """Run a program to its end; raises InstallError with what was being done, and what it printed in a note.
+
+    `advice_for` has better advice for some of npm's error codes.
+    """
     try:
         done = subprocess.run(
             command,
@@ -105,7 +135,9 @@ def run(command: Sequence[str], doing: str, advice: str, environ: Mapping[str, s
     except subprocess.TimeoutExpired:
         raise InstallError(f"{doing} took more than {INSTALL_TIMEOUT_S:.0f} s; {advice}.") from None
     if done.returncode != 0:
-        code = _NPM_ERROR.search(done.stdout)
-        error = InstallError(f"{doing} failed{f' ({code[1]})' if code else ''}; {advice}.", code[1] if code else None)
+        found = _NPM_ERROR.search(done.stdout)
+        code = found[1] if found else None
+        advice = NO_SPACE if _IS_FULL.search(done.stdout) else advice_for.get(code or "", advice)
+        error = InstallError(f"{doing} failed{f' ({code})' if code else ''}; {advice}.", code)
         error.add_note(done.stdout)
         raise error

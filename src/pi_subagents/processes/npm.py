@@ -19,6 +19,15 @@ NPM_OPTIONS = (
     # npm's own pauses between tries add up to 70 s of silence on a machine without a network.
     *("--fetch-retry-mintimeout=1000", "--fetch-retry-maxtimeout=5000"),
 )
+_OFFLINE = "check the network connection and npm's proxy settings, then try again"
+_FORBIDDEN = "make npm's own files and the data directory writable"
+_ADVICE = {
+    **dict.fromkeys(("EACCES", "EPERM", "EROFS"), _FORBIDDEN),
+    **dict.fromkeys(("E404", "ETARGET", "ENOVERSIONS"), "choose another version"),
+    **dict.fromkeys(("E401", "E403", "ENEEDAUTH"), "check npm's registry and its login"),
+    **dict.fromkeys(("ENOTFOUND", "EAI_AGAIN", "ECONNREFUSED", "ECONNRESET", "ETIMEDOUT", "ENETUNREACH"), _OFFLINE),
+}
+"""By npm's error codes."""
 BROKEN_ARCHIVE = (tarfile.TarError, EOFError, zlib.error, FileNotFoundError)
 
 
@@ -56,6 +65,7 @@ def npm_run(node: Node, command: str, option: str, folder: Path, *specifications
         doing=f"fetching {specifications[0]} with npm",
         advice="check the version and the network connection, then try again",
         environ=npm_environment(),
+        advice_for=_ADVICE,
     )
 
 

@@ -75,7 +75,7 @@ def test_a_failure_is_one_sentence_after_what_npm_said(bare: Machine) -> None:
     *details, sentence = done.stderr.splitlines()
     assert "  npm error no such host" in details
     assert sentence.startswith("error: fetching @earendil-works/pi-coding-agent@")
-    assert "(ENOTFOUND); check the version and the network connection" in sentence
+    assert "(ENOTFOUND); check the network connection" in sentence
     assert not list(Path(bare.data).glob("bin/*"))
 
 

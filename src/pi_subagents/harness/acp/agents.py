@@ -18,13 +18,13 @@ from pi_subagents.harness.frames import ToolName, object_in, text_in
 class AcpAgent(msgspec.Struct, frozen=True):
     """How one agent is started, and in what it differs from the others.
 
-    `variables` are always set, `private` ones only without `inherit`; `shared` ones name directories that its runs share,
+    `variables` are always set, `private` ones only without `inherit`; `shared` ones name directories of all its runs,
     where it unpacks itself. `settings` go where `settings_in` says: into a variable (upper case), or a file below
     `$home`; `given_settings` are copied from the variable's old value. `key` is the variable for a profile's key,
-    `provider_key` the one that takes its place if the first variable there is set. `providers` maps variables that name a
-    provider to what they contain if they do. `login` has the directory of the user's login (`VARIABLE:default below
-    HOME`), its path in there, and its path below `$home`. `auth` maps the variable that is set, or "" for a login, to the
-    agent's name for that way to log in.
+    `provider_key` the one that takes its place if the first variable there is set. `providers` maps variables that name
+    a provider to what they contain if they do. `login` has the directory of the user's login (`VARIABLE:default below
+    HOME`), its path in there, and its path below `$home`. `auth` maps the variable that is set, or "" for a login, to
+    the agent's name for that way to log in.
     """
 
     arguments: tuple[str, ...] = ()
