@@ -179,6 +179,15 @@ def test_the_shell_completes_agents_also_behind_a_comma(desk: Desk) -> None:
     assert offered("background", "start", "--agent", "p") == ["pi"]
 
 
+def test_the_shell_completes_profiles_and_agents_where_sessions_are_chosen_by_either(desk: Desk) -> None:
+    folder = desk.project / ".pi" / "agent-profiles"
+    folder.mkdir(parents=True)
+    for name in ("claude", "cleaner"):
+        (folder / f"{name}.md").write_text(f"---\nname: {name}\n---\n")
+    offered = desk.call(variables=completing("sessions", "list", "--agent", "c")).out.splitlines()[1::3]
+    assert offered == ["claude", "cleaner", "codex", "copilot"]
+
+
 def test_a_background_run_of_another_agent_is_listed_as_such(desk: Desk) -> None:
     desk.shelf.add(name="far away", harness="gemini")
     assert "gemini" in desk.run("list").out

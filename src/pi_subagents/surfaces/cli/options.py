@@ -211,6 +211,17 @@ complete_preset = _complete_names("presets")
 complete_agent = _complete_names("presets", "profiles")
 
 
+def complete_profile_or_agent(context: click.Context, parameter: click.Parameter, start: str) -> list[CompletionItem]:
+    """Names of profiles and presets, then those of agents."""
+    from click.shell_completion import CompletionItem
+
+    from pi_subagents.harness import AGENTS
+
+    found = complete_agent(context, parameter, start)
+    taken = {item.value for item in found}
+    return found + [CompletionItem(name) for name in AGENTS if name.startswith(start) and name not in taken]
+
+
 def complete_model(_context: click.Context, _parameter: click.Parameter, start: str) -> list[CompletionItem]:
     """The models that pi has listed, or lists within the time that somebody waits for a menu."""
     from click.shell_completion import CompletionItem

@@ -36,7 +36,7 @@ from pi_subagents.surfaces.cli.ends import ending_words, stop_runs
 from pi_subagents.surfaces.cli.options import (
     DIRECTORY,
     all_option,
-    complete_agent,
+    complete_profile_or_agent,
     find_run,
     find_session,
     list_options,
@@ -65,7 +65,7 @@ _INTERRUPTED = 130
     "--agent",
     "agent",
     metavar="NAME",
-    shell_complete=complete_agent,
+    shell_complete=complete_profile_or_agent,
     help="Only sessions with this profile or preset, or with this agent: pi, claude, codex, …",
 )
 @click.option("--project", type=DIRECTORY, help="List the sessions of another project.")

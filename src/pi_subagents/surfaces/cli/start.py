@@ -33,15 +33,15 @@ _FOREGROUND_ONLY = {
 
 
 @click.command()
-@click.argument("agent", shell_complete=complete_agent)
+@click.argument("profile", shell_complete=complete_agent)
 @click.argument("task")
-@model_option("Use this model instead of the agent's own.")
-@agent_option("Use this program instead of the one that AGENT sets: pi, claude, codex, …")
+@model_option("Use this model instead of the one that PROFILE sets.")
+@agent_option("Use this agent instead of the one that PROFILE sets: pi, claude, codex, …")
 @cwd_option("this one")
 @click.option("--json", "as_json", is_flag=True, help="Print the run and the run counts as JSON.")
 @trust_option
 def start(
-    agent: str,
+    profile: str,
     task: str,
     model: str | None,
     programs: tuple[str, ...],
@@ -49,17 +49,17 @@ def start(
     as_json: bool,
     trust: bool,
 ) -> None:
-    """Start AGENT, a preset or a profile, on TASK, print its run id and return immediately.
+    """Start TASK with PROFILE, a preset or a profile, print its run id and return immediately.
 
     A TASK of - is read from standard input. The agent keeps running when this terminal closes. If
-    subagents.maxBackground agents are already running, it waits for a slot. An agent without a model uses pi's default.
+    subagents.maxBackground agents are already running, it waits for a slot. A preset without a model uses pi's default.
     Exit code 0 if it started, 2 if something it names does not exist, 1 if it could not be started.
     """
     say, place = partial(echo, err=True), Place.here(trusts_project=trust)
     text = read_asked(say) if task == "-" else task
     directory = str(cwd.absolute()) if cwd is not None else None
-    program = next(iter(programs), None)
-    asked = Task(task_name(text), text, preset=agent, model=model, cwd=directory, timeout=None, agent=program)
+    agent = next(iter(programs), None)
+    asked = Task(task_name(text), text, preset=profile, model=model, cwd=directory, timeout=None, agent=agent)
     (run,) = launch_all(with_default_models([asked], place, say), place, owner=TERMINAL, check=require_everything)
     if as_json:
         print_json({"run": run_row(run), "counts": counts(Registry(place, TERMINAL).runs())})
@@ -67,9 +67,9 @@ def start(
     for warning in filter(None, [*place.settings().warnings, run.state.note]):
         say(f"warning: {warning}")
     with suppress(UnknownProfile):  # its file may be gone by now, the run is not
-        found = find_agent(agent, PRESET, place.cwd, place.agent_dir)
-        say(f'"{agent}" is a {found.kind.word} ({found.profile.scope}).')
-    say_started([run.state.session_id], agent)
+        found = find_agent(profile, PRESET, place.cwd, place.agent_dir)
+        say(f'"{profile}" is a {found.kind.word} ({found.profile.scope}).')
+    say_started([run.state.session_id], profile)
 
 
 def refuse_foreground_options(context: click.Context) -> None:
