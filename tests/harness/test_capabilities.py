@@ -34,7 +34,7 @@ def test_there_is_an_agent_for_every_row_of_the_table(capability: Any) -> None:
 def test_a_field_that_an_agent_is_said_not_to_take_is_refused_and_no_other(agent: str, field: Any) -> None:
     profile = msgspec.structs.replace(Profile(name="p", agent=agent), **{field.attribute: VALUES[field.kind]})
     why = why_no_agent_can(profile) or ""
-    refused = f'sets "{field.key}", which the harness' in why
+    refused = f'sets "{field.key}", which the agent' in why
     assert refused is (field.attribute not in fields_taken(HARNESSES[agent]))
 
 

@@ -315,7 +315,7 @@ def test_pis_own_credentials_must_be_private_too_but_not_files_without_a_key(rea
 @pytest.mark.parametrize(
     ("fields", "why"),
     [
-        ("agent: codex\ntools: read", 'sets "tools", which the harness "codex" does not support'),
+        ("agent: codex\ntools: read", 'sets "tools", which the agent "codex" does not support'),
         (
             "agent: claude\ntools: read, WebFtch",
             '"WebFtch" in "tools", which claude does not have',
