@@ -37,7 +37,7 @@ from pi_subagents.runs.run import Run
 PROFILE = "worker"
 TIMEOUT_S = 60.0
 """For one task; a whole story has more time."""
-PATIENCE_S = 20.0
+PATIENCE_S = 45.0
 GLANCE_S = 0.02
 _MARK_VARIABLE = "PI_SUBAGENTS_CONFORMANCE"
 
