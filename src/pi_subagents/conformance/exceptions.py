@@ -27,7 +27,7 @@ EXCEPTIONS: Mapping[str, Mapping[int, Known]] = {
     "pi-rpc": {
         6: _NO_DIFFS,
         7: _NO_DIFFS,
-        19: Known(_NO_APPROVALS, 'sets "approvals", which the harness "pi-rpc" does not support'),
+        19: Known(_NO_APPROVALS, 'sets "approvals", which the'),
         20: Known(_NO_APPROVALS, "the requests and answers are []"),
         23: Known("pi has no sub-agents of its own", "it has no sub-agents of its own"),
         26: Known(
