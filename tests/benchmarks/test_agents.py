@@ -44,7 +44,7 @@ def test_the_bare_program_does_the_same_task_as_the_engine(name: str) -> None:
 def test_an_agent_that_does_not_do_its_task_is_not_measured(tmp_path: Path) -> None:
     with OfflineModel(Script().otherwise([Say("No.")])) as model:
         environ = agents.set_up(TESTED["pi-rpc"], model, tmp_path)
-        with pytest.raises(SystemExit, match=r"said 'No\.' in the end"):
+        with pytest.raises(SystemExit, match=r"gave a wrong answer, 'No\.'"):
             agents.take_turns("pi", tmp_path, environ, 1)
 
 
