@@ -127,7 +127,8 @@ class Planner(msgspec.Struct):
         profile_name = as_utf8(task.profile or self.default_profile or "") or None if preset is None else None
         chosen = self._configuration(task, preset, profile_name, self.place.cwd if cwd_problem else cwd)
         harness = harness_for(chosen.profile, self.harness)
-        problems = (*chosen.problems, *([Problem(cwd_problem)] if cwd_problem else []))
+        why_not_here = cwd_problem or harness.refuses_place(chosen.profile, self.place, cwd)
+        problems = (*chosen.problems, *([Problem(why_not_here)] if why_not_here else []))
         continuation = self.continuations.get(task.resume or "")
         conversation = continuation.left_for(harness) if continuation else None
         mode, note = self._mode(continuation, conversation, chosen.profile)

@@ -77,6 +77,9 @@ class Agent:
     def refuses(self, profile: Profile) -> str | None:
         return None
 
+    def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
+        return None
+
     def own_level(self, level: str) -> str:
         return self.levels.get(level, level)
 

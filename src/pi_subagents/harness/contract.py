@@ -359,6 +359,10 @@ class Harness(Protocol):
         """The tools in a profile's lists that no agent there can have."""
         ...
 
+    def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
+        """Why no agent with this profile may work in a directory, as a sentence; None if it may."""
+        ...
+
     def invocation(self, launch: Launch) -> Invocation:
         """How to start this agent for `launch`."""
         ...

@@ -90,6 +90,10 @@ class EchoHarness:
         """Nothing of what it honours."""
         return None
 
+    def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
+        """None: it reads nothing but its task."""
+        return None
+
     def own_level(self, level: str) -> str:
         """It does not think, so a level is refused as a whole."""
         return level

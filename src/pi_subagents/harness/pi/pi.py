@@ -79,6 +79,10 @@ class Pi:
         """Nothing: whatever it honours reaches it as it is."""
         return None
 
+    def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
+        """None: `pi` itself keeps out what a project that is not trusted brings."""
+        return None
+
     def own_level(self, level: str) -> str:
         """Our thinking levels are those of `pi`."""
         return level
