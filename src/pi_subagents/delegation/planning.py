@@ -54,6 +54,8 @@ class Continuation(msgspec.Struct, frozen=True):
         """What an agent of that harness left there to go on with."""
         if self.run_dir is None or not harness.conversation_files:
             return None
+        if harness.needs_conversation_id and not self.conversation:
+            return None  # it broke off before the conversation had begun
         files = read_matching(self.run_dir, harness.conversation_files)
         return Conversation(self.conversation or "", files) if any(files.values()) else None
 

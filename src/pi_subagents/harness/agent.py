@@ -35,6 +35,7 @@ class Agent:
     honours: frozenset[str]
     reports: frozenset[Report] = frozenset()
     conversation_files: Sequence[str] = ()
+    needs_conversation_id = False
     can_steer = False
     can_be_kept = False
     fallback = None

@@ -295,6 +295,11 @@ class Harness(Protocol):
         ...
 
     @property
+    def needs_conversation_id(self) -> bool:
+        """Whether a conversation is continued by the agent's own id for it; if not, its files are enough."""
+        ...
+
+    @property
     def can_steer(self) -> bool:
         """Whether a running agent can be told something."""
         ...

@@ -43,6 +43,7 @@ class EchoHarness:
 
     name = "echo"
     conversation_files = ()
+    needs_conversation_id = False
     can_steer = False
     can_be_kept = False
     steerable_as = None

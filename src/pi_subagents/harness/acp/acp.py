@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 class Acp(Agent):
     """The harness for one of these agents, by name."""
 
+    needs_conversation_id = True
+
     def __init__(self, name: str) -> None:
         agent = self._agent = AGENTS[name]
         self.name, self.honours, self.reports, self.log_in = name, agent.honours, agent.reports, agent.log_in
@@ -269,10 +271,19 @@ def _files(agent: AcpAgent, launch: Launch, profile: Profile, settings: dict[str
         yield RunFile(f"{AGENT_HOME}/{agent.settings_in}", msgspec.json.encode(settings))
     for name, text in ({} if profile.inherit else agent.files).items():
         yield RunFile(f"{AGENT_HOME}/{name}", text.encode())
-    for name, content in (launch.conversation.files if launch.conversation else {}).items():
-        yield RunFile(re.sub(agent.aged, "2000-01-01T00-00", name) if agent.aged else name, content)
+    yield from _kept(agent, launch.conversation.files if launch.conversation else {})
     if agent.login and not profile.inherit and profile.api_key is None and (login := _login(agent, launch.environ)):
         yield RunFile(f"{AGENT_HOME}/{agent.login[2]}", link_to=login)
+
+
+def _kept(agent: AcpAgent, files: Mapping[str, bytes]) -> Iterator[RunFile]:
+    """The files of an earlier conversation, with names that the agent does not use again."""
+    aged: dict[str, bytes] = {}
+    for name, content in files.items():
+        name = re.sub(agent.aged, "2000-01-01T00-00", name) if agent.aged else name
+        # Gemini goes on in the file that it was given, and begins another one that stays empty.
+        aged[name] = max(aged.get(name, b""), content, key=len)
+    return (RunFile(name, content) for name, content in aged.items())
 
 
 def _login(agent: AcpAgent, environ: Mapping[str, str]) -> Path | None:

@@ -28,10 +28,13 @@ class AcpAgent(msgspec.Struct, frozen=True):
     a variable (upper case), or a file below `$home` that takes the place of the user's, so with `inherit` the profile's
     fields in `lost_inheriting` would be lost. `given_settings` are copied from the variable's old value.
 
-    `key` is the variable for a profile's key, `provider_key` the one that takes its place if the first variable there is
+    `key` is the variable for a profile's key, `provider_key` the one in its place if the first variable there is
     set. `providers` maps variables that name a provider to what they contain if they do. `login` has the directory of
     the user's login (`VARIABLE:default below HOME`), its path in there, and its path below `$home`. `auth` maps the
     variable that is set, or "" for a login, to the agent's name for that way to log in.
+
+    Some say other things as if they were the model's: `notices` word by word, `notice_prefix` before the path of a file
+    that a call named, `error_prefix` before an error.
     """
 
     arguments: tuple[str, ...] = ()
@@ -72,6 +75,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     tells_last_step: bool = False
     error_prefix: str = ""
     notice_prefix: str = ""
+    notices: frozenset[str] = frozenset()
     retry_notice: str = ""
     delegating: frozenset[str] = frozenset()
 
@@ -304,6 +308,13 @@ AGENTS: Mapping[str, AcpAgent] = {
         # It reports what happens as if it were the model's answer.
         error_prefix="Error: ",
         notice_prefix="Info: ",
+        notices=frozenset(
+            {
+                "Info: Operation cancelled by user",
+                "Info: Request failed due to a transient API error. Retrying...",
+                "Info: The conversation exceeded the model's context limit. Compacting history and retrying...",
+            }
+        ),
         retry_notice="Info: Response was interrupted due to a server error. Retrying...",
     ),
 }

@@ -45,6 +45,7 @@ class Pi:
     """`pi`, in whichever mode."""
 
     conversation_files = (SESSION_FILE,)
+    needs_conversation_id = False
     steerable_as = "pi-rpc"
     lists_models = True
     reports: frozenset[Report] = frozenset({"cost", "progress", "retries", "thinking"})
