@@ -55,6 +55,11 @@ class Place(Discreet, frozen=True):
         approval = self.approval(cwd)
         return (pi_decision(cwd, self.agent_dir) if approval is None else approval) is True
 
+    def objection(self, cwd: Path) -> str | None:
+        """Why the project of a directory may not run anything there, with what to do about it; None if it may."""
+        cwd = cwd.absolute()
+        return self.trust.objection(cwd, project_root(cwd, self.agent_dir))
+
     def settings(self) -> Settings:
         """The settings in force here; those of a project as far as it is trusted."""
         return load_settings(self.cwd, self.agent_dir, trusted=self._decided)

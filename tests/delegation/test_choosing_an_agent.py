@@ -94,12 +94,27 @@ def test_a_model_that_the_task_names_is_meant_for_its_agent(desk: Desk) -> None:
     assert plan.profile.model == "opus"
 
 
-@pytest.mark.parametrize("field", ["apiKey: sk-0123456789", "extraArgs: [--verbose]"])
-def test_what_can_only_be_meant_for_one_agent_is_not_given_to_another(desk: Desk, field: str) -> None:
-    key = field.partition(":")[0]
+@pytest.mark.parametrize(
+    ("own", "field"),
+    [
+        ("pi", "apiKey: sk-0123456789"),
+        ("pi", "extraArgs: [--verbose]"),
+        ("codex", "inherit: true"),
+        ("codex", "approvals: allow"),
+    ],
+)
+def test_what_can_only_be_meant_for_one_agent_is_not_given_to_another(desk: Desk, own: str, field: str) -> None:
+    key, profile = field.partition(":")[0], f"agent: {own}\n{field}"
 
-    assert desk.plan(field, agent="claude").problem == f'Profile "p" sets "{key}" for pi, so claude cannot use it'
+    assert desk.plan(profile, agent="claude").problem == f'Profile "p" sets "{key}" for {own}, so claude cannot use it'
     assert desk.plan(f"agent: claude\n{field}").problem is None
+
+
+def test_what_a_profile_denies_is_denied_to_every_agent(desk: Desk) -> None:
+    plan = desk.plan("agent: codex\napprovals: deny", agent="claude")
+
+    assert plan.profile is not None
+    assert plan.profile.approvals == "deny"
 
 
 def test_an_agent_that_there_is_not_is_told_with_those_that_there_are(desk: Desk) -> None:

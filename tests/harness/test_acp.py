@@ -338,6 +338,52 @@ def test_a_failure_has_the_words_of_the_provider(error: object, sentence: str) -
     assert (state.settled, state.stop_reason, state.error_message) == (True, "error", sentence)
 
 
+def ended_text(dialogue: AcpDialogue, events: list[ev.AnyEvent]) -> tuple[RunState, str]:
+    state = fold(RunState(), [*events, *dialogue.ended(0, AT)])
+    return state, state.text
+
+
+def test_what_comes_after_the_answer_is_its_end() -> None:
+    dialogue = at_work()
+    done = {"id": 3, "result": {"stopReason": "end_turn"}}
+    state, text = ended_text(dialogue, hear(dialogue, chunk("The answer is "), done, chunk("4"), chunk("2.")))
+    assert text == "The answer is 42."
+    assert state.stop_reason == "stop"
+
+
+def test_a_message_that_is_refused_leaves_the_work_as_it_is() -> None:
+    dialogue = at_work("opencode")
+    events = hear(dialogue, chunk("Half"))
+    assert dialogue.steer("And this.")
+    events += hear(dialogue, {"id": 4, "error": {"code": -32603, "message": "Busy"}}, chunk(" and half."))
+    assert those(events, ev.CommandRefused) == [ev.CommandRefused(at=AT, command="steer", message="Busy")]
+    assert not those(events, ev.AgentSettled)
+    events += hear(dialogue, {"id": 3, "result": {"stopReason": "end_turn"}})
+    state, text = ended_text(dialogue, events)
+    assert (state.settled, state.stop_reason, text) == (True, "stop", "Half and half.")
+    assert "And this." not in [message.text for message in those(events, ev.Message)]
+
+
+@pytest.mark.parametrize("first", [3, 4])
+def test_of_several_prompts_the_worst_end_counts(first: int) -> None:
+    dialogue = at_work("opencode")
+    hear(dialogue, chunk("Half"))
+    assert dialogue.steer("And this.")
+    ends = {3: "max_tokens", 4: "end_turn"}
+    events = hear(dialogue, *({"id": id, "result": {"stopReason": ends[id]}} for id in (first, 7 - first)))
+    assert [message.stop_reason for message in those(events, ev.Message)][-1] == "error"
+
+
+def test_an_endless_message_takes_bounded_memory_and_keeps_its_end() -> None:
+    dialogue = at_work()
+    million = chunk("x" * 1_000_000)
+    for _ in range(20):
+        hear(dialogue, million)
+    _, text = ended_text(dialogue, hear(dialogue, chunk(" The end."), {"id": 3, "result": {"stopReason": "end_turn"}}))
+    assert len(text) < 5_000_000
+    assert text.endswith(" The end.")
+
+
 def test_what_comes_after_the_answer_is_not_lost() -> None:
     dialogue = at_work()
     events = hear(dialogue, {"id": 3, "result": {"stopReason": "end_turn"}}, chunk("Late.", messageId="m"))
@@ -434,9 +480,37 @@ def test_tokens_from_a_cache_are_counted_once_where_the_total_includes_them() ->
 
 def test_what_copilot_says_beside_its_model_is_kept_and_no_answer() -> None:
     answer = {"id": 3, "result": {"stopReason": "end_turn"}}
-    events = hear(at_work("copilot"), chunk("Info: /tmp/new.txt"), chunk("Made."), answer)
-    said = [(message.role, message.text) for message in those(events, ev.Message)]
+    call = update("tool_call", toolCallId="a", title="Creating", rawInput={"path": "/tmp/new.txt"})
+    events = hear(at_work("copilot"), call, chunk("Info: /tmp/new.txt"), chunk("Made."), answer)
+    said = [(message.role, message.text) for message in those(events, ev.Message) if message.text]
     assert said == [("custom", "Info: /tmp/new.txt"), ("assistant", "Made.")]
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        ["Info: all 12 tests pass."],
+        ["Info: ", "the server was down."],
+        ["Error:", " no such file is what it prints."],
+        ["Error: no such file is what it prints."],
+    ],
+)
+def test_an_answer_of_the_model_is_not_taken_for_copilots_own_words(pieces: list[str]) -> None:
+    dialogue = at_work("copilot")
+    usage = {"inputTokens": 30, "outputTokens": 2}
+    done = {"id": 3, "result": {"stopReason": "end_turn", "usage": usage}}
+    state, text = ended_text(dialogue, hear(dialogue, *map(chunk, pieces), done))
+    assert (state.stop_reason, text) == ("stop", "".join(pieces))
+
+
+def test_an_error_that_copilot_says_after_a_tool_fails_the_run() -> None:
+    dialogue = at_work("copilot")
+    call = update("tool_call", toolCallId="a", title="true", rawInput={"command": "true"})
+    over = update("tool_call_update", toolCallId="a", status="completed")
+    done = {"id": 3, "result": {"stopReason": "end_turn", "usage": {"inputTokens": 30}}}
+    state, text = ended_text(dialogue, hear(dialogue, call, over, chunk("Error: 400 Bad things"), done))
+    assert (state.stop_reason, state.error_message) == ("error", "400 Bad things")
+    assert text == "Error: 400 Bad things"
 
 
 def test_of_an_answer_that_copilot_begins_anew_only_the_whole_one_counts() -> None:
@@ -646,6 +720,19 @@ async def test_what_it_asks_is_answered_by_the_profile_and_a_change_has_a_diff(
         assert not changes
     assert [event.is_error for event in those(journal(result), ev.ToolEnded)] == [False, approvals == "deny"]
     assert result.output == "Done.", "it goes on either way"
+
+
+@of_gemini
+async def test_many_changes_of_one_file_are_no_loop(agent: str, play: Play) -> None:
+    bench = play(agent)
+    file = bench.project / "song.txt"
+    file.write_text("".join(f"line{number}\n" for number in range(6)))
+    edits = [bench.edit(file, f"line{number}\n", f"LINE{number}\n") for number in range(6)]
+    bench = play(agent, bench.read(file), *edits, Say("Changed."))
+    bench.profile("approvals: allow")
+    result = await bench.run(profile="p")
+    assert (result.reason, result.output) == (Reason.SETTLED, "Changed.")
+    assert file.read_text().count("LINE") == 6
 
 
 @both
@@ -906,6 +993,46 @@ async def test_gemini_goes_on_at_once_and_says_nothing_twice(agent: str, play: P
     assert load_run(result.run_dir).resume_mode == "native"
     said = [message.text for message in those(journal(result), ev.Message)]
     assert said == ["And now?", "Asked: >One, Go."]
+
+
+@of_gemini
+async def test_gemini_goes_on_as_often_as_one_likes(agent: str, play: Play) -> None:
+    def earlier(request: Request) -> Say:
+        return Say(str([word for word in ("One.", "Two.", "Three.") if word in str(request.body)]))
+
+    bench = play(agent, Say("First."), earlier, earlier)
+    bench.profile("resumeMode: native")
+    result = await bench.run("One.", profile="p")
+    for prompt in ("Two.", "Three."):
+        result = await bench.run(prompt, profile="p", resume=result.session_id)
+    assert (result.error, result.output) == (None, "['One.', 'Two.', 'Three.']")
+    assert load_run(result.run_dir).resume_mode == "native"
+
+
+@of_opencode
+async def test_where_a_conversation_never_began_the_earlier_run_is_retold(agent: str, play: Play) -> None:
+    bench = play(agent, Say("Noted."))
+    bench.profile("resumeMode: native")
+    first = await bench.run("Remember the quince.", profile="p")
+    journal_file = first.run_dir / JOURNAL_FILE
+    # As it is if the run is stopped before the agent has said which conversation it has opened.
+    lines = [line for line in journal_file.read_bytes().splitlines(True) if b'"agent_session"' not in line]
+    journal_file.write_bytes(b"".join(lines))
+    result = await bench.run("Which word?", profile="p", resume=first.session_id)
+    state = load_run(result.run_dir)
+    assert (result.error, state.resume_mode) == (None, "retell")
+    assert state.note is not None
+    assert "its runs are retold instead" in state.note
+    assert "quince" in str(bench.model.requests[-1].body)
+
+
+def test_an_agent_that_begins_anew_instead_of_continuing_is_not_asked_anything() -> None:
+    dialogue = AcpDialogue(AGENTS["opencode"], Brief("/lab", "Go.", "old"))
+    offers = {"protocolVersion": 1, "agentCapabilities": {"sessionCapabilities": {"resume": {}}}}
+    events = hear(dialogue, {"id": 1, "result": offers}, {"id": 2, "result": {"sessionId": "new"}})
+    (refused,) = those(events, ev.CommandRefused)
+    assert refused.message == "The agent began a new conversation instead of continuing the earlier one"
+    assert "session/prompt" not in str(replies(dialogue))
 
 
 def test_what_is_still_told_again_after_the_answer_is_waited_for() -> None:

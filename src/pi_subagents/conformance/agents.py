@@ -43,6 +43,8 @@ class TestedAgent:
     profile: Mapping[str, object] = field(default_factory=dict)
     delegating: Mapping[str, object] = field(default_factory=dict)
     """What else its profile needs so that the agent offers the model its own sub-agents."""
+    needs_trust: bool = False
+    """Whether it works only in projects that the user trusts."""
     own_names: Mapping[str, str] = field(default_factory=dict)
     """The agent's names for tools that we name differently, as the model sees them."""
 
@@ -194,6 +196,7 @@ _COPILOT = TestedAgent(
         "COPILOT_PROVIDER_MAX_PROMPT_TOKENS": "400000",  # as large as that of other agents' models
     },
     profile={"agent": "copilot", "approvals": "allow"},
+    needs_trust=True,
     own_names={"read": "view", "write": "create"},
 )
 

@@ -92,7 +92,8 @@ EXCEPTIONS: Mapping[str, Mapping[int, Known]] = {
             "it does not support systemPrompt, appendSystemPrompt, tools, excludeTools, noTools",
         ),
         27: Known(
-            "it cannot be kept from reading the project's instructions", "the model got the content of a context file"
+            "it obeys the project's instructions and hooks, so it works only in projects that you trust",
+            "the model got the content of a context file",
         ),
         28: Known("it unpacks itself into ~/.cache, once per version", "also written: ['home/.cache']"),
     },

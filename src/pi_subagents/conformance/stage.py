@@ -184,6 +184,8 @@ class Stage:
         self.project = self.root / "project"
         for folder in (self.project / ".git", self.home, self.temp, self.agent_dir):
             folder.mkdir(parents=True, mode=0o700)
+        if self.agent.needs_trust:
+            self.write(self.agent_dir / "trust.json", json.dumps({str(self.root.resolve()): True}))
 
     @property
     def harness(self) -> Harness:

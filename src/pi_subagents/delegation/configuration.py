@@ -243,13 +243,14 @@ def _refusal(who: str, profile: Profile, harness: Harness) -> str | None:
     return f"{who} {why}" if why else None
 
 
-_MEANT_FOR_ONE = ("api_key", "program", "mode", "extra_args")
+_MEANT_FOR_ONE = ("api_key", "program", "mode", "extra_args", "inherit")
 """With another agent these would mean something else, and a key would go to the wrong provider."""
 
 
 def _bound_to(agent: str, profile: Profile) -> str | None:
     """What a profile sets for its own agent only, as the end of a sentence about the profile."""
-    named = ", ".join(f'"{_KEYS[field]}"' for field in _MEANT_FOR_ONE if getattr(profile, field))
+    allows = ("approvals",) if profile.approvals == "allow" else ()  # another one may ask for much more
+    named = ", ".join(f'"{_KEYS[field]}"' for field in (*_MEANT_FOR_ONE, *allows) if getattr(profile, field))
     return f"sets {named} for {agent}" if named else None
 
 

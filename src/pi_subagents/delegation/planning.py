@@ -54,6 +54,8 @@ class Continuation(msgspec.Struct, frozen=True):
         """What an agent of that harness left there to go on with."""
         if self.run_dir is None or not harness.conversation_files:
             return None
+        if harness.needs_conversation_id and not self.conversation:
+            return None  # it broke off before the conversation had begun
         files = read_matching(self.run_dir, harness.conversation_files)
         return Conversation(self.conversation or "", files) if any(files.values()) else None
 
@@ -127,7 +129,8 @@ class Planner(msgspec.Struct):
         profile_name = as_utf8(task.profile or self.default_profile or "") or None if preset is None else None
         chosen = self._configuration(task, preset, profile_name, self.place.cwd if cwd_problem else cwd)
         harness = harness_for(chosen.profile, self.harness)
-        problems = (*chosen.problems, *([Problem(cwd_problem)] if cwd_problem else []))
+        why_not_here = cwd_problem or harness.refuses_place(chosen.profile, self.place, cwd)
+        problems = (*chosen.problems, *([Problem(why_not_here)] if why_not_here else []))
         continuation = self.continuations.get(task.resume or "")
         conversation = continuation.left_for(harness) if continuation else None
         mode, note = self._mode(continuation, conversation, chosen.profile)

@@ -35,6 +35,7 @@ class Agent:
     honours: frozenset[str]
     reports: frozenset[Report] = frozenset()
     conversation_files: Sequence[str] = ()
+    needs_conversation_id = False
     can_steer = False
     can_be_kept = False
     fallback = None
@@ -75,6 +76,9 @@ class Agent:
         return ()
 
     def refuses(self, profile: Profile) -> str | None:
+        return None
+
+    def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
         return None
 
     def own_level(self, level: str) -> str:

@@ -295,6 +295,11 @@ class Harness(Protocol):
         ...
 
     @property
+    def needs_conversation_id(self) -> bool:
+        """Whether a conversation is continued by the agent's own id for it; if not, its files are enough."""
+        ...
+
+    @property
     def can_steer(self) -> bool:
         """Whether a running agent can be told something."""
         ...
@@ -357,6 +362,10 @@ class Harness(Protocol):
 
     def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterable[UnknownTool]:
         """The tools in a profile's lists that no agent there can have."""
+        ...
+
+    def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
+        """Why no agent with this profile may work in a directory, as a sentence; None if it may."""
         ...
 
     def invocation(self, launch: Launch) -> Invocation:

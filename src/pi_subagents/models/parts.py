@@ -23,6 +23,8 @@ class ToolCallPart(_Part, frozen=True, tag="toolCall"):
     id: str
     name: str
     arguments: dict[str, Any] = msgspec.field(default_factory=dict)
+    is_guessed: bool = False
+    """The agent did not report the arguments; these are what else it revealed."""
 
 
 class NestedCall(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -89,6 +89,9 @@ class LoopDetector:
         """Take note of a call; True once it is the n-th identical one in a row."""
         if self._count <= 0:
             return False
+        if isinstance(call, ToolCallPart) and call.is_guessed:  # it may well differ from the one before
+            self._last, self._repeats = b"", 0
+            return False
         signature = msgspec.json.encode((call.name, call.arguments))
         self._repeats = self._repeats + 1 if signature == self._last else 1
         self._last = signature

@@ -43,6 +43,7 @@ class EchoHarness:
 
     name = "echo"
     conversation_files = ()
+    needs_conversation_id = False
     can_steer = False
     can_be_kept = False
     steerable_as = None
@@ -88,6 +89,10 @@ class EchoHarness:
 
     def refuses(self, profile: Profile) -> str | None:
         """Nothing of what it honours."""
+        return None
+
+    def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
+        """None: it reads nothing but its task."""
         return None
 
     def own_level(self, level: str) -> str:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 class Acp(Agent):
     """The harness for one of these agents, by name."""
 
+    needs_conversation_id = True
+
     def __init__(self, name: str) -> None:
         agent = self._agent = AGENTS[name]
         self.name, self.honours, self.reports, self.log_in = name, agent.honours, agent.reports, agent.log_in
@@ -73,7 +75,20 @@ class Acp(Agent):
             return 'sets "inherit", which loads context files, but also forbids them'
         if profile.api_key and "provider" in self.honours and not profile.model_provider:
             return 'sets "apiKey", but not for which provider: write the model as "provider/model"'
+        lost = self._agent.lost_inheriting.items() if profile.inherit else ()
+        if names := ", ".join(f'"{key}"' for field, key in lost if getattr(profile, field) not in (None, False)):
+            return f'sets {names}, which {self.name} can be told only without "inherit"'
         return None
+
+    def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
+        """A project that is not trusted, where nothing keeps it from running what the project's files name."""
+        inherits = profile is not None and profile.inherit
+        if self._agent.heeds_project == "never" or (self._agent.heeds_project == "inheriting" and not inherits):
+            return None
+        if (objection := place.objection(cwd)) is None:
+            return None
+        who = f'With "inherit", {self.name}' if self._agent.heeds_project == "inheriting" else self.name
+        return f"{who} runs the commands that a project names, which it may not do here, {objection}"
 
     def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:
         """Names that are neither ours nor its own; the agent would read an unknown name as "no tools at all"."""
@@ -86,13 +101,8 @@ class Acp(Agent):
         """How to start it for one task; the prompt is sent once it is set up."""
         agent, profile = self._agent, launch.profile or Profile(name="")
         values = _values(agent, launch, profile)
-        # Agents leave megabytes in the directory for temporary files, and sometimes keys.
-        environ = {**agent_environ(launch), "TMPDIR": f"{values['home']}/tmp", **_filled(agent.variables, values)}
-        if not profile.inherit:
-            environ |= _filled(agent.private, values)
-        if profile.api_key is not None and (variable := agent.key_in(environ)):
-            environ[variable] = profile.api_key.reveal()
-        settings = _filled(agent.settings if profile.inherit else {**agent.private_settings, **agent.settings}, values)
+        environ = _environ(agent, launch, profile, values)
+        settings = _settings(agent, profile, values)
         if agent.settings_in.isupper():
             environ[agent.settings_in] = _with_given(agent, profile, settings, environ.get(agent.settings_in))
         options = (_filled(option, values) for option in agent.options)
@@ -138,11 +148,15 @@ def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]
     offered = [agent.own_name(name) for name in profile.tools or ()] if not profile.no_tools else []
     excluded = [agent.own_name(name) for name in profile.exclude_tools or ()]
     switches: dict[str | None, bool] = {"*": False} if restricted else {}
+    if profile.inherit and profile.restricts_tools:  # sub-agents that the user has configured may do more
+        switches |= dict.fromkeys(agent.delegating, False)
     switches |= {**dict.fromkeys(offered, True), **dict.fromkeys(excluded, False)}
     return {
         "home": str(launch.run_dir / AGENT_HOME),
         "model": f"{profile.provider}/{model}" if model and profile.provider and "/" not in model else model,
         "mode": profile.mode,
+        "mode_told": profile.mode or agent.default_mode,
+        "default_mode": agent.default_mode if profile.mode is None and (switches or profile.system_prompt) else None,
         "auth": next((kind for variable, kind in agent.auth if _is_given(agent, launch, profile, variable)), None),
         "system_prompt": profile.system_prompt or None,
         "system_file": str(launch.run_dir / SYSTEM_PROMPT_FILE) if profile.system_prompt else None,
@@ -180,6 +194,34 @@ def _edits(launch: Launch, profile: Profile) -> str | dict[str, str] | None:
     return {"*": ask or "allow", **dict.fromkeys(forbidden, "deny")}
 
 
+def _environ(agent: AcpAgent, launch: Launch, profile: Profile, values: Mapping[str, Any]) -> dict[str, str]:
+    """The environment of a run, without what the user says there that would count more than the profile."""
+    unheard = {
+        *(() if profile.inherit else agent.unheard),
+        *(() if profile.inherit and profile.approvals is None else agent.permissive),
+    }
+    environ = {name: value for name, value in agent_environ(launch).items() if name not in unheard}
+    environ["TMPDIR"] = f"{values['home']}/tmp"  # agents leave megabytes in there, and sometimes keys
+    environ |= _filled(agent.variables, values)
+    if not profile.inherit:
+        environ |= _filled(agent.private, values)
+    if not profile.inherit or launch.place.objection(launch.cwd):
+        environ |= _filled(agent.against_project, values)
+    if profile.api_key is not None and (variable := agent.key_in(environ)):
+        environ[variable] = profile.api_key.reveal()
+    return environ
+
+
+def _settings(agent: AcpAgent, profile: Profile, values: Mapping[str, Any]) -> dict[str, Any]:
+    own: dict[str, Any] = {} if profile.inherit else _filled(agent.private_settings, values)
+    said: dict[str, Any] = _filled(agent.settings, values)
+    return {**own, **{name: _joined(own.get(name), value) for name, value in said.items()}}
+
+
+def _joined(first: Any, second: Any) -> Any:
+    return {**first, **second} if isinstance(first, dict) and isinstance(second, dict) else second
+
+
 def _is_given(agent: AcpAgent, launch: Launch, profile: Profile, variable: str) -> bool:
     if not variable:
         return _login(agent, launch.environ) is not None
@@ -189,7 +231,7 @@ def _is_given(agent: AcpAgent, launch: Launch, profile: Profile, variable: str) 
 def _filled(template: Any, values: Mapping[str, Any]) -> Any:
     """Part of an agent's entry, with `$name` replaced by the values of the run."""
     if isinstance(template, Mapping):
-        filled = {key: _filled(value, values) for key, value in template.items()}
+        filled = {_filled(key, values): _filled(value, values) for key, value in template.items()}
         return {key: value for key, value in filled.items() if value is not None and value != {}}
     if isinstance(template, tuple):
         return [value for item in template if (value := _filled(item, values)) is not None]
@@ -225,14 +267,23 @@ def _files(agent: AcpAgent, launch: Launch, profile: Profile, settings: dict[str
         yield RunFile(SYSTEM_PROMPT_FILE, instructions.encode())
     if profile.append_system_prompt:
         yield RunFile(agent.appended_in, profile.append_system_prompt.encode())
-    if agent.settings_in and not agent.settings_in.isupper():
+    if agent.settings_in and not agent.settings_in.isupper() and not profile.inherit:
         yield RunFile(f"{AGENT_HOME}/{agent.settings_in}", msgspec.json.encode(settings))
     for name, text in ({} if profile.inherit else agent.files).items():
         yield RunFile(f"{AGENT_HOME}/{name}", text.encode())
-    for name, content in (launch.conversation.files if launch.conversation else {}).items():
-        yield RunFile(re.sub(agent.aged, "2000-01-01T00-00", name) if agent.aged else name, content)
+    yield from _kept(agent, launch.conversation.files if launch.conversation else {})
     if agent.login and not profile.inherit and profile.api_key is None and (login := _login(agent, launch.environ)):
         yield RunFile(f"{AGENT_HOME}/{agent.login[2]}", link_to=login)
+
+
+def _kept(agent: AcpAgent, files: Mapping[str, bytes]) -> Iterator[RunFile]:
+    """The files of an earlier conversation, with names that the agent does not use again."""
+    aged: dict[str, bytes] = {}
+    for name, content in files.items():
+        name = re.sub(agent.aged, "2000-01-01T00-00", name) if agent.aged else name
+        # Gemini goes on in the file that it was given, and begins another one that stays empty.
+        aged[name] = max(aged.get(name, b""), content, key=len)
+    return (RunFile(name, content) for name, content in aged.items())
 
 
 def _login(agent: AcpAgent, environ: Mapping[str, str]) -> Path | None:

@@ -18,13 +18,23 @@ from pi_subagents.harness.frames import ToolName, object_in, text_in
 class AcpAgent(msgspec.Struct, frozen=True):
     """How one agent is started, and in what it differs from the others.
 
-    `variables` are always set, `private` ones only without `inherit`; `shared` ones name directories of all its runs,
-    where it unpacks itself. `settings` go where `settings_in` says: into a variable (upper case), or a file below
-    `$home`; `given_settings` are copied from the variable's old value. `key` is the variable for a profile's key,
-    `provider_key` the one that takes its place if the first variable there is set. `providers` maps variables that name
-    a provider to what they contain if they do. `login` has the directory of the user's login (`VARIABLE:default below
-    HOME`), its path in there, and its path below `$home`. `auth` maps the variable that is set, or "" for a login, to
-    the agent's name for that way to log in.
+    `variables` are always set. `private` ones keep the user's settings out, so they are set only without `inherit`, and
+    `against_project` keeps those of the project out, unless `inherit` and the user's trust let them in. What the user
+    says in `unheard` variables is taken away without `inherit`; in `permissive` ones, where `approvals` is set, too.
+    `heeds_project` says when nothing keeps it from running what a project's files name. `shared` ones name directories
+    of all its runs, where it unpacks itself.
+
+    `settings` are what the profile says, `private_settings` keep the user's out. They go where `settings_in` says: into
+    a variable (upper case), or a file below `$home` that takes the place of the user's, so with `inherit` the profile's
+    fields in `lost_inheriting` would be lost. `given_settings` are copied from the variable's old value.
+
+    `key` is the variable for a profile's key, `provider_key` the one in its place if the first variable there is
+    set. `providers` maps variables that name a provider to what they contain if they do. `login` has the directory of
+    the user's login (`VARIABLE:default below HOME`), its path in there, and its path below `$home`. `auth` maps the
+    variable that is set, or "" for a login, to the agent's name for that way to log in.
+
+    Some say other things as if they were the model's: `notices` word by word, `notice_prefix` before the path of a file
+    that a call named, `error_prefix` before an error.
     """
 
     arguments: tuple[str, ...] = ()
@@ -32,9 +42,14 @@ class AcpAgent(msgspec.Struct, frozen=True):
     variables: Mapping[str, str] = {}
     private: Mapping[str, str] = {}
     shared: tuple[str, ...] = ()
+    against_project: Mapping[str, str] = {}
+    unheard: tuple[str, ...] = ()
+    permissive: tuple[str, ...] = ()
+    heeds_project: Literal["never", "inheriting", "always"] = "never"
     settings: Mapping[str, Any] = {}
     private_settings: Mapping[str, Any] = {}
     settings_in: str = ""
+    lost_inheriting: Mapping[str, str] = {}
     files: Mapping[str, str] = {}
     given_settings: tuple[str, ...] = ()
     key: str | None = None
@@ -46,6 +61,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     log_in: str = "start the agent itself and log in there"
     sets_model: bool = True
     sets_mode: bool = True
+    default_mode: str = ""
     appended_in: str = f"{AGENT_HOME}/instructions.md"
     honours: frozenset[str] = frozenset()
     reports: frozenset[Report] = frozenset({"diffs", "thinking"})
@@ -59,6 +75,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     tells_last_step: bool = False
     error_prefix: str = ""
     notice_prefix: str = ""
+    notices: frozenset[str] = frozenset()
     retry_notice: str = ""
     delegating: frozenset[str] = frozenset()
 
@@ -94,6 +111,13 @@ _KINDS = {
 _ALWAYS = frozenset({"model", "api_key", "extra_args", "inherit", "program", "approvals", "mode"})
 _INSTRUCTED = frozenset({"system_prompt", "append_system_prompt", "tools", "exclude_tools", "no_tools"}) | {
     "no_context_files"
+}
+
+_SETTINGS_OF_A_PROFILE = {
+    "exclude_tools": "excludeTools",
+    "append_system_prompt": "appendSystemPrompt",
+    "suggested_skills": "suggestedSkills",
+    "load_skills": "loadSkills",
 }
 
 _GEMINI_TOOLS = {
@@ -134,7 +158,6 @@ AGENTS: Mapping[str, AcpAgent] = {
             "OPENCODE_DISABLE_MODELS_FETCH": "1",
         },
         private={
-            "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
             "OPENCODE_DISABLE_CLAUDE_CODE": "1",
             "OPENCODE_DISABLE_EXTERNAL_SKILLS": "1",
             "XDG_CONFIG_HOME": "$home/config",
@@ -142,10 +165,18 @@ AGENTS: Mapping[str, AcpAgent] = {
             "XDG_STATE_HOME": "$home/state",
             "XDG_CACHE_HOME": "$home/cache",
         },
+        against_project={"OPENCODE_DISABLE_PROJECT_CONFIG": "1"},
+        unheard=("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"),
+        permissive=("OPENCODE_PERMISSION",),
         settings={
             "instructions": ("$appended_file",),
             "provider": "$keyed_provider",
-            "agent": {"build": {"prompt": "$system_prompt", "tools": "$tool_switches"}, "title": {"disable": True}},
+            "tools": "$tool_switches",  # for its own sub-agents, too
+            "agent": {
+                "$mode_told": {"prompt": "$system_prompt", "tools": "$tool_switches"},
+                "title": {"disable": True},
+            },
+            "default_agent": "$default_mode",
             "experimental": {"continue_loop_on_deny": True},
             "permission": {
                 "edit": "$edits",
@@ -179,6 +210,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         conversation_files=(f"{AGENT_HOME}/opencode.db", f"{AGENT_HOME}/opencode.db-*"),
         name_in="title",
         failed_titles=frozenset({"Invalid Tool"}),
+        default_mode="build",
         joins_prompts=True,
         tells_last_step=True,
         delegating=frozenset({"task"}),
@@ -188,20 +220,22 @@ AGENTS: Mapping[str, AcpAgent] = {
         options=(("-m", "$model"), ("--approval-mode", "$mode"), ("--include-directories", "$skill_folders")),
         variables={"GEMINI_CLI_NO_RELAUNCH": "1", "GEMINI_SYSTEM_MD": "$system_file"},
         private={"GEMINI_CLI_HOME": "$home"},
+        against_project={"GEMINI_CLI_TRUST_WORKSPACE": "false"},
+        unheard=("GEMINI_SYSTEM_MD", "GEMINI_WRITE_SYSTEM_MD"),
         private_settings={
             "security": {"auth": {"selectedType": "$auth"}, "folderTrust": {"enabled": True}},
             "privacy": {"usageStatisticsEnabled": False},
             "telemetry": {"enabled": False},
             "general": {"enableAutoUpdate": False, "enableAutoUpdateNotification": False},
             "context": {"fileName": "pi-subagents.md", "includeDirectoryTree": False},
-            "tools": {
-                "core": "$offered_tools",
-                "exclude": "$excluded_tools",
-                "shell": {"enableInteractiveShell": False},  # it does not report what an interactive shell prints
-            },
+            "tools": {"shell": {"enableInteractiveShell": False}},  # it does not report what an interactive one prints
+        },
+        settings={
+            "tools": {"core": "$offered_tools", "exclude": "$excluded_tools"},
             "model": {"maxSessionTurns": "$max_turns"},
         },
         settings_in=".gemini/settings.json",
+        lost_inheriting={**_SETTINGS_OF_A_PROFILE, "tools": "tools", "no_tools": "noTools", "max_turns": "maxTurns"},
         key="GEMINI_API_KEY",
         keys=("GEMINI_API_KEY", "GOOGLE_API_KEY"),
         login=("GEMINI_CLI_HOME:", ".gemini/oauth_creds.json", ".gemini/oauth_creds.json"),
@@ -223,6 +257,8 @@ AGENTS: Mapping[str, AcpAgent] = {
         options=(("-m", "$model"), ("--approval-mode", "$mode"), ("--include-directories", "$skill_folders")),
         variables={"QWEN_CODE_NO_RELAUNCH": "1", "QWEN_SYSTEM_MD": "$system_file"},
         private={"QWEN_HOME": "$home/.qwen"},
+        unheard=("QWEN_SYSTEM_MD", "QWEN_SYSTEM_IDENTITY_MD", "QWEN_WRITE_SYSTEM_MD"),
+        heeds_project="inheriting",
         private_settings={
             "security": {"auth": {"selectedType": "$auth"}, "folderTrust": {"enabled": True}},
             "privacy": {"usageStatisticsEnabled": False},
@@ -230,11 +266,12 @@ AGENTS: Mapping[str, AcpAgent] = {
             "general": {"disableAutoUpdate": True, "enableAutoUpdate": False},
             "context": {"fileName": "pi-subagents.md", "includeDirectoryTree": False},
             "agents": {"crossSessionMessaging": False},  # otherwise other sessions could send it messages
-            "tools": {"exclude": "$excluded_tools"},  # `core` would not restrict the agents that it may start
             "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False, "enableAutoSkill": False},
             "ui": {"enableFollowupSuggestions": False},
         },
+        settings={"tools": {"exclude": "$excluded_tools"}},  # `core` would not restrict the agents that it may start
         settings_in=".qwen/settings.json",
+        lost_inheriting=_SETTINGS_OF_A_PROFILE,
         key="OPENAI_API_KEY",
         keys=("OPENAI_API_KEY",),
         login=("QWEN_HOME:.qwen", "oauth_creds.json", ".qwen/oauth_creds.json"),
@@ -255,8 +292,9 @@ AGENTS: Mapping[str, AcpAgent] = {
         options=(("--model", "$model"),),
         shared=("XDG_CACHE_HOME",),
         private={"COPILOT_HOME": "$home"},  # it cannot be kept from reading the project's instructions
-        private_settings={"disableAllHooks": True},
-        settings_in="settings.json",
+        unheard=("COPILOT_CUSTOM_INSTRUCTIONS_DIRS",),
+        permissive=("COPILOT_ALLOW_ALL",),
+        heeds_project="always",  # it runs the hooks in `.github`, whatever its settings say
         key="COPILOT_GITHUB_TOKEN",
         provider_key=("COPILOT_PROVIDER_BASE_URL", "COPILOT_PROVIDER_API_KEY"),
         keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN", "GITHUB_TOKEN"),
@@ -270,6 +308,13 @@ AGENTS: Mapping[str, AcpAgent] = {
         # It reports what happens as if it were the model's answer.
         error_prefix="Error: ",
         notice_prefix="Info: ",
+        notices=frozenset(
+            {
+                "Info: Operation cancelled by user",
+                "Info: Request failed due to a transient API error. Retrying...",
+                "Info: The conversation exceeded the model's context limit. Compacting history and retrying...",
+            }
+        ),
         retry_notice="Info: Response was interrupted due to a server error. Retrying...",
     ),
 }

@@ -39,13 +39,18 @@ class Call(msgspec.Struct):
         self.path = self.path or next(filter(None, places), "")
 
     @property
+    def is_guessed(self) -> bool:
+        """Whether there is more to it than is told; the title of a command is the command."""
+        return not self.arguments and self.kind != "execute"
+
+    @property
     def told(self) -> dict[str, Any]:
         """The arguments; if the agent does not report them, what title and locations reveal."""
         if self.arguments:
             return self.arguments
         if self.kind == "execute":
             return {"command": self.title}
-        return {"path": self.path} if self.path else {"title": self.title}
+        return {"path": self.path, "title": self.title} if self.path else {"title": self.title}
 
 
 def text_of(update: dict[str, Any]) -> str:

@@ -6,8 +6,10 @@ It has finished when it has answered every prompt. No record ends a message, so 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+import msgspec
 
 from pi_subagents.harness.acp.agents import AcpAgent
 from pi_subagents.harness.acp.answers import ending_in, tokens_in
@@ -26,6 +28,7 @@ from pi_subagents.harness.frames import (
 from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Usage, bounded
+from pi_subagents.text.streamed import StreamedText
 
 _BEFORE_SLASH = "The task:\n"
 """Put before a prompt that begins with a slash, so that no agent takes it for a command; a space is not enough."""
@@ -48,11 +51,13 @@ class AcpDialogue:
         self._replies = b""
         self._setup = Setup(brief, agent.log_in)
         self._prompts: set[int] = set()
+        self._main_prompt: int | None = None
+        self._verdict: tuple[str, str | None] = ("stop", None)
         self._is_at_work = self._has_settled = False
-        self._parts: list[tuple[str, list[str]]] = []
+        self._parts: list[tuple[str, StreamedText]] = []
+        self._answer: tuple[ev.Part, ...] = ()
         self._message_id: object = None
-        self._last_chunk = ""
-        self._message_count = 0
+        self._message_count = self._chunk_count = 0
         self._steps: list[dict[str, Any]] = []
         self._calls: dict[str, Call] = {}
         self._requests: dict[str, tuple[Any, list[dict[str, Any]], Call | None]] = {}
@@ -75,10 +80,10 @@ class AcpDialogue:
         return replies
 
     def ended(self, exit_code: int, at: int) -> list[ev.AnyEvent]:
-        """The text that came after the answer to the prompt, if any."""
+        """What came after the answer to the prompt, if anything, together with what it is the end of."""
         self._at, self._events = at, []
-        if self._has_settled:
-            self._flush("stop")
+        if self._has_settled and self._parts:
+            self._flush(*self._verdict, before=self._answer)
         return self._events
 
     def steer(self, text: str) -> bytes | None:
@@ -131,6 +136,7 @@ class AcpDialogue:
             self._events.append(ev.AgentStarted(at=self._at))
             self._hear()
             self._replies += self._prompt(self._brief.prompt)
+            (self._main_prompt,) = self._prompts
 
     def _prompt(self, text: str) -> bytes:
         given = self._setup.next_id()
@@ -147,17 +153,30 @@ class AcpDialogue:
         self._prompts.discard(prompt)
         result = object_in(record.get("result"))
         reason, sentence = ending_in(record, self._agent.log_in)
-        if reason == "stop" and self._last_chunk.startswith(self._agent.error_prefix or "\0"):
-            reason, sentence = "error", self._last_chunk.removeprefix(self._agent.error_prefix).strip()
-        if "error" in record:
+        if "error" in record and prompt != self._main_prompt:
+            self._said.clear()
+            self._events.append(ev.CommandRefused(at=self._at, command="steer", message=sentence or ""))
+        elif self._verdict[0] == "stop":
+            self._verdict = reason, sentence
+        if "error" in record and prompt == self._main_prompt:
             self._prompts.clear()
         if self._prompts:
             return
         self._end_all(self._calls.values())
-        self._flush(reason, sentence)
+        if self._verdict[0] == "stop" and (error := self._error_said(result)):
+            self._verdict = "error", error
+        self._flush(*self._verdict)
         self._count(result)
         self._has_settled = True
-        self._events.append(ev.AgentSettled(at=self._at, aborted=True if reason == "aborted" else None))
+        self._events.append(ev.AgentSettled(at=self._at, aborted=True if self._verdict[0] == "aborted" else None))
+
+    def _error_said(self, result: dict[str, Any]) -> str | None:
+        """The error that is the whole of the last message, where an agent says errors as if it were the model."""
+        prefix = self._agent.error_prefix
+        only = str(self._parts[0][1]) if len(self._parts) == 1 else ""
+        # A model's answer comes in several pieces, or with the figures of its one request.
+        is_the_models = self._chunk_count > 1 or (self._message_count == 1 and bool(object_in(result.get("usage"))))
+        return only.removeprefix(prefix).strip() if prefix and only.startswith(prefix) and not is_the_models else None
 
     # --- the work -------------------------------------------------------------------------------------------
 
@@ -187,18 +206,29 @@ class AcpDialogue:
             if (call := self._calls.get(above)) and call.part and (line := last_line(text)):
                 self._events.append(ev.ToolProgress(at=self._at, id=above, name=call.part.name, line=line))
             return
-        if self._agent.notice_prefix and text.startswith(self._agent.notice_prefix):
+        if self._is_notice(text):
             self._notice(text)
             return
         if any(part == "text" for part, _ in self._parts) and (kind != "text" or message_id != self._message_id):
             self._flush("stop")
         if kind == "text":
-            self._message_id, self._last_chunk = message_id, text
+            self._message_id = message_id
         self._begin()
         if not self._parts or self._parts[-1][0] != kind:
-            self._parts.append((kind, []))
-        self._parts[-1][1].append(text)
+            self._parts.append((kind, StreamedText()))
+        self._parts[-1][1].add(text)
+        self._chunk_count += 1
         self._events.append(ev.Delta(at=self._at, kind=kind, text=text))
+
+    def _is_notice(self, text: str) -> bool:
+        """Whether the agent itself says that; when in doubt, it is the model's."""
+        agent = self._agent
+        if text in agent.notices or text == agent.retry_notice != "":
+            return True
+        if not agent.notice_prefix or not text.startswith(agent.notice_prefix):
+            return False
+        named = text.removeprefix(agent.notice_prefix)
+        return any(named in (call.path, call.arguments.get("path")) for call in self._calls.values()) and bool(named)
 
     def _notice(self, text: str) -> None:
         """Something that the agent says beside its model; an answer that broke off comes again."""
@@ -216,6 +246,7 @@ class AcpDialogue:
         if not self._parts:
             self._end_all(call for call in self._calls.values() if call.is_denied)  # not all agents end them
             self._message_count += 1
+            self._chunk_count = 0
             self._hear()
             self._events.append(ev.MessageStarted(at=self._at, role="assistant"))
 
@@ -223,13 +254,19 @@ class AcpDialogue:
         said, self._said = self._said, []
         self._events += [ev.Message(at=self._at, role="user", parts=(ev.TextPart(text),)) for text in said]
 
-    def _flush(self, reason: str, sentence: str | None = None, call: ev.ToolCallPart | None = None) -> None:
+    def _flush(
+        self,
+        reason: str,
+        sentence: str | None = None,
+        call: ev.ToolCallPart | None = None,
+        before: Sequence[ev.Part] = (),
+    ) -> None:
         """End the message: its text, then the call. An empty message is recorded only if it has an error."""
-        said = [(kind, "".join(pieces)) for kind, pieces in self._parts]
-        parts: list[ev.Part] = [ev.TextPart(t) if kind == "text" else ev.ThinkingPart(t) for kind, t in said]
+        parts = _joined(before, [(kind, str(text)) for kind, text in self._parts])
         self._parts = []
         if call is not None:
             parts.append(call)
+        self._answer = tuple(parts)
         if parts or sentence:
             provider, _, model = self._setup.model.rpartition("/")
             self._events.append(
@@ -252,7 +289,9 @@ class AcpDialogue:
         call.learn(update)
         is_over = status in ("completed", "failed")
         if call.part is None and (is_over or waits or status == "in_progress" or call.arguments.keys() - {"cwd"}):
-            call.part = tool_call(call_id, call.name, call.told, self._agent.tools)
+            call.part = msgspec.structs.replace(
+                tool_call(call_id, call.name, call.told, self._agent.tools), is_guessed=call.is_guessed
+            )
             self._begin()
             self._flush("toolUse", call=call.part)
             started = ev.ToolStarted(at=self._at, id=call_id, name=call.part.name, arguments=call.part.arguments)
@@ -321,3 +360,14 @@ class AcpDialogue:
         self._events.append(
             ev.UsageTotal(at=self._at, usage=usage, context_used=used, context_size=size, has_cost=has_cost)
         )
+
+
+def _joined(parts: Sequence[ev.Part], said: Sequence[tuple[str, str]]) -> list[ev.Part]:
+    """The parts, followed by what was said; text that follows text is its end."""
+    joined = list(parts)
+    for kind, text in said:
+        if kind == "text" and joined and isinstance(joined[-1], ev.TextPart):
+            joined[-1] = ev.TextPart(joined[-1].text + text)
+        else:
+            joined.append(ev.TextPart(text) if kind == "text" else ev.ThinkingPart(text))
+    return joined

@@ -126,6 +126,8 @@ class Setup:
         self.session = text_in(opened.get("sessionId")) or brief.conversation
         if self.session is None:
             raise _RefusedError("The agent gave its conversation no id")
+        if brief.conversation and self.session != brief.conversation:
+            raise _RefusedError("The agent began a new conversation instead of continuing the earlier one")
         self._events.append(ev.AgentSession(id=self.session))
         replayed = -1
         # Some agents go on replaying the old conversation after they have answered.

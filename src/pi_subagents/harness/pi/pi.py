@@ -45,6 +45,7 @@ class Pi:
     """`pi`, in whichever mode."""
 
     conversation_files = (SESSION_FILE,)
+    needs_conversation_id = False
     steerable_as = "pi-rpc"
     lists_models = True
     reports: frozenset[Report] = frozenset({"cost", "progress", "retries", "thinking"})
@@ -77,6 +78,10 @@ class Pi:
 
     def refuses(self, profile: Profile) -> str | None:
         """Nothing: whatever it honours reaches it as it is."""
+        return None
+
+    def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
+        """None: `pi` itself keeps out what a project that is not trusted brings."""
         return None
 
     def own_level(self, level: str) -> str:
