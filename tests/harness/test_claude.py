@@ -191,11 +191,25 @@ def test_a_call_that_is_allowed_is_made_as_the_model_made_it() -> None:
 
     [request] = those(events, ev.ApprovalRequested)
     assert request.tool_name == "edit"
-    answer = json.loads(dialogue.answer(request.id, allowed=True))
-    assert answer["response"]["response"] == {"behavior": "allow"}, "what we know of it may lack a secret"
+    verdict = json.loads(dialogue.answer(request.id, allowed=True))["response"]["response"]
+    assert (verdict["behavior"], verdict["updatedInput"]["old_string"]) == ("allow", "oak")
     denial = dialogue.answer(request.id, allowed=False)
     assert b'"behavior":"deny"' in denial
     assert b"Go on without it" in denial
+
+
+def nested(levels: int) -> Any:
+    return [nested(levels - 1)] if levels else []
+
+
+@pytest.mark.parametrize("wanted", ["echo [redacted]", "echo \N{REPLACEMENT CHARACTER}", nested(200)])
+def test_a_call_that_we_know_only_in_part_is_left_to_claude_to_make(wanted: Any) -> None:
+    dialogue = ClaudeDialogue()
+    request = {"subtype": "can_use_tool", "tool_name": "Bash", "input": {"command": wanted}}
+    told({"type": "control_request", "request_id": "r", "request": request}, dialogue=dialogue)
+
+    verdict = json.loads(dialogue.answer("r", allowed=True))["response"]["response"]
+    assert verdict == {"behavior": "allow"}
 
 
 def test_a_wrong_key_is_given_up_after_two_refusals() -> None:

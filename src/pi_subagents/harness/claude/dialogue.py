@@ -20,6 +20,7 @@ from pi_subagents.harness.claude.records import (
     doing,
     error_message,
     file_changed,
+    is_untouched,
     model_usage,
     our_name,
     result_text,
@@ -56,6 +57,7 @@ class ClaudeDialogue:
         self._session: str | None = None
         self._prompted = False
         self._calls: dict[str, str] = {}
+        self._requests: dict[str, dict[str, Any]] = {}
         self._background = 0
         self._refusals = 0
         self._stopped = False
@@ -94,10 +96,13 @@ class ClaudeDialogue:
         return control_request("abort", subtype="interrupt")
 
     def answer(self, request_id: str, *, allowed: bool) -> bytes:
-        """Allow or deny. Claude knows the arguments of its call; those that we know may lack a secret."""
+        """Allow or deny. Early 2.1 versions insist on getting the arguments back, and use those for the call."""
+        arguments = self._requests.pop(request_id, None)
         verdict: dict[str, Any] = {"behavior": "deny", "message": _DENIED}
         if allowed:
             verdict = {"behavior": "allow"}
+            if arguments is not None and is_untouched(arguments):
+                verdict["updatedInput"] = arguments
         return control_response(request_id, subtype="success", response=verdict)
 
     # --- what it says about itself ------------------------------------------------------------------------
@@ -262,6 +267,7 @@ class ClaudeDialogue:
             yield unknown(f"control/{request.get('subtype')}", record, at)
             return
         name, arguments = text_in(request.get("tool_name")) or "tool", object_in(request.get("input"))
+        self._requests[request_id] = arguments
         about = text_in(arguments.get("command") or arguments.get("file_path") or request.get("description")) or ""
         yield ev.ApprovalRequested(
             at=at,

@@ -7,10 +7,12 @@ from typing import Any
 
 import msgspec
 
+from pi_subagents.encoding import is_shallow
 from pi_subagents.harness.claude.launch import TOOLS
 from pi_subagents.harness.frames import figure_in, items_in, text_in, tool_call
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Usage
+from pi_subagents.redaction import MARK
 
 
 def our_name(tool: str) -> str:
@@ -26,6 +28,14 @@ def parts_in(message: dict[str, Any]) -> Iterator[ev.Part]:
                 yield ev.ThinkingPart(text)
             case {"type": "tool_use", "name": str(name)}:
                 yield tool_call(str(item.get("id")), name, item.get("input"), TOOLS)
+
+
+def is_untouched(arguments: dict[str, Any]) -> bool:
+    """Whether arguments are as claude sent them: no secret was taken out of them, and no invalid character."""
+    if not is_shallow(arguments):  # too deep to look through
+        return False
+    words = msgspec.json.encode(arguments).decode()
+    return MARK not in words and "\N{REPLACEMENT CHARACTER}" not in words
 
 
 def doing(message: dict[str, Any]) -> str:
