@@ -1,4 +1,4 @@
-"""What real agents that speak ACP said, decoded; then whole delegations to the real opencode and Gemini CLI."""
+"""What real agents that speak ACP said, decoded; then what is special about the real opencode and Gemini CLI."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from pi_subagents.harness.acp.agents import AGENTS, AcpAgent
 from pi_subagents.harness.acp.dialogue import AcpDialogue
 from pi_subagents.harness.acp.setup import OPENING, Brief
 from pi_subagents.harness.programs import variable_of
-from pi_subagents.jsonl import Framer
+from pi_subagents.jsonl import Framer, Oversized
 from pi_subagents.models import Reason, Status, Task
 from pi_subagents.models import event as ev
 from pi_subagents.models.task import Profile, Secret
-from pi_subagents.offline import Attempts, Call, Fail, Hang, OfflineModel, Request, Say, Script, Turn
+from pi_subagents.offline import Call, OfflineModel, Request, Say, Script, Turn
 from pi_subagents.place import Place
 from pi_subagents.profiles import invalidate_profiles_cache
 from pi_subagents.runs.run import RunResult
@@ -294,6 +294,22 @@ def test_an_approval_is_answered_by_the_kind_of_what_is_offered(
         "result": {"outcome": outcome},
     }
     assert dialogue.answer("0", allowed=allowed) == b"", "once is enough"
+
+
+@pytest.mark.parametrize(
+    ("head", "answered"),
+    [
+        (b'{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"x', 7),
+        (b'{"jsonrpc": "2.0", "method": "fs/write_text_file", "id": "w-1", "params": {', "w-1"),
+        (b'{"jsonrpc":"2.0","id":3,"result":{"method":"x', None),
+        (b'{"jsonrpc":"2.0","method":"session/update","params":{"id":7,"method":"x', None),
+    ],
+)
+def test_a_request_that_is_too_large_to_keep_is_refused_so_that_nobody_waits(head: bytes, answered: object) -> None:
+    dialogue = at_work()
+    (event,) = dialogue.decode(Oversized(40_000_000, head), AT)
+    assert isinstance(event, ev.Dropped)
+    assert [(reply["id"], "error" in reply) for reply in replies(dialogue)] == ([(answered, True)] if answered else [])
 
 
 def test_a_denied_call_ends_when_the_agent_goes_on_even_if_it_does_not_say_so() -> None:
@@ -683,45 +699,6 @@ async def test_an_answer_arrives_with_its_thoughts_and_its_figures(agent: str, p
     assert result.usage.total_tokens == result.usage.input + result.usage.output
 
 
-@both
-async def test_tools_start_and_end_and_one_that_fails_is_an_error(agent: str, play: Play) -> None:
-    bench = play(agent)
-    calls = (bench.read(bench.project / "well.txt"), bench.read(bench.project / "nowhere.txt"))
-    bench = play(agent, Turn(text="I look.", calls=calls), Say("Done."))
-    result = await bench.run()
-    started, ended = those(journal(result), ev.ToolStarted), those(journal(result), ev.ToolEnded)
-    assert [(event.name, event.arguments["path"]) for event in started] == [
-        ("read", str(bench.project / name)) for name in ("well.txt", "nowhere.txt")
-    ]
-    assert {event.id: event.is_error for event in ended} == {started[0].id: False, started[1].id: True}
-    assert result.output == "Done."
-
-
-@both
-@pytest.mark.parametrize("approvals", ["allow", "deny"])
-async def test_what_it_asks_is_answered_by_the_profile_and_a_change_has_a_diff(
-    approvals: str, agent: str, play: Play
-) -> None:
-    bench = play(agent)
-    well = bench.project / "well.txt"
-    bench = play(agent, bench.read(well), bench.edit(well, "oak", "elm"), Say("Done."))
-    bench.profile(f"approvals: {approvals}")
-    result = await bench.run(profile="p")
-    (asked,), (answered,) = those(journal(result), ev.ApprovalRequested), those(journal(result), ev.ApprovalAnswered)
-    assert (asked.tool_name, asked.id, answered.allowed) == ("edit", answered.id, approvals == "allow")
-    changes = those(journal(result), ev.FileChanged)
-    if approvals == "allow":
-        assert well.read_text() == "the elm\nsecond\n"
-        (change,) = changes
-        assert change.path == str(well)
-        assert "-the oak\n+the elm\n" in change.diff
-    else:
-        assert well.read_text() == "the oak\nsecond\n"
-        assert not changes
-    assert [event.is_error for event in those(journal(result), ev.ToolEnded)] == [False, approvals == "deny"]
-    assert result.output == "Done.", "it goes on either way"
-
-
 @of_gemini
 async def test_many_changes_of_one_file_are_no_loop(agent: str, play: Play) -> None:
     bench = play(agent)
@@ -735,125 +712,11 @@ async def test_many_changes_of_one_file_are_no_loop(agent: str, play: Play) -> N
     assert file.read_text().count("LINE") == 6
 
 
-@both
-async def test_a_new_file_is_told_with_what_is_in_it(agent: str, play: Play) -> None:
-    bench = play(agent)
-    bench = play(agent, bench.write(bench.project / "new.txt", "one\ntwo\n"), Say("Done."))
-    bench.profile("approvals: allow")
-    result = await bench.run(profile="p")
-    assert (bench.project / "new.txt").read_text() == "one\ntwo\n"
-    (change,) = those(journal(result), ev.FileChanged)
-    assert change.diff.endswith("+one\n+two")
-
-
-@of_opencode
-async def test_a_slow_command_shows_signs_of_life_and_its_exit_code_counts(agent: str, play: Play) -> None:
-    bench = play(agent)
-    slow = bench.shell("for word in one two three; do echo $word; sleep 0.6; done; exit 3")
-    result = await play(agent, slow, Say("Done.")).run()
-    assert those(journal(result), ev.ToolProgress)
-    assert [event.is_error for event in those(journal(result), ev.ToolEnded)] == [True]
-
-
-@both
-@pytest.mark.parametrize(
-    ("step", "sentence"),
-    [
-        (Fail(401, "invalid x-api-key"), "invalid x-api-key"),
-        (Say(""), "The agent finished without saying or doing anything"),
-    ],
-)
-async def test_a_model_that_fails_fails_the_run_with_its_own_sentence(
-    step: Any, sentence: str, agent: str, play: Play
-) -> None:
-    result = await play(agent, step).run()
-    assert (result.status, result.reason, result.error) == (Status.FAILED, Reason.AGENT_ERROR, sentence)
-
-
-@of_opencode
-async def test_a_busy_provider_is_waited_for(agent: str, play: Play) -> None:
-    result = await play(agent, Attempts(Fail(429, "slow down", retry_after_s=1), Say("Done."))).run()
-    assert (result.status, result.output) == (Status.COMPLETED, "Done.")
-
-
-@both
-async def test_a_command_at_work_ends_with_the_run(agent: str, play: Play) -> None:
-    bench = play(agent)
-    bench = play(agent, Turn(text="I wait.", calls=(bench.shell("echo begun; sleep 60"),)), Say("Never."))
-    bench.profile("approvals: allow")
-    async with bench.delegation(profile="p") as delegation:
-        async for one in delegation:
-            if isinstance(one.event, ev.ToolStarted):
-                delegation.stop()
-        (result,) = delegation.results
-    assert (result.status, result.reason) == (Status.ABORTED, Reason.CANCELLED)
-    assert result.output.startswith("I wait.")
-    assert len(those(journal(result), ev.ToolEnded)) == 1
-
-
-@both
-async def test_what_was_said_before_a_stop_is_kept(agent: str, play: Play) -> None:
-    async with play(agent, Hang("I begin to say")).delegation() as delegation:
-        async for one in delegation:
-            if isinstance(one.event, ev.Delta):
-                delegation.stop()
-        (result,) = delegation.results
-    assert result.status is Status.ABORTED
-    assert result.output.startswith("I begin to say")
-    assert load_run(result.run_dir).aborted, "it was asked, and has settled"
-
-
-@of_opencode
-async def test_a_running_opencode_hears_what_is_said_to_it_before_its_next_step(agent: str, play: Play) -> None:
-    bench = play(agent)
-    bench = play(agent, bench.shell("sleep 2"), lambda request: Say(f"Heard: {request.last_user_text}"))
-    async with bench.delegation() as delegation:
-        async for one in delegation:
-            if isinstance(one.event, ev.ToolStarted):
-                assert await delegation.steer(delegation.runs[0].state.session_id, "Look under the elm") is None
-        (result,) = delegation.results
-    assert result.output == "Heard: Look under the elm"
-    said = [message.text for message in those(journal(result), ev.Message) if message.role == "user"]
-    assert said == ["Go.", "Look under the elm"]
-
-
 # --- what the model sees -------------------------------------------------------------------------------------
 
 
 def first_request(bench: Bench) -> Request:
     return next(request for request in bench.model.requests if request.streams)
-
-
-@both
-async def test_a_prompt_reaches_the_model_whatever_it_begins_with_and_however_long_it_is(
-    agent: str, play: Play
-) -> None:
-    for prompt in ("/help me", "-x", "@well.txt", "x " * 450_000):
-        bench = play(agent, Say("Done."))
-        assert (await bench.run(prompt)).output == "Done."
-        assert first_request(bench).last_user_text.rstrip().endswith(prompt.rstrip()) or prompt == "@well.txt"
-
-
-@both
-async def test_instructions_and_tools_are_those_of_the_profile(agent: str, play: Play) -> None:
-    bench = play(agent, Say("Done."))
-    bench.profile("tools: [read, find]", body="You are a heron.")
-    await bench.run(profile="p")
-    request = first_request(bench)
-    assert request.system_text.startswith("You are a heron.")
-    assert sorted(request.tools) == (["glob", "read"] if bench.is_opencode else ["glob", "read_file"])
-    bench = play(agent, Say("Done."))
-    bench.profile("excludeTools: [bash]\nappendSystemPrompt: Think of a heron.")
-    await bench.run(profile="p")
-    request = first_request(bench)
-    assert "Think of a heron." in str(request.body)
-    assert len(request.system_text) > 5000, "its own instructions are still there"
-    assert not {"bash", "run_shell_command"} & set(request.tools)
-    assert {"edit", "replace"} & set(request.tools)
-    bench = play(agent, Say("Done."))
-    bench.profile("noTools: true")
-    await bench.run(profile="p")
-    assert not first_request(bench).tools
 
 
 @pytest.mark.parametrize("agent", ["opencode", "gemini", "qwen"])
@@ -929,33 +792,6 @@ async def test_it_stops_when_it_has_had_its_turns(agent: str, play: Play) -> Non
     result = await bench.run(profile="p")
     assert (result.status, result.reason) == (Status.FAILED, Reason.LIMIT)
     assert len(bench.model.requests) == 2
-
-
-@both
-async def test_nothing_of_the_user_or_the_project_is_read_and_nothing_written_beside_the_record(
-    agent: str, play: Play
-) -> None:
-    bench = play(agent, Say("Done."))
-    starts = {"SessionStart": [{"hooks": [{"type": "command", "command": f"touch {bench.root}/ran"}]}]}
-    servers = {"x": {"command": "touch", "args": [f"{bench.root}/ran"]}}
-    for folder in (bench.project, bench.home):
-        (folder / ".gemini").mkdir()
-        settings = {"hooks": starts, "mcpServers": servers, "context": {"fileName": ["GEMINI.md", "AGENTS.md"]}}
-        (folder / ".gemini" / "settings.json").write_text(json.dumps(settings))
-        local = {"type": "local", "command": ["touch", f"{bench.root}/ran"]}
-        (folder / "opencode.json").write_text(json.dumps({"mcp": {"x": local}, "instructions": ["AGENTS.md"]}))
-        for name in ("GEMINI.md", "AGENTS.md", "CLAUDE.md", ".gemini/GEMINI.md"):
-            (folder / name).write_text("Think of a heron.")
-    for name in (".config/opencode/AGENTS.md", ".claude/CLAUDE.md"):
-        (bench.home / name).parent.mkdir(parents=True)
-        (bench.home / name).write_text("Think of a heron.")
-    before = sorted(bench.home.rglob("*"))
-    result = await bench.run()
-    assert result.output == "Done."
-    assert "heron" not in str([request.body for request in bench.model.requests])
-    assert not (bench.root / "ran").exists()
-    assert sorted(bench.home.rglob("*")) == before
-    assert not files_with(bench.root, KEY)
 
 
 # --- conversations -------------------------------------------------------------------------------------------

@@ -21,6 +21,9 @@ _MAX_OUTPUT_CHARACTERS = 64 * 1024
 """A line that is no event is kept up to this length."""
 _MAX_LINE_CHARACTERS = 200
 _LONE_SURROGATE = pattern("[\ud800-\udfff]")
+_REQUEST_HEAD = pattern(
+    r'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"]*"\s*,|\s*"id"\s*:\s*(\d{1,18}|"[^"\\]*")\s*,)+\s*"(?:params|method)"'
+)
 _OBJECT: msgspec.json.Decoder[dict[str, Any]] = decoder_of(dict[str, Any])
 
 
@@ -61,6 +64,14 @@ def output(frame: bytes, at: int) -> ev.Output:
 def unknown(kind: object, record: dict[str, Any], at: int) -> ev.Unknown:
     """A valid record of an unknown kind."""
     return ev.Unknown(at=at, kind=str(kind), record=msgspec.Raw(msgspec.json.encode(record)))
+
+
+def request_in(frame: Oversized) -> int | str | None:
+    """The id of a JSON-RPC request that is too large to keep, by its first bytes; its sender waits for an answer."""
+    found = _REQUEST_HEAD.match(frame.head.decode("utf-8", "replace"))
+    if found is None or found[1] is None or '"method"' not in found[0]:
+        return None
+    return int(found[1]) if found[1].isdigit() else found[1].strip('"')
 
 
 def repair(frame: bytes) -> bytes | None:

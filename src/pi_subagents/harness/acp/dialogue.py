@@ -21,17 +21,19 @@ from pi_subagents.harness.frames import (
     last_line,
     object_in,
     read_object,
+    request_in,
     text_in,
     tool_call,
     unknown,
 )
-from pi_subagents.jsonl import Frame
+from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Usage, bounded
 from pi_subagents.text.streamed import StreamedText
 
 _BEFORE_SLASH = "The task:\n"
 """Put before a prompt that begins with a slash, so that no agent takes it for a command; a space is not enough."""
+_TOO_LARGE = {"code": -32600, "message": "The request is too large"}
 _METHOD_NOT_FOUND = {"code": -32601, "message": "Method not found"}
 _NOT_TOLD = frozenset(
     {"available_commands_update", "config_option_update", "current_mode_update", "session_info_update"}
@@ -72,6 +74,8 @@ class AcpDialogue:
         record, self._events = read_object(frame, at)
         if record is not None:
             self._heed(record)
+        elif isinstance(frame, Oversized) and (request := request_in(frame)) is not None:
+            self._replies += message(id=request, error=_TOO_LARGE)
         return self._events
 
     def take_replies(self) -> bytes:
