@@ -48,6 +48,12 @@ def test_files_that_were_changed_are_listed_and_shown_with_their_diffs() -> None
     assert "1,200 tokens, cost unknown" in text
 
 
+def test_tokens_that_an_agent_does_not_report_are_unknown_and_not_zero() -> None:
+    text = markdown_of((CODEX, STARTED, ev.UsageTotal(usage=Usage(), has_cost=False), assistant("Done."), COMPLETED))
+    assert "- Tokens: unknown\n" in text
+    assert "0 tool calls, tokens unknown, cost unknown" in text
+
+
 def test_a_page_folds_a_diff_away_and_colours_it() -> None:
     html = html_of(RUN)
     assert "<code>± src/a.py</code>" in html

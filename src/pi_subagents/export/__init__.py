@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         Said,
         Thought,
     )
-    from pi_subagents.export.facts import RunPage, error_words, seconds, status_words
+    from pi_subagents.export.facts import RunPage, error_words, seconds, status_words, usage_words
     from pi_subagents.export.html import session_html
     from pi_subagents.export.markdown import (
         code_span,
@@ -55,13 +55,14 @@ __all__ = [
     "session_html",
     "session_markdown",
     "status_words",
+    "usage_words",
 ]
 
 __getattr__ = names_from(
     __name__,
     {
         "entries": "Added Called Changed Conversation Entry Given Noticed Returned Said Thought",
-        "facts": "RunPage error_words seconds status_words",
+        "facts": "RunPage error_words seconds status_words usage_words",
         "html": "session_html",
         "markdown": "code_span entry_markdown run_ending run_heading session_heading session_markdown",
         "prose": "answer_parser is_too_deep",

@@ -17,7 +17,18 @@ from pi_subagents.fold import RunState
 from pi_subagents.models import Status, Usage
 from pi_subagents.models.run import Reason
 from pi_subagents.progress import standing, status_icon, summarise_tool_result
-from pi_subagents.text import clean, cost_words, counted, duration, money, one_line, printable, shorten_path
+from pi_subagents.text import (
+    clean,
+    cost_words,
+    counted,
+    duration,
+    money,
+    one_line,
+    printable,
+    shorten_path,
+    token_count,
+    token_words,
+)
 from pi_subagents.text.harmless import escape_json
 
 Fact = tuple[str, str]
@@ -68,6 +79,7 @@ def session_facts(runs: Sequence[RunPage]) -> Iterator[Fact]:
     states = [run.state for run in runs]
     latest = states[-1]
     usage = sum((state.usage for state in states), Usage())
+    knows_cost = all(state.knows_cost for state in states)
     yield "Status", status_words(latest)
     yield "Session", latest.session_id
     yield from _agent_facts(latest)
@@ -77,10 +89,10 @@ def session_facts(runs: Sequence[RunPage]) -> Iterator[Fact]:
     yield "Runs", str(len(states))
     yield "Time", duration(sum(map(seconds, states)))
     yield "Tool calls", f"{sum(state.tool_count for state in states):,}"
-    yield "Tokens", _tokens(usage)
+    yield "Tokens", _tokens(usage) if usage.total_tokens else token_count(0, is_all=knows_cost)
     if context := _context(latest):
         yield "Context", context
-    yield "Cost", money(usage.cost, is_all=all(state.knows_cost for state in states))
+    yield "Cost", money(usage.cost, is_all=knows_cost)
     changed = dict.fromkeys(path for state in states for path in state.changed_files)
     if changed:
         yield "Files changed", _paths(list(changed), latest.cwd)
@@ -95,8 +107,14 @@ def origin(state: RunState) -> str:
 
 def figures(state: RunState) -> str:
     """`12.3s, 4 tool calls, 3,080 tokens, $0.0021`."""
-    calls, cost = counted(state.tool_count, "tool call"), cost_words(state.usage.cost, is_all=state.knows_cost)
-    return f"{duration(seconds(state))}, {calls}, {state.usage.total_tokens:,} tokens, {cost}"
+    return f"{duration(seconds(state))}, {usage_words(state)}"
+
+
+def usage_words(state: RunState) -> str:
+    """`4 tool calls, 3,080 tokens, $0.0021`."""
+    tokens = token_words(state.usage.total_tokens, is_all=state.knows_cost)
+    cost = cost_words(state.usage.cost, is_all=state.knows_cost)
+    return f"{counted(state.tool_count, 'tool call')}, {tokens}, {cost}"
 
 
 def seconds(state: RunState) -> float:

@@ -13,6 +13,8 @@ from pi_subagents.text.wording import (
     money,
     short_count,
     shorten_path,
+    token_count,
+    token_words,
 )
 
 __all__ = [
@@ -39,5 +41,7 @@ __all__ = [
     "short_count",
     "shorten_path",
     "style_tool_line",
+    "token_count",
+    "token_words",
     "wrap",
 ]

@@ -45,6 +45,17 @@ def cost_words(cost: float, *, is_all: bool = True) -> str:
     return f"cost {words}" if words == "unknown" else words
 
 
+def token_count(tokens: int, *, is_all: bool = True) -> str:
+    """`12,345`, or `unknown` if the agent told nothing of what it used."""
+    return f"{tokens:,}" if tokens or is_all else "unknown"
+
+
+def token_words(tokens: int, *, is_all: bool = True) -> str:
+    """`12,345 tokens` or `tokens unknown`, for places without a label."""
+    count = token_count(tokens, is_all=is_all)
+    return f"tokens {count}" if count == "unknown" else f"{count} tokens"
+
+
 def short_count(number: int) -> str:
     """`854`, `2.1k`, `35k`, `1.2M`: as exact as a glance needs."""
     for unit, size in (("M", 1_000_000), ("k", 1000)):

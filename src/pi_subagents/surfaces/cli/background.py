@@ -11,7 +11,7 @@ import click
 
 from pi_subagents.clock import now_ms
 from pi_subagents.errors import InvalidCall
-from pi_subagents.export import status_words
+from pi_subagents.export import status_words, usage_words
 from pi_subagents.fold import RunState, fold
 from pi_subagents.models import Status
 from pi_subagents.models.event import Created
@@ -36,7 +36,7 @@ from pi_subagents.surfaces.cli.options import (
 from pi_subagents.surfaces.cli.output import echo, echo_text, markdown_printer, print_json
 from pi_subagents.surfaces.cli.tables import Column, doer, project_column, run_columns, show_list, totals, working_time
 from pi_subagents.surfaces.cli.views import View, choose_view
-from pi_subagents.text import age, clip, cost_words, counted, money
+from pi_subagents.text import age, clip, counted, money, token_count
 
 _TIMED_OUT = 124
 """As `timeout` has it."""
@@ -68,7 +68,7 @@ def _show_list(runs: Sequence[Run], *, with_project: bool, pager: bool) -> None:
     short = short_run_ids(run.run_dir for run in runs)
     columns: list[Column[Run]] = [
         *run_columns("run", lambda run: short[run.run_dir], lambda run: run.state),
-        Column("tokens", lambda run: f"{run.state.usage.total_tokens:,}", right=True, gives_way=3),
+        Column("tokens", lambda run: _tokens(run.state), right=True, gives_way=3),
         Column("cost", lambda run: money(run.state.usage.cost, is_all=run.state.knows_cost), right=True, gives_way=1),
     ]
     if with_project:
@@ -98,6 +98,10 @@ def status(run: str, as_json: bool) -> None:
     count_as_told(found)
 
 
+def _tokens(state: RunState) -> str:
+    return token_count(state.usage.total_tokens, is_all=state.knows_cost)
+
+
 def _facts(state: RunState) -> Iterator[tuple[str, str]]:
     yield "agent", doer(state)
     yield "task", " ".join(state.name.split())
@@ -109,8 +113,7 @@ def _facts(state: RunState) -> Iterator[tuple[str, str]]:
         yield "begun", f"{age(now_ms() - state.created_at)} ago{how}"
     if took := working_time(state):
         yield "time", took
-    calls, cost = counted(state.tool_count, "tool call"), cost_words(state.usage.cost, is_all=state.knows_cost)
-    yield "used", f"{calls}, {state.usage.total_tokens:,} tokens, {cost}"
+    yield "used", usage_words(state)
 
 
 @click.command()

@@ -22,7 +22,7 @@ from pi_subagents.models import short_id
 from pi_subagents.runs.run import RunResult
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo, echo_painted, markdown_printer, obeys_escapes, print_json
 from pi_subagents.surfaces.cli.tables import Column, drawn, fitting
-from pi_subagents.text import cell_width, clip, money, shorten_path
+from pi_subagents.text import cell_width, clip, money, shorten_path, token_count
 from pi_subagents.text.harmless import clean, painted
 from pi_subagents.text.patterns import pattern
 from pi_subagents.trees import folder_to_fill
@@ -43,7 +43,7 @@ _COLUMNS: Sequence[Column[RunResult]] = (
     ),
     Column("time", lambda result: f"{result.duration_s:.1f}s", right=True, gives_way=1),
     Column("tools", lambda result: str(result.tool_count), right=True, gives_way=4),
-    Column("tokens", lambda result: f"{result.usage.total_tokens:,}", right=True, gives_way=3),
+    Column("tokens", lambda result: token_count(result.usage.total_tokens, is_all=result.knows_cost), right=True, gives_way=3),
     Column("cost", lambda result: money(result.usage.cost, is_all=result.knows_cost), right=True, gives_way=2),
     Column("session", lambda result: short_id(result.session_id)),
 )

@@ -19,7 +19,7 @@ from pi_subagents.models import Status
 from pi_subagents.paths import home_dir
 from pi_subagents.progress import standing, status_icon
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo_in_pager
-from pi_subagents.text import age_of, cell_width, clip, cost_words, counted, duration, shorten_path
+from pi_subagents.text import age_of, cell_width, clip, cost_words, counted, duration, shorten_path, token_words
 from pi_subagents.text.harmless import clean, painted, wants_colours
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def working_time(state: RunState) -> str | None:
 
 def totals(count: int, word: str, used: Used) -> str:
     """The line below a list: `3 sessions, 141,844 tokens, $0.1953`."""
-    return f"{counted(count, word)}, {used.tokens:,} tokens, {cost_words(used.cost, is_all=used.knows_cost)}"
+    return f"{counted(count, word)}, {token_words(used.tokens, is_all=used.knows_cost)}, {cost_words(used.cost, is_all=used.knows_cost)}"
 
 
 def console_for_output() -> Console:
