@@ -193,20 +193,27 @@ AGENTS = sorted(PACKAGES)
 def test_an_example_profile_of_an_agent_can_be_used_as_it_stands_and_with_its_comments_taken_away(
     name: str, tmp_path: Path
 ) -> None:
-    text = (EXAMPLE_AGENTS / f"{name}.md").read_text(encoding="utf-8")
-    fields = tuple(f"# {key}: " for key in PROFILE.fields)
-    lines = [line[2:] if line.startswith(fields) else line for line in text.splitlines()]
-    path = tmp_path / f"{name}.md"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    for file in (EXAMPLE_AGENTS / path.name, path):
-        profile, warnings = read_profile(file)
+    lines = (EXAMPLE_AGENTS / f"{name}.md").read_text(encoding="utf-8").splitlines()
+    own_settings = "# inherit: true"
+    assert own_settings in lines
+    restricted = [_without_comment(line) for line in lines if line != own_settings]
+    inheriting = [_without_comment(line) if line == own_settings else line for line in lines]
+    harness = harness_named(name)
+    for number, text in enumerate((lines, restricted, inheriting)):
+        path = tmp_path / f"{number}.md"
+        path.write_text("\n".join(text), encoding="utf-8")
+        profile, warnings = read_profile(path)
         assert (profile.name, profile.agent, warnings) == (name, name, [])
-        harness = harness_named(name)
         assert harness.refuses(profile) is None
         assert not list(harness.unknown_tools(profile, tmp_path, tmp_path))
         asked = {field.attribute for field in PROFILE.fields.values() if field.of(profile)}
         assert asked - {"name", "description", "agent"} <= harness.honours
-        assert profile.model or file != path, "its comments show how a model is named"
+        assert profile.inherit is (text is inheriting)
+        assert profile.model or text is not restricted, "its comments show how a model is named"
+
+
+def _without_comment(line: str) -> str:
+    return line[2:] if line.startswith(tuple(f"# {key}: " for key in PROFILE.fields)) else line
 
 
 def test_a_profile_is_written_for_each_agent_that_is_here_and_none_is_overwritten(machine: Machine) -> None:
