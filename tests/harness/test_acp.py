@@ -529,6 +529,13 @@ def test_an_error_that_copilot_says_after_a_tool_fails_the_run() -> None:
     assert text == "Error: 400 Bad things"
 
 
+def test_copilot_has_failed_if_its_model_was_silent_whatever_that_cost() -> None:
+    dialogue, (said,) = at_work("copilot"), AGENTS["copilot"].errors
+    done = {"id": 3, "result": {"stopReason": "end_turn", "usage": {"inputTokens": 30, "outputTokens": 3}}}
+    state, _ = ended_text(dialogue, hear(dialogue, chunk(said), done))
+    assert (state.stop_reason, state.error_message) == ("error", said.removeprefix("Error: "))
+
+
 def test_of_an_answer_that_copilot_begins_anew_only_the_whole_one_counts() -> None:
     notice, answer = AGENTS["copilot"].retry_notice, {"id": 3, "result": {"stopReason": "end_turn"}}
     events = hear(at_work("copilot"), chunk("Half of"), chunk(notice), chunk("Whole."), answer)

@@ -34,7 +34,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     variable that is set, or "" for a login, to the agent's name for that way to log in.
 
     Some say other things as if they were the model's: `notices` word by word, `notice_prefix` before the path of a file
-    that a call named, `error_prefix` before an error.
+    that a call named, `errors` word by word, `error_prefix` before any other error.
     """
 
     arguments: tuple[str, ...] = ()
@@ -73,6 +73,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     failed_titles: frozenset[str] = frozenset()
     joins_prompts: bool = False
     tells_last_step: bool = False
+    errors: frozenset[str] = frozenset()
     error_prefix: str = ""
     notice_prefix: str = ""
     notices: frozenset[str] = frozenset()
@@ -306,6 +307,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         reports=frozenset({"diffs", "thinking", "progress", "context"}),
         tools=_KINDS,
         # It reports what happens as if it were the model's answer.
+        errors=frozenset({"Error: No response was returned. Send your message again to retry."}),
         error_prefix="Error: ",
         notice_prefix="Info: ",
         notices=frozenset(

@@ -179,7 +179,8 @@ class AcpDialogue:
         prefix = self._agent.error_prefix
         only = str(self._parts[0][1]) if len(self._parts) == 1 else ""
         # A model's answer comes in several pieces, or with the figures of its one request.
-        is_the_models = self._chunk_count > 1 or (self._message_count == 1 and bool(object_in(result.get("usage"))))
+        has_figures = self._message_count == 1 and bool(object_in(result.get("usage")))
+        is_the_models = (self._chunk_count > 1 or has_figures) and only not in self._agent.errors
         return only.removeprefix(prefix).strip() if prefix and only.startswith(prefix) and not is_the_models else None
 
     # --- the work -------------------------------------------------------------------------------------------
