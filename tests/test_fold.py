@@ -336,19 +336,35 @@ def test_files_that_an_agent_tells_of_or_writes_with_its_tools_are_kept_once_in_
     assert state.changed_files == ["/work/b.txt", "/work/told.txt"]
 
 
+TOTAL = ev.UsageTotal(usage=Usage(total_tokens=5, cost=0.5))
+
+
 @pytest.mark.parametrize(
-    ("harness", "events", "known"),
+    ("harness", "events", "knows_tokens", "knows_cost"),
     [
-        ("pi-json", [], True),
-        ("claude", [], False),
-        ("claude", [ev.UsageTotal(usage=Usage(total_tokens=5))], True),
-        ("claude", [ev.Message(role="assistant", usage=Usage(cost=0.5))], True),
-        ("codex", [ev.UsageTotal(usage=Usage(total_tokens=5), has_cost=False)], False),
+        ("pi-json", [ev.AgentStarted()], True, True),
+        ("claude", [], True, True),
+        ("claude", [ev.AgentStarted()], False, False),
+        ("claude", [ev.AgentStarted(), TOTAL], True, True),
+        ("claude", [ev.AgentStarted(), TOTAL, ev.AgentStarted()], True, False),
+        ("claude", [ev.AgentStarted(), ev.Message(role="assistant", usage=Usage(cost=0.5))], False, True),
+        ("claude", [ev.AgentStarted(), TOTAL, ev.Message(role="assistant", usage=Usage(total_tokens=2))], True, False),
+        ("codex", [ev.AgentStarted(), ev.UsageTotal(usage=Usage(total_tokens=5), has_cost=False)], True, False),
+        ("opencode", [ev.AgentStarted(), ev.UsageTotal(usage=Usage(cost=0.5))], False, True),
     ],
 )
-def test_a_cost_that_no_agent_has_told_is_not_known(harness: str, events: list[ev.Event], known: bool) -> None:
+def test_what_no_agent_has_told_of_its_tokens_and_cost_is_not_known(
+    harness: str, events: list[ev.Event], knows_tokens: bool, knows_cost: bool
+) -> None:
     state = fold(RunState(harness=harness), events)
-    assert state.knows_cost is known
+    assert (state.knows_tokens, state.knows_cost) == (knows_tokens, knows_cost)
+
+
+def test_what_is_used_after_a_total_is_added_until_the_next_one() -> None:
+    state = fold(RunState(harness="claude"), [TOTAL, ev.Message(role="assistant", usage=Usage(total_tokens=90))])
+    assert (state.usage.total_tokens, state.usage.cost) == (95, 0.5)
+    fold(state, [ev.UsageTotal(usage=Usage(total_tokens=94))])
+    assert state.usage.total_tokens == 94
 
 
 @pytest.mark.parametrize(("mode", "beginning"), [(None, "fresh"), ("native", "resumed"), ("retell", "retold")])

@@ -75,10 +75,10 @@ class RunState(msgspec.Struct):
     final_text: str | None = None
     partial: StreamedText = msgspec.field(default_factory=StreamedText)
     usage: Usage = msgspec.field(default_factory=Usage)
-    has_usage_total: bool = False
-    """The agent reports totals, so the usage of its messages is not added up."""
+    has_told_all: bool = False
+    """The agent has reported all that it used, and has not gone on since."""
     has_cost: bool = True
-    """Whether the cost of the run is known."""
+    """The last total says what it cost."""
     context_used: int | None = None
     context_size: int | None = None
     tool_count: int = 0
@@ -127,9 +127,20 @@ class RunState(msgspec.Struct):
         return self.agent_program if self.agent_program not in ("", DEFAULT_AGENT) else None
 
     @property
+    def knows_tokens(self) -> bool:
+        """Whether it is known how many tokens were used: agents other than `pi` may not report it."""
+        return self.usage.total_tokens > 0 or not self._works_unseen
+
+    @property
     def knows_cost(self) -> bool:
-        """Whether the cost is known; for agents other than `pi`, only once they have reported one."""
-        return self.has_cost and (self.other_agent is None or self.has_usage_total or self.usage.cost > 0)
+        """Whether the cost is known; for agents other than `pi`, only once they have reported all of it."""
+        return (self.has_cost and self.has_told_all) or not self._works_unseen
+
+    @property
+    def _works_unseen(self) -> bool:
+        """Whether it may have used something that no message tells."""
+        has_worked = self.begun or self.accepted or self.message_count > 0 or self.usage.total_tokens > 0
+        return self.other_agent is not None and has_worked
 
     @property
     def changed_files(self) -> list[str]:
@@ -281,12 +292,11 @@ def _assistant_message(state: RunState, event: ev.Message) -> None:
 
 
 def _add_usage(state: RunState, usage: Usage) -> None:
-    if not state.has_usage_total:
-        state.usage = state.usage + usage
+    state.usage, state.has_told_all = state.usage + usage, usage.cost > 0
 
 
 def _usage_total(state: RunState, event: ev.UsageTotal) -> None:
-    state.usage, state.has_usage_total, state.has_cost = event.usage, True, event.has_cost
+    state.usage, state.has_told_all, state.has_cost = event.usage, True, event.has_cost
     state.context_used = event.context_used if event.context_used is not None else state.context_used
     state.context_size = event.context_size if event.context_size is not None else state.context_size
 
@@ -332,7 +342,7 @@ def _settled(state: RunState, event: ev.AgentSettled) -> None:
 
 def _working_again(state: RunState, _event: ev.Event) -> None:
     # A retry, a compaction, a queued message or an extension can make the agent go on after a pass had ended.
-    state.settled = state.pass_ended = state.aborted = False
+    state.settled = state.pass_ended = state.aborted = state.has_told_all = False
     state.begun = True
 
 

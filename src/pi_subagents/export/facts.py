@@ -79,7 +79,6 @@ def session_facts(runs: Sequence[RunPage]) -> Iterator[Fact]:
     states = [run.state for run in runs]
     latest = states[-1]
     usage = sum((state.usage for state in states), Usage())
-    knows_cost = all(state.knows_cost for state in states)
     yield "Status", status_words(latest)
     yield "Session", latest.session_id
     yield from _agent_facts(latest)
@@ -89,10 +88,10 @@ def session_facts(runs: Sequence[RunPage]) -> Iterator[Fact]:
     yield "Runs", str(len(states))
     yield "Time", duration(sum(map(seconds, states)))
     yield "Tool calls", f"{sum(state.tool_count for state in states):,}"
-    yield "Tokens", _tokens(usage) if usage.total_tokens else token_count(0, is_all=knows_cost)
+    yield "Tokens", _tokens(usage, is_all=all(state.knows_tokens for state in states))
     if context := _context(latest):
         yield "Context", context
-    yield "Cost", money(usage.cost, is_all=knows_cost)
+    yield "Cost", money(usage.cost, is_all=all(state.knows_cost for state in states))
     changed = dict.fromkeys(path for state in states for path in state.changed_files)
     if changed:
         yield "Files changed", _paths(list(changed), latest.cwd)
@@ -112,7 +111,7 @@ def figures(state: RunState) -> str:
 
 def usage_words(state: RunState) -> str:
     """`4 tool calls, 3,080 tokens, $0.0021`."""
-    tokens = token_words(state.usage.total_tokens, is_all=state.knows_cost)
+    tokens = token_words(state.usage.total_tokens, is_all=state.knows_tokens)
     cost = cost_words(state.usage.cost, is_all=state.knows_cost)
     return f"{counted(state.tool_count, 'tool call')}, {tokens}, {cost}"
 
@@ -154,7 +153,9 @@ def _agent_facts(state: RunState) -> Iterator[Fact]:
         yield "Model", model + thinking
 
 
-def _tokens(usage: Usage) -> str:
+def _tokens(usage: Usage, *, is_all: bool) -> str:
+    if not is_all:
+        return token_count(usage.total_tokens, is_all=False)
     cached = f", {usage.cache_read:,} from cache" if usage.cache_read else ""
     return f"{usage.total_tokens:,} ({usage.input:,} in, {usage.output:,} out{cached})"
 

@@ -38,7 +38,7 @@ _NAMES_A_FILE = ("→ edit → ", "→ write → ")
 _MAX_TEXT_LINES = 4 * MAX_MESSAGES
 _MAX_TEXT_CHARACTERS = MAX_MESSAGES * MAX_LINE_CELLS
 
-_TOLD_OF_OTHERS = ("beginning", "knows_cost", "context_used", "context_size", "changed_files", "denied")
+_TOLD_OF_OTHERS = ("beginning", "knows_tokens", "knows_cost", "context_used", "context_size", "changed_files", "denied")
 WindowStatus = Literal["running", "completed", "error"]
 
 

@@ -77,7 +77,9 @@ def result_row(result: RunResult) -> Form:
         **json_facts(result, "name", "status", "reason", "output", "error", "session_id", "run_id"),
         "runDir": str(result.run_dir),
         **json_facts(result, "agent", "exit_code", "profile", "provider", "model", "usage", "tool_count"),
-        **json_facts(result, "beginning", "knows_cost", "context_used", "context_size", "changed_files", "denied"),
+        **json_facts(
+            result, "beginning", "knows_tokens", "knows_cost", "context_used", "context_size", "changed_files", "denied"
+        ),
         **json_facts(result, "started_at", "completed_at", "duration_ms"),
     }
 
@@ -94,7 +96,7 @@ def output_row(session: Session) -> Form:
         "error": state.error,
         "output": state.text,
         "agent": state.agent_program,
-        **json_facts(state, "beginning", "knows_cost", "changed_files"),
+        **json_facts(state, "beginning", "knows_tokens", "knows_cost", "changed_files"),
         **json_facts(state, "profile", "provider", "model", "usage", "tool_count", "started_at", "completed_at"),
         "runDir": str(session.latest.run_dir),
     }
@@ -114,8 +116,8 @@ def session_row(session: SessionSummary, total: Used | None = None) -> Form:
         **json_facts(state, "created_at", "started_at", "completed_at", "tool_count"),
         "tokens": state.usage.total_tokens,
         "cost": state.usage.cost,
-        "knowsCost": state.knows_cost,
+        **json_facts(state, "knows_tokens", "knows_cost"),
     }
     if total is not None:
-        row["total"] = json_facts(total, "tokens", "cost", "knows_cost", "tool_count")
+        row["total"] = json_facts(total, "tokens", "cost", "knows_tokens", "knows_cost", "tool_count")
     return row

@@ -152,6 +152,7 @@ class Used(msgspec.Struct, frozen=True):
     tokens: int
     cost: float
     tool_count: int
+    knows_tokens: bool = True
     knows_cost: bool = True
 
     def __add__(self, other: Used) -> Used:
@@ -159,13 +160,16 @@ class Used(msgspec.Struct, frozen=True):
             self.tokens + other.tokens,
             self.cost + other.cost,
             self.tool_count + other.tool_count,
+            self.knows_tokens and other.knows_tokens,
             self.knows_cost and other.knows_cost,
         )
 
     @classmethod
     def in_run(cls, state: RunState) -> Used:
-        """What a run has used."""
-        return cls(state.usage.total_tokens, state.usage.cost, state.tool_count, state.knows_cost)
+        """What a run has used; while it runs, what it has told so far."""
+        runs, used = not state.status.is_terminal, state.usage
+        tells = runs or state.knows_tokens, runs or state.knows_cost
+        return cls(used.total_tokens, used.cost, state.tool_count, *tells)
 
 
 NOTHING_USED = Used(0, 0.0, 0)
@@ -261,7 +265,8 @@ def _state_in(row: Mapping[str, Any]) -> RunState:
         tool_count=row["tool_count"] or 0,
         harness=row["harness"] or DEFAULT_HARNESS,
         has_cost=bool(row["knows_cost"]),
-        has_usage_total=bool(row["knows_cost"]),
+        has_told_all=bool(row["knows_cost"]),
+        begun=row["tokens"] != 0,
         is_damaged=bool(row["damaged"]),
         **{name: row[name] for name in (*told, *times)},
     )

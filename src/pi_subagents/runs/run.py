@@ -83,8 +83,9 @@ _POLL_S = 0.1
 class RunResult(msgspec.Struct, frozen=True):
     """How one task ended. `output` is the agent's last text; `error` a sentence when it did not complete.
 
-    `agent` did it: `pi`, `claude` …. Without `knows_cost`, more may have been spent than `usage` says. `beginning` is
-    what it knew of its session: nothing (`fresh`), its own conversation (`resumed`), or what it was told (`retold`).
+    `agent` did it: `pi`, `claude` …. Without `knows_tokens` or `knows_cost`, more may have been used than `usage` says.
+    `beginning` is what it knew of its session: nothing (`fresh`), its own conversation (`resumed`), or what it was
+    told (`retold`).
     `denied` counts the permission requests that were denied.
     """
 
@@ -106,6 +107,7 @@ class RunResult(msgspec.Struct, frozen=True):
     completed_at: int | None
     agent: str = ""
     beginning: Literal["fresh", "resumed", "retold"] = "fresh"
+    knows_tokens: bool = True
     knows_cost: bool = True
     context_used: int | None = None
     context_size: int | None = None

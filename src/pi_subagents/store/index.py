@@ -341,7 +341,7 @@ def _row(state: RunState, run_dir: Path, project: Path) -> list[Any]:
     if state.status.is_terminal:
         values |= {name: getattr(state, name) for name in _KNOWN_AT_THE_END}
         values |= {"status": state.status.value, "reason": state.reason.value if state.reason else None}
-        values |= {"tokens": state.usage.total_tokens, "cost": state.usage.cost}
+        values |= {"tokens": state.usage.total_tokens if state.knows_tokens else None, "cost": state.usage.cost}
     return [_to_sql(values.get(name)) for name in _COLUMNS]
 
 

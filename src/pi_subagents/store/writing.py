@@ -298,7 +298,9 @@ def result_document(state: RunState) -> dict[str, Any]:
         "finalText": state.text or None,
         "agent": state.agent_program,
         "usage": msgspec.to_builtins(state.usage),
-        **json_facts(state, "beginning", "knows_cost", "context_used", "context_size", "changed_files", "denied"),
+        **json_facts(
+            state, "beginning", "knows_tokens", "knows_cost", "context_used", "context_size", "changed_files", "denied"
+        ),
         **json_facts(state, "tool_count", "message_count", "created_at", "started_at", "completed_at"),
         "durationMs": elapsed_ms(state.started_at, state.completed_at),
     }

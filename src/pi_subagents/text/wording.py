@@ -46,8 +46,10 @@ def cost_words(cost: float, *, is_all: bool = True) -> str:
 
 
 def token_count(tokens: int, *, is_all: bool = True) -> str:
-    """`12,345`, or `unknown` if the agent told nothing of what it used."""
-    return f"{tokens:,}" if tokens or is_all else "unknown"
+    """`12,345`; `12,345+` or `unknown` if not all of them are known."""
+    if not is_all and not tokens:
+        return "unknown"
+    return f"{tokens:,}{'' if is_all else '+'}"
 
 
 def token_words(tokens: int, *, is_all: bool = True) -> str:

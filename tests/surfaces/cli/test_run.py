@@ -127,7 +127,7 @@ def test_json_has_every_fact_of_every_task(play: Play) -> None:
     assert set(result) == {
         *("name", "status", "reason", "output", "error", "sessionId", "runId", "runDir", "exitCode", "profile"),
         *("provider", "model", "usage", "toolCount", "startedAt", "completedAt", "durationMs"),
-        *("agent", "beginning", "knowsCost", "contextUsed", "contextSize", "changedFiles", "denied"),
+        *("agent", "beginning", "knowsTokens", "knowsCost", "contextUsed", "contextSize", "changedFiles", "denied"),
     }
     assert Path(result["runDir"]) == stage.run_dirs[0]
 

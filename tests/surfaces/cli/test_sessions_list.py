@@ -129,8 +129,9 @@ def test_programs_get_every_fact(desk: Desk) -> None:
         "toolCount": 0,
         "tokens": 120,
         "cost": 0.01,
+        "knowsTokens": True,
         "knowsCost": True,
-        "total": {"tokens": 120, "cost": 0.01, "knowsCost": True, "toolCount": 0},
+        "total": {"tokens": 120, "cost": 0.01, "knowsTokens": True, "knowsCost": True, "toolCount": 0},
     }
 
 

@@ -68,8 +68,8 @@ def _show_list(runs: Sequence[Run], *, with_project: bool, pager: bool) -> None:
     short = short_run_ids(run.run_dir for run in runs)
     columns: list[Column[Run]] = [
         *run_columns("run", lambda run: short[run.run_dir], lambda run: run.state),
-        Column("tokens", lambda run: _tokens(run.state), right=True, gives_way=3),
-        Column("cost", lambda run: money(run.state.usage.cost, is_all=run.state.knows_cost), right=True, gives_way=1),
+        Column("tokens", lambda run: _tokens(Used.in_run(run.state)), right=True, gives_way=3),
+        Column("cost", lambda run: _cost(Used.in_run(run.state)), right=True, gives_way=1),
     ]
     if with_project:
         columns.append(project_column(lambda run: run.project))
@@ -98,8 +98,12 @@ def status(run: str, as_json: bool) -> None:
     count_as_told(found)
 
 
-def _tokens(state: RunState) -> str:
-    return token_count(state.usage.total_tokens, is_all=state.knows_cost)
+def _tokens(used: Used) -> str:
+    return token_count(used.tokens, is_all=used.knows_tokens)
+
+
+def _cost(used: Used) -> str:
+    return money(used.cost, is_all=used.knows_cost)
 
 
 def _facts(state: RunState) -> Iterator[tuple[str, str]]:

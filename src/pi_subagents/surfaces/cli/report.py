@@ -43,7 +43,12 @@ _COLUMNS: Sequence[Column[RunResult]] = (
     ),
     Column("time", lambda result: f"{result.duration_s:.1f}s", right=True, gives_way=1),
     Column("tools", lambda result: str(result.tool_count), right=True, gives_way=4),
-    Column("tokens", lambda result: token_count(result.usage.total_tokens, is_all=result.knows_cost), right=True, gives_way=3),
+    Column(
+        "tokens",
+        lambda result: token_count(result.usage.total_tokens, is_all=result.knows_tokens),
+        right=True,
+        gives_way=3,
+    ),
     Column("cost", lambda result: money(result.usage.cost, is_all=result.knows_cost), right=True, gives_way=2),
     Column("session", lambda result: short_id(result.session_id)),
 )

@@ -128,7 +128,7 @@ def _show_list(place: Place, found: Sequence[SessionSummary], *, with_project: b
 
 
 def _tokens(used: Used) -> str:
-    return token_count(used.tokens, is_all=used.knows_cost)
+    return token_count(used.tokens, is_all=used.knows_tokens)
 
 
 def _spent(used: Used) -> str:

@@ -103,7 +103,8 @@ def working_time(state: RunState) -> str | None:
 
 def totals(count: int, word: str, used: Used) -> str:
     """The line below a list: `3 sessions, 141,844 tokens, $0.1953`."""
-    return f"{counted(count, word)}, {token_words(used.tokens, is_all=used.knows_cost)}, {cost_words(used.cost, is_all=used.knows_cost)}"
+    tokens, cost = token_words(used.tokens, is_all=used.knows_tokens), cost_words(used.cost, is_all=used.knows_cost)
+    return f"{counted(count, word)}, {tokens}, {cost}"
 
 
 def console_for_output() -> Console:
