@@ -8,6 +8,7 @@ from __future__ import annotations
 import copy
 import json
 import os
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +17,7 @@ from typing import Any, TypeVar
 import pytest
 
 from pi_subagents.conformance import TESTED
+from pi_subagents.conformance.agents import KEY
 from pi_subagents.conformance.sink import Sink
 from pi_subagents.conformance.stage import Stage
 from pi_subagents.fold import RunState, fold
@@ -23,7 +25,8 @@ from pi_subagents.harness.claude.dialogue import ClaudeDialogue
 from pi_subagents.jsonl import Framer
 from pi_subagents.models import Reason
 from pi_subagents.models import event as ev
-from pi_subagents.offline import Hang, Say
+from pi_subagents.offline import Call, Hang, Say, Script, Turn
+from pi_subagents.offline.script import Step
 from scripts.bootstrap import AGENTS
 
 STREAMS = sorted((Path(__file__).parent.parent / "data" / "workers" / "claude").glob("*.jsonl"))
@@ -377,3 +380,77 @@ async def test_a_key_of_the_profile_goes_before_a_token_of_the_user(stage: Stage
 
     outcome = await stage.run("Go.", Say("Done."), apiKey="sk-of-the-profile")
     assert outcome.completed("Done.").request.authorization.endswith("sk-of-the-profile")
+
+
+def trust(stage: Stage) -> None:
+    stage.write(stage.agent_dir / "trust.json", json.dumps({str(stage.root.resolve()): True}))
+
+
+SERVER = """
+import json, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    about = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "db", "version": ""}}
+    tools = {"tools": [{"name": "wipe", "description": "", "inputSchema": {"type": "object", "properties": {}}}]}
+    result = {"initialize": about, "tools/list": tools}.get(asked.get("method"), {})
+    if "id" in asked:
+        print(json.dumps({"jsonrpc": "2.0", "id": asked["id"], "result": result}), flush=True)
+"""
+
+
+@real
+@pytest.mark.parametrize(
+    ("limits", "are_there"), [({}, True), ({"noTools": True}, False), ({"tools": ["read"]}, False)]
+)
+async def test_a_list_of_tools_leaves_out_those_of_the_users_servers(
+    limits: dict[str, Any], are_there: bool, stage: Stage
+) -> None:
+    trust(stage)
+    server = {"command": sys.executable, "args": [str(stage.write(stage.root / "server.py", SERVER))]}
+    stage.write(stage.home / ".claude.json", json.dumps({"mcpServers": {"db": server}}))
+    outcome = await stage.run("Go.", Call("mcp__db__wipe"), Say("Done."), inherit=True, **limits)
+    (wiped,) = outcome.completed("Done.").results
+    assert ("No such tool" not in wiped.text) is are_there
+
+
+@real
+async def test_a_list_of_tools_cannot_name_one_of_a_server(stage: Stage) -> None:
+    refused = await stage.refusal(inherit=True, tools=["read", "mcp__db__wipe"])
+    assert 'names "mcp__db__wipe" in "tools", which claude does not have.' in refused
+
+
+@real
+async def test_the_key_of_a_profile_does_not_stay_in_the_users_home(stage: Stage) -> None:
+    trust(stage)
+    shown = await stage.run("Go.", stage.agent.tools.bash("env"), Say("Done."), inherit=True, apiKey=KEY)
+    assert KEY in shown.completed("Done.").asked[0].authorization
+    assert stage.files_with(KEY) == []
+
+
+@real
+async def test_a_conversation_goes_on_with_the_users_own_settings_too(stage: Stage) -> None:
+    steps = Say("I keep 4711."), Say("It was 4711.")
+    first = await stage.run("Remember 4711.", *steps, resumeMode="native")
+    options: dict[str, Any] = {"resumeMode": "native", "inherit": True, "resume": first.run.session_id}
+    second = (await stage.run("What was it?", *steps, **options)).completed("It was 4711.")
+    assert second.state.beginning == "resumed"
+
+
+@real
+async def test_the_files_that_its_own_sub_agent_writes_are_known_unless_writing_failed(stage: Stage) -> None:
+    tools, written = stage.agent.tools, stage.project / "below.txt"
+    assert tools.delegate is not None
+    steps: list[Step] = [tools.write(written, "x\n"), tools.edit(written, "nowhere", "y"), Say("Written.")]
+    script = Script().when("Write it", steps).otherwise([*tools.delegate("Write it."), Say("Done.")])
+    outcome = (await stage.run("Go.", script=script, approvals="allow")).completed("Done.")
+    assert [change.path for change in outcome.of(ev.FileChanged)] == [str(written)]
+
+
+@real
+async def test_a_request_for_permission_comes_after_the_call_that_it_is_about(stage: Stage) -> None:
+    turn = Turn("I look around.", (stage.agent.tools.bash("touch here"),), thinking="Hm.")
+    outcome = await stage.run("Go.", turn, Say("Done."))
+    kinds = (ev.ToolStarted, ev.ApprovalRequested, ev.ApprovalAnswered, ev.ToolEnded)
+    assert [type(event) for event in outcome.events if isinstance(event, kinds)] == list(kinds)
+    said = [event.text for event in outcome.of(ev.Message) if event.role == "assistant" and event.text]
+    assert said == ["I look around.", "Done."]

@@ -15,6 +15,7 @@ from pi_subagents.harness.claude.launch import (
     KEY_VARIABLES,
     LEVELS,
     LOGIN_FILE,
+    OF_SERVERS,
     OFFERED,
     claude_invocation,
     own_name,
@@ -76,6 +77,8 @@ class Claude(Agent):
             for name in names or ():
                 if own_name(name) is None:
                     yield UnknownTool(key, name, did_you_mean(name, OFFERED))
+                elif key == "tools" and name.startswith(OF_SERVERS):
+                    yield UnknownTool(key, name, " With a list of tools it gets none of MCP servers.")
 
     def invocation(self, launch: Launch) -> Invocation:
         return claude_invocation(launch)

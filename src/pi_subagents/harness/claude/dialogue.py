@@ -20,6 +20,7 @@ from pi_subagents.harness.claude.records import (
     doing,
     error_message,
     file_changed,
+    files_written,
     is_untouched,
     model_usage,
     our_name,
@@ -46,6 +47,12 @@ _HOPELESS_TRIES = 2
 _DENIED = "The person who gave you this task does not allow it. Go on without it, or say what you could not do."
 
 Events = Iterator[ev.AnyEvent]
+_CallBelow = tuple[str, str]
+
+
+def _below(record: dict[str, Any], call_id: object) -> _CallBelow:
+    """Which call of which of claude's own sub-agents."""
+    return str(record.get("agent_id")), str(call_id)
 
 
 class ClaudeDialogue:
@@ -57,6 +64,7 @@ class ClaudeDialogue:
         self._session: str | None = None
         self._prompted = False
         self._calls: dict[str, str] = {}
+        self._written_below: dict[_CallBelow, str] = {}
         self._requests: dict[str, dict[str, Any]] = {}
         self._background = 0
         self._refusals = 0
@@ -183,6 +191,7 @@ class ClaudeDialogue:
     def _assistant(self, record: dict[str, Any], at: int) -> Events:
         message = object_in(record.get("message"))
         if (parent := text_in(record.get("parent_tool_use_id"))) is not None:
+            self._written_below |= {_below(record, call): path for call, path in files_written(message)}
             yield from self._progress(parent, doing(message), at)
             return
         if self._draft is None or self._draft.id != str(message.get("id")):
@@ -226,7 +235,8 @@ class ClaudeDialogue:
 
     def _user(self, record: dict[str, Any], at: int) -> Events:
         content = object_in(record.get("message")).get("content")
-        if text_in(record.get("parent_tool_use_id")) is not None:
+        if (parent := text_in(record.get("parent_tool_use_id"))) is not None:
+            yield from self._changed_below(record, parent, at)
             return
         # Tool results may come before the end of the message with the calls.
         is_over = self._draft is None or self._draft.is_over
@@ -243,6 +253,13 @@ class ClaudeDialogue:
             self._prompted = True
             # Claude also writes user messages to itself; they must not look as if a person had sent them.
             yield ev.Message(at=at, role="user" if record.get("isReplay") else "custom", parts=tuple(told))
+
+    def _changed_below(self, record: dict[str, Any], parent: str, at: int) -> Events:
+        """The files that tools of claude's own sub-agent have changed; of those it tells no diff."""
+        for item in items_in(object_in(record.get("message")).get("content")):
+            path = self._written_below.pop(_below(record, item.get("tool_use_id")), None)
+            if path is not None and item.get("is_error") is not True:
+                yield ev.FileChanged(at=at, path=path, tool_call_id=parent)
 
     def _tool_result(self, item: dict[str, Any], result: Any, at: int) -> Events:
         call_id = str(item.get("tool_use_id"))
@@ -266,6 +283,7 @@ class ClaudeDialogue:
             self._replies += control_response(request_id, subtype="error", error="not supported")
             yield unknown(f"control/{request.get('subtype')}", record, at)
             return
+        yield from self._blocks(at)  # the call that it asks about
         name, arguments = text_in(request.get("tool_name")) or "tool", object_in(request.get("input"))
         self._requests[request_id] = arguments
         about = text_in(arguments.get("command") or arguments.get("file_path") or request.get("description")) or ""

@@ -32,7 +32,8 @@ KEY_VARIABLES = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH
 
 _PROTOCOL = ("-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
 _TELLING = ("--include-partial-messages", "--replay-user-messages", "--permission-prompt-tool", "stdio")
-_HERMETIC = ("--setting-sources", "", "--strict-mcp-config")
+_NO_SERVERS = "--strict-mcp-config"
+_HERMETIC = ("--setting-sources", "", _NO_SERVERS)
 
 _FOR_PEOPLE = ("AskUserQuestion", "EnterPlanMode", "ExitPlanMode")
 _FOR_LATER = ("CronCreate", "CronDelete", "CronList", "ScheduleWakeup")
@@ -68,13 +69,15 @@ _OTHER_TOOLS = (
 )
 OFFERED = tuple(_OWN_NAMES)
 """Our names of the tools that it has."""
+OF_SERVERS = "mcp__"
+"""The names of tools of MCP servers begin with it."""
 
 
 def own_name(tool: str) -> str | None:
     """Its own name for a tool, given by our name or its own; None if it has no such tool."""
     if tool in _OWN_NAMES:
         return _OWN_NAMES[tool]
-    return tool if tool in TOOLS or tool in _OTHER_TOOLS or tool.startswith("mcp__") else None
+    return tool if tool in TOOLS or tool in _OTHER_TOOLS or tool.startswith(OF_SERVERS) else None
 
 
 _SPECIAL, _ESCAPED = re.compile(r"[][*?!\\]"), r"\\\g<0>"
@@ -113,7 +116,11 @@ def _arguments(launch: Launch, profile: Profile) -> Iterator[str]:
     if not profile.inherit:
         yield from _HERMETIC
     elif not launch.place.is_approved(launch.cwd):
-        yield from ("--setting-sources", "user", "--strict-mcp-config")
+        yield from ("--setting-sources", "user", _NO_SERVERS)
+    elif _lists_tools(profile):
+        yield _NO_SERVERS
+    if profile.inherit and profile.api_key is not None:
+        yield "--no-session-persistence"  # what its commands print, such as the key, would stay in the user's home
     yield from _option("--model", profile.model)
     if profile.thinking_level and profile.thinking_level != "off":
         yield from ("--effort", LEVELS[profile.thinking_level])
@@ -139,11 +146,16 @@ def _option(flag: str, value: str | None) -> tuple[str, ...]:
 
 
 def _tools(profile: Profile) -> Iterator[str]:
-    if profile.no_tools or profile.tools is not None:
+    if _lists_tools(profile):
         names = () if profile.no_tools else _own_names(profile.tools or ())
         yield from ("--tools", ",".join(names))
     excluded = _own_names(profile.exclude_tools or ())
     yield from ("--disallowedTools", ",".join((*_FOR_PEOPLE, *_FOR_LATER, *excluded)))
+
+
+def _lists_tools(profile: Profile) -> bool:
+    """Whether it may use only certain tools; `--tools` restricts its own, not those of MCP servers."""
+    return profile.no_tools or profile.tools is not None
 
 
 def _may_read(folders: Iterable[str]) -> str:
@@ -193,6 +205,8 @@ def _files(launch: Launch, profile: Profile) -> Iterator[RunFile]:
         yield RunFile(SYSTEM_PROMPT_FILE, profile.system_prompt.encode())
     if profile.append_system_prompt:
         yield RunFile(_appended_file(profile), profile.append_system_prompt.encode())
+    for name, content in (launch.conversation.files if launch.conversation else {}).items():
+        yield RunFile(name, content)
     if profile.inherit:
         return
     login = file_there(user_home(launch.environ) / LOGIN_FILE)
@@ -200,5 +214,3 @@ def _files(launch: Launch, profile: Profile) -> Iterator[RunFile]:
         yield RunFile(f"{AGENT_HOME}/{LOGIN_FILE}", link_to=login)
     # Created by us, so that the directory is tidied up even if we are killed.
     yield RunFile(f"{AGENT_HOME}/tmp/.keep")
-    for name, content in (launch.conversation.files if launch.conversation else {}).items():
-        yield RunFile(name, content)

@@ -15,6 +15,9 @@ from pi_subagents.models.run import Usage
 from pi_subagents.redaction import MARK
 
 
+_WRITING = ("edit", "write")
+
+
 def our_name(tool: str) -> str:
     return TOOLS[tool].name if tool in TOOLS else tool
 
@@ -45,6 +48,14 @@ def doing(message: dict[str, Any]) -> str:
         if isinstance(part, ev.TextPart | ev.ToolCallPart):
             said = part.text if isinstance(part, ev.TextPart) else part.name
     return said
+
+
+def files_written(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """The calls that write a file, with its path."""
+    for part in parts_in(message):
+        path = part.arguments.get("path") if isinstance(part, ev.ToolCallPart) and part.name in _WRITING else None
+        if isinstance(part, ev.ToolCallPart) and isinstance(path, str):
+            yield part.id, path
 
 
 def usage_in(figures: dict[str, Any]) -> Usage:
