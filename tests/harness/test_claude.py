@@ -390,7 +390,8 @@ SERVER = """
 import json, sys
 for line in sys.stdin:
     asked = json.loads(line)
-    about = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": {"name": "db", "version": ""}}
+    info = {"name": "db", "version": "1"}
+    about = {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}}, "serverInfo": info}
     tools = {"tools": [{"name": "wipe", "description": "", "inputSchema": {"type": "object", "properties": {}}}]}
     result = {"initialize": about, "tools/list": tools}.get(asked.get("method"), {})
     if "id" in asked:
