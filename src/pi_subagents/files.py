@@ -53,6 +53,11 @@ def belongs_to_us(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid()
 
 
+def draft_name() -> str:
+    """A hidden name for what is to become a file; that file's own may be as long as a name can be."""
+    return f".{os.urandom(8).hex()}.new"
+
+
 class Directory:
     """An open directory. What is in it is named by a single word, and links are refused, not followed.
 
@@ -201,7 +206,7 @@ class Directory:
 
     def draft(self, name: str, content: bytes, *, mode: int = 0o600, sync: bool = True) -> str:
         """Write what is to become a file, so that naming it needs no more room; its hidden name. Raises OSError."""
-        draft = f".{name}.{os.urandom(8).hex()}.new"
+        draft = draft_name()
         try:
             self.create(draft, content, sync=sync, mode=mode)
         except OSError:

@@ -301,7 +301,7 @@ def test_an_approval_is_answered_by_the_kind_of_what_is_offered(
     [
         (b'{"jsonrpc":"2.0","id":7,"method":"session/request_permission","params":{"x', 7),
         (b'{"jsonrpc": "2.0", "method": "fs/write_text_file", "id": "w-1", "params": {', "w-1"),
-        (b'{"jsonrpc":"2.0","id":3,"result":{"method":"x', None),
+        (b'{"jsonrpc":"2.0","id":77,"result":{"method":"x', None),
         (b'{"jsonrpc":"2.0","method":"session/update","params":{"id":7,"method":"x', None),
     ],
 )
@@ -310,6 +310,17 @@ def test_a_request_that_is_too_large_to_keep_is_refused_so_that_nobody_waits(hea
     (event,) = dialogue.decode(Oversized(40_000_000, head), AT)
     assert isinstance(event, ev.Dropped)
     assert [(reply["id"], "error" in reply) for reply in replies(dialogue)] == ([(answered, True)] if answered else [])
+
+
+def test_an_answer_that_is_too_large_to_keep_ends_what_waited_for_it() -> None:
+    huge = Oversized(40_000_000, b'{"jsonrpc":"2.0","id":3,"result":{"stopReason":"end_turn","_meta":{"x":"')
+    dialogue = at_work()
+    state, text = ended_text(dialogue, [*hear(dialogue, chunk("All I "), chunk("said.")), *dialogue.decode(huge, AT)])
+    assert (state.stop_reason, state.error_message, text) == (
+        "error",
+        "The agent's answer is too large to read",
+        "All I said.",
+    )
 
 
 def test_a_denied_call_ends_when_the_agent_goes_on_even_if_it_does_not_say_so() -> None:

@@ -187,6 +187,23 @@ def test_a_session_of_many_megabytes_is_cleaned_in_little_memory(run_dir: Path) 
     assert (run_dir / SESSION).read_bytes() == line * 2000 + MARK.encode() + line * 2000
 
 
+@pytest.mark.parametrize("keys", [[], [KEY]])
+def test_a_file_that_is_one_huge_hole_is_not_filled(run_dir: Path, keys: list[str]) -> None:
+    leave_behind(run_dir, note_for(*keys))
+    os.truncate(run_dir / SESSION, 1 << 42)
+    load_run(run_dir)
+    assert (run_dir / SESSION).exists() is not bool(keys), "in what is kept no key may be left"
+    assert not (run_dir / TIDY_FILE).exists()
+
+
+def test_a_key_is_taken_out_of_a_file_with_the_longest_name(run_dir: Path) -> None:
+    name = "n" * 255
+    leave_behind(run_dir, note_for(KEY, written=[name]))
+    (run_dir / name).write_text(f"the key: {KEY}")
+    load_run(run_dir)
+    assert (run_dir / name).read_text() == f"the key: {MARK}"
+
+
 @pytest.mark.parametrize(
     "content",
     [

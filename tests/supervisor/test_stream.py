@@ -114,6 +114,34 @@ def test_a_record_that_a_decoder_fails_at_is_kept_and_costs_nothing_of_what_come
     assert [event.text for event in events if isinstance(event, ev.Message)] == ["before after."]
 
 
+class Beginning(PiDecoder):
+    """Begins a message with its first piece, as agents do that announce none."""
+
+    def decode(self, frame: Frame, at: int) -> list[ev.AnyEvent]:
+        assert isinstance(frame, bytes)
+        return [ev.MessageStarted(at=at, role="assistant"), ev.Delta(at=at, kind="text", text=frame.decode())]
+
+
+def test_the_log_keeps_no_piece_that_begins_a_message_either() -> None:
+    stream = Stdout(Beginning())
+    stream.feed(SECRET[:-1].encode() + b"\n")
+    assert SECRET[:-1].encode() not in stream.log.getvalue()
+
+
+class Printing(PiDecoder):
+    """Hears a command print."""
+
+    def decode(self, frame: Frame, at: int) -> list[ev.AnyEvent]:
+        assert isinstance(frame, bytes)
+        return [ev.ToolProgress(at=at, id="1", name="bash", line=frame.decode())]
+
+
+def test_a_secret_that_a_command_has_not_printed_to_its_end_is_not_shown() -> None:
+    stream = Stdout(Printing())
+    stream.feed(f"it is {SECRET[:-1]}\n".encode())
+    assert stream.take_pending() == [ev.ToolProgress(at=7, id="1", name="bash", line=f"it is {MARK}")]
+
+
 def test_a_secret_that_breaks_off_is_not_shown_either() -> None:
     stream = Stdout()
     stream.feed(delta("the key: " + SECRET[:-1]))

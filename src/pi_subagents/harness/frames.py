@@ -24,6 +24,7 @@ _LONE_SURROGATE = pattern("[\ud800-\udfff]")
 _REQUEST_HEAD = pattern(
     r'\s*\{(?:\s*"(?:jsonrpc|method)"\s*:\s*"[^"]*"\s*,|\s*"id"\s*:\s*(\d{1,18}|"[^"\\]*")\s*,)+\s*"(?:params|method)"'
 )
+_ANSWER_HEAD = pattern(r'\s*\{(?:\s*"jsonrpc"\s*:\s*"[^"]*"\s*,)?\s*"id"\s*:\s*(\d{1,18})\s*,\s*"result"')
 _OBJECT: msgspec.json.Decoder[dict[str, Any]] = decoder_of(dict[str, Any])
 
 
@@ -72,6 +73,12 @@ def request_in(frame: Oversized) -> int | str | None:
     if found is None or found[1] is None or '"method"' not in found[0]:
         return None
     return int(found[1]) if found[1].isdigit() else found[1].strip('"')
+
+
+def answered_in(frame: Oversized) -> int | None:
+    """The id of our request that is answered by a record too large to keep, if its first bytes tell."""
+    found = _ANSWER_HEAD.match(frame.head.decode("utf-8", "replace"))
+    return int(found[1]) if found else None
 
 
 def repair(frame: bytes) -> bytes | None:

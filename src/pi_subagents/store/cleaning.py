@@ -20,8 +20,10 @@ from pi_subagents.store.record import TIDY_FILE, open_run
 Rewrite = Callable[[Directory, str], bool]
 """Takes the keys out of a file; False if only deleting the file removes them."""
 
-_MAX_BYTES = 512 * 1024 * 1024
-"""For a conversation that is to be continued; all of it is in memory for a moment."""
+MAX_BYTES = 512 * 1024 * 1024
+"""For a conversation that is to be continued; all of it is in memory for a moment. No keys are sought in a larger one:
+it may be one hole of many terabytes.
+"""
 _MAX_FILES = 1000
 
 
@@ -111,7 +113,7 @@ def read_matching(run_dir: Path, patterns: Sequence[str]) -> dict[str, bytes]:
                 if len(found) + len(names) > _MAX_FILES:
                     return {}
                 for name in names:
-                    found[name] = _read(run, name, _MAX_BYTES - sum(map(len, found.values())))
+                    found[name] = _read(run, name, MAX_BYTES - sum(map(len, found.values())))
                 if not found:
                     return {}
     except (OSError, StoreError):

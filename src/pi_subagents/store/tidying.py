@@ -17,9 +17,9 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.encoding import JsonError, decode_json
-from pi_subagents.files import MAX_CONFIGURATION_BYTES, PART_OF_REMOVED, Directory, is_word
+from pi_subagents.files import MAX_CONFIGURATION_BYTES, PART_OF_REMOVED, Directory, draft_name, is_word
 from pi_subagents.redaction import MARK
-from pi_subagents.store.cleaning import is_binary, leave_clean, remove_placeholders
+from pi_subagents.store.cleaning import MAX_BYTES, is_binary, leave_clean, remove_placeholders
 from pi_subagents.store.record import OUR_FILES, TIDY_FILE
 
 _ANCHOR_BYTES = 4
@@ -103,7 +103,11 @@ def _read_note(run: Directory) -> Tidying:
 
 
 def _redact(note: Tidying, run: Directory, name: str) -> bool:
-    draft = f".{name}.{os.urandom(8).hex()}.new"
+    if not note.secrets:
+        return True
+    if run.status(name).st_size > MAX_BYTES:
+        return False
+    draft = draft_name()
     run.create(draft)
     try:
         with os.fdopen(run.open(name, os.O_RDONLY), "rb") as source:

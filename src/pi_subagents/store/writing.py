@@ -22,7 +22,7 @@ from pi_subagents.files import Directory
 from pi_subagents.fold import RunState
 from pi_subagents.harness import RunFile
 from pi_subagents.models.event import Created, Event
-from pi_subagents.store.cleaning import is_binary, leave_clean, remove_placeholders
+from pi_subagents.store.cleaning import MAX_BYTES, is_binary, leave_clean, remove_placeholders
 from pi_subagents.store.lease import Lease
 from pi_subagents.store.record import (
     JOURNAL_FILE,
@@ -179,6 +179,8 @@ class RunRecord:
         def rewrite(folder: Directory, name: str) -> bool:
             if change is None:
                 return True
+            if folder.status(name).st_size > MAX_BYTES:
+                return False
             before = folder.read(name)
             after = change(before)
             if after != before and is_binary(before):

@@ -93,8 +93,9 @@ class AgentOutput:
         for frame in frames:
             clean_frame = self._without_secrets(frame)
             decoded = self._understood(clean_frame)
-            is_piece = all(isinstance(event, ev.Delta | ev.ToolProgress) for event in decoded)
-            if not is_piece and not isinstance(clean_frame, Oversized):
+            # The next piece may hold the rest of a secret.
+            is_piece = any(isinstance(event, ev.Delta | ev.ToolProgress) for event in decoded)
+            if decoded and not is_piece and not isinstance(clean_frame, Oversized):
                 kept.append(clean_frame + b"\n")
             for event in decoded:
                 self._add(event, events)
@@ -122,7 +123,7 @@ class AgentOutput:
             self._joined = event
             self._pieces.append(event.text)
         elif isinstance(event, ev.ToolProgress):
-            self._progress = event
+            self._progress = replace(event, line=self._redactor.cut_text(event.line))
         else:
             # Only a message ends the pieces of one; whatever else comes in between, a secret may go on after it.
             events += self._release(complete=isinstance(event, ev.Message | ev.MessageStarted))

@@ -27,7 +27,6 @@ class Call(msgspec.Struct):
     part: ev.ToolCallPart | None = None
     """The call as we announced it; None until then."""
     has_ended: bool = False
-    is_denied: bool = False
 
     def learn(self, update: dict[str, Any]) -> None:
         """Take in an update; what was announced does not change any more."""

@@ -16,6 +16,7 @@ from pi_subagents.harness.acp.answers import ending_in, tokens_in
 from pi_subagents.harness.acp.calls import Call, changes_by, exit_code_in, text_of
 from pi_subagents.harness.acp.setup import Brief, Setup, message
 from pi_subagents.harness.frames import (
+    answered_in,
     figure_in,
     items_in,
     last_line,
@@ -63,6 +64,7 @@ class AcpDialogue:
         self._steps: list[dict[str, Any]] = []
         self._calls: dict[str, Call] = {}
         self._requests: dict[str, tuple[Any, list[dict[str, Any]], Call | None]] = {}
+        self._denied: list[Call] = []
         self._said: list[str] = []
         self._context: dict[str, Any] = {}
 
@@ -74,8 +76,8 @@ class AcpDialogue:
         record, self._events = read_object(frame, at)
         if record is not None:
             self._heed(record)
-        elif isinstance(frame, Oversized) and (request := request_in(frame)) is not None:
-            self._replies += message(id=request, error=_TOO_LARGE)
+        elif isinstance(frame, Oversized):
+            self._heed_unread(frame)
         return self._events
 
     def take_replies(self) -> bytes:
@@ -106,8 +108,8 @@ class AcpDialogue:
         if request_id not in self._requests:
             return b""
         given, options, call = self._requests.pop(request_id)
-        if call is not None:
-            call.is_denied = not allowed
+        if call is not None and not allowed:
+            self._denied.append(call)
         kinds = ("allow_once", "allow_always") if allowed else ("reject_once", "reject_always")
         picked = next((option for kind in kinds for option in options if option.get("kind") == kind), None)
         chosen = {"outcome": "selected", "optionId": picked.get("optionId")} if picked else {"outcome": "cancelled"}
@@ -129,6 +131,13 @@ class AcpDialogue:
             self._go_on(record)
         else:
             self._events.append(unknown(method or "answer", record, self._at))
+
+    def _heed_unread(self, frame: Oversized) -> None:
+        """A record that is too large to keep: whoever waits for an answer must get one, we included."""
+        if (request := request_in(frame)) is not None:
+            self._replies += message(id=request, error=_TOO_LARGE)
+        elif (answered := answered_in(frame)) is not None:
+            self._heed({"id": answered, "error": {"message": "The agent's answer is too large to read"}})
 
     def _go_on(self, answer: dict[str, Any]) -> None:
         """Send the next request of the setup; if it is complete, the prompt."""
@@ -249,7 +258,8 @@ class AcpDialogue:
     def _begin(self) -> None:
         """Begin a message unless one is open; steering messages sent meanwhile come before it."""
         if not self._parts:
-            self._end_all(call for call in self._calls.values() if call.is_denied)  # not all agents end them
+            denied, self._denied = self._denied, []
+            self._end_all(denied)  # not all agents end them
             self._message_count += 1
             self._chunk_count = 0
             self._hear()

@@ -14,7 +14,6 @@ from pi_subagents.models import event as ev
 from pi_subagents.models.run import Usage
 from pi_subagents.redaction import MARK
 
-
 _WRITING = ("edit", "write")
 
 
