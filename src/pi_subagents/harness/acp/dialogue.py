@@ -136,7 +136,7 @@ class AcpDialogue:
         """A record that is too large to keep: whoever waits for an answer must get one, we included."""
         if (request := request_in(frame)) is not None:
             self._replies += message(id=request, error=_TOO_LARGE)
-        elif (answered := answered_in(frame)) is not None:
+        elif (answered := answered_in(frame)) in self._prompts or self._setup.awaits(answered):
             self._heed({"id": answered, "error": {"message": "The agent's answer is too large to read"}})
 
     def _go_on(self, answer: dict[str, Any]) -> None:
