@@ -17,7 +17,10 @@ from pi_subagents.conformance import TESTED
 from pi_subagents.conformance.sink import Sink
 from pi_subagents.conformance.stage import Outcome, Stage
 from pi_subagents.conformance.suite import surroundings
+from pi_subagents.harness import Launch, Program, harness_named
+from pi_subagents.models.task import Profile
 from pi_subagents.offline import Call, Say, Script
+from pi_subagents.place import Place
 from tests.agents.test_conformance import program_for
 
 # As the test run found them: every test hides the user's variables and home from itself.
@@ -186,6 +189,11 @@ def _delegating(agent: str = "general") -> Script:
     return Script().when("Count the leaves", [Say("77")]).otherwise([task, Say("Done.")])
 
 
+def leave_config(stage: Stage, **config: Any) -> None:
+    """In the user's home, settings for opencode."""
+    stage.write(stage.home / ".config/opencode/opencode.json", json.dumps(config))
+
+
 def tools_of(outcome: Outcome) -> list[set[str]]:
     return [set(request.tools) for request in outcome.asked]
 
@@ -198,12 +206,15 @@ def test_the_sub_agents_of_opencode_are_restricted_too(stage_for: StageFor) -> N
     assert all("read" in tools for tools in tools_of(outcome))
 
 
-def test_a_sub_agent_that_the_user_allows_more_is_not_offered_where_tools_are_restricted(stage_for: StageFor) -> None:
+@pytest.mark.parametrize("fields", [{}, {"approvals": "allow"}, {"excludeTools": ["bash"]}])
+def test_with_the_users_settings_which_may_allow_them_more_or_make_them_ask_opencode_has_no_sub_agents(
+    fields: dict[str, Any], stage_for: StageFor
+) -> None:
     stage = stage_for("opencode")
-    helper = {"mode": "subagent", "description": "Helps.", "permission": {"bash": "allow"}}
-    stage.write(stage.home / ".config/opencode/opencode.json", json.dumps({"agent": {"helper": helper}}))
-    outcome = asyncio.run(stage.run("Go.", script=_delegating("helper"), excludeTools=["bash"], inherit=True))
-    assert not any({"bash", "task"} & tools for tools in tools_of(outcome.completed("Done.")))
+    helper = {"mode": "subagent", "description": "Helps.", "permission": {"bash": "allow", "edit": "ask"}}
+    leave_config(stage, agent={"helper": helper}, permission={"task": "allow"})
+    outcome = asyncio.run(stage.run("Go.", script=_delegating("helper"), inherit=True, **fields))
+    assert not any("task" in tools for tools in tools_of(outcome.completed("Done.")))
 
 
 @pytest.mark.parametrize("fields", [{"mode": "plan"}, {"inherit": True}])
@@ -211,7 +222,7 @@ def test_the_profile_counts_for_whichever_of_its_agents_opencode_uses(
     fields: dict[str, Any], stage_for: StageFor
 ) -> None:
     stage = stage_for("opencode")
-    stage.write(stage.home / ".config/opencode/opencode.json", json.dumps({"default_agent": "plan"}))
+    leave_config(stage, default_agent="plan")
     outcome = run(stage, excludeTools=["bash"], systemPrompt="You are Bob 4711.", **fields).completed("Done.")
     assert outcome.request.system_text.startswith("You are Bob 4711.")
     assert "bash" not in outcome.request.tools
@@ -242,3 +253,89 @@ def test_what_would_be_lost_with_the_users_settings_is_refused(
 def test_gemini_takes_a_system_prompt_with_the_users_settings_too(stage_for: StageFor) -> None:
     outcome = run(stage_for("gemini"), systemPrompt="You are Bob 4711.", inherit=True).completed("Done.")
     assert outcome.request.system_text.startswith("You are Bob 4711.")
+
+
+# --- permissions of opencode ----------------------------------------------------------------------------------
+
+
+def _with_sub_agent(*calls: Call) -> Script:
+    """The agent has a sub-agent of its own make these calls."""
+    task = Call("task", {"description": "Work", "prompt": "SUBTASK", "subagent_type": "general"})
+    return Script().when("SUBTASK", [*calls, Say("Worked.")]).otherwise([task, Say("Done.")])
+
+
+@pytest.mark.parametrize("approvals", [None, "allow"])
+def test_a_sub_agent_waits_for_nobody_but_has_the_answer_that_the_profile_gives(
+    approvals: str | None, stage_for: StageFor
+) -> None:
+    stage = stage_for("opencode")
+    tools, made = stage.agent.tools, stage.project / "made.txt"
+    outside = stage.write(stage.root / "outside" / "quince.txt", "quince\n")
+    secret = stage.write(".env", "elm\n")
+    calls = [tools.read(outside), tools.read(secret), tools.write(made, "x\n"), *[tools.bash("echo again")] * 4]
+    script = _with_sub_agent(*calls)
+    outcome = asyncio.run(stage.run("Go.", script=script, approvals=approvals)).completed("Done.")
+    heard = "".join(result.text for request in outcome.asked for result in request.tool_results)
+    assert "Worked." in heard
+    assert made.exists()
+    assert ("quince\n" in heard, "elm\n" in heard) == (approvals == "allow",) * 2
+
+
+@pytest.mark.parametrize("inherit", [False, True])
+def test_what_the_profile_denies_is_denied_to_a_sub_agent_too_however_it_was_started(
+    inherit: bool, tmp_path: Path
+) -> None:
+    place, profile = Place(tmp_path, tmp_path, {}), Profile(name="p", approvals="deny", inherit=inherit)
+    launch = Launch(Program(("x",), "test"), "Go.", tmp_path, tmp_path / "run", place, {}, profile)
+    rules = json.loads(harness_named("opencode").invocation(launch).environ["OPENCODE_CONFIG_CONTENT"])["permission"]
+    assert {rules[tool] for tool in ("edit", "bash", "webfetch")} == {"deny"}
+
+
+@pytest.mark.parametrize("default_agent", ["build", "bold"])
+def test_what_the_profile_denies_is_denied_though_the_user_allows_it_to_that_agent(
+    default_agent: str, stage_for: StageFor
+) -> None:
+    stage = stage_for("opencode")
+    made = stage.project / "made.txt"
+    allowed = {"permission": {"edit": "allow", "bash": "allow"}, "mode": "primary"}
+    leave_config(stage, agent={default_agent: allowed}, default_agent=default_agent)
+    outcome = run(stage, stage.agent.tools.write(made, "x\n"), inherit=True, approvals="deny").completed("Done.")
+    assert outcome.state.denied == 1
+    assert not made.exists()
+
+
+@pytest.mark.parametrize("approvals", ["allow", "deny"])
+@pytest.mark.parametrize(
+    ("fields", "lacking"),
+    [
+        ({"excludeTools": ["bash", "write", "read"]}, {"bash", "write", "edit", "read"}),
+        ({"tools": ["grep", "task"]}, {"bash", "write", "edit", "read", "webfetch"}),
+        ({"noTools": True}, {"bash", "write", "edit", "read", "webfetch", "task"}),
+    ],
+)
+def test_no_rule_for_approvals_switches_on_a_tool_that_the_profile_switches_off(
+    fields: dict[str, Any], lacking: set[str], approvals: str, stage_for: StageFor
+) -> None:
+    script = _delegating()
+    outcome = asyncio.run(stage_for("opencode").run("Go.", script=script, approvals=approvals, **fields))
+    assert not any(lacking & tools for tools in tools_of(outcome.completed("Done.")))
+
+
+def test_a_listed_tool_keeps_working_where_some_of_its_uses_need_permission(stage_for: StageFor) -> None:
+    stage = stage_for("opencode")
+    read = stage.agent.tools.read
+    calls = [read(stage.write(name, f"in {name}\n")) for name in ("plain.txt", ".env")]
+    script = _with_sub_agent(*calls)
+    outcome = asyncio.run(stage.run("Go.", script=script, tools=["read", "task"])).completed("Done.")
+    heard = "".join(result.text for request in outcome.asked for result in request.tool_results)
+    assert "in plain.txt" in heard
+    assert "in .env" not in heard
+
+
+def test_an_agent_of_opencodes_that_only_explores_still_cannot_edit_where_approvals_allow_it(
+    stage_for: StageFor,
+) -> None:
+    outcome = asyncio.run(stage_for("opencode").run("Go.", script=_delegating("explore"), approvals="allow"))
+    exploring = [tools for tools in tools_of(outcome.completed("Done.")) if "task" not in tools]
+    assert exploring
+    assert not any({"edit", "write"} & tools for tools in exploring)

@@ -6,7 +6,6 @@ else of the user's. Its permission requests are denied by default, as its own mo
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -18,6 +17,7 @@ import msgspec
 from pi_subagents.encoding import JsonError, decode_json
 from pi_subagents.harness.acp.agents import AGENTS, AcpAgent
 from pi_subagents.harness.acp.dialogue import AcpDialogue
+from pi_subagents.harness.acp.permissions import own_rules, sub_agent_rules
 from pi_subagents.harness.acp.setup import OPENING, Brief
 from pi_subagents.harness.agent import Agent, Probe, agent_environ
 from pi_subagents.harness.contract import (
@@ -148,15 +148,16 @@ def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]
     offered = [agent.own_name(name) for name in profile.tools or ()] if not profile.no_tools else []
     excluded = [agent.own_name(name) for name in profile.exclude_tools or ()]
     switches: dict[str | None, bool] = {"*": False} if restricted else {}
-    if profile.inherit and profile.restricts_tools:  # sub-agents that the user has configured may do more
+    if profile.inherit:  # sub-agents that the user has configured may do more, and ask where nobody hears it
         switches |= dict.fromkeys(agent.delegating, False)
     switches |= {**dict.fromkeys(offered, True), **dict.fromkeys(excluded, False)}
+    has_own_agent = profile.restricts_tools or profile.system_prompt or profile.approvals
     return {
         "home": str(launch.run_dir / AGENT_HOME),
         "model": f"{profile.provider}/{model}" if model and profile.provider and "/" not in model else model,
         "mode": profile.mode,
         "mode_told": profile.mode or agent.default_mode,
-        "default_mode": agent.default_mode if profile.mode is None and (switches or profile.system_prompt) else None,
+        "default_mode": agent.default_mode if profile.mode is None and has_own_agent else None,
         "auth": next((kind for variable, kind in agent.auth if _is_given(agent, launch, profile, variable)), None),
         "system_prompt": profile.system_prompt or None,
         "system_file": str(launch.run_dir / SYSTEM_PROMPT_FILE) if profile.system_prompt else None,
@@ -164,11 +165,10 @@ def _values(agent: AcpAgent, launch: Launch, profile: Profile) -> dict[str, Any]
         "offered_tools": (offered or ["none"]) if restricted else None,
         "excluded_tools": excluded or None,
         "tool_switches": switches or None,
-        "ask": "ask" if profile.approvals else None,
         "max_turns": profile.max_turns,
         "skill_folders": ",".join(launch.skill_folders) or None,
-        "readable": {f"{folder}/*": "allow" for folder in launch.skill_folders} or None,
-        "edits": _edits(launch, profile),
+        "own_rules": own_rules(launch, profile, switches),
+        "sub_agent_rules": sub_agent_rules(launch, profile, switches),
         "keyed_provider": _keyed_provider(profile, agent.key),
     }
 
@@ -178,20 +178,6 @@ def _keyed_provider(profile: Profile, variable: str | None) -> dict[str, Any] | 
     if profile.api_key is None or profile.model_provider is None:
         return None
     return {profile.model_provider: {"options": {"apiKey": f"{{env:{variable}}}"}}}
-
-
-def _edits(launch: Launch, profile: Profile) -> str | dict[str, str] | None:
-    """Opencode's rules for edits. What it may read elsewhere it could also change, unless a rule forbids that.
-
-    Its paths start at the root of the repository, which may be any directory above the task's.
-    """
-    ask = "ask" if profile.approvals else None
-    if profile.inherit or not launch.skill_folders:
-        return ask
-    roots = (launch.cwd, *launch.cwd.parents)
-    outside = [folder for folder in launch.skill_folders if not Path(folder).is_relative_to(launch.cwd)]
-    forbidden = [f"{os.path.relpath(folder, root)}/*" for folder in outside for root in roots]
-    return {"*": ask or "allow", **dict.fromkeys(forbidden, "deny")}
 
 
 def _environ(agent: AcpAgent, launch: Launch, profile: Profile, values: Mapping[str, Any]) -> dict[str, str]:

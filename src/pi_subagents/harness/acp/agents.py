@@ -174,16 +174,12 @@ AGENTS: Mapping[str, AcpAgent] = {
             "provider": "$keyed_provider",
             "tools": "$tool_switches",  # for its own sub-agents, too
             "agent": {
-                "$mode_told": {"prompt": "$system_prompt", "tools": "$tool_switches"},
+                "$mode_told": {"prompt": "$system_prompt", "tools": "$tool_switches", "permission": "$own_rules"},
                 "title": {"disable": True},
             },
             "default_agent": "$default_mode",
             "experimental": {"continue_loop_on_deny": True},
-            "permission": {
-                "edit": "$edits",
-                **dict.fromkeys(("bash", "webfetch", "task"), "$ask"),
-                "external_directory": "$readable",
-            },
+            "permission": "$sub_agent_rules",
         },
         settings_in="OPENCODE_CONFIG_CONTENT",
         files={  # otherwise it downloads its plug-in interface at every start
