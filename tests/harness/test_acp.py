@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +19,7 @@ from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.diagnosis.diagnose import diagnose
 from pi_subagents.errors import ProfileError
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import AGENT_HOME, Launch, Program, harness_named
+from pi_subagents.harness import AGENT_HOME, Conversation, Launch, Program, harness_named
 from pi_subagents.harness.acp.agents import AGENTS, AcpAgent
 from pi_subagents.harness.acp.dialogue import AcpDialogue
 from pi_subagents.harness.acp.setup import OPENING, Brief
@@ -27,7 +28,7 @@ from pi_subagents.jsonl import Framer, Oversized
 from pi_subagents.models import Reason, Status, Task
 from pi_subagents.models import event as ev
 from pi_subagents.models.task import Profile, Secret
-from pi_subagents.offline import Call, OfflineModel, Request, Say, Script, Turn
+from pi_subagents.offline import Call, Hang, OfflineModel, Request, Say, Script, Turn
 from pi_subagents.place import Place
 from pi_subagents.profiles import invalidate_profiles_cache
 from pi_subagents.runs.run import RunResult
@@ -872,12 +873,65 @@ async def test_where_a_conversation_never_began_the_earlier_run_is_retold(agent:
     # As it is if the run is stopped before the agent has said which conversation it has opened.
     lines = [line for line in journal_file.read_bytes().splitlines(True) if b'"agent_session"' not in line]
     journal_file.write_bytes(b"".join(lines))
+    await assert_is_retold(bench, first)
+
+
+@of_gemini
+async def test_where_gemini_was_stopped_before_its_first_answer_the_earlier_run_is_retold(
+    agent: str, play: Play
+) -> None:
+    bench = play(agent, Hang())
+    bench.profile("resumeMode: native")
+    delegation = bench.delegation("Remember the quince.", profile="p")
+    work = asyncio.ensure_future(_results(delegation))
+    await asyncio.to_thread(until, lambda: bench.model.requests, "the model was asked")
+    delegation.stop()
+    (first,) = await work
+    assert first.status is Status.ABORTED
+    bench = play(agent, Say("It was the quince."))
+    await assert_is_retold(bench, first)
+
+
+async def _results(delegation: Delegation) -> Sequence[RunResult]:
+    return await delegation
+
+
+async def assert_is_retold(bench: Bench, first: RunResult) -> None:
     result = await bench.run("Which word?", profile="p", resume=first.session_id)
     state = load_run(result.run_dir)
-    assert (result.error, state.resume_mode) == (None, "retell")
+    assert (result.error, state.beginning) == (None, "retold")
     assert state.note is not None
     assert "its runs are retold instead" in state.note
     assert "quince" in str(bench.model.requests[-1].body)
+
+
+@of_gemini
+@pytest.mark.parametrize("inherits", ["false, true", "true, false", "true, true"])
+async def test_where_gemini_looks_elsewhere_for_its_conversation_the_earlier_run_is_retold(
+    inherits: str, agent: str, play: Play
+) -> None:
+    before, after = inherits.split(", ")
+    bench = play(agent, Say("Noted."))
+    _log_in_with_the_key(bench)
+    bench.profile(f"resumeMode: native\ninherit: {before}")
+    first = await bench.run("Remember the quince.", profile="p")
+    bench.profile(f"resumeMode: native\ninherit: {after}")
+    await assert_is_retold(bench, first)
+
+
+def _log_in_with_the_key(bench: Bench) -> None:
+    """As the user chooses it in gemini itself."""
+    settings = bench.home / ".gemini" / "settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
+
+
+@pytest.mark.parametrize(("agent", "can"), [("gemini", False), ("claude", False), ("codex", True), ("opencode", True)])
+def test_a_conversation_is_continued_with_the_users_settings_only_if_the_agent_finds_it(agent: str, can: bool) -> None:
+    conversation = Conversation("s", {"chat": b'{"type":"gemini","content":"Noted."}'})
+    harness = harness_named(agent)
+    assert harness.can_continue(conversation, Profile(name="p"))
+    assert harness.can_continue(conversation, Profile(name="p", inherit=True)) is can
 
 
 def test_an_agent_that_begins_anew_instead_of_continuing_is_not_asked_anything() -> None:

@@ -50,14 +50,13 @@ class Continuation(msgspec.Struct, frozen=True):
         is_said = task.agent or task.profile or task.preset
         return task if is_said or self.agent is None else msgspec.structs.replace(task, agent=self.agent)
 
-    def left_for(self, harness: Harness) -> Conversation | None:
-        """What an agent of that harness left there to go on with."""
+    def left_for(self, harness: Harness, profile: Profile | None) -> Conversation | None:
+        """What an agent of that harness left there, if one with that profile can go on with it."""
         if self.run_dir is None or not harness.conversation_files:
             return None
-        if harness.needs_conversation_id and not self.conversation:
-            return None  # it broke off before the conversation had begun
         files = read_matching(self.run_dir, harness.conversation_files)
-        return Conversation(self.conversation or "", files) if any(files.values()) else None
+        conversation = Conversation(self.conversation or "", files)
+        return conversation if any(files.values()) and harness.can_continue(conversation, profile) else None
 
 
 class Configuration(msgspec.Struct, frozen=True):
@@ -132,7 +131,7 @@ class Planner(msgspec.Struct):
         why_not_here = cwd_problem or harness.refuses_place(chosen.profile, self.place, cwd)
         problems = (*chosen.problems, *([Problem(why_not_here)] if why_not_here else []))
         continuation = self.continuations.get(task.resume or "")
-        conversation = continuation.left_for(harness) if continuation else None
+        conversation = continuation.left_for(harness, chosen.profile) if continuation else None
         mode, note = self._mode(continuation, conversation, chosen.profile)
         previously = continuation.previously if continuation and mode == "retell" else None
         prompt = task.prompt if problems else compose_prompt(task.prompt, task.files, cwd, previously=previously)

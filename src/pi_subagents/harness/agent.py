@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar
 import msgspec
 
 from pi_subagents.errors import ProfileError
-from pi_subagents.harness.contract import InspectionCheck, Launch, Program, Question, Report, UnknownTool
+from pi_subagents.harness.contract import Conversation, InspectionCheck, Launch, Program, Question, Report, UnknownTool
 from pi_subagents.harness.pi.programs import child_path
 from pi_subagents.harness.programs import find_agent_program
 from pi_subagents.models.task import Profile
@@ -35,7 +35,6 @@ class Agent:
     honours: frozenset[str]
     reports: frozenset[Report] = frozenset()
     conversation_files: Sequence[str] = ()
-    needs_conversation_id = False
     can_steer = False
     can_be_kept = False
     fallback = None
@@ -80,6 +79,9 @@ class Agent:
 
     def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
         return None
+
+    def can_continue(self, conversation: Conversation, profile: Profile | None) -> bool:
+        return True
 
     def own_level(self, level: str) -> str:
         return self.levels.get(level, level)

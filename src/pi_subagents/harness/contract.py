@@ -295,11 +295,6 @@ class Harness(Protocol):
         ...
 
     @property
-    def needs_conversation_id(self) -> bool:
-        """Whether a conversation is continued by the agent's own id for it; if not, its files are enough."""
-        ...
-
-    @property
     def can_steer(self) -> bool:
         """Whether a running agent can be told something."""
         ...
@@ -384,6 +379,10 @@ class Harness(Protocol):
         Only values that restrict, instruct or bound it; fields that it does not support at all are refused because
         `honours` lacks them.
         """
+        ...
+
+    def can_continue(self, conversation: Conversation, profile: Profile | None) -> bool:
+        """Whether an agent with this profile would find the conversation, and something in it to go on with."""
         ...
 
     def own_level(self, level: str) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from pi_subagents.errors import AgentNotFound
 from pi_subagents.harness import (
+    Conversation,
     Dialogue,
     Inspection,
     InspectionCheck,
@@ -43,7 +44,6 @@ class EchoHarness:
 
     name = "echo"
     conversation_files = ()
-    needs_conversation_id = False
     can_steer = False
     can_be_kept = False
     steerable_as = None
@@ -94,6 +94,10 @@ class EchoHarness:
     def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
         """None: it reads nothing but its task."""
         return None
+
+    def can_continue(self, conversation: Conversation, profile: Profile | None) -> bool:
+        """It leaves nothing to go on with."""
+        return False
 
     def own_level(self, level: str) -> str:
         """It does not think, so a level is refused as a whole."""

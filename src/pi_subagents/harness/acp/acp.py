@@ -23,6 +23,7 @@ from pi_subagents.harness.agent import Agent, Probe, agent_environ
 from pi_subagents.harness.contract import (
     AGENT_HOME,
     SYSTEM_PROMPT_FILE,
+    Conversation,
     Dialogue,
     Invocation,
     Launch,
@@ -39,8 +40,6 @@ if TYPE_CHECKING:
 
 class Acp(Agent):
     """The harness for one of these agents, by name."""
-
-    needs_conversation_id = True
 
     def __init__(self, name: str) -> None:
         agent = self._agent = AGENTS[name]
@@ -89,6 +88,12 @@ class Acp(Agent):
             return None
         who = f'With "inherit", {self.name}' if self._agent.heeds_project == "inheriting" else self.name
         return f"{who} runs the commands that a project names, which it may not do here, {objection}"
+
+    def can_continue(self, conversation: Conversation, profile: Profile | None) -> bool:
+        """If it has an id and an answer, and is where the agent looks for it."""
+        is_elsewhere = profile is not None and profile.inherit and not self._agent.keeps_inheriting
+        is_answered = any(self._agent.answered_by in file for file in conversation.files.values())
+        return bool(conversation.id) and is_answered and not is_elsewhere
 
     def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:
         """Names that are neither ours nor its own; the agent would read an unknown name as "no tools at all"."""

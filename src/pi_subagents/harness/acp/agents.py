@@ -28,6 +28,9 @@ class AcpAgent(msgspec.Struct, frozen=True):
     a variable (upper case), or a file below `$home` that takes the place of the user's, so with `inherit` the profile's
     fields in `lost_inheriting` would be lost. `given_settings` are copied from the variable's old value.
 
+    `conversation_files` are in the run directory with `inherit` too, if it `keeps_inheriting`. A conversation can be
+    continued once they contain `answered_by`.
+
     `key` is the variable for a profile's key, `provider_key` the one in its place if the first variable there is
     set. `providers` maps variables that name a provider to what they contain if they do. `login` has the directory of
     the user's login (`VARIABLE:default below HOME`), its path in there, and its path below `$home`. `auth` maps the
@@ -68,6 +71,8 @@ class AcpAgent(msgspec.Struct, frozen=True):
     tools: Mapping[str, ToolName] = {}
     other_tools: tuple[str, ...] = ()
     conversation_files: tuple[str, ...] = ()
+    keeps_inheriting: bool = False
+    answered_by: bytes = b""
     aged: str = ""
     name_in: Literal["kind", "title", "id"] = "kind"
     failed_titles: frozenset[str] = frozenset()
@@ -205,6 +210,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         },
         other_tools=("apply_patch", "skill", "task", "todowrite", "webfetch", "websearch"),
         conversation_files=(f"{AGENT_HOME}/opencode.db", f"{AGENT_HOME}/opencode.db-*"),
+        keeps_inheriting=True,
         name_in="title",
         failed_titles=frozenset({"Invalid Tool"}),
         default_mode="build",
@@ -242,6 +248,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         sets_mode=False,
         appended_in=f"{AGENT_HOME}/.gemini/pi-subagents.md",
         conversation_files=(f"{AGENT_HOME}/.gemini/tmp/*/chats/*.jsonl",),
+        answered_by=b'"type":"gemini"',  # until then it finds no conversation there
         aged=r"(?<=/session-)[0-9T-]{16}(?=-)",  # it overwrites a file named after the current minute
         honours=_ALWAYS | _INSTRUCTED | {"max_turns"},
         reports=frozenset({"diffs", "thinking"}),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from pi_subagents.harness.contract import (
+    Conversation,
     Dialogue,
     InspectionCheck,
     Invocation,
@@ -45,7 +46,6 @@ class Pi:
     """`pi`, in whichever mode."""
 
     conversation_files = (SESSION_FILE,)
-    needs_conversation_id = False
     steerable_as = "pi-rpc"
     lists_models = True
     reports: frozenset[Report] = frozenset({"cost", "progress", "retries", "thinking"})
@@ -83,6 +83,10 @@ class Pi:
     def refuses_place(self, profile: Profile | None, place: Place, cwd: Path) -> str | None:
         """None: `pi` itself keeps out what a project that is not trusted brings."""
         return None
+
+    def can_continue(self, conversation: Conversation, profile: Profile | None) -> bool:
+        """Its conversation is always in its run directory, and whatever began it can be continued."""
+        return True
 
     def own_level(self, level: str) -> str:
         """Our thinking levels are those of `pi`."""
