@@ -759,6 +759,8 @@ def test_a_tool_that_it_does_not_have_is_refused_with_what_may_have_been_meant(a
             "Leave it out, or choose an agent that supports it: claude, gemini",
         ),
         ("opencode", "model: scripted\napiKey: k", 'sets "apiKey", but not for which provider: write the model as'),
+        ("gemini", "inherit: true\napiKey: k", 'sets "apiKey" and "inherit"; gemini would record what its tools print'),
+        ("qwen", "inherit: true\napiKey: k", 'sets "apiKey" and "inherit"; qwen would record what its tools print'),
         ("acp", "apiKey: k", 'sets "apiKey", which the agent "acp" does not support'),
         ("opencode", "inherit: true\nnoContextFiles: true", "but also forbids them"),
         ("opencode", "tools: [read]\nextraArgs: [--pure]", 'sets "extraArgs", which could lift the restriction'),

@@ -74,6 +74,11 @@ class Acp(Agent):
             return 'sets "inherit", which loads context files, but also forbids them'
         if profile.api_key and "provider" in self.honours and not profile.model_provider:
             return 'sets "apiKey", but not for which provider: write the model as "provider/model"'
+        if profile.inherit and profile.api_key and self._agent.records_keys:
+            return (
+                f'sets "apiKey" and "inherit"; {self.name} would record what its tools print in your own directory, '
+                "where the key would not be removed"
+            )
         lost = self._agent.lost_inheriting.items() if profile.inherit else ()
         if names := ", ".join(f'"{key}"' for field, key in lost if getattr(profile, field) not in (None, False)):
             return f'sets {names}, which {self.name} can be told only without "inherit"'

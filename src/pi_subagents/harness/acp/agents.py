@@ -29,7 +29,8 @@ class AcpAgent(msgspec.Struct, frozen=True):
     fields in `lost_inheriting` would be lost. `given_settings` are copied from the variable's old value.
 
     `conversation_files` are in the run directory with `inherit` too, if it `keeps_inheriting`. A conversation can be
-    continued once they contain `answered_by`.
+    continued once they contain `answered_by`. One that `records_keys` writes what its tools print to the user's own
+    directory with `inherit`, where a profile's key could not be removed.
 
     `key` is the variable for a profile's key, `provider_key` the one in its place if the first variable there is
     set. `providers` maps variables that name a provider to what they contain if they do. `login` has the directory of
@@ -73,6 +74,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     conversation_files: tuple[str, ...] = ()
     keeps_inheriting: bool = False
     answered_by: bytes = b""
+    records_keys: bool = False
     aged: str = ""
     name_in: Literal["kind", "title", "id"] = "kind"
     failed_titles: frozenset[str] = frozenset()
@@ -249,6 +251,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         appended_in=f"{AGENT_HOME}/.gemini/pi-subagents.md",
         conversation_files=(f"{AGENT_HOME}/.gemini/tmp/*/chats/*.jsonl",),
         answered_by=b'"type":"gemini"',  # until then it finds no conversation there
+        records_keys=True,
         aged=r"(?<=/session-)[0-9T-]{16}(?=-)",  # it overwrites a file named after the current minute
         honours=_ALWAYS | _INSTRUCTED | {"max_turns"},
         reports=frozenset({"diffs", "thinking"}),
@@ -284,6 +287,7 @@ AGENTS: Mapping[str, AcpAgent] = {
         sets_model=False,
         sets_mode=False,
         appended_in=f"{AGENT_HOME}/.qwen/pi-subagents.md",
+        records_keys=True,
         honours=_ALWAYS | _INSTRUCTED - {"tools", "no_tools"},
         tools=_QWEN_TOOLS,
         other_tools=_QWEN_OTHER_TOOLS,
