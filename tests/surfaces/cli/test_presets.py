@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from pi_subagents.examples import EXAMPLE_AGENTS, EXAMPLE_PRESETS, EXAMPLE_PROMP
 from pi_subagents.harness import harness_named
 from pi_subagents.harness.programs import PACKAGES
 from pi_subagents.profiles import PRESET, PROFILE, load_presets, read_profile
+from tests.kit.command import called
 from tests.surfaces.cli.machine import TWO_MODELS, Machine
 
 KEY = "sk-test-abc123"
@@ -228,6 +230,18 @@ def test_a_profile_is_written_for_each_agent_that_is_here_and_none_is_overwritte
     assert "work only in a project that you trust: pi-subagents trust" in done.stderr
     assert "trust" not in machine.run("init", "--agents", "--global").stderr
     assert names(machine.agent_dir / "agent-profiles") == ["claude.md", "gemini.md"]
+
+
+def test_an_agent_without_an_example_is_left_out(
+    machine: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(machine.project)
+    monkeypatch.setenv("PATH", str(machine.add_program("claude").parent))
+    machine.add_program("gemini")
+    (tmp_path / "claude.md").write_text("---\nname: claude\nagent: claude\n---\n")
+    monkeypatch.setattr(import_module("pi_subagents.surfaces.cli.init"), "EXAMPLE_AGENTS", tmp_path)
+    assert called("init", "--agents").exit_code == 0
+    assert names(machine.project / ".pi" / "agent-profiles") == ["claude.md"]
 
 
 def test_where_no_other_agent_is_here_it_says_how_to_get_one(machine: Machine) -> None:

@@ -85,10 +85,11 @@ def _preset_copies(directory: Path, model_line: str) -> dict[Path, str]:
 
 def _agent_copies(directory: Path, place: Place) -> dict[Path, str]:
     others = (agent for agent in installed_agents(place.environ) if agent != DEFAULT_AGENT)
-    examples = [EXAMPLE_AGENTS / f"{agent}.md" for agent in others]
+    examples = (EXAMPLE_AGENTS / f"{agent}.md" for agent in others)
     return {
         find_profile_file(example.stem, directory, PROFILE) or directory / example.name: _text(example)
         for example in examples
+        if example.is_file()
     }
 
 
