@@ -24,6 +24,7 @@ from pi_subagents.harness.acp.agents import AGENTS, AcpAgent
 from pi_subagents.harness.acp.dialogue import AcpDialogue
 from pi_subagents.harness.acp.setup import OPENING, Brief
 from pi_subagents.harness.programs import variable_of
+from pi_subagents.harness.table import ACP_AGENTS
 from pi_subagents.jsonl import Framer, Oversized
 from pi_subagents.models import Reason, Status, Task
 from pi_subagents.models import event as ev
@@ -568,6 +569,10 @@ def test_a_command_that_fails_is_an_error_where_its_exit_code_is_told() -> None:
 
 
 # --- how agents are started ----------------------------------------------------------------------------------
+
+
+def test_the_table_of_harnesses_names_every_agent_that_has_an_entry() -> None:
+    assert set(ACP_AGENTS) == set(AGENTS)
 
 
 def test_a_new_agent_is_an_entry_and_no_code(monkeypatch: pytest.MonkeyPatch) -> None:

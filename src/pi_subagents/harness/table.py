@@ -8,7 +8,7 @@ from pi_subagents.harness.contract import Harness
 
 _ACP = "pi_subagents.harness.acp.acp.Acp"
 ACP_AGENTS = ("opencode", "gemini", "copilot", "qwen", "acp")
-"""Agents that speak ACP and differ only in data; `acp` is any program that a profile names."""
+"""Those in `acp.agents.AGENTS`, which takes too long to load for the names alone; `acp` is any program."""
 
 HARNESSES = {
     "pi-json": "pi_subagents.harness.pi.pi.PiJson",
