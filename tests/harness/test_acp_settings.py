@@ -72,17 +72,65 @@ def ran(stage: Stage) -> bool:
 # --- the project ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("agent", ["opencode", "gemini"])
+@pytest.mark.parametrize("agent", ["gemini", "opencode"])
 def test_even_an_agent_with_the_users_settings_keeps_out_those_of_an_untrusted_project(
     agent: str, stage_for: StageFor
 ) -> None:
     stage = stage_for(agent)
     leave(stage)
+    (stage.project / "opencode.json").unlink()  # with it opencode does not even start, see below
     # Gemini has a trust of its own, which its user may have turned off.
     stage.write(stage.home / ".gemini/settings.json", '{"security": {"folderTrust": {"enabled": false}}}')
     asked = run(stage, inherit=True).completed("Done.").request
     assert not ran(stage)
     assert WORD not in str(asked.body)
+
+
+def leave_plugin(stage: Stage, name: str) -> None:
+    """Something in the project by which opencode loads the project's code."""
+    code = f'import {{execSync}} from "child_process"; execSync("touch {stage.root}/ran")'
+    folder, _, file = name.rpartition("/")
+    if folder:
+        stage.write(name, code)
+    else:
+        stage.write("trace.js", code)
+        stage.write(file, json.dumps({"plugin": ["./trace.js"]}))
+
+
+PLUGINS = (".opencode/plugin/trace.js", "opencode.json", "opencode.jsonc")
+
+
+@pytest.mark.parametrize("inherit", [False, True])
+@pytest.mark.parametrize("name", PLUGINS)
+def test_opencode_is_refused_where_a_project_that_is_not_trusted_may_have_plugins(
+    name: str, inherit: bool, stage_for: StageFor
+) -> None:
+    stage = stage_for("opencode")
+    leave_plugin(stage, name)
+    below = stage.write("sub/file", "").parent
+    for cwd in (stage.project, below):
+        refusal = asyncio.run(stage.refusal(inherit=inherit, cwd=cwd))
+        assert "opencode runs the commands that a project names, which it may not do here" in refusal
+    assert not ran(stage)
+
+
+@pytest.mark.parametrize("name", PLUGINS[:2])
+def test_nothing_but_a_refusal_keeps_opencode_from_loading_the_plugins_of_a_project(
+    name: str, stage_for: StageFor
+) -> None:
+    stage = stage_for("opencode")
+    leave_plugin(stage, name)
+    stage.write(stage.agent_dir / "trust.json", json.dumps({str(stage.root.resolve()): True}))
+    run(stage).completed("Done.")
+    assert ran(stage)
+
+
+def test_what_the_user_has_at_home_does_not_keep_opencode_from_working_below(stage_for: StageFor) -> None:
+    stage = stage_for("opencode")
+    stage.write(stage.home / ".opencode/bin/opencode", "")
+    stage.project = stage.home / "project"
+    stage.write(".git/HEAD", "")
+    run(stage).completed("Done.")
 
 
 @pytest.mark.parametrize("agent", ["opencode", "gemini", "copilot"])

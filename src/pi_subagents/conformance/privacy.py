@@ -38,6 +38,9 @@ def _leave_settings(stage: Stage, command: str) -> None:
         stage.write(folder / ".codex/config.toml", codex)
     stage.write(".mcp.json", servers)
     stage.write("opencode.json", opencode)
+    stage.write(
+        ".opencode/plugin/trace.js", f'import {{execSync}} from "child_process"; execSync({json.dumps(command)})'
+    )
     start = {"sessionStart": [{"type": "command", "bash": command}]}
     stage.write(".github/hooks/start.json", json.dumps({"version": 1, "hooks": start}))
     stage.write(stage.home / ".config/opencode/opencode.json", opencode)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -179,6 +179,12 @@ def installed_agents(environ: Mapping[str, str], pi_command: Sequence[str] | Non
 def how_to_log_in(program: Program, agent: str, words: str) -> str:
     """An agent's `log_in`, with the full command if the program is not on the PATH."""
     return words if program.found_in == "PATH" else words.replace(f"`{agent}", f"`{shlex.join(program.argv)}")
+
+
+def named_above(cwd: Path, names: Iterable[str], environ: Mapping[str, str]) -> bool:
+    """Whether a directory, or any above it but the user's home, has something with one of these names."""
+    folders = [folder for folder in (cwd, *cwd.parents) if str(folder) != environ.get("HOME")]
+    return any(os.path.lexists(folder / name) for folder in folders for name in names)
 
 
 def file_there(path: Path) -> Path | None:

@@ -30,7 +30,7 @@ from pi_subagents.harness.contract import (
     RunFile,
     UnknownTool,
 )
-from pi_subagents.harness.programs import file_there
+from pi_subagents.harness.programs import file_there, named_above
 from pi_subagents.models.task import Profile
 from pi_subagents.text.wording import did_you_mean
 
@@ -89,7 +89,8 @@ class Acp(Agent):
         inherits = profile is not None and profile.inherit
         if self._agent.heeds_project == "never" or (self._agent.heeds_project == "inheriting" and not inherits):
             return None
-        if (objection := place.objection(cwd)) is None:
+        names = self._agent.heeded_files
+        if (objection := place.objection(cwd)) is None or (names and not named_above(cwd, names, place.environ)):
             return None
         who = f'With "inherit", {self.name}' if self._agent.heeds_project == "inheriting" else self.name
         return f"{who} runs the commands that a project names, which it may not do here, {objection}"

@@ -21,8 +21,8 @@ class AcpAgent(msgspec.Struct, frozen=True):
     `variables` are always set. `private` ones keep the user's settings out, so they are set only without `inherit`, and
     `against_project` keeps those of the project out, unless `inherit` and the user's trust let them in. What the user
     says in `unheard` variables is taken away without `inherit`; in `permissive` ones, where `approvals` is set, too.
-    `heeds_project` says when nothing keeps it from running what a project's files name. `shared` ones name directories
-    of all its runs, where it unpacks itself.
+    `heeds_project` says when nothing keeps it from running what a project's files name: `heeded_files`, or any if there
+    are none. `shared` ones name directories of all its runs, where it unpacks itself.
 
     `settings` are what the profile says, `private_settings` keep the user's out. They go where `settings_in` says: into
     a variable (upper case), or a file below `$home` that takes the place of the user's, so with `inherit` the profile's
@@ -50,6 +50,7 @@ class AcpAgent(msgspec.Struct, frozen=True):
     unheard: tuple[str, ...] = ()
     permissive: tuple[str, ...] = ()
     heeds_project: Literal["never", "inheriting", "always"] = "never"
+    heeded_files: tuple[str, ...] = ()
     settings: Mapping[str, Any] = {}
     private_settings: Mapping[str, Any] = {}
     settings_in: str = ""
@@ -174,6 +175,8 @@ AGENTS: Mapping[str, AcpAgent] = {
             "XDG_CACHE_HOME": "$home/cache",
         },
         against_project={"OPENCODE_DISABLE_PROJECT_CONFIG": "1"},
+        heeds_project="always",  # its second loader of plug-ins obeys none of these variables
+        heeded_files=(".opencode", "opencode.json", "opencode.jsonc"),
         unheard=("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR"),
         permissive=("OPENCODE_PERMISSION",),
         settings={
