@@ -28,6 +28,7 @@ from pi_subagents.models.run import Usage as Tokens
 from pi_subagents.offline import Attempts, Call, CutStream, Fail, Hang, OfflineModel, Request, Say, Script, Turn, Usage
 from pi_subagents.place import Place
 from pi_subagents.profiles import invalidate_profiles_cache
+from pi_subagents.redaction import MARK
 from pi_subagents.runs.run import RunResult
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
 from pi_subagents.supervisor.limits import LoopDetector
@@ -827,6 +828,18 @@ async def test_a_login_is_used_where_it_is_and_goes_before_a_key_that_is_for_oth
     assert harness.credentials(bench.place) == "logged in"
     bench.with_variables(CODEX_API_KEY="sk-for-codex")
     assert harness.credentials(bench.place) == "key in CODEX_API_KEY"
+
+
+@real
+async def test_a_login_that_is_printed_is_in_no_record(play: Play) -> None:
+    bench = play(Call("exec_command", {"cmd": "cat $CODEX_HOME/auth.json"}), Say("It is sk-of-the-login."))
+    log_in(bench)
+    bench.with_variables(OPENAI_API_KEY="")
+    result = await bench.run()
+    assert result.output == f"It is {MARK}."
+    (printed,) = [event.text for event in those(journal(result), ev.Message) if event.role == "toolResult"]
+    assert MARK in printed
+    assert not files_with(result.run_dir, "sk-of-the-login")
 
 
 @real

@@ -20,6 +20,7 @@ import msgspec
 
 from pi_subagents.harness.codex.dialogue import initialize, text_input
 from pi_subagents.harness.contract import AGENT_HOME, SYSTEM_PROMPT_FILE, Invocation, Launch, RunFile
+from pi_subagents.harness.programs import secrets_in_login
 from pi_subagents.models.task import Profile
 
 CONVERSATION_FILES = (f"{AGENT_HOME}/sessions/*/*/*/rollout-*.jsonl",)
@@ -103,7 +104,7 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
         temporary=(AGENT_HOME,),
         written_by_agent=CONVERSATION_FILES,
         placeholders=_PROTECTED,
-        secrets=launch.secrets | set(own_key.values()) | passwords,
+        secrets=launch.secrets | set(own_key.values()) | passwords | secrets_in_login(file),
         brief={
             "thread": _thread(launch, profile, hidden),
             "turn": _turn(launch.prompt, profile),
