@@ -793,6 +793,20 @@ async def test_the_key_is_in_no_file_at_any_time_and_not_in_the_environment_of_i
 
 
 @real
+async def test_what_is_inherited_keeps_more_than_the_key_out_of_the_environment_of_its_tools(play: Play) -> None:
+    bench = play(Call("exec_command", {"cmd": "env"}), lambda request: Say(request.tool_results[-1].text))
+    (bench.home / ".codex").mkdir()
+    policy = '[shell_environment_policy]\nexclude = ["PRIVATE_*"]\nset = { OF_THE_USER = "1" }\n'
+    (bench.home / ".codex/config.toml").write_text(policy)
+    bench.with_variables(PRIVATE_THING="private")
+    bench.profile("inherit: true\nmode: read-only\napiKey: sk-of-the-profile")
+    result = await bench.run(profile="p")
+    told = dict(line.partition("=")[::2] for line in result.output.splitlines())
+    assert (told["OF_THE_USER"], told["OPENAI_API_KEY"], told["CODEX_API_KEY"]) == ("1", "", "")
+    assert "PRIVATE_THING" not in told
+
+
+@real
 @pytest.mark.parametrize(
     ("step", "logged_in"), [(Say("Done."), False), (Say("Done."), True), (Fail(401, "wrong"), False)]
 )

@@ -87,7 +87,7 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
     url = environ.get(_BASE_URL)
     bare_url, passwords = _without_password(url)
     provider, whole = _provider(bare_url, login), _provider(url, login)
-    hidden = dict(whole.items() - provider.items())
+    hidden = {**dict(whole.items() - provider.items()), **_without_keys(environ, profile)}
     instructions = "\n\n".join(filter(None, (profile.system_prompt, profile.append_system_prompt)))
     return Invocation(
         argv=(
@@ -133,7 +133,7 @@ def _files(launch: Launch, login: Login, inherited: Iterable[Path], instructions
         yield RunFile(name, _ASKED.sub(rb"\1" + provider, content))
 
 
-def _thread(launch: Launch, profile: Profile, hidden: Mapping[str, str]) -> dict[str, Any]:
+def _thread(launch: Launch, profile: Profile, hidden: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters to start a thread, or to resume the one of the conversation; with the `hidden` settings."""
     told: dict[str, Any] = {
         "cwd": str(launch.cwd),
@@ -156,7 +156,7 @@ def _thread(launch: Launch, profile: Profile, hidden: Mapping[str, str]) -> dict
 
 
 def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
-    config: dict[str, Any] = {"shell_environment_policy.exclude": list(_KEYS)}
+    config: dict[str, Any] = {}
     if not profile.inherit or not launch.place.is_approved(launch.cwd):
         # By default codex trusts a directory that it may write to, and starts the MCP servers that its files name.
         config["projects"] = {str(launch.cwd): {"trust_level": "untrusted"}}
@@ -166,6 +166,16 @@ def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
     if not profile.inherit or profile.no_skills:
         config["skills.include_instructions"] = False
     return config
+
+
+def _without_keys(environ: Mapping[str, str], profile: Profile) -> dict[str, Any]:
+    """What keeps the keys out of the environment of its commands.
+
+    With `inherit` they are only emptied: a list of ours would replace the user's own, and let out what is on that.
+    """
+    if not profile.inherit:
+        return {"shell_environment_policy.exclude": list(_KEYS)}
+    return {f"shell_environment_policy.set.{name}": "" for name in _KEYS if environ.get(name)}
 
 
 def _without_password(url: str | None) -> tuple[str | None, frozenset[str]]:
