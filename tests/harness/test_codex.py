@@ -19,10 +19,10 @@ from msgspec.structs import replace
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.diagnosis.diagnose import diagnose
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import AGENT_HOME, harness_named
+from pi_subagents.harness import AGENT_HOME, Launch, Program, harness_named
 from pi_subagents.harness.codex.dialogue import CodexDialogue
 from pi_subagents.jsonl import Framer
-from pi_subagents.models import Reason, Status, Task
+from pi_subagents.models import Profile, Reason, Status, Task
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Usage as Tokens
 from pi_subagents.offline import Attempts, Call, CutStream, Fail, Hang, OfflineModel, Request, Say, Script, Turn, Usage
@@ -615,6 +615,47 @@ async def test_a_command_that_is_ended_leaves_nothing_but_what_it_made(
     assert not [path for path in protected if path.endswith("/.git") and not path.startswith(str(bench.root))], (
         "all others would find it there"
     )
+
+
+@real
+@pytest.mark.parametrize("end", [kill_all, lambda _bench, delegation: delegation.stop()], ids=["killed", "stopped"])
+@pytest.mark.parametrize("mode", ["workspace-write", "danger-full-access"])
+async def test_empty_directories_of_the_user_and_the_task_stay(
+    play: Play, mode: str, end: Callable[[Bench, Delegation], None]
+) -> None:
+    bench = play(Call("exec_command", {"cmd": "mkdir .agents; rm .aws/old; sleep 300", "yield_time_ms": 30_000}))
+    (bench.project / ".aws").mkdir()
+    (bench.project / ".aws" / "old").touch()
+    bench.profile(f"mode: {mode}")
+    async with bench.delegation(profile="p") as delegation:
+        async for update in delegation:
+            if isinstance(update.event, ev.ToolStarted):
+                await until_async((bench.project / ".agents").exists)
+                (bench.project / ".aws" / "old").unlink(missing_ok=True)
+                end(bench, delegation)
+    left = {path.name for path in bench.project.iterdir()}
+    assert left == {".pi", ".aws", *([".agents"] if mode == "danger-full-access" else [])}
+
+
+@pytest.mark.parametrize(
+    ("fields", "held"),
+    [
+        ({}, ()),
+        ({"approvals": "allow"}, (".agents", ".codex", ".aws")),
+        ({"approvals": "deny"}, ()),
+        ({"mode": "workspace-write"}, (".agents", ".codex", ".aws")),
+        ({"mode": "danger-full-access", "approvals": "allow"}, ()),
+        ({"inherit": True}, (".agents", ".codex", ".aws")),
+    ],
+)
+def test_its_sandbox_holds_the_places_of_what_is_missing_if_commands_may_write(
+    fields: dict[str, Any], held: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / ".git").touch()
+    place = Place(tmp_path, tmp_path, {"HOME": str(tmp_path)})
+    profile = Profile(name="p", **fields)
+    launch = Launch(Program(("x",), "test"), "Go.", tmp_path, tmp_path / "run", place, place.environ, profile)
+    assert harness_named("codex").invocation(launch).placeholders == held
 
 
 @real
