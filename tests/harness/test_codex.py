@@ -450,6 +450,16 @@ async def test_a_failing_model_fails_the_run_with_its_own_sentence(play: Play, f
 
 
 @real
+async def test_whoever_has_neither_a_login_nor_a_key_is_told_how_to_log_in(play: Play) -> None:
+    bench = play(Fail(401, "who are you?"))
+    bench.with_variables(OPENAI_API_KEY="")
+    result = await bench.run()
+    assert result.error is not None
+    assert "who are you?" in result.error
+    assert result.error.endswith(" login`, or set OPENAI_API_KEY)")
+
+
+@real
 async def test_of_a_broken_server_every_new_attempt_is_seen(play: Play) -> None:
     bench = play(Fail(500, "on fire"))
     result = await bench.run()

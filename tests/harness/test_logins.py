@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 
 from pi_subagents.files import MAX_CONFIGURATION_BYTES
-from pi_subagents.harness import Launch, Program, harness_named
+from pi_subagents.harness import Invocation, Launch, Program, harness_named
 from pi_subagents.models import Profile
+from pi_subagents.models.task import Secret
 from pi_subagents.place import Place
 from pi_subagents.redaction import Redactor
 
@@ -34,10 +35,16 @@ def login_of(agent: str, home: Path) -> Path:
     return file
 
 
+def invocation_of(
+    agent: str, home: Path, profile: Profile | None = None, environ: Mapping[str, str] | None = None
+) -> Invocation:
+    place = Place(home, home, {"HOME": str(home), "PATH": "", **(environ or {})})
+    launch = Launch(Program((agent,), "PATH"), "Go.", home, home / "run", place, place.environ, profile)
+    return harness_named(agent).invocation(launch)
+
+
 def redacted_for(agent: str, home: Path, profile: Profile | None = None) -> list[bytes]:
-    place = Place(home, home, {"HOME": str(home), "PATH": ""})
-    launch = Launch(Program(("x",), "test"), "Go.", home, home / "run", place, place.environ, profile)
-    return Redactor(harness_named(agent).invocation(launch).secrets).forms
+    return Redactor(invocation_of(agent, home, profile).secrets).forms
 
 
 @each_agent
@@ -63,3 +70,31 @@ def test_a_login_that_cannot_be_read_is_left_to_its_agent(
 ) -> None:
     make(login_of(agent, tmp_path))
     assert not redacted_for(agent, tmp_path)
+
+
+NOBODY = {
+    "claude": "no login or key for claude was found: run `claude` and type `/login`, or set ANTHROPIC_API_KEY",
+    "codex": "no login or key for codex was found: run `codex login`, or set OPENAI_API_KEY",
+}
+each_that_starts_without = pytest.mark.parametrize("agent", NOBODY)
+
+
+@each_that_starts_without
+def test_an_agent_without_a_login_gets_advice_in_case_it_fails(agent: str, tmp_path: Path) -> None:
+    assert invocation_of(agent, tmp_path).advice == NOBODY[agent]
+
+
+@each_that_starts_without
+@pytest.mark.parametrize("profile", [Profile(name="p", api_key=Secret("sk-0123")), Profile(name="p", inherit=True)])
+def test_an_agent_with_a_key_or_a_provider_in_its_profile_needs_none(
+    agent: str, profile: Profile, tmp_path: Path
+) -> None:
+    assert not invocation_of(agent, tmp_path, profile).advice
+
+
+@each_that_starts_without
+def test_an_agent_with_a_login_or_a_key_of_the_user_needs_none(agent: str, tmp_path: Path) -> None:
+    key = {"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY"}[agent]
+    assert not invocation_of(agent, tmp_path, environ={key: "sk-0123"}).advice
+    login_of(agent, tmp_path).write_text("{}")
+    assert not invocation_of(agent, tmp_path).advice

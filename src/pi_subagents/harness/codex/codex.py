@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from pi_subagents.harness.agent import Agent, Probe
 from pi_subagents.harness.codex.dialogue import CodexDialogue, initialize
 from pi_subagents.harness.codex.launch import (
@@ -69,7 +71,8 @@ class Codex(Agent):
             names += INHERITED if profile.no_context_files else (*INHERITED, *CONTEXT_FILES)
         inherited = [path for name in names if (path := _of_user(launch, name))]
         unprotected = [name for name in PROTECTED if not os.path.lexists(launch.cwd / name)]
-        return codex_invocation(launch, _of_user(launch, LOGIN_FILE), inherited, unprotected)
+        invocation = codex_invocation(launch, _of_user(launch, LOGIN_FILE), inherited, unprotected)
+        return msgspec.structs.replace(invocation, advice=self.advice(launch))
 
     def dialogue(self, invocation: Invocation) -> Dialogue:
         return CodexDialogue(invocation.brief)
