@@ -145,6 +145,22 @@ def test_a_timeout_is_told_with_the_configured_number(timeout_s: float, shown: s
     assert timeout_sentence(timeout_s) == f"Timed out after {shown}. Consider resuming with a longer timeout."
 
 
+@pytest.mark.parametrize(
+    ("events", "is_advised"),
+    [
+        ([BROKEN, PASS_ENDED, exited(1)], True),
+        ([exited(1)], True),
+        ([SAID, SETTLED, exited(0)], False),
+        ([CANCEL, exited(143)], False),
+        ([LIMITED, SETTLED, exited(0)], False),
+    ],
+    ids=["failed", "ended", "completed", "stopped", "limited"],
+)
+def test_advice_is_given_to_whoever_sees_an_agent_fail(events: list[ev.AnyEvent], is_advised: bool) -> None:
+    message = conclude(fold(RunState(), [*BEGINNING, *events]), 0, advice="run `it login`").message
+    assert (message or "").endswith(" (run `it login`)") is is_advised
+
+
 def test_an_error_of_megabytes_ends_a_run_with_a_sentence() -> None:
     broken = ev.Message(role="assistant", stop_reason="error", error_message="x" * 5_000_000)
     ended = conclude(fold(RunState(), [*BEGINNING, broken, PASS_ENDED, ev.AgentSettled()]), 1)

@@ -15,7 +15,7 @@ from pi_subagents.harness import Conversation, Invocation, Launch, Program, Ques
 from pi_subagents.harness.pi.rpc import PiRenewal
 from pi_subagents.models.discreet import Discreet
 from pi_subagents.place import Place
-from pi_subagents.redaction import MARK, Redactor, secrets_in
+from pi_subagents.redaction import MARK, Redactor, secrets_in, secrets_in_json
 
 KEY = "sk-live-0123456789"
 AWKWARD = 'pass"word\\with/é+'
@@ -74,6 +74,16 @@ def test_keys_inside_a_configuration_in_a_variable_are_secrets_and_names_of_vari
     text = json.dumps({"provider": {"one": {"options": options}, "two": {"options": named}}})
     assert secrets_in({"OPENCODE_CONFIG_CONTENT": text}) == {KEY, "Bearer abcdefgh"}
     assert secrets_in({"OPENCODE_CONFIG_CONTENT": "{" * 9000, "A_CONFIG_CONTENT": "7"}) == set()
+
+
+def test_the_parts_of_a_login_that_let_somebody_in_are_secrets() -> None:
+    tokens = {"access_token": "at-0123456789", "refreshToken": "rt-0123456789", "account_id": "me-0123456789"}
+    login = {"auth_mode": "chatgpt", "tokens": tokens, "acme": {"type": "oauth", "access": "a-01234567"}}
+    assert secrets_in_json(json.dumps(login)) == {"at-0123456789", "rt-0123456789", "a-01234567"}
+
+
+def test_half_a_character_is_no_secret_and_breaks_nothing() -> None:
+    assert not Redactor(secrets_in_json(r'{"key": "\ud800-0123456789"}'))
 
 
 @given(st.lists(st.booleans(), min_size=len(AWKWARD), max_size=len(AWKWARD)))

@@ -45,11 +45,12 @@ def ending(reason: Reason, message: str | None, at: int) -> ev.Ended:
     return ev.Ended(at=at, status=status_for(reason), reason=reason, message=message)
 
 
-def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) -> ev.Ended:
+def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False, advice: str = "") -> ev.Ended:
     """The final event of a run whose process is gone.
 
     Whatever was recorded first decides: a run that was asked to stop before it settled is never completed,
-    and one that had settled is not spoilt by the signal that ended its idle process.
+    and one that had settled is not spoilt by the signal that ended its idle process. If the agent failed, its message
+    ends with the `advice`.
     """
     if state.stop is not None:
         return ending(state.stop.reason, state.stop.message, at)
@@ -59,7 +60,7 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
     if finished and (state.aborted or state.stop_reason in _BAD_STOP_REASONS):
         stop_reason = "aborted" if state.aborted else state.stop_reason
         sentence = state.error_message or f"The agent stopped with reason '{stop_reason}'"
-        return ending(Reason.AGENT_ERROR, _advised(sentence, state), at)
+        return ending(Reason.AGENT_ERROR, _advised(sentence, state, advice), at)
     if finished and state.stop_reason == _CUT and state.exit_code and not stopped_after_settling:
         return ending(Reason.AGENT_ERROR, CUT_SENTENCE, at)
     if finished and (state.exit_code == 0 or stopped_after_settling):
@@ -68,11 +69,12 @@ def conclude(state: RunState, at: int, *, stopped_after_settling: bool = False) 
         return ending(Reason.SETTLED if state.text else Reason.NO_ANSWER, None, at)
     if state.exit_code in _NOT_STARTED and state.message_count == 0 and not finished:
         return ending(Reason.SPAWN, SPAWN_SENTENCE, at)
-    return ending(Reason.EXIT, _advised(_exit_sentence(state), state), at)
+    return ending(Reason.EXIT, _advised(_exit_sentence(state), state, advice), at)
 
 
-def _advised(sentence: str, state: RunState) -> str:
-    return with_login(sentence) if agent_of(state.harness) == DEFAULT_AGENT else sentence
+def _advised(sentence: str, state: RunState, advice: str) -> str:
+    sentence = with_login(sentence) if agent_of(state.harness) == DEFAULT_AGENT else sentence
+    return f"{sentence} ({advice})" if advice else sentence
 
 
 def _exit_sentence(state: RunState) -> str:

@@ -22,8 +22,8 @@ Control characters are always spelt so, and much output has colours: they are no
 """
 
 _CONFIGURATION_SUFFIX = "_CONFIG_CONTENT"
-_SECRET_KEY = re.compile("key|token|secret|password|authorization", re.IGNORECASE)
-"""Names of settings in it; a value with a brace names a variable or a file."""
+_SECRET_KEY = re.compile("key|token|secret|password|authorization|^(?:access|refresh)$", re.IGNORECASE)
+"""Names of settings and of parts of a login; a value with a brace names a variable or a file."""
 _SECRET_SUFFIXES = ("_API_KEY", "_TOKEN", "_SECRET_ACCESS_KEY", "_BEARER_TOKEN_BEDROCK")
 
 
@@ -32,12 +32,13 @@ def secrets_in(environ: Mapping[str, str]) -> set[str]:
     found = {value for name, value in environ.items() if name.endswith(_SECRET_SUFFIXES)}
     for name, value in environ.items():
         if name.endswith(_CONFIGURATION_SUFFIX):
-            found |= _secrets_of(value)
+            found |= secrets_in_json(value)
     return found
 
 
-def _secrets_of(configuration: str) -> set[str]:
-    import json  # hardly anybody has such a variable
+def secrets_in_json(text: str) -> set[str]:
+    """The secrets in a configuration or a login, at any depth; none if it is not JSON."""
+    import json  # most runs have neither
 
     found: set[str] = set()
 
@@ -46,8 +47,9 @@ def _secrets_of(configuration: str) -> set[str]:
         found.update(value for name, value in values.items() if _SECRET_KEY.search(name) and "{" not in value)
 
     with suppress(ValueError, RecursionError):
-        json.loads(configuration, object_pairs_hook=look)
-    return found
+        json.loads(text, object_pairs_hook=look)
+    # JSON can spell half a character, which no file can contain.
+    return {value for value in found if value.encode("utf-8", "ignore").decode() == value}
 
 
 class Redactor:

@@ -455,3 +455,11 @@ async def test_a_request_for_permission_comes_after_the_call_that_it_is_about(st
     assert [type(event) for event in outcome.events if isinstance(event, kinds)] == list(kinds)
     said = [event.text for event in outcome.of(ev.Message) if event.role == "assistant" and event.text]
     assert said == ["I look around.", "Done."]
+
+
+@real
+async def test_whoever_has_neither_a_login_nor_a_key_is_told_how_to_log_in(stage: Stage) -> None:
+    stage.agent = replace(stage.agent, variables=lambda model: {"ANTHROPIC_BASE_URL": model.url})
+
+    outcome = await stage.run("Go.", Say("Never."))
+    assert "type `/login`, or set ANTHROPIC_API_KEY)" in str(outcome.failed(Reason.AGENT_ERROR).state.error)

@@ -19,15 +19,16 @@ from msgspec.structs import replace
 from pi_subagents.delegation.delegation import Delegation
 from pi_subagents.diagnosis.diagnose import diagnose
 from pi_subagents.fold import RunState, fold
-from pi_subagents.harness import AGENT_HOME, harness_named
+from pi_subagents.harness import AGENT_HOME, Launch, Program, harness_named
 from pi_subagents.harness.codex.dialogue import CodexDialogue
 from pi_subagents.jsonl import Framer
-from pi_subagents.models import Reason, Status, Task
+from pi_subagents.models import Profile, Reason, Status, Task
 from pi_subagents.models import event as ev
 from pi_subagents.models.run import Usage as Tokens
 from pi_subagents.offline import Attempts, Call, CutStream, Fail, Hang, OfflineModel, Request, Say, Script, Turn, Usage
 from pi_subagents.place import Place
 from pi_subagents.profiles import invalidate_profiles_cache
+from pi_subagents.redaction import MARK
 from pi_subagents.runs.run import RunResult
 from pi_subagents.store import JOURNAL_FILE, load_run, read_journal
 from pi_subagents.supervisor.limits import LoopDetector
@@ -449,6 +450,16 @@ async def test_a_failing_model_fails_the_run_with_its_own_sentence(play: Play, f
 
 
 @real
+async def test_whoever_has_neither_a_login_nor_a_key_is_told_how_to_log_in(play: Play) -> None:
+    bench = play(Fail(401, "who are you?"))
+    bench.with_variables(OPENAI_API_KEY="")
+    result = await bench.run()
+    assert result.error is not None
+    assert "who are you?" in result.error
+    assert result.error.endswith(" login`, or set OPENAI_API_KEY)")
+
+
+@real
 async def test_of_a_broken_server_every_new_attempt_is_seen(play: Play) -> None:
     bench = play(Fail(500, "on fire"))
     result = await bench.run()
@@ -614,6 +625,47 @@ async def test_a_command_that_is_ended_leaves_nothing_but_what_it_made(
     assert not [path for path in protected if path.endswith("/.git") and not path.startswith(str(bench.root))], (
         "all others would find it there"
     )
+
+
+@real
+@pytest.mark.parametrize("end", [kill_all, lambda _bench, delegation: delegation.stop()], ids=["killed", "stopped"])
+@pytest.mark.parametrize("mode", ["workspace-write", "danger-full-access"])
+async def test_empty_directories_of_the_user_and_the_task_stay(
+    play: Play, mode: str, end: Callable[[Bench, Delegation], None]
+) -> None:
+    bench = play(Call("exec_command", {"cmd": "mkdir .agents; rm .aws/old; sleep 300", "yield_time_ms": 30_000}))
+    (bench.project / ".aws").mkdir()
+    (bench.project / ".aws" / "old").touch()
+    bench.profile(f"mode: {mode}")
+    async with bench.delegation(profile="p") as delegation:
+        async for update in delegation:
+            if isinstance(update.event, ev.ToolStarted):
+                await until_async((bench.project / ".agents").exists)
+                (bench.project / ".aws" / "old").unlink(missing_ok=True)
+                end(bench, delegation)
+    left = {path.name for path in bench.project.iterdir()}
+    assert left == {".pi", ".aws", *([".agents"] if mode == "danger-full-access" else [])}
+
+
+@pytest.mark.parametrize(
+    ("fields", "held"),
+    [
+        ({}, ()),
+        ({"approvals": "allow"}, (".agents", ".codex", ".aws")),
+        ({"approvals": "deny"}, ()),
+        ({"mode": "workspace-write"}, (".agents", ".codex", ".aws")),
+        ({"mode": "danger-full-access", "approvals": "allow"}, ()),
+        ({"inherit": True}, (".agents", ".codex", ".aws")),
+    ],
+)
+def test_its_sandbox_holds_the_places_of_what_is_missing_if_commands_may_write(
+    fields: dict[str, Any], held: tuple[str, ...], tmp_path: Path
+) -> None:
+    (tmp_path / ".git").touch()
+    place = Place(tmp_path, tmp_path, {"HOME": str(tmp_path)})
+    profile = Profile(name="p", **fields)
+    launch = Launch(Program(("x",), "test"), "Go.", tmp_path, tmp_path / "run", place, place.environ, profile)
+    assert harness_named("codex").invocation(launch).placeholders == held
 
 
 @real
@@ -792,6 +844,20 @@ async def test_the_key_is_in_no_file_at_any_time_and_not_in_the_environment_of_i
 
 
 @real
+async def test_what_is_inherited_keeps_more_than_the_key_out_of_the_environment_of_its_tools(play: Play) -> None:
+    bench = play(Call("exec_command", {"cmd": "env"}), lambda request: Say(request.tool_results[-1].text))
+    (bench.home / ".codex").mkdir()
+    policy = '[shell_environment_policy]\nexclude = ["PRIVATE_*"]\nset = { OF_THE_USER = "1" }\n'
+    (bench.home / ".codex/config.toml").write_text(policy)
+    bench.with_variables(PRIVATE_THING="private")
+    bench.profile("inherit: true\nmode: read-only\napiKey: sk-of-the-profile")
+    result = await bench.run(profile="p")
+    told = dict(line.partition("=")[::2] for line in result.output.splitlines())
+    assert (told["OF_THE_USER"], told["OPENAI_API_KEY"], told["CODEX_API_KEY"]) == ("1", "", "")
+    assert "PRIVATE_THING" not in told
+
+
+@real
 @pytest.mark.parametrize(
     ("step", "logged_in"), [(Say("Done."), False), (Say("Done."), True), (Fail(401, "wrong"), False)]
 )
@@ -827,6 +893,18 @@ async def test_a_login_is_used_where_it_is_and_goes_before_a_key_that_is_for_oth
     assert harness.credentials(bench.place) == "logged in"
     bench.with_variables(CODEX_API_KEY="sk-for-codex")
     assert harness.credentials(bench.place) == "key in CODEX_API_KEY"
+
+
+@real
+async def test_a_login_that_is_printed_is_in_no_record(play: Play) -> None:
+    bench = play(Call("exec_command", {"cmd": "cat $CODEX_HOME/auth.json"}), Say("It is sk-of-the-login."))
+    log_in(bench)
+    bench.with_variables(OPENAI_API_KEY="")
+    result = await bench.run()
+    assert result.output == f"It is {MARK}."
+    (printed,) = [event.text for event in those(journal(result), ev.Message) if event.role == "toolResult"]
+    assert MARK in printed
+    assert not files_with(result.run_dir, "sk-of-the-login")
 
 
 @real

@@ -126,26 +126,22 @@ def test_a_note_that_was_made_up_leads_nowhere(run_dir: Path, note: bytes) -> No
     assert TIDY_FILE not in names
 
 
-def test_of_directories_that_hold_a_place_only_empty_ones_go_that_came_with_the_run(
-    run_dir: Path, tmp_path: Path
-) -> None:
+def test_of_directories_that_hold_a_place_only_empty_ones_go(run_dir: Path, tmp_path: Path) -> None:
     names = (".git", ".codex", ".aws", "../other", "link")
     leave_behind(run_dir, tidying_note((), (), (), str(tmp_path / "work"), names))
     for name in ("work/.git", "work/.codex", "work/more", "other"):
         (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "work/.aws").mkdir()
     (tmp_path / "work/.codex/config.toml").touch()
     (tmp_path / "work/link").symlink_to(tmp_path / "work/more")
-    os.utime(run_dir / TIDY_FILE, (0, 0))
     load_run(run_dir)
     assert {path.name for path in (tmp_path / "work").iterdir()} == {".codex", "more", "link"}
     assert (tmp_path / "other").exists()
 
 
-def test_an_empty_directory_that_is_older_than_the_run_stays(run_dir: Path, tmp_path: Path) -> None:
+def test_an_empty_directory_that_came_alone_is_somebody_elses(run_dir: Path, tmp_path: Path) -> None:
     (tmp_path / ".agents").mkdir()
-    leave_behind(run_dir, tidying_note((), (), (), str(tmp_path), (".agents",)))
-    later = (tmp_path / ".agents").stat().st_ctime + 1
-    os.utime(run_dir / TIDY_FILE, (later, later))
+    leave_behind(run_dir, tidying_note((), (), (), str(tmp_path), (".agents", ".codex")))
     load_run(run_dir)
     assert not (run_dir / TIDY_FILE).exists()
     assert (tmp_path / ".agents").exists()

@@ -54,6 +54,7 @@ class Order(msgspec.Struct, frozen=True):
     brief: Mapping[str, Any] = {}
     approvals: Approvals = "deny"
     placeholders: tuple[str, ...] = ()
+    advice: str = ""
 
     @property
     def invocation(self) -> Invocation:
@@ -69,6 +70,7 @@ class Order(msgspec.Struct, frozen=True):
             brief=self.brief,
             approvals=self.approvals,
             placeholders=self.placeholders,
+            advice=self.advice,
         )
 
     @property

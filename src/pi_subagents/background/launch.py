@@ -134,4 +134,5 @@ def order_for(run: PreparedRun, place: Place, settings: Settings) -> Order:
         brief=invocation.brief,
         approvals=invocation.approvals,
         placeholders=invocation.placeholders,
+        advice=invocation.advice,
     )

@@ -12,7 +12,7 @@ import msgspec
 from pi_subagents.errors import ProfileError
 from pi_subagents.harness.contract import Conversation, InspectionCheck, Launch, Program, Question, Report, UnknownTool
 from pi_subagents.harness.pi.programs import child_path
-from pi_subagents.harness.programs import find_agent_program
+from pi_subagents.harness.programs import find_agent_program, how_to_log_in
 from pi_subagents.models.task import Profile
 
 if TYPE_CHECKING:
@@ -67,6 +67,13 @@ class Agent:
 
     def credentials(self, place: Place) -> str | None:
         return None
+
+    def advice(self, launch: Launch) -> str:
+        """How to log in, if neither a login nor a key was found: a provider may need none, so the run starts anyway."""
+        profile = launch.profile
+        if self.credentials(launch.place) or (profile and (profile.api_key or profile.inherit)):
+            return ""
+        return f"no login or key for {self.name} was found: {how_to_log_in(launch.program, self.name, self.log_in)}"
 
     def default_provider(self, cwd: Path, agent_dir: Path) -> str | None:
         return None

@@ -216,9 +216,9 @@ class Invocation(Discreet, frozen=True):
 
     With `interactive`, standard input stays open for later messages. `temporary` names what is deleted after the run;
     `written_by_agent` has patterns for files that the agent writes by itself and that are kept, even inside something
-    temporary. `placeholders` are empty directories that the agent creates in `cwd` for a while, and leaves there if it
-    is killed. `approvals` answers its permission requests. `brief` is what the dialogue must know, as plain data.
-    Without `renewal` the task needs a process of its own.
+    temporary. `placeholders` are missing in `cwd`: the agent creates empty directories of these names, all at once, and
+    leaves them there if it is killed. `approvals` answers its permission requests. `brief` is what the dialogue must
+    know, as plain data. `advice` is told if the agent fails. Without `renewal` the task needs a process of its own.
     """
 
     argv: tuple[str, ...]
@@ -233,6 +233,7 @@ class Invocation(Discreet, frozen=True):
     secrets: frozenset[str] = frozenset()
     brief: Mapping[str, Any] = {}
     approvals: Approvals = "deny"
+    advice: str = ""
     renewal: Renewal | None = None
 
     _hidden = ("environ", "stdin", "secrets", "brief", "renewal")

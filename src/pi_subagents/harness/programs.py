@@ -16,11 +16,13 @@ from pathlib import Path
 import msgspec
 
 from pi_subagents.errors import AgentNotFound
+from pi_subagents.files import read_bounded
 from pi_subagents.harness.contract import Program
 from pi_subagents.harness.pi.programs import child_path, command_words, find_pi
 from pi_subagents.harness.table import DEFAULT_AGENT
 from pi_subagents.models.task import Profile
 from pi_subagents.paths import data_dir, find_program
+from pi_subagents.redaction import secrets_in_json
 
 _ARCHITECTURES = {"x86_64": "x64", "amd64": "x64", "aarch64": "arm64"}
 """By their names on npm."""
@@ -190,3 +192,11 @@ def named_above(cwd: Path, names: Iterable[str], environ: Mapping[str, str]) -> 
 def file_there(path: Path) -> Path | None:
     """The path, if it is a file."""
     return path if path.is_file() else None
+
+
+def secrets_in_login(file: Path | None) -> set[str]:
+    """The keys and tokens in the file of a login, which its agent can print; none if it cannot be read."""
+    if file is not None:
+        with suppress(OSError, UnicodeDecodeError):
+            return secrets_in_json(read_bounded(file).decode())
+    return set()

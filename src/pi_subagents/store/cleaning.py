@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory, is_word
-from pi_subagents.store.record import TIDY_FILE, open_run
+from pi_subagents.store.record import open_run
 
 Rewrite = Callable[[Directory, str], bool]
 """Takes the keys out of a file; False if only deleting the file removes them."""
@@ -35,14 +35,18 @@ def leave_clean(run: Directory, temporary: Iterable[str], written: Iterable[str]
         _prune(run, name, [words[1:] for words in patterns if words[0] == name and len(words) > 1], rewrite)
 
 
-def remove_placeholders(run: Directory, cwd: Path, names: Iterable[str]) -> None:
-    """Remove directories with these names that are empty and younger than the run; older ones are not the agent's."""
-    with suppress(OSError):
-        begun = run.status(TIDY_FILE).st_mtime_ns
-        for path in (cwd / name for name in names if is_word(name)):
-            with suppress(OSError, ValueError):  # it is missing, not empty, or not a valid path
-                if path.lstat().st_ctime_ns > begun:
-                    path.rmdir()
+def remove_placeholders(cwd: Path, names: Iterable[str]) -> None:
+    """Remove the directories with these names that are empty, if all of them are there.
+
+    None was there before the run, and the agent creates them all at once: fewer are somebody else's.
+    """
+    with suppress(OSError, ValueError):  # one is missing, or no valid path
+        paths = [cwd / name for name in names if is_word(name)]
+        for path in paths:
+            path.lstat()
+        for path in paths:
+            with suppress(OSError):  # not empty, or no directory
+                path.rmdir()
 
 
 def _prune(parent: Directory, name: str, patterns: Sequence[Sequence[str]], rewrite: Rewrite) -> bool:

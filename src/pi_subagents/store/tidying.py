@@ -49,7 +49,7 @@ class Fingerprint(msgspec.Struct, frozen=True):
 class Tidying(msgspec.Struct, frozen=True):
     """What to delete at the end, what to keep of the agent's own files, and which secrets to take out of that.
 
-    `placeholders` are deleted too, from the directory where the agent worked (`cwd`).
+    `placeholders`, which were missing in the directory where the agent worked (`cwd`), are deleted too.
     """
 
     temporary: tuple[str, ...] = ()
@@ -87,7 +87,7 @@ def tidy(run: Directory) -> None:
     note = _read_note(run)
     temporary = [name for name in note.temporary if is_word(name) and name not in OUR_FILES]
     leave_clean(run, temporary, dict.fromkeys(note.written), partial(_redact, note))
-    remove_placeholders(run, Path(note.cwd), note.placeholders)
+    remove_placeholders(Path(note.cwd), note.placeholders)
     run.unlink(TIDY_FILE)
 
 

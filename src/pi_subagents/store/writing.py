@@ -194,7 +194,7 @@ class RunRecord:
 
     def remove_placeholders(self, cwd: Path, names: Iterable[str]) -> None:
         """Remove the empty directories that the agent created for its commands and left in `cwd`."""
-        remove_placeholders(self._run, cwd, names)
+        remove_placeholders(cwd, names)
 
     def is_tidy(self) -> None:
         """Nothing is left for whoever would have to close this run in our place."""

@@ -262,7 +262,8 @@ class Supervisor:
     def _verdict(self) -> ev.Ended:
         if self._recorder.broken is not None:
             return ending(Reason.RECORD, str(self._recorder.broken), self._now_ms())
-        return conclude(self.state, self._now_ms(), stopped_after_settling=self._stopped_after_settling)
+        after, advice = self._stopped_after_settling, self._invocation.advice
+        return conclude(self.state, self._now_ms(), stopped_after_settling=after, advice=advice)
 
     # --- what the process reports -------------------------------------------------------------------------
 

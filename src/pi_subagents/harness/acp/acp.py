@@ -30,7 +30,7 @@ from pi_subagents.harness.contract import (
     RunFile,
     UnknownTool,
 )
-from pi_subagents.harness.programs import file_there, named_above
+from pi_subagents.harness.programs import file_there, named_above, secrets_in_login
 from pi_subagents.models.task import Profile
 from pi_subagents.text.wording import did_you_mean
 
@@ -144,7 +144,7 @@ class Acp(Agent):
             files=tuple(_files(agent, launch, profile, settings)),
             temporary=(AGENT_HOME,),
             written_by_agent=agent.conversation_files,
-            secrets=launch.secrets,
+            secrets=launch.secrets | secrets_in_login(_login(agent, launch.environ)),
             brief=msgspec.to_builtins(brief),
             approvals=profile.approvals or "deny",
         )

@@ -85,7 +85,7 @@ class Claude(Agent):
                     yield UnknownTool(key, name, " With a list of tools it gets none of MCP servers.")
 
     def invocation(self, launch: Launch) -> Invocation:
-        return claude_invocation(launch)
+        return msgspec.structs.replace(claude_invocation(launch), advice=self.advice(launch))
 
     def dialogue(self, invocation: Invocation) -> Dialogue:
         return ClaudeDialogue()

@@ -22,7 +22,7 @@ from pi_subagents.harness.contract import (
     RunFile,
 )
 from pi_subagents.harness.frames import ToolName
-from pi_subagents.harness.programs import file_there
+from pi_subagents.harness.programs import file_there, secrets_in_login
 from pi_subagents.models.task import Profile
 
 CONVERSATION_FILES = (f"{AGENT_HOME}/projects/*/*.jsonl",)
@@ -99,7 +99,7 @@ def claude_invocation(launch: Launch) -> Invocation:
         files=tuple(_files(launch, profile)),
         temporary=(AGENT_HOME,),
         written_by_agent=CONVERSATION_FILES,
-        secrets=launch.secrets,
+        secrets=launch.secrets | secrets_in_login(user_home(launch.environ) / LOGIN_FILE),
         approvals=profile.approvals or "deny",  # `claude -p` could not ask anybody either
     )
 

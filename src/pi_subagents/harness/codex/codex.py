@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from pi_subagents.harness.agent import Agent, Probe
 from pi_subagents.harness.codex.dialogue import CodexDialogue, initialize
@@ -13,6 +16,7 @@ from pi_subagents.harness.codex.launch import (
     INHERITED,
     LEVELS,
     LOGIN_FILE,
+    PROTECTED,
     SANDBOXES,
     codex_invocation,
     login_for,
@@ -66,7 +70,9 @@ class Codex(Agent):
         if profile and profile.inherit:
             names += INHERITED if profile.no_context_files else (*INHERITED, *CONTEXT_FILES)
         inherited = [path for name in names if (path := _of_user(launch, name))]
-        return codex_invocation(launch, _of_user(launch, LOGIN_FILE), inherited)
+        unprotected = [name for name in PROTECTED if not os.path.lexists(launch.cwd / name)]
+        invocation = codex_invocation(launch, _of_user(launch, LOGIN_FILE), inherited, unprotected)
+        return msgspec.structs.replace(invocation, advice=self.advice(launch))
 
     def dialogue(self, invocation: Invocation) -> Dialogue:
         return CodexDialogue(invocation.brief)

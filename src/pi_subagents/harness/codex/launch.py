@@ -6,7 +6,8 @@ the task's directory, asks for the rest, and everything is allowed. `mode` names
 
 Wherever a command may write, codex's sandbox creates an empty directory for each protected one that is missing, and
 removes it after the command, but not if the sandbox is killed, as happens when a command is stopped. So commands may
-write only in the task's directory and in a directory for temporary files that is deleted with the run.
+write only in the task's directory, where we remove what is left, and in one for temporary files that is deleted with
+the run.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import msgspec
 
 from pi_subagents.harness.codex.dialogue import initialize, text_input
 from pi_subagents.harness.contract import AGENT_HOME, SYSTEM_PROMPT_FILE, Invocation, Launch, RunFile
+from pi_subagents.harness.programs import secrets_in_login
 from pi_subagents.models.task import Profile
 
 CONVERSATION_FILES = (f"{AGENT_HOME}/sessions/*/*/*/rollout-*.jsonl",)
@@ -32,13 +34,14 @@ INHERITED = ("config.toml", "skills", "rules", "hooks.json", "agents", "prompts"
 """What `inherit` links from the user's configuration directory; the conversation stays in the run directory."""
 SANDBOXES = ("read-only", "workspace-write", "danger-full-access")
 """The values of a profile's `mode`."""
+PROTECTED = (".git", ".agents", ".codex", ".aws")
+"""What commands in the sandbox `workspace-write` may not change, nor create."""
 
 _KEYS = ("CODEX_API_KEY", "OPENAI_API_KEY")
 _BASE_URL = "OPENAI_BASE_URL"
 _OPENAI = "https://api.openai.com/v1"
 _PROVIDER = "openai_key"
 _ASKED = re.compile(rb'("model_provider(?:_id)?":)"openai(?:_key)?"')
-_PROTECTED = (".git", ".agents", ".codex", ".aws")
 _QUIET = {"RUST_LOG": "off"}
 """Otherwise each start complains about what the machine lacks; fatal errors are still reported."""
 _NO_PROFILE = Profile(name="")
@@ -76,8 +79,13 @@ def login_for(environ: Mapping[str, str], file: Path | None, *, inherit: bool = 
     return Login(file, key)
 
 
-def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path]) -> Invocation:
-    """How to start the server; `file` is the user's login and `inherited` their configuration, as far as they exist."""
+def codex_invocation(
+    launch: Launch, file: Path | None, inherited: Iterable[Path], unprotected: Iterable[str]
+) -> Invocation:
+    """How to start the server; `file` is the user's login and `inherited` their configuration, as far as they exist.
+
+    `unprotected` names those of the protected directories that do not exist.
+    """
     profile = launch.profile or _NO_PROFILE
     own_key = {_KEYS[0]: profile.api_key.reveal()} if profile.api_key else {}
     home = launch.run_dir / AGENT_HOME
@@ -86,7 +94,7 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
     url = environ.get(_BASE_URL)
     bare_url, passwords = _without_password(url)
     provider, whole = _provider(bare_url, login), _provider(url, login)
-    hidden = dict(whole.items() - provider.items())
+    hidden = {**dict(whole.items() - provider.items()), **_without_keys(environ, profile)}
     instructions = "\n\n".join(filter(None, (profile.system_prompt, profile.append_system_prompt)))
     return Invocation(
         argv=(
@@ -102,8 +110,8 @@ def codex_invocation(launch: Launch, file: Path | None, inherited: Iterable[Path
         files=tuple(_files(launch, login, inherited, instructions)),
         temporary=(AGENT_HOME,),
         written_by_agent=CONVERSATION_FILES,
-        placeholders=_PROTECTED,
-        secrets=launch.secrets | set(own_key.values()) | passwords,
+        placeholders=() if _sandbox(profile) in ("read-only", "danger-full-access") else tuple(unprotected),
+        secrets=launch.secrets | set(own_key.values()) | passwords | secrets_in_login(file),
         brief={
             "thread": _thread(launch, profile, hidden),
             "turn": _turn(launch.prompt, profile),
@@ -132,7 +140,7 @@ def _files(launch: Launch, login: Login, inherited: Iterable[Path], instructions
         yield RunFile(name, _ASKED.sub(rb"\1" + provider, content))
 
 
-def _thread(launch: Launch, profile: Profile, hidden: Mapping[str, str]) -> dict[str, Any]:
+def _thread(launch: Launch, profile: Profile, hidden: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters to start a thread, or to resume the one of the conversation; with the `hidden` settings."""
     told: dict[str, Any] = {
         "cwd": str(launch.cwd),
@@ -141,9 +149,8 @@ def _thread(launch: Launch, profile: Profile, hidden: Mapping[str, str]) -> dict
         "developerInstructions": profile.append_system_prompt,
         "config": {**_config(launch, profile), **hidden},
     }
-    if profile.mode or profile.approvals or not profile.inherit:
-        may_write = "workspace-write" if profile.approvals == "allow" else "read-only"
-        told["sandbox"] = profile.mode or may_write
+    if sandbox := _sandbox(profile):
+        told["sandbox"] = sandbox
         told["approvalPolicy"] = "on-request" if profile.approvals else "never"
     # Without raw events codex hides calls that failed: a patch that does not apply, a command that was not allowed.
     more: dict[str, Any] = {"experimentalRawEvents": True}
@@ -154,8 +161,15 @@ def _thread(launch: Launch, profile: Profile, hidden: Mapping[str, str]) -> dict
     return {name: value for name, value in (told | more).items() if value is not None}
 
 
+def _sandbox(profile: Profile) -> str | None:
+    """The sandbox of its commands; None leaves the choice to the user's own configuration."""
+    if profile.inherit and not profile.approvals:
+        return profile.mode
+    return profile.mode or ("workspace-write" if profile.approvals == "allow" else "read-only")
+
+
 def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
-    config: dict[str, Any] = {"shell_environment_policy.exclude": list(_KEYS)}
+    config: dict[str, Any] = {}
     if not profile.inherit or not launch.place.is_approved(launch.cwd):
         # By default codex trusts a directory that it may write to, and starts the MCP servers that its files name.
         config["projects"] = {str(launch.cwd): {"trust_level": "untrusted"}}
@@ -165,6 +179,16 @@ def _config(launch: Launch, profile: Profile) -> dict[str, Any]:
     if not profile.inherit or profile.no_skills:
         config["skills.include_instructions"] = False
     return config
+
+
+def _without_keys(environ: Mapping[str, str], profile: Profile) -> dict[str, Any]:
+    """What keeps the keys out of the environment of its commands.
+
+    With `inherit` they are only emptied: a list of ours would replace the user's own, and let out what is on that.
+    """
+    if not profile.inherit:
+        return {"shell_environment_policy.exclude": list(_KEYS)}
+    return {f"shell_environment_policy.set.{name}": "" for name in _KEYS if environ.get(name)}
 
 
 def _without_password(url: str | None) -> tuple[str | None, frozenset[str]]:
