@@ -260,7 +260,8 @@ def test_with_the_users_settings_which_may_allow_them_more_or_make_them_ask_open
 ) -> None:
     stage = stage_for("opencode")
     helper = {"mode": "subagent", "description": "Helps.", "permission": {"bash": "allow", "edit": "ask"}}
-    leave_config(stage, agent={"helper": helper}, permission={"task": "allow"})
+    agents = {"helper": helper, "bold": {"mode": "primary"}}
+    leave_config(stage, agent=agents, default_agent="bold", permission={"task": "allow"})
     outcome = asyncio.run(stage.run("Go.", script=_delegating("helper"), inherit=True, **fields))
     assert not any("task" in tools for tools in tools_of(outcome.completed("Done.")))
 
