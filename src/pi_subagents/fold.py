@@ -15,15 +15,12 @@ import msgspec
 
 from pi_subagents.harness.table import DEFAULT_AGENT, agent_of
 from pi_subagents.models import event as ev
-from pi_subagents.models.gathered import FileChanges, RecentMessages
+from pi_subagents.models.gathered import FileChanges, RecentMessages, count_tool
 from pi_subagents.models.run import Reason, Status, Usage, is_move, transition
 from pi_subagents.text.patterns import pattern
 from pi_subagents.text.streamed import StreamedText
 
 _TELLING = pattern(r"\b(error|exception|failed|fatal|cannot|denied|not found|no \w+ \w+ found)\b|error:", re.IGNORECASE)
-
-_MAX_TOOL_NAMES = 1000
-_MAX_TOOL_NAME_CHARACTERS = 200
 
 _BEGINNINGS: dict[str | None, Literal["resumed", "retold"]] = {"native": "resumed", "retell": "retold"}
 
@@ -287,7 +284,7 @@ def _assistant_message(state: RunState, event: ev.Message) -> None:
         _add_usage(state, event.usage)
     for call in event.tool_calls:
         state.tool_count += 1
-        _count_tool(state.tools_called, call.name[:_MAX_TOOL_NAME_CHARACTERS])
+        count_tool(state.tools_called, call.name)
         _count_todos(state, call)
 
 
@@ -307,11 +304,6 @@ def _approval_answered(state: RunState, event: ev.ApprovalAnswered) -> None:
 
 def _agent_session(state: RunState, event: ev.AgentSession) -> None:
     state.conversation = event.id or state.conversation
-
-
-def _count_tool(counts: dict[str, int], name: str) -> None:
-    if name in counts or len(counts) < _MAX_TOOL_NAMES:
-        counts[name] = counts.get(name, 0) + 1
 
 
 def _count_todos(state: RunState, call: ev.ToolCallPart) -> None:

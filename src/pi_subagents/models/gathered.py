@@ -1,4 +1,4 @@
-"""Bounded collections for a run: its latest messages, and the files that its agent changed.
+"""Bounded collections for a run: its latest messages, the tools it called, and the files that its agent changed.
 
 The journal on disk has everything.
 """
@@ -20,6 +20,8 @@ MAX_MESSAGE_BYTES_IN_MEMORY = 4 * 1024 * 1024
 _WRITING_TOOLS = ("edit", "write")
 _MAX_FILES = 1000
 _MAX_PATH_CHARACTERS = 4096
+_MAX_TOOL_NAMES = 1000
+_MAX_TOOL_NAME_CHARACTERS = 200
 
 
 class RecentMessages(msgspec.Struct):
@@ -75,3 +77,10 @@ class FileChanges(msgspec.Struct):
     def _add(self, path: str, cwd: str) -> None:
         if path and len(path) <= _MAX_PATH_CHARACTERS and len(self.paths) < _MAX_FILES:
             self.paths[os.path.normpath(Path(cwd, path))] = None
+
+
+def count_tool(counts: dict[str, int], name: str) -> None:
+    """Count a call; an agent may make up names without end."""
+    name = name[:_MAX_TOOL_NAME_CHARACTERS]
+    if name in counts or len(counts) < _MAX_TOOL_NAMES:
+        counts[name] = counts.get(name, 0) + 1

@@ -21,7 +21,7 @@ from pi_subagents.harness.claude.launch import (
     own_name,
     user_home,
 )
-from pi_subagents.harness.contract import Conversation, Dialogue, Invocation, Launch, Report, UnknownTool
+from pi_subagents.harness.contract import Dialogue, Invocation, Launch, Report, UnknownTool
 from pi_subagents.harness.programs import file_there
 from pi_subagents.models.task import Profile
 from pi_subagents.text.wording import did_you_mean
@@ -70,10 +70,6 @@ class Claude(Agent):
         if profile.mode and profile.mode not in MODES:
             return f'sets the mode "{profile.mode}"; claude has {", ".join(MODES)}'
         return None
-
-    def can_continue(self, conversation: Conversation, profile: Profile | None) -> bool:
-        """With `inherit` it looks for conversations in the user's own directory."""
-        return not (profile and profile.inherit)
 
     def unknown_tools(self, profile: Profile, cwd: Path, agent_dir: Path) -> Iterator[UnknownTool]:
         """Names that are neither ours nor its own; it would read an unknown name as "no tools at all"."""
