@@ -118,6 +118,14 @@ def test_several_agents_do_the_same_side_by_side_and_are_compared(place: Workpla
     assert "warning: several agents changed the same file and may have undone each other's work: src/a.py" in told
 
 
+def test_the_tasks_of_a_comparison_are_named_after_agent_and_prompt_in_every_list(place: Workplace) -> None:
+    results = called_json("run", "--json", "--agent", "claude,codex", "Fix hello.py")
+    assert [one["name"] for one in results] == ["claude: Fix hello.py", "codex: Fix hello.py"]
+    listed = called("sessions", "list").stdout
+    assert "claude: Fix hello.py" in listed
+    assert "codex: Fix hello.py" in listed
+
+
 def test_several_agents_and_several_prompts_are_named_by_both(place: Workplace) -> None:
     results = called_json("run", "--json", "--agent", "claude,codex", "One.", "Two.")
     assert [(one["name"], one["agent"], one["output"]) for one in results] == [

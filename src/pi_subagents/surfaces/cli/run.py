@@ -180,13 +180,14 @@ def _with_choice(task: Task, model: str | None, thinking: str | None, agent: str
 
 
 def _by_each(tasks: Sequence[Task], agents: Sequence[str]) -> list[Task]:
-    """Each task once per agent, named after the agent; if there are several tasks, after the task too."""
+    """Each task once per agent, named after both; the only task needs no number."""
     if chosen := [task.name for task in tasks if task.agent]:
         raise click.UsageError(
             f'task "{chosen[0]}" sets its own agent, so --agent can name only one agent for the others'
         )
+    number = "1: " if len(tasks) == 1 else ""
     return [
-        replace(task, name=agent if len(tasks) == 1 else f"{agent}: {task.name}", agent=agent)
+        replace(task, name=f"{agent}: {task.name.removeprefix(number)}", agent=agent)
         for task in tasks
         for agent in agents
     ]
