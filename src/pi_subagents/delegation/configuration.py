@@ -151,13 +151,15 @@ class Configurator:
         profile = self._by(wanted, profile)
         if why := _refusal(who, profile, self._harness_for(profile)):
             return Configuration(summary=summary, problems=(Problem(why),))
+        if lacking := tuple(Problem(why) for why in _lacking(who, profile, self._harness_for(profile))):
+            profile = msgspec.structs.replace(profile, tools=None, exclude_tools=None)  # no harness can translate them
         key = (agent.kind.word, name, profile.harness, cwd)
         if key not in self._resolved:
             self._resolved[key] = self._ready(profile, cwd)
         resolved = self._resolved[key]
         if isinstance(resolved, UnknownSkill):
-            return Configuration(profile, summary).with_problem(resolved)
-        return Configuration(resolved, summary, note=joined(*agent.warnings, note))
+            return Configuration(profile, summary, lacking).with_problem(resolved)
+        return Configuration(resolved, summary, lacking, note=joined(*agent.warnings, note))
 
     def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
         check_skills(profile)
@@ -225,7 +227,7 @@ def why_no_agent_can(profile: Profile, kind: str = "profile") -> str | None:
         harness.adapt(profile, BUILTIN_TOOLS)
     except ProfileError as error:
         return str(error).rstrip(".")
-    return None
+    return " ".join(_lacking(who, profile, harness)).rstrip(".") or None
 
 
 def _contradiction(profile: Profile) -> str | None:
@@ -241,6 +243,14 @@ def _refusal(who: str, profile: Profile, harness: Harness) -> str | None:
         return _refused(who, fields, harness)
     why = harness.refuses(profile)
     return f"{who} {why}" if why else None
+
+
+def _lacking(who: str, profile: Profile, harness: Harness) -> Iterator[str]:
+    """A sentence for each tool that the profile names and the agent does not have; `pi` starts all the same."""
+    if harness.name in PI_HARNESSES:
+        return
+    for tool in harness.unknown_tools(profile, Path(), Path()):
+        yield f'{who} names "{tool.name}" in "{tool.field}", which {harness.name} does not have.{tool.hint}'
 
 
 _MEANT_FOR_ONE = ("api_key", "program", "mode", "extra_args", "inherit")
