@@ -137,9 +137,10 @@ def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile 
         return Program((str(_native_beside(found, package) or found),), "PATH")
     if installed := installed_program(agent, environ):
         return Program((str(installed),), "install-agent")
+    in_profile = f'`program` of the profile "{profile.name}", ' if profile and profile.name else ""
     raise AgentNotFound(
-        f"The agent {agent} was not found. Looked at: `program` of the profile, the variable {variable}, "
-        f"{package.command} on the PATH, and {agents_dir(environ) / agent}. Run: pi-subagents install-agent {agent}"
+        f"{agent} is not installed. To install it: pi-subagents install-agent {agent}. Looked at: {in_profile}"
+        f"the variable {variable}, {package.command} on the PATH, and {agents_dir(environ) / agent}"
     )
 
 

@@ -103,23 +103,43 @@ def test_names_are_completed(desk: Desk) -> None:
 def test_a_task_for_an_agent_that_is_not_here_says_how_to_get_it_and_which_others_are(bare: Machine) -> None:
     bare.add_program("claude")
     done = bare.run("run", "--agent", "codex", "Say hello")
-    assert done.returncode != 0
-    (sentence,) = done.stderr.splitlines()
-    assert sentence.startswith("error: The agent codex was not found. Looked at: ")
-    for place in ("`program` of the profile", "PI_SUBAGENTS_CODEX", "on the PATH", f"{bare.data}/agents/codex"):
-        assert place in sentence
-    assert "Run: pi-subagents install-agent codex" in sentence
-    assert sentence.endswith("Installed agents: claude")
+    assert done.returncode == 2
+    assert done.stderr == (
+        "error: codex is not installed. To install it: pi-subagents install-agent codex. Looked at: the variable "
+        f"PI_SUBAGENTS_CODEX, codex on the PATH, and {bare.data}/agents/codex. Installed agents: claude\n"
+    )
     assert not (bare.project / ".pi").exists()
+
+
+def test_the_program_of_a_profile_is_a_place_to_look_at_where_there_is_a_profile(bare: Machine) -> None:
+    bare.write(bare.agent_dir / "agent-profiles" / "fixer.md", "---\nname: fixer\nagent: codex\n---\n")
+    done = bare.run("run", "-p", "fixer", "Say hello")
+    assert 'Looked at: `program` of the profile "fixer", the variable PI_SUBAGENTS_CODEX' in done.stderr
 
 
 def test_all_that_are_missing_are_named_and_pi_is_one_of_the_others(bare: Machine) -> None:
     bare.add_pi()
     done = bare.run("run", "--agent", "codex,gemini", "Say hello")
-    (sentence,) = done.stderr.splitlines()
-    assert "The agent codex was not found." in sentence
-    assert "The agent gemini was not found." in sentence
-    assert sentence.endswith("Run: pi-subagents install-agent gemini. Installed agents: pi")
+    assert done.returncode == 2
+    head, codex, gemini = done.stderr.splitlines()
+    assert head == "error: nothing was started:"
+    assert codex.startswith("  codex: Say hello: codex is not installed. To install it: pi-subagents install-agent ")
+    assert gemini.startswith("  gemini: Say hello: gemini is not installed. ")
+    assert codex.endswith("Installed agents: pi")
+
+
+def test_where_some_agents_are_missing_the_others_do_not_start_without_them(bare: Machine) -> None:
+    bare.add_program("claude")
+    done = bare.run("run", "--agent", "claude,codex", "Say hello")
+    assert done.returncode == 2
+    assert "codex is not installed" in done.stderr
+    assert not (bare.project / ".pi").exists()
+
+
+def test_acp_without_a_program_is_missing_like_the_others(bare: Machine) -> None:
+    done = bare.run("run", "--agent", "acp", "Say hello")
+    assert done.returncode == 2
+    assert 'The agent "acp" needs a program: set `program` in a profile, or the variable ' in done.stderr
 
 
 def test_where_pi_is_missing_the_others_are_named_but_not_one_that_is_named_by_mistake(bare: Machine) -> None:
