@@ -25,8 +25,8 @@ _ACP = """
 `acp` is any agent that speaks the Agent Client Protocol: name its command line as `program` in a profile.
 
 The program of an agent other than `pi` is looked for in four places, in this order: `program` in the profile, the
-variable, the PATH, and the directory of `install-agent`. What the profile or the variable names is used even if it does
-not exist.
+variable, the PATH, and the directory of `install-agent`. If what the profile or the variable names cannot be started,
+nothing else is tried.
 """
 
 _CAN = """

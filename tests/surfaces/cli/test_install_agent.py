@@ -142,6 +142,36 @@ def test_acp_without_a_program_is_missing_like_the_others(bare: Machine) -> None
     assert 'The agent "acp" needs a program: set `program` in a profile, or the variable ' in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("program", "why"),
+    [
+        ("/nowhere/claude", "does not exist"),
+        ("/etc", "is not an executable file"),
+        ("clawed --fast", "is not on the PATH"),
+    ],
+)
+def test_a_program_that_cannot_be_started_is_told_before_anything_is(bare: Machine, program: str, why: str) -> None:
+    name = program.split()[0]
+    bare.variables["PI_SUBAGENTS_CLAUDE"] = program
+    done = bare.run("run", "--agent", "claude", "Say hello")
+    assert done.returncode == 2
+    assert f"claude cannot be started: {name} (from the variable PI_SUBAGENTS_CLAUDE) {why}" in done.stderr
+    profile = f"---\nname: fixer\nagent: claude\nprogram: {program}\n---\n"
+    bare.write(bare.agent_dir / "agent-profiles" / "fixer.md", profile)
+    done = bare.run("run", "-p", "fixer", "Say hello")
+    assert done.returncode == 2
+    assert f'claude cannot be started: {name} (from the profile "fixer") {why}' in done.stderr
+    assert not (bare.project / ".pi").exists()
+
+
+def test_what_was_installed_while_a_variable_names_something_else_is_not_said_to_be_used(bare: Machine) -> None:
+    bare.variables["PI_SUBAGENTS_CLAUDE"] = "/nowhere/claude"
+    done = bare.run("install-agent", "claude")
+    assert done.returncode == 0
+    assert "claude cannot be started: /nowhere/claude (from the variable PI_SUBAGENTS_CLAUDE)" in done.stderr
+    assert "to use it" not in done.stderr
+
+
 def test_where_pi_is_missing_the_others_are_named_but_not_one_that_is_named_by_mistake(bare: Machine) -> None:
     bare.add_program("claude")
     bare.variables["PI_SUBAGENTS_CODEX"] = 'a "b'

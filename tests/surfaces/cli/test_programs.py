@@ -131,7 +131,10 @@ def test_nor_does_copilot_unpack_itself_there(machine: Machine) -> None:
     ("value", "sentence"),
     [
         ('a "b', 'The variable PI_SUBAGENTS_CLAUDE is not a command (No closing quotation): a "b'),
-        ("/nowhere/claude", "The variable PI_SUBAGENTS_CLAUDE names /nowhere/claude, which is not a program"),
+        (
+            "/nowhere/claude",
+            "claude cannot be started: /nowhere/claude (from the variable PI_SUBAGENTS_CLAUDE) does not exist",
+        ),
     ],
 )
 def test_a_mistake_in_the_users_variable_is_told_and_no_reason_to_install_it(
