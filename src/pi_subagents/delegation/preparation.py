@@ -274,7 +274,7 @@ class _Preparer:
             profile=plan.profile_name,
             provider=profile.provider if profile else None,
             model=profile.model if profile else None,
-            thinking_level=profile.thinking_level if profile else None,
+            thinking_level=_own_level(plan),
             timeout_s=plan.task.timeout,
             file_count=len(plan.task.files),
             resume_mode=plan.resume_mode,

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.delegation.delegation import DelegatedRun, Delegation
 from pi_subagents.delegation.missing import require_everything
 from pi_subagents.delegation.planning import Plan
 from pi_subagents.errors import SessionNotFound
@@ -266,15 +266,16 @@ def run_and_report(
         concurrency=jobs,
         observer=view.observe,
         runner=runner,
-        check=lambda plans, place: _check(plans, place, report.files),
+        check=lambda plans, place: _check(plans, place, report),
     )
     interrupted = _run(delegation, view, detaching, report)
     all_written = report.write_answers(delegation.results)
     if detaching is not None and detaching.is_done:
         return 0  # nobody is left to be told
     report.show(delegation.results)
-    for warning in delegation.warnings[len(delegation.settings.warnings) :]:
-        report.say(f"warning: {warning}")
+    for note in dict.fromkeys(map(_later_note, delegation.runs)):
+        if note:
+            report.say(f"warning: {note}")
     if not report.quiet:
         from pi_subagents.surfaces.cli.ends import tell_endings  # by now there is time
 
@@ -285,11 +286,19 @@ def run_and_report(
     return 0 if all_written and all(result.ok for result in delegation.results) else 1
 
 
-def _check(plans: Sequence[Plan], place: Place, files: AnswerFiles | None) -> None:
-    """Raise InvalidCall for all that is missing, and StoreError where no answer could be written."""
+def _check(plans: Sequence[Plan], place: Place, report: Report) -> None:
+    """Say what the plans note; raises InvalidCall for all that is missing, StoreError if no answer can be written."""
     require_everything(plans, place)
-    if files is not None:
-        files.open()
+    if report.files is not None:
+        report.files.open()
+    for note in dict.fromkeys(plan.note for plan in plans):
+        if note:
+            report.say(f"warning: {note}")
+
+
+def _later_note(run: DelegatedRun) -> str:
+    """What was noted of a run since its plan was made."""
+    return (run.state.note or "").removeprefix(run.plan.note or "").strip()
 
 
 def _run(delegation: Delegation, view: View, detaching: Detaching | None, report: Report) -> Interrupted | None:
