@@ -146,7 +146,9 @@ class Configurator:
         note = None
         if wanted and wanted != own:
             if bound := _bound_to(own, profile):
-                return Configuration(summary=summary, problems=(Problem(f"{who} {bound}, so {wanted} cannot use it"),))
+                advice = f" It was written for {own}: choose another profile with -p, or leave out --agent."
+                why = f"{who} {bound}, so {wanted} cannot use it"
+                return Configuration(summary=summary, problems=(Problem(why, advice),))
             profile, note = _without_model(profile, own, wanted)
         profile = self._by(wanted, profile)
         if why := _refusal(who, profile, self._harness_for(profile)):

@@ -133,6 +133,16 @@ def test_a_misspelled_exclusion_is_found_because_it_would_exclude_nothing(desk: 
     assert 'Unknown tool: "bsh" in "excludeTools"' in done.err
 
 
+def test_who_chooses_an_agent_that_cannot_use_the_profile_is_told_what_to_do(desk: Desk) -> None:
+    desk.write_profile("fixer", "agent: claude", "approvals: allow")
+    done = desk.call("run", "-p", "fixer", "--agent", "codex", "x")
+    assert (done.exit_code, done.err) == (
+        2,
+        'error: Profile "fixer" sets "approvals" for claude, so codex cannot use it. It was written for claude: choose '
+        "another profile with -p, or leave out --agent.\n",
+    )
+
+
 @pytest.mark.parametrize("agent", ["claude", "opencode"])
 def test_all_tools_that_another_agent_does_not_have_are_told_at_once(desk: Desk, agent: str) -> None:
     desk.write_profile("fixer", f"agent: {agent}", "tools: [raed, grep]", "loadSkills: [web-serch]")
