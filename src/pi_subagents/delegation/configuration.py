@@ -135,7 +135,8 @@ class Configurator:
         try:
             agent = find_agent(name, asked, place.cwd, place.agent_dir)
         except UnknownProfile as unknown:
-            return Configuration(summary=name).with_problem(unknown)
+            hint = f"{unknown.hint}{_way_to_agent(name, asked)}"
+            return Configuration(summary=name, problems=(Problem(str(unknown), hint),))
         profile, summary = agent.profile, profile_summary(agent.profile, asked)
         if objection := objection_to(profile, place.trust):
             return Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
@@ -202,6 +203,14 @@ def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str
                 f'{profile.path}: skill "{name}" ({path}) is outside the project and cannot be used, because '
                 f"{project} is not trusted; if you trust it, run: {trust_command(project)}"
             )
+
+
+def _way_to_agent(name: str, asked: Format) -> str:
+    """How to start an agent, for whoever took its name for that of a profile; `background start` takes presets."""
+    if name not in AGENTS:
+        return ""
+    background = " --background" if asked is PRESET else ""
+    return f' {name} is an agent, not a profile: pi-subagents run{background} --agent {name} "…"'
 
 
 _NOTHING_SAID = Profile(name="")
