@@ -7,7 +7,7 @@ import pytest
 from pi_subagents.harness.programs import PACKAGES
 from pi_subagents.processes.install import PINNED_PI_VERSION
 from tests.surfaces.cli.desk import Desk
-from tests.surfaces.cli.machine import Machine
+from tests.surfaces.cli.machine import Machine, Typist
 
 NPM = """#!/bin/sh
 echo "$*" >> "${0%/*}/npm-calls"
@@ -162,6 +162,17 @@ def test_a_program_that_cannot_be_started_is_told_before_anything_is(bare: Machi
     assert done.returncode == 2
     assert f'claude cannot be started: {name} (from the profile "fixer") {why}' in done.stderr
     assert not (bare.project / ".pi").exists()
+
+
+def test_a_long_error_is_broken_between_words_on_a_terminal_and_nowhere_else(bare: Machine) -> None:
+    for variables in ({}, {"COLUMNS": "40"}):
+        person = Typist(bare, "run", "--agent", "codex", "Say hello", columns=40, **variables)
+        assert person.answer() == 2
+        rows = person.screen.splitlines()
+        sentence = bare.run("run", "--agent", "codex", "Say hello").stderr
+        assert " ".join(rows) + "\n" == sentence
+        assert rows[0] == "error: codex is not installed. To"
+        assert all(len(row) <= 40 or " " not in row for row in rows), "only a path may be longer than that"
 
 
 def test_what_was_installed_while_a_variable_names_something_else_is_not_said_to_be_used(bare: Machine) -> None:

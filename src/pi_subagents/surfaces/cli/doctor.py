@@ -5,14 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from shutil import get_terminal_size
-from textwrap import fill
 
 import click
 
 from pi_subagents.diagnosis import diagnose
 from pi_subagents.models.finding import Finding
 from pi_subagents.place import Place
-from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text, print_json
+from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text, print_json, wrapped
 from pi_subagents.text.harmless import clean
 
 _COLOURS = {"✓": "green", "✗": "red", "!": "yellow", "-": None}
@@ -47,18 +46,10 @@ def doctor(as_json: bool) -> None:
 def print_finding(finding: Finding) -> None:
     """One fact, in as many rows as it takes."""
     hint = f"  → {finding.hint}" if finding.hint else ""
-    line = _wrapped(clean(f"{finding.mark} {finding.check:<{_NAME_WIDTH}} {finding.detail}{hint}"), _INDENT)
+    indent = _INDENT if get_terminal_size().columns >= _NARROW else _INDENT[:2]
+    line = wrapped(clean(f"{finding.mark} {finding.check:<{_NAME_WIDTH}} {finding.detail}{hint}"), sys.stdout, indent)
     mark = click.style(finding.mark, fg=_COLOURS[finding.mark])
     echo_painted(f"{mark}{line.removeprefix(finding.mark)}")
-
-
-def _wrapped(line: str, indent: str) -> str:
-    """The line in rows that fit the terminal, broken between words only, so that a command can still be copied."""
-    if not sys.stdout.isatty():
-        return line
-    columns = get_terminal_size().columns
-    indent = indent if columns >= _NARROW else indent[:2]
-    return fill(line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
 
 def print_verdict(findings: Sequence[Finding]) -> int:
@@ -66,7 +57,7 @@ def print_verdict(findings: Sequence[Finding]) -> int:
     missing = _missing(findings)
     echo()
     if missing:
-        echo_text(_wrapped(f"Not ready: {', '.join(missing)}. Fix the lines marked ✗.", ""))
+        echo_text(wrapped(f"Not ready: {', '.join(missing)}. Fix the lines marked ✗.", sys.stdout))
         return 1
     echo("Ready: sub-agents can run here.")
     return 0

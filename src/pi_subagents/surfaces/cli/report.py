@@ -21,7 +21,15 @@ from pi_subagents.files import Directory
 from pi_subagents.harness import DEFAULT_AGENT
 from pi_subagents.models import short_id
 from pi_subagents.runs.run import RunResult
-from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo, echo_painted, markdown_printer, obeys_escapes, print_json
+from pi_subagents.surfaces.cli.output import (
+    PIPE_CELLS,
+    echo,
+    echo_painted,
+    markdown_printer,
+    obeys_escapes,
+    print_json,
+    wrapped,
+)
 from pi_subagents.surfaces.cli.tables import Column, drawn, fitting
 from pi_subagents.text import cell_width, clip, money, shorten_path, token_count
 from pi_subagents.text.harmless import clean, painted
@@ -160,7 +168,7 @@ class Report:
 
             whose = f"{clip(result.name, _RULE_CELLS)}: " if named else ""
             line = clean(f"✗ {whose}{error_words(result.error, result.reason, result.duration_s)}")
-            echo_painted(click.style(line, fg="red"), err=True, color=self._color)
+            echo_painted(click.style(wrapped(line, sys.stderr), fg="red"), err=True, color=self._color)
 
     @property
     def _color(self) -> bool | None:
