@@ -89,6 +89,13 @@ def test_a_name_that_is_none_is_told_which_there_are(bare: Machine) -> None:
     ]
 
 
+def test_an_agent_in_the_place_of_a_version_is_not_asked_for_at_npm(bare: Machine) -> None:
+    done = bare.run("install-agent", "claude", "codex")
+    assert done.returncode == 2
+    assert 'error: "codex" is an agent, not a version; install one at a time' in done.stderr
+    assert not (bare.bin / "npm-calls").exists()
+
+
 def test_pi_is_an_agent_like_the_others(bare: Machine) -> None:
     done = bare.run("install-agent", "pi")
     assert done.stdout == f"{bare.data}/bin/pi\n", done.stderr

@@ -37,6 +37,8 @@ def install_agent(context: click.Context, name: str | None, version: str | None)
     VERSION is a version on npm or a tag such as latest (default: the tested version). Everything goes into one
     directory that you own; the system is not changed, and you do not need root.
     """
+    if version in _NAMES:
+        raise click.UsageError(f'"{version}" is an agent, not a version; install one at a time')
     if name is None:
         _list_agents()
     elif name == DEFAULT_AGENT:
