@@ -9,6 +9,7 @@ from shutil import get_terminal_size
 import click
 
 from pi_subagents.diagnosis import diagnose
+from pi_subagents.harness import AGENTS, DEFAULT_AGENT
 from pi_subagents.models.finding import Finding
 from pi_subagents.place import Place
 from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text, print_json, wrapped
@@ -30,7 +31,7 @@ def doctor(as_json: bool) -> None:
     ✓  ok
     -  not found, and optional
     !  works, but needs a look
-    ✗  required and missing: exit code 1
+    ✗  required and missing: exit code 1, unless an agent can run without it
     """
     findings = []
     for finding in diagnose(Place.here()):
@@ -39,7 +40,7 @@ def doctor(as_json: bool) -> None:
             print_finding(finding)
     if as_json:
         print_json([finding.to_json() for finding in findings])
-        sys.exit(1 if _missing(findings) else 0)
+        sys.exit(1 if _missing(findings) and not _ready_without(findings) else 0)
     sys.exit(print_verdict(findings))
 
 
@@ -54,13 +55,25 @@ def print_finding(finding: Finding) -> None:
 
 def print_verdict(findings: Sequence[Finding]) -> int:
     """Whether sub-agents can work here, in a line; the exit code for it."""
-    missing = _missing(findings)
+    missing = ", ".join(_missing(findings))
     echo()
-    if missing:
-        echo_text(wrapped(f"Not ready: {', '.join(missing)}. Fix the lines marked ✗.", sys.stdout))
-        return 1
-    echo("Ready: sub-agents can run here.")
-    return 0
+    if not missing:
+        echo("Ready: sub-agents can run here.")
+        return 0
+    if ready := ", ".join(_ready_without(findings)):
+        verdict = f"Ready for {ready} (`run --agent NAME`), but not for {DEFAULT_AGENT}: {missing}."
+    else:
+        verdict = f"Not ready: {missing}."
+    echo_text(wrapped(f"{verdict} Fix the lines marked ✗.", sys.stdout))
+    return 0 if ready else 1
+
+
+def _ready_without(findings: Sequence[Finding]) -> list[str]:
+    """The agents that can run although something is missing that another agent needs."""
+    if any(finding.agent is None and finding.needed and not finding.ok for finding in findings):
+        return []
+    failing = {finding.agent for finding in findings if not finding.ok}
+    return [name for name in AGENTS if name not in failing and any(finding.agent == name for finding in findings)]
 
 
 def _missing(findings: Sequence[Finding]) -> list[str]:
