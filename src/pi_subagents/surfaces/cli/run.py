@@ -40,7 +40,7 @@ from pi_subagents.surfaces.cli.views import Detaching, View, begin_detachable, c
 @click.option(
     "-p",
     "--profile",
-    metavar="AGENT",
+    metavar="PROFILE",
     shell_complete=complete_agent,
     help="Profile or preset for tasks that do not set one.",
 )
@@ -196,7 +196,13 @@ def _by_each(tasks: Sequence[Task], agents: Sequence[str]) -> list[Task]:
 @click.command()
 @session_argument
 @click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
-@click.option("-p", "--profile", help="Use another profile or preset than before.", shell_complete=complete_agent)
+@click.option(
+    "-p",
+    "--profile",
+    metavar="PROFILE",
+    help="Use another profile or preset than before.",
+    shell_complete=complete_agent,
+)
 @agent_option("Continue with another agent, which is told what happened so far: pi, claude, codex, …")
 @click.option("--files", multiple=True, metavar="PATH", help="Prepend a file to the prompt; - is standard input.")
 @click.option("--timeout", type=Duration(min_s=1), help=f"Timeout: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
