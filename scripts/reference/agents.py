@@ -25,8 +25,8 @@ _ACP = """
 `acp` is any agent that speaks the Agent Client Protocol: name its command line as `program` in a profile.
 
 The program of an agent other than `pi` is looked for in four places, in this order: `program` in the profile, the
-variable, the PATH, and the directory of `install-agent`. What the profile or the variable names is used even if it does
-not exist.
+variable, the PATH, and the directory of `install-agent`. If what the profile or the variable names cannot be started,
+nothing else is tried.
 """
 
 _CAN = """
@@ -43,11 +43,11 @@ A profile that sets a field its agent does not support is refused before anythin
 `find`, `ls`) or the agent's own.
 """
 
-_CHECKED = """
+_TESTED = """
 ## What was tested
 
-The real program of each agent goes through thirty checks with a scripted model. ✓ is a check that passes, ✗ a known
-exception, with the number of its reason below the table. `pi-subagents conformance --agent NAME` runs the same checks
+The real program of each agent goes through thirty stories with a scripted model. ✓ is a story that holds, `-` a known
+exception, with the number of its reason below the table. `pi-subagents conformance --agent NAME` runs the same stories
 on your machine, with any version of the program. `acp` has no program of its own: it is tested as the agents that
 speak it.
 """
@@ -77,19 +77,19 @@ def agents_page() -> str:
         table(("", *names), can),
         _FIELDS,
         table(("field", *names), fields),
-        _CHECKED,
-        table(("", *(f"`{agent_of(name)}`" for name in TESTED)), _checks()),
+        _TESTED,
+        table(("", *(f"`{agent_of(name)}`" for name in TESTED)), _stories()),
         "\n".join(_exceptions()),
     )
 
 
-def _checks() -> Iterable[tuple[str, ...]]:
-    """Which check passes with which agent; the last row counts them."""
+def _stories() -> Iterable[tuple[str, ...]]:
+    """Which story holds with which agent; the last row counts them."""
     reasons = _numbered_reasons()
     for story in STORIES:
         known = (EXCEPTIONS[name].get(story.number) for name in TESTED)
-        yield f"{story.number}. {story.title}", *("✓" if one is None else f"✗ {reasons[one.reason]}" for one in known)
-    yield "**pass**", *(f"**{len(STORIES) - len(EXCEPTIONS[name])}**" for name in TESTED)
+        yield f"{story.number}. {story.title}", *("✓" if one is None else f"- {reasons[one.reason]}" for one in known)
+    yield "**hold**", *(f"**{len(STORIES) - len(EXCEPTIONS[name])}**" for name in TESTED)
 
 
 def _exceptions() -> Iterable[str]:

@@ -22,7 +22,7 @@ document and nothing else. Colours are left out where the output is no terminal 
 _EXIT_CODES = (
     ("0", "everything asked for was done; for `run`: every task was completed"),
     ("1", "something failed, and a sentence on standard error or in the result says what"),
-    ("2", "the command line itself is wrong"),
+    ("2", "the command line itself is wrong, or a task names something that is not there; nothing was started"),
     ("3", "`sessions output`: the run is still going on"),
     ("124", "`background wait`: the time is up"),
     ("128 + n", "ended by signal n: 130 after Ctrl+C, 143 after SIGTERM; every agent of `run` was stopped first"),

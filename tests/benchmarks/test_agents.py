@@ -55,4 +55,4 @@ def test_an_agent_that_is_not_here_is_left_out(
     monkeypatch.setattr("pi_subagents.harness.programs.data_dir", lambda _environ: tmp_path)
     monkeypatch.setenv("PATH", str(tmp_path))
     assert agents.measure(["gemini"], 1) == {}
-    assert "not measured: The agent gemini was not found" in capsys.readouterr().err
+    assert "not measured: gemini is not installed" in capsys.readouterr().err

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from pi_subagents.delegation.planning import Plan, Planner
-from pi_subagents.errors import ProfileError
 from pi_subagents.models import Task
 from pi_subagents.place import Place
 from pi_subagents.profiles import invalidate_profiles_cache
@@ -129,6 +128,9 @@ def test_a_thinking_level_that_an_agent_lacks_becomes_the_nearest_and_is_noted(d
     )
 
 
-def test_a_tool_that_an_agent_does_not_have_is_an_error_before_the_start(desk: Desk) -> None:
-    with pytest.raises(ProfileError, match=r'which claude does not have\. Did you mean "read"'):
-        desk.plan("agent: claude\ntools: [raed]")
+def test_every_tool_that_an_agent_does_not_have_is_an_error_before_the_start(desk: Desk) -> None:
+    plan = desk.plan("agent: claude\ntools: [raed, grep, Bsh]")
+    assert [problem.sentence for problem in plan.problems] == [
+        'Profile "p" names "raed" in "tools", which claude does not have. Did you mean "read"?',
+        'Profile "p" names "Bsh" in "tools", which claude does not have. Did you mean "bash"?',
+    ]

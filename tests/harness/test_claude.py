@@ -142,6 +142,13 @@ def test_a_failing_tool_is_an_error_and_changes_nothing() -> None:
     assert not those(events, ev.FileChanged)
 
 
+def test_what_is_wrong_with_a_call_is_told_without_the_tags_for_the_model() -> None:
+    _, events = of_stream("unknown")
+
+    [result] = [event for event in those(events, ev.Message) if event.role == "toolResult"]
+    assert result.text == "Error: No such tool available: no_such_tool"
+
+
 def test_a_retry_is_visible_with_its_delay() -> None:
     _, events = of_stream("429")
 

@@ -22,6 +22,10 @@ class Claude(EchoHarness):
     reports: frozenset[Report] = frozenset({"cost", "diffs", "context"})
     honours = frozenset({"system_prompt", "model", "thinking_level", "program"})
 
+    def own_level(self, level: str) -> str:
+        """It cannot think so little."""
+        return "low" if level == "minimal" else level
+
     def dialogue(self, invocation: Invocation) -> Dialogue:
         """A fresh dialogue for one run."""
         return _Telling(super().dialogue(invocation), self.cost)

@@ -368,6 +368,7 @@ def test_a_result_cannot_move_the_cursor() -> None:
         ({}, "⏳ build • claude • 0 tools • 12s/600s"),
         ({"profile": "scout", "model": "opus"}, "⏳ build • scout • claude (opus) • 0 tools • 12s/600s"),
         ({"profile": "claude", "model": "opus"}, "⏳ build • claude (opus) • 0 tools • 12s/600s"),
+        ({"name": "claude", "model": "opus"}, "⏳ claude (opus) • 0 tools • 12s/600s"),
     ],
 )
 def test_an_agent_other_than_pi_stands_before_its_model(fields: dict[str, Any], line: str) -> None:

@@ -373,6 +373,19 @@ def test_a_request_is_shown_until_it_is_answered_and_the_answer_stands_below_its
     ]
 
 
+def test_a_call_of_another_agent_that_failed_says_so_and_why_once() -> None:
+    by_claude = msgspec.structs.replace(CREATED, harness="claude")
+    failed = result("1", "bash", "\nExit code 3\nmore", is_error=True)
+    made = assistant(call("1", "bash", command="rm x"))
+    assert texts(window_of(by_claude, made, failed)) == ["→ bash → rm x", "  Failed: Exit code 3"]
+    silent = result("1", "bash", "", is_error=True)
+    assert texts(window_of(by_claude, made, silent)) == ["→ bash → rm x", "  Failed"]
+    asked = ev.ApprovalRequested(id="a", what="rm x", tool_call_id="1")
+    denied = ev.ApprovalAnswered(id="a", allowed=False)
+    assert texts(window_of(by_claude, made, asked, denied, failed)) == ["→ bash → rm x", "  Denied (approvals: deny)"]
+    assert texts(window_of(CREATED, made, failed)) == ["→ bash → rm x"], "as the reference of the tools has it"
+
+
 def test_an_answer_that_comes_before_its_call_moves_below_it() -> None:
     asked = ev.ApprovalRequested(id="a", what="rm x", tool_call_id="1")
     window = window_of(CREATED, STARTED, asked, ev.ApprovalAnswered(id="a", allowed=True))

@@ -135,7 +135,8 @@ class Configurator:
         try:
             agent = find_agent(name, asked, place.cwd, place.agent_dir)
         except UnknownProfile as unknown:
-            return Configuration(summary=name).with_problem(unknown)
+            hint = f"{unknown.hint}{_way_to_agent(name, asked)}"
+            return Configuration(summary=name, problems=(Problem(str(unknown), hint),))
         profile, summary = agent.profile, profile_summary(agent.profile, asked)
         if objection := objection_to(profile, place.trust):
             return Configuration(summary=summary, problems=(Problem(refusal(profile, agent.kind, objection)),))
@@ -146,18 +147,22 @@ class Configurator:
         note = None
         if wanted and wanted != own:
             if bound := _bound_to(own, profile):
-                return Configuration(summary=summary, problems=(Problem(f"{who} {bound}, so {wanted} cannot use it"),))
+                advice = f" It was written for {own}: choose another profile with -p, or leave out --agent."
+                why = f"{who} {bound}, so {wanted} cannot use it"
+                return Configuration(summary=summary, problems=(Problem(why, advice),))
             profile, note = _without_model(profile, own, wanted)
         profile = self._by(wanted, profile)
         if why := _refusal(who, profile, self._harness_for(profile)):
             return Configuration(summary=summary, problems=(Problem(why),))
+        if lacking := tuple(Problem(why) for why in _lacking(who, profile, self._harness_for(profile))):
+            profile = msgspec.structs.replace(profile, tools=None, exclude_tools=None)  # no harness can translate them
         key = (agent.kind.word, name, profile.harness, cwd)
         if key not in self._resolved:
             self._resolved[key] = self._ready(profile, cwd)
         resolved = self._resolved[key]
         if isinstance(resolved, UnknownSkill):
-            return Configuration(profile, summary).with_problem(resolved)
-        return Configuration(resolved, summary, note=joined(*agent.warnings, note))
+            return Configuration(profile, summary, lacking).with_problem(resolved)
+        return Configuration(resolved, summary, lacking, note=joined(*agent.warnings, note))
 
     def _ready(self, profile: Profile, cwd: Path) -> Profile | UnknownSkill:
         check_skills(profile)
@@ -200,6 +205,14 @@ def _check_skills_are_below(project: Path, profile: Profile, skills: Mapping[str
             )
 
 
+def _way_to_agent(name: str, asked: Format) -> str:
+    """How to start an agent, for whoever took its name for that of a profile; `background start` takes presets."""
+    if name not in AGENTS:
+        return ""
+    background = " --background" if asked is PRESET else ""
+    return f' {name} is an agent, not a profile: pi-subagents run{background} --agent {name} "…"'
+
+
 _NOTHING_SAID = Profile(name="")
 """Where a call names no agent, but says something of how it should be."""
 
@@ -225,7 +238,7 @@ def why_no_agent_can(profile: Profile, kind: str = "profile") -> str | None:
         harness.adapt(profile, BUILTIN_TOOLS)
     except ProfileError as error:
         return str(error).rstrip(".")
-    return None
+    return " ".join(_lacking(who, profile, harness)).rstrip(".") or None
 
 
 def _contradiction(profile: Profile) -> str | None:
@@ -241,6 +254,14 @@ def _refusal(who: str, profile: Profile, harness: Harness) -> str | None:
         return _refused(who, fields, harness)
     why = harness.refuses(profile)
     return f"{who} {why}" if why else None
+
+
+def _lacking(who: str, profile: Profile, harness: Harness) -> Iterator[str]:
+    """A sentence for each tool that the profile names and the agent does not have; `pi` starts all the same."""
+    if harness.name in PI_HARNESSES:
+        return
+    for tool in harness.unknown_tools(profile, Path(), Path()):
+        yield f'{who} names "{tool.name}" in "{tool.field}", which {harness.name} does not have.{tool.hint}'
 
 
 _MEANT_FOR_ONE = ("api_key", "program", "mode", "extra_args", "inherit")

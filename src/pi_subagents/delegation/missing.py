@@ -13,6 +13,7 @@ from pathlib import Path
 from pi_subagents.delegation.planning import Plan
 from pi_subagents.delegation.prompts import file_problems
 from pi_subagents.errors import InvalidCall, NothingStarted
+from pi_subagents.harness import PI_HARNESSES
 from pi_subagents.models import Profile
 from pi_subagents.place import Place
 from pi_subagents.text.wording import did_you_mean
@@ -67,7 +68,7 @@ def _file_hint(sentence: str, cwd: Path) -> str:
 
 def _unknown_tools(plan: Plan, place: Place) -> Iterator[str]:
     profile = _as_written(plan, place)
-    if profile is None:
+    if profile is None or plan.harness.name not in PI_HARNESSES:  # other agents cannot start, so their plans say it
         return
     for tool in plan.harness.unknown_tools(profile, plan.cwd, place.agent_dir):
         yield _asking(f'Unknown tool: "{tool.name}" in "{tool.field}" of {profile.path}', tool.hint)

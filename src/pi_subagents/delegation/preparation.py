@@ -87,6 +87,7 @@ def prepare_runs(
         plans = preparer.find_programs(plans)
         if check is not None:
             check(plans, place)
+        preparer.require_a_program()
         return preparer.prepare_all(plans)
 
 
@@ -184,11 +185,12 @@ class _Preparer:
         self._place = place
         self._settings = settings
         self._programs: dict[str, tuple[Program, Callable[[], Version | None]]] = {}
+        self._missing: list[str] = []
         self._runs_dir = runs_dir(place.project)
 
     def find_programs(self, plans: Sequence[Plan]) -> list[Plan]:
-        """Find the program of every plan; raises AgentNotFound if none is found at all."""
-        missing: dict[str, AgentNotFound] = {}
+        """Find the program of every plan, or say in the plan why there is none."""
+        missing: dict[str, str] = {}
         for plan in plans:
             key = _program_key(plan)
             if plan.problem or key in self._programs or key in missing:
@@ -196,15 +198,28 @@ class _Preparer:
             try:
                 program = plan.harness.find_program(self._place, self._settings, plan.profile)
             except AgentNotFound as error:
-                missing[key] = error
+                missing[key] = str(error)
                 continue
             question = plan.harness.version_question(program, self._place)
             self._programs[key] = program, cache(partial(program_version, question, self._place))
-        others = _installed(self._place, self._settings) if missing else ""
-        if missing and not self._programs:
-            raise AgentNotFound(". ".join(map(str, missing.values())) + others)
+        self._missing = list(missing.values())
+        others = self._installed()
         told = {key: f"{error}{others}" for key, error in missing.items()}
         return [_without_program(plan, told.get(_program_key(plan))) for plan in plans]
+
+    def require_a_program(self) -> None:
+        """Raise AgentNotFound if programs were looked for and none was found at all."""
+        if self._missing and not self._programs:
+            raise AgentNotFound(". ".join(self._missing) + self._installed())
+
+    def _installed(self) -> str:
+        """What else there is, for whoever looked in vain."""
+        if not self._missing:
+            return ""
+        from pi_subagents.harness.programs import installed_agents  # only where one is missing
+
+        found = ", ".join(installed_agents(self._place.environ, self._settings.pi_command))
+        return f". Installed agents: {found}" if found else ""
 
     def prepare_all(self, plans: Sequence[Plan]) -> list[PreparedRun]:
         """A record for every plan, or none that is left open; raises StoreError."""
@@ -259,7 +274,7 @@ class _Preparer:
             profile=plan.profile_name,
             provider=profile.provider if profile else None,
             model=profile.model if profile else None,
-            thinking_level=profile.thinking_level if profile else None,
+            thinking_level=_own_level(plan),
             timeout_s=plan.task.timeout,
             file_count=len(plan.task.files),
             resume_mode=plan.resume_mode,
@@ -295,12 +310,10 @@ def _without_program(plan: Plan, sentence: str | None) -> Plan:
     return msgspec.structs.replace(plan, problems=(*plan.problems, Problem(sentence)))
 
 
-def _installed(place: Place, settings: Settings) -> str:
-    """What else there is, for whoever looked in vain."""
-    from pi_subagents.harness.programs import installed_agents  # only where one is missing
-
-    found = ", ".join(installed_agents(place.environ, settings.pi_command))
-    return f". Installed agents: {found}" if found else ""
+def _own_level(plan: Plan) -> str | None:
+    """The agent's own word for the thinking level."""
+    level = plan.profile.thinking_level if plan.profile else None
+    return plan.harness.own_level(level) if level else None
 
 
 def _tidying(invocation: Invocation, redactor: Redactor) -> Iterator[RunFile]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
 
 import msgspec
 
@@ -29,13 +28,18 @@ def agent_checks(inspection: Inspection, default: Harness) -> Iterator[Inspectio
         if not is_here:
             missing.append(name)
         else:
-            yield from (partial(_optional, check) for check in harness.checks())
+            yield from (about(name, check, is_needed=False) for check in harness.checks())
     yield lambda _inspection: _missing([name for name in missing if name in PACKAGES])
 
 
-def _optional(check: InspectionCheck, inspection: Inspection) -> Iterator[Finding]:
-    for finding in check(inspection):
-        yield msgspec.structs.replace(finding, needed=False)
+def about(agent: str, check: InspectionCheck, *, is_needed: bool = True) -> InspectionCheck:
+    """The check, with findings that say which agent they are about."""
+
+    def findings(inspection: Inspection) -> Iterator[Finding]:
+        for finding in check(inspection):
+            yield msgspec.structs.replace(finding, agent=agent, needed=finding.needed and is_needed)
+
+    return findings
 
 
 def _missing(names: list[str]) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from pi_subagents.diagnosis.agents import agent_checks
+from pi_subagents.diagnosis.agents import about, agent_checks
 from pi_subagents.diagnosis.configuration import (
     check_containment,
     check_extension,
@@ -19,7 +19,7 @@ from pi_subagents.diagnosis.configuration import (
 )
 from pi_subagents.diagnosis.directories import check_agent_dir, check_privacy, check_records, check_unfinished_runs
 from pi_subagents.diagnosis.idle import check_idle_agents
-from pi_subagents.harness import Harness, Inspection, InspectionCheck, harness_named
+from pi_subagents.harness import Harness, Inspection, InspectionCheck, agent_of, harness_named
 from pi_subagents.models.finding import Finding
 from pi_subagents.paths import tilde
 from pi_subagents.place import Place
@@ -53,7 +53,8 @@ def diagnose(place: Place, harness: Harness | None = None) -> Iterator[Finding]:
     """
     inspection = inspection_of(place)
     harness = harness or harness_named(inspection.settings.harness_name)
-    checks = (check_python, *harness.checks(), *_CHECKS, *agent_checks(inspection, harness))
+    own = (about(agent_of(harness.name), check) for check in harness.checks())
+    checks = (check_python, *own, *_CHECKS, *agent_checks(inspection, harness))
     with ThreadPoolExecutor(max_workers=len(checks)) as pool:
         for findings in pool.map(lambda check: list(check(inspection)), checks):
             yield from findings

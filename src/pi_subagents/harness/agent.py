@@ -94,14 +94,9 @@ class Agent:
         return self.levels.get(level, level)
 
     def adapt(self, profile: Profile, available_tools: Sequence[str]) -> Profile:
-        """The profile as it is; raises ProfileError if it names unknown tools, or has two lists of tools."""
+        """The profile as it is; raises ProfileError if it has two lists of tools."""
         if profile.tools is not None and profile.exclude_tools is not None:
             raise ProfileError(f'Profile "{profile.name}" has both "tools" and "excludeTools" set; choose one of them.')
-        for unknown in self.unknown_tools(profile, Path(), Path()):
-            raise ProfileError(
-                f'Profile "{profile.name}" names "{unknown.name}" in "{unknown.field}", which {self.name} does not '
-                f"have.{unknown.hint}"
-            )
         return profile
 
     # --- whether it can run here --------------------------------------------------------------------------

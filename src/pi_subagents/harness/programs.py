@@ -118,18 +118,19 @@ def agents_dir(environ: Mapping[str, str]) -> Path:
 def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile | None = None) -> Program:
     """The program from the first of four places that has one; raises AgentNotFound.
 
-    What the profile or the variable names is used even if it does not exist: falling back to another program would
-    hide the mistake.
+    What the profile or the variable names must be there: falling back to another program would hide the mistake.
     """
     variable = variable_of(agent)
     if profile is not None and profile.program:
         folder = profile.path.parent if profile.path else None
-        return Program(tuple(command_words(profile.program, folder)), f'profile "{profile.name}"')
+        words = command_words(profile.program, folder)
+        return _named(agent, Program(tuple(words), f'profile "{profile.name}"'), environ)
     if value := environ.get(variable):
         try:
-            return Program(tuple(command_words(value)), f"variable {variable}")
+            words = command_words(value)
         except ValueError as error:
             raise AgentNotFound(f"The variable {variable} is not a command ({error}): {value}") from None
+        return _named(agent, Program(tuple(words), f"variable {variable}"), environ)
     package = PACKAGES.get(agent)
     if package is None:
         raise AgentNotFound(
@@ -139,10 +140,23 @@ def find_agent_program(agent: str, environ: Mapping[str, str], profile: Profile 
         return Program((str(_native_beside(found, package) or found),), "PATH")
     if installed := installed_program(agent, environ):
         return Program((str(installed),), "install-agent")
+    in_profile = f'`program` of the profile "{profile.name}", ' if profile and profile.name else ""
     raise AgentNotFound(
-        f"The agent {agent} was not found. Looked at: `program` of the profile, the variable {variable}, "
-        f"{package.command} on the PATH, and {agents_dir(environ) / agent}. Run: pi-subagents install-agent {agent}"
+        f"{agent} is not installed. To install it: pi-subagents install-agent {agent}. Looked at: {in_profile}"
+        f"the variable {variable}, {package.command} on the PATH, and {agents_dir(environ) / agent}"
     )
+
+
+def _named(agent: str, program: Program, environ: Mapping[str, str]) -> Program:
+    """The program that the user named; raises AgentNotFound if it cannot be started."""
+    name = program.argv[0]
+    if find_program(name, child_path(environ)):
+        return program
+    if "/" not in name:
+        why = "is not on the PATH"
+    else:
+        why = "is not an executable file" if os.path.lexists(name) else "does not exist"
+    raise AgentNotFound(f"{agent} cannot be started: {name} (from the {program.found_in}) {why}")
 
 
 def _native_beside(found: str, package: Package) -> Path | None:

@@ -8,7 +8,7 @@ import msgspec
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """One fact about this machine. Sub-agents cannot run while something `needed` is not `ok`."""
+    """One fact about this machine. Its agent, or every agent, cannot run while something `needed` is not `ok`."""
 
     check: str
     ok: bool
@@ -17,6 +17,8 @@ class Finding(msgspec.Struct, frozen=True):
     needed: bool = False
     is_absent: bool = False
     """It is not there, which is in order: people may do without."""
+    agent: str | None = None
+    """The agent that it is about; None if it concerns all of them."""
 
     @property
     def mark(self) -> str:

@@ -160,8 +160,8 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
         yield "agent", [BULLET, (Style.ACCENT, agent)]
     if described := _model(window):
         # It goes before these two do, so the one before it is there whenever it is.
-        is_first = not profile and agent in (None, name_of(window))
-        yield "model", [BULLET, (Style.MUTED, f"({described})")] if is_first else [(Style.MUTED, f" ({described})")]
+        is_whose = profile or agent
+        yield "model", [(Style.MUTED, f" ({described})")] if is_whose else [BULLET, (Style.MUTED, f"({described})")]
     if state.beginning != "fresh":
         yield "beginning", [BULLET, (Style.MUTED, state.beginning)]
     yield "tools", [BULLET, (Style.MUTED, counted(state.tool_count, "tool"))]

@@ -130,6 +130,7 @@ class Window:
         self._running: dict[str, int] = {}
         self._asked: dict[str, ev.ApprovalRequested] = {}
         self._answered: dict[str, tuple[WindowLine, str]] = {}
+        self._denied: set[str] = set()
 
     def apply(self, event: ev.Event) -> bool:
         """Take in one event; True if the window looks different now."""
@@ -221,6 +222,9 @@ class Window:
         summary = summarise_tool_result(event.tool_name or "", event.text, was_cut=event.truncated)
         if summary is not None and not event.is_error:
             below.insert(0, WindowLine(f"  {summary}", "tool"))
+        # For `pi` the lines are those of the reference, and whoever reads `Denied` knows that it failed.
+        if event.is_error and self.state.other_agent and event.tool_call_id not in self._denied:
+            below.insert(0, WindowLine(_failure(event.text), "tool"))
         self._history.insert_below(call, *below)
         if event.tool_call_id and call is not None and (output := tuple(output_lines(event.text))):
             last = self._history.add_output(below[-1] if below else call, output)
@@ -307,6 +311,8 @@ class Window:
         words = notice(event) or ""
         what = f": {text_of(asked.what)}" if asked and asked.what and call is None else ""
         line = self._put_below(call, f"{words}{what}")
+        if not event.allowed and call_id and len(self._denied) < _MAX_REMEMBERED_CALLS:
+            self._denied.add(call_id)
         # The call may come later; that of an agent's own sub-agent never does.
         if call_id and call is None and len(self._answered) < _MAX_REMEMBERED_CALLS:
             self._answered[call_id] = line, words
@@ -317,6 +323,12 @@ class Window:
         line = WindowLine(clip(f"  {words}" if call else words, MAX_LINE_CELLS), "tool")
         self._history.insert_below(call, line)
         return line
+
+
+def _failure(text: str) -> str:
+    """What is said below a call that failed, with the first line of its result."""
+    first = next(filter(None, output_lines(text)), "")
+    return f"  Failed: {first}" if first else "  Failed"
 
 
 def told_besides(state: RunState) -> dict[str, object]:

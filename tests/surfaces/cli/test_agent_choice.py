@@ -99,6 +99,16 @@ def test_the_model_and_thinking_level_of_one_agent_are_not_handed_to_another(pla
     assert (other["agent"], asked_for(other)) == ("codex", (None, None))
 
 
+def test_another_thinking_level_than_was_asked_for_is_said_at_the_beginning_and_shown_from_then_on(
+    place: Workplace,
+) -> None:
+    done = called("run", "--plain", "--agent", "claude", "--thinking", "minimal", "Hello.")
+    note = 'warning: The thinking level "minimal" becomes "low" for claude.'
+    assert done.stderr.splitlines()[0] == note
+    assert done.stderr.count(note) == 1
+    assert Run.load(place.run_dirs[0]).state.thinking_level == "low"
+
+
 def test_several_agents_do_the_same_side_by_side_and_are_compared(place: Workplace) -> None:
     prompt = "Done.\n> edit src/a.py"
     done = called("run", "--agent", "claude,codex", prompt)
@@ -116,6 +126,14 @@ def test_several_agents_do_the_same_side_by_side_and_are_compared(place: Workpla
     assert "  claude: src/a.py" in told
     assert "  codex: src/a.py" in told
     assert "warning: several agents changed the same file and may have undone each other's work: src/a.py" in told
+
+
+def test_the_tasks_of_a_comparison_are_named_after_agent_and_prompt_in_every_list(place: Workplace) -> None:
+    results = called_json("run", "--json", "--agent", "claude,codex", "Fix hello.py")
+    assert [one["name"] for one in results] == ["claude: Fix hello.py", "codex: Fix hello.py"]
+    listed = called("sessions", "list").stdout
+    assert "claude: Fix hello.py" in listed
+    assert "codex: Fix hello.py" in listed
 
 
 def test_several_agents_and_several_prompts_are_named_by_both(place: Workplace) -> None:

@@ -133,6 +133,32 @@ def test_a_misspelled_exclusion_is_found_because_it_would_exclude_nothing(desk: 
     assert 'Unknown tool: "bsh" in "excludeTools"' in done.err
 
 
+def test_who_chooses_an_agent_that_cannot_use_the_profile_is_told_what_to_do(desk: Desk) -> None:
+    desk.write_profile("fixer", "agent: claude", "approvals: allow")
+    done = desk.call("run", "-p", "fixer", "--agent", "codex", "x")
+    assert (done.exit_code, done.err) == (
+        2,
+        'error: Profile "fixer" sets "approvals" for claude, so codex cannot use it. It was written for claude: choose '
+        "another profile with -p, or leave out --agent.\n",
+    )
+
+
+@pytest.mark.parametrize("agent", ["claude", "opencode"])
+def test_all_tools_that_another_agent_does_not_have_are_told_at_once(desk: Desk, agent: str) -> None:
+    desk.write_profile("fixer", f"agent: {agent}", "tools: [raed, grep]", "loadSkills: [web-serch]")
+    done = desk.call("run", "-p", "fixer", "x")
+    assert done.exit_code == 2
+    assert f'Profile "fixer" names "raed" in "tools", which {agent} does not have. Did you mean "read"?' in done.err
+    assert 'Unknown skills: "web-serch"' in done.err
+
+
+def test_a_model_is_told_that_its_task_names_a_tool_that_the_agent_does_not_have(desk: Desk) -> None:
+    desk.write_profile("fixer", "agent: opencode", "tools: [raed]")
+    task = {"tasks": [{"name": "t", "prompt": "x", "profile": "fixer"}]}
+    answer = desk.call("call", "delegate_to_subagents", json.dumps(task)).out
+    assert "which opencode does not have" in answer
+
+
 def test_agents_lists_both_kinds(desk: Desk) -> None:
     desk.write_profile("reviewer", "provider: acme", "model: large")
     done = desk.call("agents", "--json")

@@ -42,6 +42,7 @@ def test_start_as_json_has_the_run_and_the_counts_and_a_task_can_come_from_a_pip
     ("arguments", "says"),
     [
         (("wroker", "x"), 'Unknown preset: "wroker". Available presets: deaf, worker. Did you mean "worker"?'),
+        (("gemini", "x"), 'gemini is an agent, not a profile: pi-subagents run --background --agent gemini "…"'),
         (("worker", "x", "--model", "acme/lrge"), "acme/large"),
         (("worker", ""), "prompt is empty"),
     ],

@@ -6,8 +6,11 @@ import json
 import shlex
 import sys
 
-from pi_subagents.conformance import STORIES
+import pytest
+
+from pi_subagents.conformance import STORIES, Result, Verdict
 from pi_subagents.harness import Program
+from pi_subagents.surfaces.cli.conformance import _print_result
 from tests.agents import impatient
 from tests.surfaces.cli.desk import Desk
 
@@ -24,6 +27,12 @@ def test_a_program_that_does_nothing_breaks_every_story_and_the_exit_code_says_s
     assert "✗  1  A plain answer becomes the run's answer: the run is failed" in done.stdout
     assert "✗  9  " in done.stdout, "what is known of an agent excuses nothing else"
     assert "0 of 2 stories hold; not as expected: 2" in done.stdout
+
+
+def test_a_known_exception_is_told_as_one(capsys: pytest.CaptureFixture[str]) -> None:
+    story = STORIES[27]
+    _print_result(Result(story, Verdict.EXCEPTED, "it leaves an empty directory in /tmp"))
+    assert capsys.readouterr().out == f"- 28  {story.title} – except: it leaves an empty directory in /tmp\n"
 
 
 def test_a_relative_program_is_seen_from_where_the_command_is_run(desk: Desk, pi: Program) -> None:

@@ -440,6 +440,26 @@ def test_an_agent_that_is_here_is_asked_whether_it_can_run(machine: Machine) -> 
     assert not diagnosis.all("claude version")
 
 
+def test_without_pi_another_agent_that_can_run_is_ready_and_pi_is_not(machine: Machine) -> None:
+    machine.add_program("claude", CLAUDE.format(version=PACKAGES["claude"].tested, answer=_SPEAKS))
+    machine.variables["ANTHROPIC_API_KEY"] = "sk-test"
+    done = machine.run("doctor")
+    verdict = "Ready for claude (`run --agent NAME`), but not for pi: node, pi. Fix the lines marked ✗."
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (0, verdict)
+    assert diagnose(machine).exit_code == 0
+    del machine.variables["ANTHROPIC_API_KEY"]
+    assert diagnose(machine).exit_code == 1, "without a login it cannot run"
+
+
+def test_no_agent_is_ready_where_something_is_missing_that_all_of_them_need(machine: Machine) -> None:
+    machine.add_program("claude", CLAUDE.format(version=PACKAGES["claude"].tested, answer=_SPEAKS))
+    machine.variables["ANTHROPIC_API_KEY"] = "sk-test"
+    machine.write(machine.project / ".pi" / "subagents" / "runs", "a file in the place of the directory")
+    done = machine.run("doctor")
+    assert done.returncode == 1
+    assert done.stdout.splitlines()[-1].startswith("Not ready: node, pi, records.")
+
+
 def test_an_agent_that_does_not_answer_is_told_of_and_sub_agents_can_run_all_the_same(machine: Machine) -> None:
     machine.add_pi()
     machine.add_program("claude", CLAUDE.format(version="2.1.325", answer="I do not know that option"))

@@ -131,7 +131,10 @@ def test_nor_does_copilot_unpack_itself_there(machine: Machine) -> None:
     ("value", "sentence"),
     [
         ('a "b', 'The variable PI_SUBAGENTS_CLAUDE is not a command (No closing quotation): a "b'),
-        ("/nowhere/claude", "The variable PI_SUBAGENTS_CLAUDE names /nowhere/claude, which is not a program"),
+        (
+            "/nowhere/claude",
+            "claude cannot be started: /nowhere/claude (from the variable PI_SUBAGENTS_CLAUDE) does not exist",
+        ),
     ],
 )
 def test_a_mistake_in_the_users_variable_is_told_and_no_reason_to_install_it(
@@ -161,6 +164,19 @@ def test_people_see_two_tables_that_fit_a_terminal_of_80_columns_and_how_to_log_
     assert next(line.split() for line in tables if line.startswith("can "))[:3] == ["can", "pi", "claude"]
     assert "hint: claude: to log in: run `claude` and type `/login`, or set ANTHROPIC_API_KEY" in lines
     assert "hint: to install one: pi-subagents install-agent codex" in lines
+
+
+def test_the_rows_are_explained_where_there_is_room_and_else_it_is_said_where(equipped: Machine) -> None:
+    narrow, wide = (Typist(equipped, "agents", "--programs", columns=columns) for columns in (80, 200))
+    assert (narrow.answer(), wide.answer()) == (0, 0)
+    pointer, meaning = "What the rows mean: see docs/reference/agents.md", "takes your messages while it works"
+    assert [pointer in screen for screen in (narrow.screen, wide.screen)] == [True, False]
+    assert [meaning in screen for screen in (narrow.screen, wide.screen)] == [False, True]
+    assert meaning in equipped.run("agents", "--programs").stdout
+
+
+def test_pi_is_not_offered_to_be_installed_like_the_others(machine: Machine) -> None:
+    assert "hint: to install one: pi-subagents install-agent claude" in machine.run("agents", "--programs").stderr
 
 
 def test_one_that_does_not_start_hides_no_other(equipped: Machine) -> None:

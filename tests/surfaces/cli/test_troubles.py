@@ -165,7 +165,7 @@ def test_a_broken_list_of_projects_and_a_command_for_pi_with_an_open_quote_hide_
     )
     for ended in others:
         require_decent(ended)
-    assert run_end.code == 1
+    assert run_end.code == 2
     assert "PI_SUBAGENTS_PI" in run_end.text
     assert "quot" in run_end.text
     assert reindexed.code == 0, reindexed.text

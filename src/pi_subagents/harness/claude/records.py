@@ -71,9 +71,10 @@ def model_usage(model: dict[str, Any]) -> Usage:
 
 
 def result_text(content: Any) -> str:
-    if isinstance(content, str):
-        return content
-    return "\n".join(text for item in items_in(content) if (text := text_in(item.get("text"))))
+    """The text of a tool's result, without the tags that tell claude's model that it is an error."""
+    if not isinstance(content, str):
+        content = "\n".join(text for item in items_in(content) if (text := text_in(item.get("text"))))
+    return str(content).removeprefix("<tool_use_error>").removesuffix("</tool_use_error>")
 
 
 def file_changed(result: dict[str, Any], call_id: str, at: int) -> ev.FileChanged | None:

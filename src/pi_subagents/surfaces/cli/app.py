@@ -13,7 +13,7 @@ import click
 
 from pi_subagents import __version__
 from pi_subagents.surfaces.cli.help import HelpContext, write_examples
-from pi_subagents.surfaces.cli.output import echo, echo_text
+from pi_subagents.surfaces.cli.output import echo, echo_text, wrapped
 from pi_subagents.surfaces.cli.process import run_to_exit_code
 from pi_subagents.text.wording import closest
 
@@ -221,4 +221,5 @@ def _show(error: click.ClickException) -> None:
     text = io.StringIO()
     error.show(text)
     message = error.format_message()
-    echo_text(text.getvalue().replace(f"Error: {message}", f"error: {message}"), err=True, nl=False)
+    said = text.getvalue().replace(f"Error: {message}", f"error: {message}")
+    echo_text(wrapped(said, sys.stderr), err=True, nl=False)

@@ -40,10 +40,10 @@ _NAMES = (DEFAULT_AGENT, *(name for name in TESTED if name != DEFAULT_HARNESS))
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one document with all results.")
 def conformance(name: str, program: str | None, numbers: tuple[int, ...], as_json: bool) -> None:
-    """Check that an agent program does everything a sub-agent must do, one story at a time, one line for each.
+    """Check that an agent program does everything a sub-agent must do: thirty stories, one line for each.
 
     The program is the real one; only its model is scripted, so no key is needed and nothing is spent. Each story gets
-    its own home directory and project. All thirty take a minute or two.
+    its own home directory and project. All of them take a minute or two.
 
     \b
     ✓  holds
@@ -88,8 +88,9 @@ def _named(command: str) -> Program:
 
 def _print_result(result: Result) -> None:
     mark, colour = _MARKS[result.verdict]
-    line = f" {result.story.number:2}  {result.story.title}" + (f": {result.reason}" if result.reason else "")
-    echo_painted(click.style(mark, fg=colour) + clean(line))
+    between = " – except: " if result.verdict is Verdict.EXCEPTED else ": "
+    reason = f"{between}{result.reason}" if result.reason else ""
+    echo_painted(click.style(mark, fg=colour) + clean(f" {result.story.number:2}  {result.story.title}{reason}"))
 
 
 def _as_json(result: Result) -> dict[str, Any]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from shutil import get_terminal_size
-from textwrap import fill
 
 import click
 
 from pi_subagents.diagnosis import diagnose
+from pi_subagents.harness import AGENTS, DEFAULT_AGENT
 from pi_subagents.models.finding import Finding
 from pi_subagents.place import Place
-from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text, print_json
+from pi_subagents.surfaces.cli.output import echo, echo_painted, echo_text, print_json, wrapped
 from pi_subagents.text.harmless import clean
 
 _COLOURS = {"✓": "green", "✗": "red", "!": "yellow", "-": None}
@@ -31,7 +31,7 @@ def doctor(as_json: bool) -> None:
     ✓  ok
     -  not found, and optional
     !  works, but needs a look
-    ✗  required and missing: exit code 1
+    ✗  required and missing: exit code 1, unless an agent can run without it
     """
     findings = []
     for finding in diagnose(Place.here()):
@@ -40,36 +40,40 @@ def doctor(as_json: bool) -> None:
             print_finding(finding)
     if as_json:
         print_json([finding.to_json() for finding in findings])
-        sys.exit(1 if _missing(findings) else 0)
+        sys.exit(1 if _missing(findings) and not _ready_without(findings) else 0)
     sys.exit(print_verdict(findings))
 
 
 def print_finding(finding: Finding) -> None:
     """One fact, in as many rows as it takes."""
     hint = f"  → {finding.hint}" if finding.hint else ""
-    line = _wrapped(clean(f"{finding.mark} {finding.check:<{_NAME_WIDTH}} {finding.detail}{hint}"), _INDENT)
+    indent = _INDENT if get_terminal_size().columns >= _NARROW else _INDENT[:2]
+    line = wrapped(clean(f"{finding.mark} {finding.check:<{_NAME_WIDTH}} {finding.detail}{hint}"), sys.stdout, indent)
     mark = click.style(finding.mark, fg=_COLOURS[finding.mark])
     echo_painted(f"{mark}{line.removeprefix(finding.mark)}")
 
 
-def _wrapped(line: str, indent: str) -> str:
-    """The line in rows that fit the terminal, broken between words only, so that a command can still be copied."""
-    if not sys.stdout.isatty():
-        return line
-    columns = get_terminal_size().columns
-    indent = indent if columns >= _NARROW else indent[:2]
-    return fill(line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
-
-
 def print_verdict(findings: Sequence[Finding]) -> int:
     """Whether sub-agents can work here, in a line; the exit code for it."""
-    missing = _missing(findings)
+    missing = ", ".join(_missing(findings))
     echo()
-    if missing:
-        echo_text(_wrapped(f"Not ready: {', '.join(missing)}. Fix the lines marked ✗.", ""))
-        return 1
-    echo("Ready: sub-agents can run here.")
-    return 0
+    if not missing:
+        echo("Ready: sub-agents can run here.")
+        return 0
+    if ready := ", ".join(_ready_without(findings)):
+        verdict = f"Ready for {ready} (`run --agent NAME`), but not for {DEFAULT_AGENT}: {missing}."
+    else:
+        verdict = f"Not ready: {missing}."
+    echo_text(wrapped(f"{verdict} Fix the lines marked ✗.", sys.stdout))
+    return 0 if ready else 1
+
+
+def _ready_without(findings: Sequence[Finding]) -> list[str]:
+    """The agents that can run although something is missing that another agent needs."""
+    if any(finding.agent is None and finding.needed and not finding.ok for finding in findings):
+        return []
+    failing = {finding.agent for finding in findings if not finding.ok}
+    return [name for name in AGENTS if name not in failing and any(finding.agent == name for finding in findings)]
 
 
 def _missing(findings: Sequence[Finding]) -> list[str]:

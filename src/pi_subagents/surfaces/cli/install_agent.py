@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from pi_subagents.errors import InvalidCall
+from pi_subagents.errors import AgentNotFound, InvalidCall
 from pi_subagents.harness import DEFAULT_AGENT, Program
 from pi_subagents.harness.programs import PACKAGES, find_agent_program, how_to_log_in, variable_of
 from pi_subagents.paths import data_dir
@@ -37,6 +37,8 @@ def install_agent(context: click.Context, name: str | None, version: str | None)
     VERSION is a version on npm or a tag such as latest (default: the tested version). Everything goes into one
     directory that you own; the system is not changed, and you do not need root.
     """
+    if version in _NAMES:
+        raise click.UsageError(f'"{version}" is an agent, not a version; install one at a time')
     if name is None:
         _list_agents()
     elif name == DEFAULT_AGENT:
@@ -69,7 +71,11 @@ def _install(name: str, version: str | None) -> None:
     with with_details():
         installed = bring(name, version, steps=steps_of("install-agent"), data=data_dir(place.environ))
     echo(installed.program)
-    used = find_agent_program(name, place.environ)
+    try:
+        used = find_agent_program(name, place.environ)
+    except AgentNotFound as error:  # what a variable names goes before what was installed
+        _say(str(error))
+        return
     if used.argv == (str(installed.program),):
         _say(f'to use it: pi-subagents run --agent {name} "…", or `agent: {name}` in a profile')
     else:

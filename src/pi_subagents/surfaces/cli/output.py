@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from pi_subagents.text.harmless import clean, escape_json, painted, printable, wants_colours
 
@@ -34,6 +34,33 @@ def echo(line: object = "", *, err: bool = False, nl: bool = True) -> None:
 def echo_text(text: str, *, err: bool = False, nl: bool = True) -> None:
     """Print a text of any number of lines."""
     _write(printable(text), err=err, nl=nl)
+
+
+def wrapped(text: str, stream: TextIO, indent: str = "") -> str:
+    """The text in rows that fit the terminal, broken between words only, so that a command can still be copied.
+
+    Where there is no terminal it stays as it is: programs get one line.
+    """
+    columns = _columns(stream)
+    if not columns or all(len(line) <= columns for line in text.split("\n")):
+        return text
+    from textwrap import fill  # most lines are short
+
+    return "\n".join(
+        fill(line, columns, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+        for line in text.split("\n")
+    )
+
+
+def _columns(stream: TextIO) -> int:
+    """How wide the terminal is; 0 if there is none, or if it does not say."""
+    try:
+        if not stream.isatty():
+            return 0
+        told = os.environ.get("COLUMNS", "")
+        return int(told) if told.isdecimal() else os.get_terminal_size(stream.fileno()).columns
+    except (OSError, ValueError):
+        return 0
 
 
 def _write(text: str, *, err: bool, nl: bool) -> None:

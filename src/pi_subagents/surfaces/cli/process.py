@@ -22,8 +22,8 @@ from pi_subagents.errors import (
     NothingStarted,
     PiSubagentsError,
 )
-from pi_subagents.surfaces.cli.output import echo, echo_text
-from pi_subagents.text.harmless import HarmlessStream
+from pi_subagents.surfaces.cli.output import echo, echo_text, wrapped
+from pi_subagents.text.harmless import HarmlessStream, clean
 
 _LEAST_DESCRIPTORS = 8
 """An event loop and a database, for a start."""
@@ -68,7 +68,8 @@ def _exit_code(command: Callable[[], object]) -> int:
         code = _called(command)
         sys.stdout.flush()
     except PiSubagentsError as error:
-        (echo_text if isinstance(error, _OF_SEVERAL_LINES) else echo)(f"error: {error}", err=True)
+        said = str(error) if isinstance(error, _OF_SEVERAL_LINES) else clean(str(error))
+        echo_text(wrapped(f"error: {said}", sys.stderr), err=True)
         if error.advice:
             echo(f"hint: {error.advice}", err=True)
         return _USAGE if isinstance(error, NothingStarted) else 1

@@ -29,6 +29,9 @@ _ANY = "acp"
 """Any program that a profile names, so there is none to look for."""
 
 
+_MEANINGS = "What the rows mean: see docs/reference/agents.md, or use a wider terminal."
+
+
 class AgentHere(msgspec.Struct, frozen=True):
     """An agent as found on this machine; `program` is None if it is not installed, or if there is a `problem`."""
 
@@ -123,7 +126,11 @@ def _print_tables(found: Sequence[AgentHere]) -> None:
     console = console_for_output()
     console.print(drawn(columns, [agent for agent in found if agent.program or agent.name != _ANY]))
     console.print()
-    console.print(drawn(abilities, CAPABILITIES))
+    meaning: Column[Capability] = Column("", lambda capability: capability.meaning)
+    has_room = sum(column.width(CAPABILITIES) for column in (*abilities, meaning)) <= console.width
+    console.print(drawn([*abilities, meaning] if has_room else abilities, CAPABILITIES))
+    if not has_room:
+        console.print(_MEANINGS, style="dim", highlight=False)
     console.print()
 
 
@@ -143,5 +150,5 @@ def _hints(found: Sequence[AgentHere]) -> Iterator[str]:
     for agent in found:
         if agent.log_in:
             yield f"{agent.name}: to log in: {agent.log_in}"
-    if missing := [agent.name for agent in found if not (agent.program or agent.problem) and agent.name != _ANY]:
+    if missing := [agent.name for agent in found if not (agent.program or agent.problem) and agent.name in PACKAGES]:
         yield f"to install one: pi-subagents install-agent {missing[0]}"

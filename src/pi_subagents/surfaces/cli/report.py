@@ -14,13 +14,22 @@ from pathlib import Path
 from shutil import get_terminal_size
 
 import click
+from msgspec import structs
 
 from pi_subagents.errors import StoreError
 from pi_subagents.files import Directory
 from pi_subagents.harness import DEFAULT_AGENT
 from pi_subagents.models import short_id
 from pi_subagents.runs.run import RunResult
-from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo, echo_painted, markdown_printer, obeys_escapes, print_json
+from pi_subagents.surfaces.cli.output import (
+    PIPE_CELLS,
+    echo,
+    echo_painted,
+    markdown_printer,
+    obeys_escapes,
+    print_json,
+    wrapped,
+)
 from pi_subagents.surfaces.cli.tables import Column, drawn, fitting
 from pi_subagents.text import cell_width, clip, money, shorten_path, token_count
 from pi_subagents.text.harmless import clean, painted
@@ -91,7 +100,7 @@ class Report:
     def print_answers(self, results: Sequence[RunResult]) -> None:
         """The answers on standard output, each of several under its name; whatever else there is on standard error."""
         show = markdown_printer(plain=self.plain)
-        for number, result in enumerate(results):
+        for number, result in enumerate(self._told_apart(results)):
             if len(results) > 1:
                 echo_painted(("\n" if number else "") + click.style(_heading(result), bold=True), color=self._color)
             if text := result.output.strip():
@@ -106,7 +115,7 @@ class Report:
         all_written = True
         if self.files is None:
             return all_written
-        for result in results:
+        for result in self._told_apart(results):
             if result.output.strip():
                 try:
                     self.say(f"Wrote {self.files.write(result)}")
@@ -125,6 +134,7 @@ class Report:
         width = None if sys.stderr.isatty() or "COLUMNS" in os.environ else PIPE_CELLS
         console = Console(file=painted(sys.stderr), force_terminal=self._color, width=width)
         console.print()
+        results = self._told_apart(results)
         columns = self._columns(results)
         console.print(drawn(fitting(columns, results, console.width, _NAME_CELLS, least=1), results))
         if self.compares:
@@ -136,6 +146,12 @@ class Report:
         if denied := sum(result.denied for result in results):
             were = "permission request was" if denied == 1 else "permission requests were"
             echo(f"hint: {denied} {were} denied; 'approvals: allow' in a profile allows everything", err=True)
+
+    def _told_apart(self, results: Sequence[RunResult]) -> Sequence[RunResult]:
+        """The results as people tell them apart: those of one task that several agents did, by agent."""
+        if not self.compares or len({result.agent for result in results}) < len(results):
+            return results
+        return [structs.replace(result, name=result.agent) for result in results]
 
     def _columns(self, results: Sequence[RunResult]) -> list[Column[RunResult]]:
         first, *figures, session = _COLUMNS
@@ -152,7 +168,7 @@ class Report:
 
             whose = f"{clip(result.name, _RULE_CELLS)}: " if named else ""
             line = clean(f"✗ {whose}{error_words(result.error, result.reason, result.duration_s)}")
-            echo_painted(click.style(line, fg="red"), err=True, color=self._color)
+            echo_painted(click.style(wrapped(line, sys.stderr), fg="red"), err=True, color=self._color)
 
     @property
     def _color(self) -> bool | None:

@@ -10,7 +10,7 @@ import click
 from click.core import ParameterSource
 from msgspec.structs import replace
 
-from pi_subagents.delegation.delegation import Delegation
+from pi_subagents.delegation.delegation import DelegatedRun, Delegation
 from pi_subagents.delegation.missing import require_everything
 from pi_subagents.delegation.planning import Plan
 from pi_subagents.errors import SessionNotFound
@@ -40,7 +40,7 @@ from pi_subagents.surfaces.cli.views import Detaching, View, begin_detachable, c
 @click.option(
     "-p",
     "--profile",
-    metavar="AGENT",
+    metavar="PROFILE",
     shell_complete=complete_agent,
     help="Profile or preset for tasks that do not set one.",
 )
@@ -180,13 +180,14 @@ def _with_choice(task: Task, model: str | None, thinking: str | None, agent: str
 
 
 def _by_each(tasks: Sequence[Task], agents: Sequence[str]) -> list[Task]:
-    """Each task once per agent, named after the agent; if there are several tasks, after the task too."""
+    """Each task once per agent, named after both; the only task needs no number."""
     if chosen := [task.name for task in tasks if task.agent]:
         raise click.UsageError(
             f'task "{chosen[0]}" sets its own agent, so --agent can name only one agent for the others'
         )
+    number = "1: " if len(tasks) == 1 else ""
     return [
-        replace(task, name=agent if len(tasks) == 1 else f"{agent}: {task.name}", agent=agent)
+        replace(task, name=f"{agent}: {task.name.removeprefix(number)}", agent=agent)
         for task in tasks
         for agent in agents
     ]
@@ -195,7 +196,13 @@ def _by_each(tasks: Sequence[Task], agents: Sequence[str]) -> list[Task]:
 @click.command()
 @session_argument
 @click.argument("prompt", nargs=-1, required=True, metavar="PROMPT...")
-@click.option("-p", "--profile", help="Use another profile or preset than before.", shell_complete=complete_agent)
+@click.option(
+    "-p",
+    "--profile",
+    metavar="PROFILE",
+    help="Use another profile or preset than before.",
+    shell_complete=complete_agent,
+)
 @agent_option("Continue with another agent, which is told what happened so far: pi, claude, codex, …")
 @click.option("--files", multiple=True, metavar="PATH", help="Prepend a file to the prompt; - is standard input.")
 @click.option("--timeout", type=Duration(min_s=1), help=f"Timeout: 90, 90s, 5m, 1h30m (default {DEFAULT_TIMEOUT_S}s).")
@@ -265,15 +272,16 @@ def run_and_report(
         concurrency=jobs,
         observer=view.observe,
         runner=runner,
-        check=lambda plans, place: _check(plans, place, report.files),
+        check=lambda plans, place: _check(plans, place, report),
     )
     interrupted = _run(delegation, view, detaching, report)
     all_written = report.write_answers(delegation.results)
     if detaching is not None and detaching.is_done:
         return 0  # nobody is left to be told
     report.show(delegation.results)
-    for warning in delegation.warnings[len(delegation.settings.warnings) :]:
-        report.say(f"warning: {warning}")
+    for note in dict.fromkeys(map(_later_note, delegation.runs)):
+        if note:
+            report.say(f"warning: {note}")
     if not report.quiet:
         from pi_subagents.surfaces.cli.ends import tell_endings  # by now there is time
 
@@ -284,11 +292,19 @@ def run_and_report(
     return 0 if all_written and all(result.ok for result in delegation.results) else 1
 
 
-def _check(plans: Sequence[Plan], place: Place, files: AnswerFiles | None) -> None:
-    """Raise InvalidCall for all that is missing, and StoreError where no answer could be written."""
+def _check(plans: Sequence[Plan], place: Place, report: Report) -> None:
+    """Say what the plans note; raises InvalidCall for all that is missing, StoreError if no answer can be written."""
     require_everything(plans, place)
-    if files is not None:
-        files.open()
+    if report.files is not None:
+        report.files.open()
+    for note in dict.fromkeys(plan.note for plan in plans):
+        if note:
+            report.say(f"warning: {note}")
+
+
+def _later_note(run: DelegatedRun) -> str:
+    """What was noted of a run since its plan was made."""
+    return (run.state.note or "").removeprefix(run.plan.note or "").strip()
 
 
 def _run(delegation: Delegation, view: View, detaching: Detaching | None, report: Report) -> Interrupted | None:
