@@ -20,6 +20,8 @@ MAX_CONFIGURATION_BYTES = 1024 * 1024
 PART_OF_REMOVED = ".gone"
 """How the name of something ends that is being deleted; who finds it later deletes it for good."""
 
+_MAX_DRAFT_CHARACTERS = 50
+
 _READ = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -53,9 +55,9 @@ def belongs_to_us(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid()
 
 
-def draft_name() -> str:
-    """A hidden name for what is to become a file; that file's own may be as long as a name can be."""
-    return f".{os.urandom(8).hex()}.new"
+def draft_name(name: str) -> str:
+    """A hidden name for what is to become a file; of a name that is as long as it can be only the beginning fits."""
+    return f".{name[:_MAX_DRAFT_CHARACTERS]}.{os.urandom(8).hex()}.new"
 
 
 class Directory:
@@ -206,7 +208,7 @@ class Directory:
 
     def draft(self, name: str, content: bytes, *, mode: int = 0o600, sync: bool = True) -> str:
         """Write what is to become a file, so that naming it needs no more room; its hidden name. Raises OSError."""
-        draft = draft_name()
+        draft = draft_name(name)
         try:
             self.create(draft, content, sync=sync, mode=mode)
         except OSError:

@@ -26,7 +26,7 @@ async def plain_answer(stage: Stage) -> None:
 async def thinking_and_deltas(stage: Stage) -> None:
     """Thinking and text are streamed in pieces"""
     text = "One two three four five six seven eight."
-    turn = Turn(text, thinking="Let me count that.", chunks=8, chunk_delay_s=0.15)
+    turn = Turn(text, thinking="Let me count that.", chunks=8, chunk_delay_s=0.3)
     run = (await stage.run("Count.", turn)).completed(text)
     pieces = [delta.text for delta in run.of(ev.Delta) if delta.kind == "text"]
     expect(len(pieces) > 1 and "".join(pieces) == text, f"the text came in the pieces {pieces}")

@@ -107,7 +107,7 @@ def _redact(note: Tidying, run: Directory, name: str) -> bool:
         return True
     if run.status(name).st_size > MAX_BYTES:
         return False
-    draft = draft_name()
+    draft = draft_name(name)
     run.create(draft)
     try:
         with os.fdopen(run.open(name, os.O_RDONLY), "rb") as source:
