@@ -126,8 +126,8 @@ def figure_in(value: Any) -> float | None:
     return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def milliseconds_in(value: Any) -> int | None:
-    """A number as whole milliseconds within bounds, else None."""
+def whole_in(value: Any) -> int | None:
+    """A number as a whole one within bounds, else None: tokens, attempts, milliseconds."""
     figure = figure_in(value)
     return None if figure is None else min(int(bounded(figure)), LAST_MS)
 

@@ -29,11 +29,11 @@ from pi_subagents.harness.claude.records import (
 from pi_subagents.harness.frames import (
     items_in,
     last_line,
-    milliseconds_in,
     object_in,
     read_object,
     text_in,
     unknown,
+    whole_in,
 )
 from pi_subagents.jsonl import Frame
 from pi_subagents.models import event as ev
@@ -141,9 +141,9 @@ class ClaudeDialogue:
         yield ev.MessageStarted(at=at, role="assistant")
         yield ev.RetryStarted(
             at=at,
-            attempt=milliseconds_in(record.get("attempt")) or 0,
-            max_attempts=milliseconds_in(record.get("max_retries")) or 0,
-            delay_ms=milliseconds_in(record.get("retry_delay_ms")) or 0,
+            attempt=whole_in(record.get("attempt")) or 0,
+            max_attempts=whole_in(record.get("max_retries")) or 0,
+            delay_ms=whole_in(record.get("retry_delay_ms")) or 0,
             message=f"{status} {error}" if status else error,
         )
         self._refusals += error == _HOPELESS
@@ -161,7 +161,7 @@ class ClaudeDialogue:
 
     def _compacted(self, record: dict[str, Any], at: int) -> Events:
         facts = object_in(record.get("compact_metadata"))
-        before = milliseconds_in(facts.get("pre_tokens"))
+        before = whole_in(facts.get("pre_tokens"))
         yield ev.CompactionEnded(
             at=at, reason=text_in(facts.get("trigger")) or "", tokens_before=before, will_retry=True
         )
@@ -316,7 +316,7 @@ class ClaudeDialogue:
         if not isinstance(record.get("model_usage_since_last_result"), dict):
             return
         models = [object_in(model) for model in object_in(record.get("model_usage_since_last_result")).values()]
-        sizes = [milliseconds_in(model.get("contextWindow")) or 0 for model in models]
+        sizes = [whole_in(model.get("contextWindow")) or 0 for model in models]
         for model in models:
             self._usage = self._usage + model_usage(model)
             # For an unknown model claude makes up a price.

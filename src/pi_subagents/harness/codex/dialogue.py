@@ -21,7 +21,7 @@ from pi_subagents.harness.codex.items import (
     script_in,
     sentence_in,
 )
-from pi_subagents.harness.frames import items_in, last_line, milliseconds_in, object_in, read_object, text_in, unknown
+from pi_subagents.harness.frames import items_in, last_line, object_in, read_object, text_in, unknown, whole_in
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
 from pi_subagents.text.patterns import pattern
@@ -221,7 +221,7 @@ class CodexDialogue:
         if (usage := self._meter.read(thread, object_in(figures.get("total")))) is None:
             return []
         used, size = object_in(figures.get("last")).get("totalTokens"), figures.get("modelContextWindow")
-        context = (milliseconds_in(used), milliseconds_in(size)) if thread == self._thread else (None, None)
+        context = (whole_in(used), whole_in(size)) if thread == self._thread else (None, None)
         return [ev.UsageTotal(at=at, usage=usage, context_used=context[0], context_size=context[1], has_cost=False)]
 
     # --- the turn and its messages ------------------------------------------------------------------------
@@ -337,7 +337,7 @@ class CodexDialogue:
 
     def _call_ended(self, call: ev.ToolCallPart, failed: bool, text: str, duration: object, at: int) -> Events:
         self._running.pop(call.id, None)
-        measured = milliseconds_in(duration)
+        measured = whole_in(duration)
         ended = ev.ToolEnded(at=at, id=call.id, name=call.name, is_error=failed, duration_ms=measured)
         parts = (ev.TextPart(text),) if text else ()
         about: Record = {"tool_call_id": call.id, "tool_name": call.name, "is_error": failed}

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from pi_subagents.encoding import decoder_of
-from pi_subagents.harness.frames import arguments_in, dropped, last_line, milliseconds_in, output, repair, text_in
+from pi_subagents.harness.frames import arguments_in, dropped, last_line, output, repair, text_in, whole_in
 from pi_subagents.harness.pi import records as pi
 from pi_subagents.jsonl import Frame, Oversized
 from pi_subagents.models import event as ev
@@ -60,7 +60,7 @@ def _nested_call(item: Any) -> ev.NestedCall | None:
                 name=name,
                 arguments=arguments_in(item.get("arguments")),
                 status=str(item.get("status", "ok")),
-                duration_ms=milliseconds_in(item.get("durationMs")),
+                duration_ms=whole_in(item.get("durationMs")),
             )
     return None
 
@@ -108,7 +108,7 @@ def _tool_update(record: pi.ToolUpdate, at: int) -> ev.AnyEvent | None:
 
 
 def _tool_end(record: pi.ToolEnd, at: int) -> ev.AnyEvent:
-    duration_ms = milliseconds_in(record.duration_ms)
+    duration_ms = whole_in(record.duration_ms)
     return ev.ToolEnded(
         at=at, id=record.tool_call_id, name=record.tool_name, is_error=record.is_error, duration_ms=duration_ms
     )
@@ -128,7 +128,7 @@ def _retry(record: pi.RetryStart, at: int) -> ev.AnyEvent:
         at=at,
         attempt=record.attempt,
         max_attempts=record.max_attempts,
-        delay_ms=milliseconds_in(record.delay_ms) or 0,
+        delay_ms=whole_in(record.delay_ms) or 0,
         message=record.error_message,
         what="summary" if isinstance(record, pi.SummaryRetryScheduled) else "turn",
     )
