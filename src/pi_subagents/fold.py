@@ -109,19 +109,19 @@ class RunState(msgspec.Struct):
         return cls(run_id=run_id, session_id=run_id.rpartition("-")[2])
 
     @property
-    def agent(self) -> str | None:
+    def asked_as(self) -> str | None:
         """The profile or preset by whose name the run was asked for."""
         return self.preset or self.profile
 
     @property
-    def agent_program(self) -> str:
+    def agent(self) -> str:
         """The agent that works, or worked, on the run: `pi`, `claude` …; empty if unknown."""
         return agent_of(self.harness)
 
     @property
     def other_agent(self) -> str | None:
         """The agent if it is not `pi`, so that people are told; else None."""
-        return self.agent_program if self.agent_program not in ("", DEFAULT_AGENT) else None
+        return self.agent if self.agent not in ("", DEFAULT_AGENT) else None
 
     @property
     def knows_tokens(self) -> bool:

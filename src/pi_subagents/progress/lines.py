@@ -153,7 +153,7 @@ def _parts(window: Window, now_ms: int, icon: str | None, name_cells: int | None
     status, state = window.status, window.state
     name = name_of(window) if name_cells is None else clip(name_of(window), name_cells)
     yield "name", [(ICON_STYLES[status], icon or ICONS[status]), (Style.TEXT, " "), (Style.BOLD, name)]
-    profile, agent = text_of(state.agent), text_of(state.other_agent)
+    profile, agent = text_of(state.asked_as), text_of(state.other_agent)
     if profile and profile != agent:
         yield "profile", [BULLET, (Style.ACCENT, profile)]
     if agent and agent != name_of(window):

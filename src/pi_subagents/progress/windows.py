@@ -184,7 +184,7 @@ class Window:
             "model": _safe(state.model),
             "stopReason": state.stop_reason,
             "errorMessage": _safe(state.error),
-            "profileName": state.agent,
+            "profileName": state.asked_as,
             "provider": _safe(state.provider),
             "thinkingLevel": state.thinking_level,
             "timeout": state.timeout_s,

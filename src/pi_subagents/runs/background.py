@@ -165,7 +165,7 @@ def footer(runs: Iterable[Run]) -> str:
 def announcement(run: Run, named: str | None = None) -> str:
     """The one message the owner gets when a run is over; it carries the run's id, or what it is `named` by there."""
     state = run.state
-    name = state.agent or state.other_agent
+    name = state.asked_as or state.other_agent
     what = f' "{name}"' if name else ""
     how = standing(state)
     ids = named or f"run {state.run_id}, session {state.session_id}"

@@ -38,7 +38,7 @@ def run_row(run: Run) -> Form:
     state = run.state
     row: Form = {
         **json_facts(state, "run_id", "session_id"),
-        "preset": state.agent,
+        "preset": state.asked_as,
         "task": state.prompt,
         **json_facts(state, "cwd", "requested_model", "resolved_model"),
         "status": "running" if state.status is Status.QUEUED else state.status.value,
@@ -95,7 +95,7 @@ def output_row(session: Session) -> Form:
         "damaged": state.is_damaged,
         "error": state.error,
         "output": state.text,
-        "agent": state.agent_program,
+        "agent": state.agent,
         **json_facts(state, "beginning", "knows_tokens", "knows_cost", "changed_files"),
         **json_facts(state, "profile", "provider", "model", "usage", "tool_count", "started_at", "completed_at"),
         "runDir": str(session.latest.run_dir),
@@ -108,7 +108,7 @@ def session_row(session: SessionSummary, total: Used | None = None) -> Form:
     row: Form = {
         **json_facts(state, "session_id", "name", "status", "reason"),
         "damaged": state.is_damaged,
-        "agent": state.agent_program,
+        "agent": state.agent,
         **json_facts(state, "error", "profile", "preset", "provider", "model"),
         "runCount": session.run_count,
         "project": str(session.latest.project),

@@ -77,7 +77,7 @@ class Wanted(msgspec.Struct, frozen=True):
             return False
         if self.status not in (None, Status.RUNNING, state.status):
             return False
-        if self.agent is not None and self.agent not in (state.agent, state.agent_program):
+        if self.agent is not None and self.agent not in (state.asked_as, state.agent):
             return False
         return self.since is None or (state.created_at or 0) >= self.since
 

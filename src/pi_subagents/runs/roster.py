@@ -80,7 +80,7 @@ class WatchedRun:
     def searched(self) -> str:
         """Everything a search looks at."""
         state = self.state
-        agents = (state.agent, state.other_agent)
+        agents = (state.asked_as, state.other_agent)
         parts = (state.name, *agents, state.provider, state.model, self.session_id, self.project.name)
         return " ".join(part for part in (*parts, state.error) if part).casefold()
 

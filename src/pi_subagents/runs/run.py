@@ -130,7 +130,7 @@ class RunResult(msgspec.Struct, frozen=True):
         return elapsed_ms(self.started_at, self.completed_at)
 
 
-_SAID_OTHERWISE = ("run_dir", "output", "agent", "changed_files")
+_SAID_OTHERWISE = ("run_dir", "output", "changed_files")
 _TOLD_OF_STATE = tuple(name for name in RunResult.__struct_fields__ if name not in _SAID_OTHERWISE)
 
 
@@ -175,7 +175,6 @@ class Run(msgspec.Struct, frozen=True):
         return RunResult(
             run_dir=self.run_dir,
             output=state.text,
-            agent=state.agent_program,
             changed_files=tuple(state.changed_files),
             **{name: getattr(state, name) for name in _TOLD_OF_STATE},
         )
@@ -278,7 +277,7 @@ class Run(msgspec.Struct, frozen=True):
         self.require_ours()
         before = self.state.other_agent if not profile and self.state.other_agent in AGENTS else None
         agent = agent or before
-        is_same = not profile and (agent or DEFAULT_AGENT) == self.state.agent_program
+        is_same = not profile and (agent or DEFAULT_AGENT) == self.state.agent
         return Task(
             self.state.name,
             prompt,

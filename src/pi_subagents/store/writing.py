@@ -298,7 +298,7 @@ def result_document(state: RunState) -> dict[str, Any]:
         "reusedProcess": state.reused,
         **json_facts(state, "error", "exit_code", "stop_reason", "provider", "model", "thinking_level"),
         "finalText": state.text or None,
-        "agent": state.agent_program,
+        "agent": state.agent,
         "usage": msgspec.to_builtins(state.usage),
         **json_facts(
             state, "beginning", "knows_tokens", "knows_cost", "context_used", "context_size", "changed_files", "denied"

@@ -134,7 +134,7 @@ def _count_words(found: dict[str, int]) -> str:
 def _line(run: Run) -> str:
     state = run.state
     word = standing(state)
-    head = f"{state.run_id} {state.agent or ''} {word}: {clean(state.name)}"
+    head = f"{state.run_id} {state.asked_as or ''} {word}: {clean(state.name)}"
     if not run.is_over:
         return head
     return f"{head}\n{clean(state.error or '', keep_newlines=True) or state.text}".rstrip()

@@ -160,7 +160,7 @@ class BackgroundWatch:
 
 def _notice(state: RunState) -> str:
     """That a run is over, in one short line: the message says the rest."""
-    name = state.agent or state.other_agent
+    name = state.asked_as or state.other_agent
     agent = f' "{name}"' if name else ""
     words = f"Background agent{agent} {standing(state)}: {state.name}"
     return clip(" ".join(clean(words).split()), _NOTICE_CELLS)

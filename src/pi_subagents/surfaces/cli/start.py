@@ -88,7 +88,7 @@ def start_in_background(tasks: Sequence[Task], place: Place, *, profile: str | N
     if as_json:
         print_json([background_row(run) for run in runs])
         return
-    agents = {run.state.agent or run.state.other_agent for run in runs}
+    agents = {run.state.asked_as or run.state.other_agent for run in runs}
     agent = agents.pop() if len(agents) == 1 else None
     elsewhere = place.project != Place.here().project
     say_started([run.state.session_id for run in runs], agent, elsewhere=elsewhere)

@@ -85,7 +85,7 @@ def run_columns(
 
 def doer(state: RunState) -> str:
     """`reviewer`, `claude`, `reviewer (claude)`: its profile or preset, and which agent it is if it is not `pi`."""
-    name, other = state.agent, state.other_agent
+    name, other = state.asked_as, state.other_agent
     return f"{name} ({other})" if name and other and name != other else name or other or "–"
 
 

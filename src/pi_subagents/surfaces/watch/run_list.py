@@ -114,7 +114,7 @@ def _unusual(run: WatchedRun) -> str:
 
 def _origin(run: WatchedRun, with_project: bool) -> Iterator[str]:
     project = run.project.name if with_project else None
-    agent = "/".join(dict.fromkeys(filter(None, (run.state.agent, run.state.other_agent))))
+    agent = "/".join(dict.fromkeys(filter(None, (run.state.asked_as, run.state.other_agent))))
     for part in (agent, run.state.model, project):
         yield clean(part or "")
 
