@@ -930,7 +930,7 @@ def _log_in_with_the_key(bench: Bench) -> None:
     settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
 
 
-@pytest.mark.parametrize(("agent", "can"), [("gemini", False), ("claude", False), ("codex", True), ("opencode", True)])
+@pytest.mark.parametrize(("agent", "can"), [("gemini", False), ("claude", True), ("codex", True), ("opencode", True)])
 def test_a_conversation_is_continued_with_the_users_settings_only_if_the_agent_finds_it(agent: str, can: bool) -> None:
     conversation = Conversation("s", {"chat": b'{"type":"gemini","content":"Noted."}'})
     harness = harness_named(agent)
