@@ -107,8 +107,9 @@ def test_opencode_is_refused_where_a_project_that_is_not_trusted_may_have_plugin
 ) -> None:
     stage = stage_for("opencode")
     leave_plugin(stage, name)
-    below = stage.write("sub/file", "").parent
-    for cwd in (stage.project, below):
+    below, link = stage.write("sub/file", "").parent, stage.root / "link"
+    link.symlink_to(below)
+    for cwd in (stage.project, below, link):
         refusal = asyncio.run(stage.refusal(inherit=inherit, cwd=cwd))
         assert "opencode runs the commands that a project names, which it may not do here" in refusal
     assert not ran(stage)

@@ -198,9 +198,18 @@ def how_to_log_in(program: Program, agent: str, words: str) -> str:
 
 
 def named_above(cwd: Path, names: Iterable[str], environ: Mapping[str, str]) -> bool:
-    """Whether a directory, or any above it but the user's home, has something with one of these names."""
-    folders = [folder for folder in (cwd, *cwd.parents) if str(folder) != environ.get("HOME")]
+    """Whether a directory, or any above it but the user's home, has something with one of these names.
+
+    An agent that was started through a link may look above the directory that the link leads to.
+    """
+    folders = {*_upwards(cwd), *_upwards(cwd.resolve())}
+    if home := environ.get("HOME"):
+        folders -= {Path(home), Path(home).resolve()}
     return any(os.path.lexists(folder / name) for folder in folders for name in names)
+
+
+def _upwards(folder: Path) -> tuple[Path, ...]:
+    return (folder, *folder.parents)
 
 
 def file_there(path: Path) -> Path | None:
