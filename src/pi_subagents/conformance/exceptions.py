@@ -50,13 +50,13 @@ EXCEPTIONS: Mapping[str, Mapping[int, Known]] = {
         28: Known("it leaves an empty directory in /tmp, one for each user", "also written: ['/tmp/codex-daemon-"),
     },
     "opencode": {
+        11: _SILENT_RETRIES,
+        12: Known("it shortens the conversation and tries again, for ever", "the run failed with 'Timed out after 20s"),
+        22: Known("of several steps it reports only what the last one used", "input, cached and output are (0, 0, 0)"),
         27: Known(
             "it loads the plug-ins of a project, so where there may be any it works only if you trust the project",
             "runs the commands that a project names",
         ),
-        11: _SILENT_RETRIES,
-        12: Known("it shortens the conversation and tries again, for ever", "the run failed with 'Timed out after 20s"),
-        22: Known("of several steps it reports only what the last one used", "input, cached and output are (0, 0, 0)"),
     },
     "gemini": {
         4: Known("it reports a command that failed as done", "reported as failed: [True, False]"),

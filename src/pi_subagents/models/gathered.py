@@ -17,7 +17,8 @@ from pi_subagents.models import event as ev
 
 MAX_MESSAGES_IN_MEMORY = 500
 MAX_MESSAGE_BYTES_IN_MEMORY = 4 * 1024 * 1024
-_WRITING_TOOLS = ("edit", "write")
+WRITING_TOOLS = ("edit", "write")
+"""Our names of the tools whose argument `path` is the file that they change."""
 _MAX_FILES = 1000
 _MAX_PATH_CHARACTERS = 4096
 _MAX_TOOL_NAMES = 1000
@@ -59,7 +60,7 @@ class FileChanges(msgspec.Struct):
 
     def call_began(self, event: ev.ToolStarted) -> None:
         """Note a call that may change a file."""
-        path = event.arguments.get("path") if event.name in _WRITING_TOOLS else None
+        path = event.arguments.get("path") if event.name in WRITING_TOOLS else None
         if isinstance(path, str) and len(self._calls) < _MAX_FILES:
             self._calls[event.id] = path
 

@@ -34,9 +34,7 @@ def age_of(at: int | None, now_ms: int) -> str:
 
 def money(cost: float, *, is_all: bool = True) -> str:
     """`$0.0042`: most runs cost less than a cent. `$0.0042+` or `unknown` if not all of it is known."""
-    if not is_all and not cost:
-        return "unknown"
-    return f"${cost:.4f}{'' if is_all else '+'}"
+    return _as_far_as_known(cost, f"${cost:.4f}", is_all=is_all)
 
 
 def cost_words(cost: float, *, is_all: bool = True) -> str:
@@ -47,15 +45,19 @@ def cost_words(cost: float, *, is_all: bool = True) -> str:
 
 def token_count(tokens: int, *, is_all: bool = True) -> str:
     """`12,345`; `12,345+` or `unknown` if not all of them are known."""
-    if not is_all and not tokens:
-        return "unknown"
-    return f"{tokens:,}{'' if is_all else '+'}"
+    return _as_far_as_known(tokens, f"{tokens:,}", is_all=is_all)
 
 
 def token_words(tokens: int, *, is_all: bool = True) -> str:
     """`12,345 tokens` or `tokens unknown`, for places without a label."""
     count = token_count(tokens, is_all=is_all)
     return f"tokens {count}" if count == "unknown" else f"{count} tokens"
+
+
+def _as_far_as_known(amount: float, figure: str, *, is_all: bool) -> str:
+    if is_all:
+        return figure
+    return f"{figure}+" if amount else "unknown"
 
 
 def short_count(number: int) -> str:

@@ -11,10 +11,9 @@ from pi_subagents.encoding import is_shallow
 from pi_subagents.harness.claude.launch import TOOLS
 from pi_subagents.harness.frames import figure_in, items_in, text_in, tool_call
 from pi_subagents.models import event as ev
+from pi_subagents.models.gathered import WRITING_TOOLS
 from pi_subagents.models.run import Usage
 from pi_subagents.redaction import MARK
-
-_WRITING = ("edit", "write")
 
 
 def our_name(tool: str) -> str:
@@ -52,7 +51,7 @@ def doing(message: dict[str, Any]) -> str:
 def files_written(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """The calls that write a file, with its path."""
     for part in parts_in(message):
-        path = part.arguments.get("path") if isinstance(part, ev.ToolCallPart) and part.name in _WRITING else None
+        path = part.arguments.get("path") if isinstance(part, ev.ToolCallPart) and part.name in WRITING_TOOLS else None
         if isinstance(part, ev.ToolCallPart) and isinstance(path, str):
             yield part.id, path
 

@@ -34,9 +34,19 @@ from pi_subagents.surfaces.cli.options import (
     run_argument,
 )
 from pi_subagents.surfaces.cli.output import echo, echo_text, markdown_printer, print_json
-from pi_subagents.surfaces.cli.tables import Column, doer, project_column, run_columns, show_list, totals, working_time
+from pi_subagents.surfaces.cli.tables import (
+    Column,
+    doer,
+    money_spent,
+    project_column,
+    run_columns,
+    show_list,
+    tokens_used,
+    totals,
+    working_time,
+)
 from pi_subagents.surfaces.cli.views import View, choose_view
-from pi_subagents.text import age, clip, counted, money, token_count
+from pi_subagents.text import age, clip, counted
 
 _TIMED_OUT = 124
 """As `timeout` has it."""
@@ -68,8 +78,8 @@ def _show_list(runs: Sequence[Run], *, with_project: bool, pager: bool) -> None:
     short = short_run_ids(run.run_dir for run in runs)
     columns: list[Column[Run]] = [
         *run_columns("run", lambda run: short[run.run_dir], lambda run: run.state),
-        Column("tokens", lambda run: _tokens(Used.in_run(run.state)), right=True, gives_way=3),
-        Column("cost", lambda run: _cost(Used.in_run(run.state)), right=True, gives_way=1),
+        Column("tokens", lambda run: tokens_used(Used.in_run(run.state)), right=True, gives_way=3),
+        Column("cost", lambda run: money_spent(Used.in_run(run.state)), right=True, gives_way=1),
     ]
     if with_project:
         columns.append(project_column(lambda run: run.project))
@@ -96,14 +106,6 @@ def status(run: str, as_json: bool) -> None:
             echo()
             markdown_printer()(text)
     count_as_told(found)
-
-
-def _tokens(used: Used) -> str:
-    return token_count(used.tokens, is_all=used.knows_tokens)
-
-
-def _cost(used: Used) -> str:
-    return money(used.cost, is_all=used.knows_cost)
 
 
 def _facts(state: RunState) -> Iterator[tuple[str, str]]:

@@ -29,7 +29,7 @@ from pi_subagents.models.event import AnyEvent
 from pi_subagents.paths import project_root
 from pi_subagents.place import Place
 from pi_subagents.runs.forms import output_row, session_row
-from pi_subagents.runs.listing import NOTHING_USED, SessionSummary, Used, Wanted, list_sessions, rebuild_index, used_by
+from pi_subagents.runs.listing import NOTHING_USED, SessionSummary, Wanted, list_sessions, rebuild_index, used_by
 from pi_subagents.runs.run import PageKind, Run, entries, facts_of
 from pi_subagents.runs.sessions import Session
 from pi_subagents.surfaces.cli.ends import ending_words, stop_runs
@@ -44,8 +44,16 @@ from pi_subagents.surfaces.cli.options import (
     session_argument,
 )
 from pi_subagents.surfaces.cli.output import echo, echo_text, markdown_printer, print_block, print_json, print_json_line
-from pi_subagents.surfaces.cli.tables import Column, project_column, run_columns, show_list, totals
-from pi_subagents.text import clean, clip, counted, data_size, money, token_count
+from pi_subagents.surfaces.cli.tables import (
+    Column,
+    money_spent,
+    project_column,
+    run_columns,
+    show_list,
+    tokens_used,
+    totals,
+)
+from pi_subagents.text import clean, clip, counted, data_size
 from pi_subagents.trees import explain, writing_to
 
 _STATUSES = [Status.RUNNING, Status.COMPLETED, Status.FAILED, Status.ABORTED]
@@ -117,22 +125,14 @@ def _show_list(place: Place, found: Sequence[SessionSummary], *, with_project: b
         *run_columns("session", lambda session: short[session.latest.session_id], lambda session: session.state),
         Column("runs", lambda session: str(session.run_count), right=True, gives_way=3),
         Column("tools", lambda session: str(used[session.run_dir].tool_count), right=True, gives_way=5),
-        Column("tokens", lambda session: _tokens(used[session.run_dir]), right=True, gives_way=4),
-        Column("cost", lambda session: _spent(used[session.run_dir]), right=True, gives_way=1),
+        Column("tokens", lambda session: tokens_used(used[session.run_dir]), right=True, gives_way=4),
+        Column("cost", lambda session: money_spent(used[session.run_dir]), right=True, gives_way=1),
         Column("model", _model, gives_way=6),
     ]
     if with_project:
         columns.append(project_column(lambda session: session.latest.project))
     total = sum(used.values(), NOTHING_USED)
     show_list(columns, found, totals(len(found), "session", total), pager=pager)
-
-
-def _tokens(used: Used) -> str:
-    return token_count(used.tokens, is_all=used.knows_tokens)
-
-
-def _spent(used: Used) -> str:
-    return money(used.cost, is_all=used.knows_cost)
 
 
 def _model(session: SessionSummary) -> str:

@@ -19,7 +19,18 @@ from pi_subagents.models import Status
 from pi_subagents.paths import home_dir
 from pi_subagents.progress import standing, status_icon
 from pi_subagents.surfaces.cli.output import PIPE_CELLS, echo_in_pager
-from pi_subagents.text import age_of, cell_width, clip, cost_words, counted, duration, shorten_path, token_words
+from pi_subagents.text import (
+    age_of,
+    cell_width,
+    clip,
+    cost_words,
+    counted,
+    duration,
+    money,
+    shorten_path,
+    token_count,
+    token_words,
+)
 from pi_subagents.text.harmless import clean, painted, wants_colours
 
 if TYPE_CHECKING:
@@ -99,6 +110,16 @@ def working_time(state: RunState) -> str | None:
     if state.started_at is None:
         return None
     return duration(((state.completed_at or now_ms()) - state.started_at) / 1000)
+
+
+def tokens_used(used: Used) -> str:
+    """`141,844`, `141,844+` or `unknown`."""
+    return token_count(used.tokens, is_all=used.knows_tokens)
+
+
+def money_spent(used: Used) -> str:
+    """`$0.1953`, `$0.1953+` or `unknown`."""
+    return money(used.cost, is_all=used.knows_cost)
 
 
 def totals(count: int, word: str, used: Used) -> str:
